@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pytest_t2i import metrics as metrics
     from pytest_t2i import sections as sections
     from pytest_t2i import statistics as statistics
-    from pytest_t2i.adapters.encoders.named import load_encoder as load_encoder
+    from pytest_t2i.adapters.encoders.load_by_name import load_encoder as load_encoder
     from pytest_t2i.adapters.finders.ultralytics_guard import ultralytics as ultralytics
     from pytest_t2i.adapters.models.endpoints import EndpointModel as EndpointModel
     from pytest_t2i.adapters.support.html import SelfContainedPage as SelfContainedPage
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from pytest_t2i.audits.summary import Step as Step
     from pytest_t2i.audits.summary import Summary as Summary
     from pytest_t2i.audits.summary import Value as Value
-    from pytest_t2i.cli.say import say as say
+    from pytest_t2i.cli.support.say import say as say
     from pytest_t2i.data import PLAIN as PLAIN
     from pytest_t2i.data import Attribute as Attribute
     from pytest_t2i.data import Box as Box
@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from pytest_t2i.generation.plan import DetectorRef as DetectorRef
     from pytest_t2i.generation.plan import Need as Need
     from pytest_t2i.library.audit import audit as audit
-    from pytest_t2i.library.audited import Audited as Audited
+    from pytest_t2i.library.audit_result import Audited as Audited
     from pytest_t2i.library.load import Loaded as Loaded
     from pytest_t2i.library.load import load as load
     from pytest_t2i.library.pictures import Pictured as Pictured
@@ -166,7 +166,7 @@ _HOMES = {
         "PicturePath", "Prompt", "Request", "Trace", "Triplet", "Undetected", "Variant",
         "Variation",
     ),
-    "adapters.encoders.named": ("load_encoder",),
+    "adapters.encoders.load_by_name": ("load_encoder",),
     "adapters.finders.ultralytics_guard": ("ultralytics",),
     "adapters.models.endpoints": ("EndpointModel",),
     "adapters.support.html": ("SelfContainedPage",),
@@ -186,11 +186,11 @@ _HOMES = {
     "audits.stereotypes.measure": ("Association",),
     "generation.plan": ("DetectorRef", "Need"),
     "library.audit": ("audit",),
-    "library.audited": ("Audited",),
+    "library.audit_result": ("Audited",),
     "library.load": ("Loaded", "load"),
     "library.pictures": ("Pictured", "pictures"),
     "reporting.page": ("write_page",),
-    "cli.say": ("say",),
+    "cli.support.say": ("say",),
     "audits.summary": ("Figure", "Frame", "NamedRecord", "Step", "Summary", "Value"),
     "errors": ("FileFormatError", "GenerationError", "T2IError"),
     "files": ("decode_json", "user_path", "write_whole"),

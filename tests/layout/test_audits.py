@@ -27,7 +27,9 @@ COMMANDS = {
 MEANS_SOMETHING_ELSE = {
     "pytest_t2i.audits.dependencies.report": {"triplet"},  # heads a column of all three variants
     "pytest_t2i.cli.main": {"sample"},  # a command
-    "pytest_t2i.cli.sample_objects": {"objects"},  # a kind of component in a run's provenance
+    "pytest_t2i.cli.support.sample_objects": {
+        "objects"
+    },  # a kind of component in a run's provenance
     "pytest_t2i.reporting.exports.fairness_card": {"refusals"},  # a key of the card
     "pytest_t2i.plugin.run": {"objects"},  # a kind of component
     "pytest_t2i.plugin.options": {"reference"},  # an option

@@ -73,7 +73,7 @@ COMMANDS: dict[str, Sequence[tuple[str, ...]]] = {
         ("plan", "--run", "run.json", "--time", "1h"), ("export", "run.json", "--to", "sarif"),
         ("stereotypes", "run.json"), ("export", "run.json", "--to", "model-card"),
     ),
-    "entrants": (("compare", "run.json", "run.json", "--report", "out"),),
+    "models": (("compare", "run.json", "run.json", "--report", "out"),),
     "baseline": (("compare", "base.json", "base.json", "--report", "out"),),
     "history": (("history", ".", "--report", "out"),),
     "labels": (("agreement", "."),),

@@ -27,7 +27,7 @@ from pytest_t2i.prompts.candidates import attributes_of
 from pytest_t2i.prompts.internet_users import read_footprints
 from pytest_t2i.protocols import LoadOptions
 from pytest_t2i.runs import history
-from pytest_t2i.runs.comparison.read_entrants import read_entrants
+from pytest_t2i.runs.comparison.read_compared_models import read_compared_models
 from pytest_t2i.runs.read_run import read_run
 from pytest_t2i.runs.record import (
     AuditRecord,
@@ -247,7 +247,7 @@ DOCUMENTS = (
         "baseline", "base.json", _json(BASELINE), baseline_file.read_baseline, ("steps",)
     ),
     Document("run", "run.json", _run(), read_run, FREE),
-    Document("entrants", "run.json", _run(), lambda path: read_entrants([path, path]), FREE),
+    Document("models", "run.json", _run(), lambda path: read_compared_models([path, path]), FREE),
     Document("history", "past.json", _json(PAST), _of_folder(history.read_history)),
     Document("labels", "labels.csv", LABELS, _of_folder(read_labels)),
     Document("prompts of labels", "manifest.csv", "file,prompt\na.png,x\n", _of_folder(prompts_of)),

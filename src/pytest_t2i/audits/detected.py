@@ -14,10 +14,10 @@ import numpy as np
 from pytest_t2i import statistics
 from pytest_t2i.adapters.support.png import without_origin
 from pytest_t2i.audits.context import AskedTest, AuditContext
+from pytest_t2i.audits.early_stopping import Stopping
 from pytest_t2i.audits.fixture import About
 from pytest_t2i.audits.instruments import Instruments
 from pytest_t2i.audits.observations import Observations
-from pytest_t2i.audits.stopping import Stopping
 from pytest_t2i.data import Bounds, Detection, Prompt, sign_of
 from pytest_t2i.files import checksum, from_here
 from pytest_t2i.generation.plan import DetectorRef

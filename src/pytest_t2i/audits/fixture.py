@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from pytest_t2i.audits.context import AuditContext
-    from pytest_t2i.audits.stopping import State
+    from pytest_t2i.audits.early_stopping import State
     from pytest_t2i.settings import Settings
     from pytest_t2i.statistics import SequentialTest
 

@@ -12,8 +12,8 @@ from pytest_t2i.audits.emergence.measure import Emergence, emergence_of
 from pytest_t2i.audits.emergence.predisposition import Predisposition, of_attribute
 from pytest_t2i.audits.instruments import checked_attribute
 from pytest_t2i.audits.origins.measure import Origins
-from pytest_t2i.audits.origins.of_images import origins_of_sample
 from pytest_t2i.audits.origins.optimised_prompts import TOP, WIDTH, chosen_search
+from pytest_t2i.audits.origins.origins_of_images import origins_of_sample
 from pytest_t2i.audits.parity import crossed_groups
 from pytest_t2i.audits.parity import measure as parity
 from pytest_t2i.audits.parity.grouped_samples import GroupedSample, GroupedSamples

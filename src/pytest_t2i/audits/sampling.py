@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.detected import siblings_of
+from pytest_t2i.audits.largest_samples import widest_of
 from pytest_t2i.audits.parity.correction import Correction, given_correction
 from pytest_t2i.audits.parity.group_correction import given_group_correction
 from pytest_t2i.audits.samples import Sample, Samples
-from pytest_t2i.audits.widest import widest_of
 from pytest_t2i.data import Prompt
 from pytest_t2i.generation.plan import DetectorRef
 

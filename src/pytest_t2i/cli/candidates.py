@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from pytest_t2i.adapters.catalogue import read_catalogues
-from pytest_t2i.adapters.languages.by_name import ANSWERING, answering
+from pytest_t2i.adapters.languages.load_by_name import ANSWERING, answering
 from pytest_t2i.adapters.registry import Registries
-from pytest_t2i.cli.arguments import add_run_options, path, run_settings, value
-from pytest_t2i.cli.say import say
+from pytest_t2i.cli.support.arguments import add_run_options, path, run_settings, value
+from pytest_t2i.cli.support.say import say
 from pytest_t2i.errors import ConfigurationError, shown
 from pytest_t2i.files import write_whole
-from pytest_t2i.prompts.asking.candidates import ask_for_candidates
 from pytest_t2i.prompts.candidates import as_toml, checked_concept, concept_of, prompt_of
+from pytest_t2i.prompts.language_model.candidates import ask_for_candidates
 from pytest_t2i.settings import whole
 
 LIMITS = ("answer-deadline", "answer-limit")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pytest_t2i.cli.arguments import add_confidence, path, value
-from pytest_t2i.cli.say import say
+from pytest_t2i.cli.support.arguments import add_confidence, path, value
+from pytest_t2i.cli.support.say import say
 from pytest_t2i.reporting.comparison import summary, write_comparison
 from pytest_t2i.runs.comparison.compare import compare_models
-from pytest_t2i.runs.comparison.read_entrants import read_entrants
+from pytest_t2i.runs.comparison.read_compared_models import read_compared_models
 from pytest_t2i.settings import names, whole
 
 
@@ -62,8 +62,8 @@ def run(
     seed: int,
 ) -> int:
     """Compare, say what came out, and write the page."""
-    entrants = read_entrants(sources, detector, store or ())
-    comparison = compare_models(entrants, level=level, seed=seed, groups=groups)
+    models = read_compared_models(sources, detector, store or ())
+    comparison = compare_models(models, level=level, seed=seed, groups=groups)
     for line in summary(comparison):
         say(line)
     write_comparison(comparison, report)

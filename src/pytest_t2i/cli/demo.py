@@ -6,10 +6,10 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from pytest_t2i.cli.arguments import path
-from pytest_t2i.cli.new_suite import SUITE
-from pytest_t2i.cli.say import say
-from pytest_t2i.cli.shipped_pictures import (
+from pytest_t2i.cli.support.arguments import path
+from pytest_t2i.cli.support.new_suite import SUITE
+from pytest_t2i.cli.support.say import say
+from pytest_t2i.cli.support.shipped_pictures import (
     LIMITS,
     ShippedModel,
     StoredAnswers,

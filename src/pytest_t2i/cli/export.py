@@ -12,10 +12,10 @@ from typing import Any
 
 from pytest_t2i.adapters.registry import INSTALL, Registries
 from pytest_t2i.adapters.support.escaping import cell, line
-from pytest_t2i.cli.arguments import path
 from pytest_t2i.cli.report import located
-from pytest_t2i.cli.say import say
-from pytest_t2i.cli.stated import add_statement, with_statement
+from pytest_t2i.cli.support.arguments import path
+from pytest_t2i.cli.support.say import say
+from pytest_t2i.cli.support.statement_option import add_statement, with_statement
 from pytest_t2i.errors import ConfigurationError, MissingExtraError
 from pytest_t2i.files import write_whole
 from pytest_t2i.reporting.exports.document import write_pdf

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from pytest_t2i.adapters.published_weights import PublishedWeights, published
-from pytest_t2i.cli.say import say
+from pytest_t2i.cli.support.say import say
 from pytest_t2i.errors import UnknownNameError
 
 KEPT = "Nothing unfinished is kept: the same command fetches it anew."

@@ -11,9 +11,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from pytest_t2i.cli.arguments import add_run_options, path, run_settings, value
-from pytest_t2i.cli.costs import COST_OPTIONS, paid, validate
-from pytest_t2i.cli.hunt_shown import show
+from pytest_t2i.cli.support.arguments import add_run_options, path, run_settings, value
+from pytest_t2i.cli.support.costs import COST_OPTIONS, paid, validate
+from pytest_t2i.cli.support.hunt_output import show
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.files import explain, write_whole
 from pytest_t2i.generation.bill import STOPPED

@@ -7,12 +7,10 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from pytest_t2i.cli import init_told as told
-from pytest_t2i.cli.arguments import add_confidence, path, value
-from pytest_t2i.cli.known_words import unknown_words
-from pytest_t2i.cli.new_suite import another_suite, write_suite
-from pytest_t2i.cli.own_words import axes_of, thinned, words_of
-from pytest_t2i.cli.presets import (
+from pytest_t2i.cli.support import init_summary as told
+from pytest_t2i.cli.support.arguments import add_confidence, path, value
+from pytest_t2i.cli.support.new_suite import another_suite, write_suite
+from pytest_t2i.cli.support.presets import (
     BEYOND,
     GATE_MINUTES,
     PRESETS,
@@ -21,8 +19,10 @@ from pytest_t2i.cli.presets import (
     Question,
     Shape,
 )
-from pytest_t2i.cli.rate import Rate, rate
-from pytest_t2i.cli.say import say
+from pytest_t2i.cli.support.say import say
+from pytest_t2i.cli.support.seconds_per_image import Rate, rate
+from pytest_t2i.cli.support.suite_words import axes_of, thinned, words_of
+from pytest_t2i.cli.support.uncalibrated_words import unknown_words
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.prompts import Axis
 from pytest_t2i.reporting.formatting import several

@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from pytest_t2i.cli.arguments import path, value
-from pytest_t2i.cli.say import say
+from pytest_t2i.cli.support.arguments import path, value
+from pytest_t2i.cli.support.say import say
 from pytest_t2i.errors import ConfigurationError, some
 from pytest_t2i.labels import FILE_NAME, Label, read_labels, vocabulary_of, write_labels
 from pytest_t2i.labels.consensus import open_disagreements

@@ -9,8 +9,8 @@ from typing import Any
 from pytest_t2i.adapters.catalogue import Catalogue, ModelEntry, read_catalogues
 from pytest_t2i.adapters.mitigations import INSTALL, NamedMitigation, load_mitigation
 from pytest_t2i.adapters.registry import Registries
-from pytest_t2i.cli import list_prompts
-from pytest_t2i.cli.arguments import add_run_options, run_settings
+from pytest_t2i.cli.support import list_prompts
+from pytest_t2i.cli.support.arguments import add_run_options, run_settings
 from pytest_t2i.errors import ConfigurationError
 
 KINDS = (

@@ -18,7 +18,7 @@ from importlib import import_module
 from typing import Any
 
 from pytest_t2i.errors import T2IError
-from pytest_t2i.generation.signs_of_life import signs_of_life
+from pytest_t2i.generation.heartbeat import signs_of_life
 
 PACKAGE = "pytest-t2i"
 INTERRUPTED = 130

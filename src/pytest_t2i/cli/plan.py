@@ -6,12 +6,12 @@ import argparse
 import math
 from pathlib import Path
 
-from pytest_t2i.cli.arguments import add_confidence, path, value
-from pytest_t2i.cli.plan_lines import Each, lines
-from pytest_t2i.cli.plan_sequential import sequential_lines
-from pytest_t2i.cli.plan_topics import GROUPS, METRICS, bounds_of, topic_of
-from pytest_t2i.cli.rate import HISTORY, rate
-from pytest_t2i.cli.say import say
+from pytest_t2i.cli.support.arguments import add_confidence, path, value
+from pytest_t2i.cli.support.plan_lines import Each, lines
+from pytest_t2i.cli.support.plan_sequential import sequential_lines
+from pytest_t2i.cli.support.plan_topics import GROUPS, METRICS, bounds_of, topic_of
+from pytest_t2i.cli.support.say import say
+from pytest_t2i.cli.support.seconds_per_image import HISTORY, rate
 from pytest_t2i.data import Money
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.runs.history import ENOUGH_MADE

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from pytest_t2i.cli.arguments import add_run_options, run_settings, value
-from pytest_t2i.cli.say import say
+from pytest_t2i.cli.support.arguments import add_run_options, run_settings, value
+from pytest_t2i.cli.support.say import say
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.components import Components
-from pytest_t2i.generation.parts_of_making import Profile, Spent, cores_here, profile
+from pytest_t2i.generation.profiling import Profile, Spent, cores_here, profile
 from pytest_t2i.generation.ready_made import is_ready_made
 from pytest_t2i.generation.store import Store
 from pytest_t2i.prompts import builtin_axes

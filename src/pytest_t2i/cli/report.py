@@ -7,8 +7,8 @@ import os
 import sys
 from pathlib import Path
 
-from pytest_t2i.cli.arguments import path
-from pytest_t2i.cli.stated import add_statement, with_statement
+from pytest_t2i.cli.support.arguments import path
+from pytest_t2i.cli.support.statement_option import add_statement, with_statement
 from pytest_t2i.errors import printable
 from pytest_t2i.reporting import write_all
 from pytest_t2i.reporting.audit_sections import pictures_in, sections_of

@@ -9,10 +9,10 @@ import argparse
 from pathlib import Path
 from shlex import quote
 
-from pytest_t2i.cli.arguments import path, value
 from pytest_t2i.cli.report import located
-from pytest_t2i.cli.sample_images import sample_images
-from pytest_t2i.cli.say import say
+from pytest_t2i.cli.support.arguments import path, value
+from pytest_t2i.cli.support.sample_images import sample_images
+from pytest_t2i.cli.support.say import say
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.reporting.formatting import several
 from pytest_t2i.runs.picture_folders import store_of
@@ -68,14 +68,14 @@ def run(
     record = located(read_run(source), source, [store] if store else [])
     labels = ""
     if for_correction is not None:
-        from pytest_t2i.cli.sample_for_correction import sample_for_correction
+        from pytest_t2i.cli.support.sample_for_correction import sample_for_correction
 
         drawn = sample_for_correction(record, source, folder, for_correction, seed)
         told = several(drawn, "image")
     elif objects is None:
         told = several(sample_images(record, source, folder, per_prompt, seed), "image")
     else:
-        from pytest_t2i.cli.sample_objects import sample_objects
+        from pytest_t2i.cli.support.sample_objects import sample_objects
 
         count = sample_objects(record, store or store_of(source), folder, objects, seed)
         told, labels = several(count, "object"), " --labels yes-no"

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from pytest_t2i.adapters.catalogue import read_catalogues
-from pytest_t2i.adapters.languages.by_name import answering
+from pytest_t2i.adapters.languages.load_by_name import answering
 from pytest_t2i.adapters.registry import Registries
-from pytest_t2i.cli.arguments import path, run_settings, value
 from pytest_t2i.cli.candidates import add_answering_llm
-from pytest_t2i.cli.say import say
+from pytest_t2i.cli.support.arguments import path, run_settings, value
+from pytest_t2i.cli.support.say import say
 from pytest_t2i.errors import ConfigurationError, FileFormatError
 from pytest_t2i.files import read_toml, write_whole
 from pytest_t2i.prompts import Axis, builtin_axes
-from pytest_t2i.prompts.asking.sentences import ask_for_sentences
+from pytest_t2i.prompts.language_model.sentences import ask_for_sentences
 from pytest_t2i.prompts.sentences import as_toml, problem, sentences_in
 from pytest_t2i.settings import names, whole
 

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from pytest_t2i.audits.stereotypes.side_by_side import side_by_side
-from pytest_t2i.cli.arguments import add_confidence, path, value
+from pytest_t2i.cli.support.arguments import add_confidence, path, value
 from pytest_t2i.errors import ConfigurationError, printable
 from pytest_t2i.files import write_whole
 from pytest_t2i.prompts.internet_users import FORM
 from pytest_t2i.reporting import markdown_sections, terminal_sections
-from pytest_t2i.runs.comparison.read_entrants import read_runs
+from pytest_t2i.runs.comparison.read_compared_models import read_runs
 from pytest_t2i.settings import whole
 
 EXAMPLE = "\n".join(f"  {line}".rstrip() for line in FORM.splitlines())

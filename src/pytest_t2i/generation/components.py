@@ -24,10 +24,10 @@ from pytest_t2i.files import user_path
 from pytest_t2i.generation.detect_elsewhere import looking_factory
 from pytest_t2i.generation.executors import InProcess
 from pytest_t2i.generation.identities import identities
-from pytest_t2i.generation.mitigating import Mitigating
 from pytest_t2i.generation.named_component import NamedComponent, Origin
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.ready_made import is_ready_made
+from pytest_t2i.generation.run_mitigation import Mitigating
 from pytest_t2i.generation.store import Store
 from pytest_t2i.protocols import (
     Calibrated,
@@ -148,7 +148,7 @@ class Components:
         """A model's factory; a model behind HTTP counts its failures and costs."""
         if adapter == PIPELINES:
             return factory
-        from pytest_t2i.adapters.models.counting import CountingFactory
+        from pytest_t2i.adapters.models.counting_factory import CountingFactory
 
         return CountingFactory(factory, self.faults, self.spending)
 

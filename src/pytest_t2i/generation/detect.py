@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_t2i.data import Detection, Undetected
 from pytest_t2i.errors import DetectorError, blamed
-from pytest_t2i.generation.asking import check_count, in_domain, said_by
+from pytest_t2i.generation.check_objects import checked_objects
 from pytest_t2i.generation.components import Components
-from pytest_t2i.generation.found_objects import checked_objects
+from pytest_t2i.generation.detector_calls import check_count, detections_by, in_domain
 from pytest_t2i.generation.plan import DetectorRef, ImageNeeds
 from pytest_t2i.generation.progress import Progress, Silent
 from pytest_t2i.generation.store import Store
@@ -175,7 +175,7 @@ def detections_of(
 
     Raises DetectorError for an invalid detection.
     """
-    return said_by(components.detector(ref).get(), ref.name, images)
+    return detections_by(components.detector(ref).get(), ref.name, images)
 
 
 def _kept(

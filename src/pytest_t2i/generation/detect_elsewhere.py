@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from pytest_t2i.adapters.registry import Factory
 from pytest_t2i.data import Detection, Generated, Request, Undetected
 from pytest_t2i.errors import ConfigurationError, T2IError
-from pytest_t2i.generation.asking import said_by
-from pytest_t2i.generation.given_pictures import picture_of
+from pytest_t2i.generation.check_pictures import picture_of
+from pytest_t2i.generation.detector_calls import detections_by
 from pytest_t2i.generation.named_component import NamedComponent
 from pytest_t2i.generation.plan import DetectorRef, ImageNeeds
 from pytest_t2i.protocols import Detector, LoadOptions, TextToImage
@@ -84,7 +84,7 @@ class Looking:
             pictures = {k: picture_of(requests[k], made[k], "of a worker") for k in places}
             shown = {k: one for k, one in pictures.items() if not isinstance(one, Undetected)}
             detector = self._detector(name)
-            answers = said_by(detector, name, list(shown.values())) if shown else []
+            answers = detections_by(detector, name, list(shown.values())) if shown else []
             for place, answer in zip(shown, answers, strict=True):
                 said[place][detector.fingerprint] = answer
         return said

@@ -18,24 +18,24 @@ from pytest_t2i.errors import BudgetSpentError, GenerationError, StoreError
 from pytest_t2i.generation import traces
 from pytest_t2i.generation.batch_size import BatchSize, FindsBatchSize, remember, remembered
 from pytest_t2i.generation.bill import Bill, bill_of
+from pytest_t2i.generation.check_packages import check_packages
+from pytest_t2i.generation.check_pictures import picture_of
 from pytest_t2i.generation.check_variations import check_variations
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.detect import DEFAULT_BATCH, Observer, Pictures
 from pytest_t2i.generation.detect_elsewhere import looked_at, told
+from pytest_t2i.generation.encode_texts import embed_texts, encode_texts
 from pytest_t2i.generation.executors import each_once, in_batches
-from pytest_t2i.generation.given_pictures import picture_of
-from pytest_t2i.generation.packages import check_packages
+from pytest_t2i.generation.heartbeat import signs_of_life
 from pytest_t2i.generation.plan import ImageNeeds, Plan
 from pytest_t2i.generation.progress import Progress, Silent
 from pytest_t2i.generation.ready_made import is_ready_made
+from pytest_t2i.generation.run_counts import Pace, Work
 from pytest_t2i.generation.seeding import try_seeds
-from pytest_t2i.generation.signs_of_life import signs_of_life
 from pytest_t2i.generation.store import Store, StoredImage
 from pytest_t2i.generation.store.entries import NewImage
 from pytest_t2i.generation.store.pruning import name_of_run, note_needed
-from pytest_t2i.generation.texts import embed_texts, encode_texts
-from pytest_t2i.generation.waiting import Waiting
-from pytest_t2i.generation.work import Pace, Work
+from pytest_t2i.generation.wait_for_images import Waiting
 from pytest_t2i.protocols import Executor
 
 if TYPE_CHECKING:

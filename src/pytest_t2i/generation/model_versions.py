@@ -14,7 +14,7 @@ from filelock import FileLock
 
 from pytest_t2i.adapters.models.endpoint_faults import PassingFaultError
 from pytest_t2i.adapters.models.endpoints import EndpointModel
-from pytest_t2i.adapters.models.told_versions import versions_words
+from pytest_t2i.adapters.models.reported_versions import versions_words
 from pytest_t2i.errors import T2IError
 from pytest_t2i.generation.store import Store
 

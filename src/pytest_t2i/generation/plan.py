@@ -15,7 +15,7 @@ from pytest_t2i.data import (
     Request,
     Variation,
 )
-from pytest_t2i.generation.mitigating import Mitigating, varied
+from pytest_t2i.generation.run_mitigation import Mitigating, varied
 
 FEATURES = "features"
 """Observation: features of the images and of an attribute's descriptions, for WALS."""

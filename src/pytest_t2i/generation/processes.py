@@ -21,7 +21,7 @@ from pytest_t2i.data import Generated, Request
 from pytest_t2i.errors import ConfigurationError, GenerationError
 from pytest_t2i.generation.batch_size import BATCHES, BatchSize
 from pytest_t2i.generation.executors import devices, in_process
-from pytest_t2i.generation.one_process import Made, begin, make, not_elsewhere
+from pytest_t2i.generation.worker_process import Made, begin, make, not_elsewhere
 from pytest_t2i.protocols import Executor, ExecutorOptions
 
 AHEAD = 2

@@ -11,7 +11,7 @@ from threading import Lock
 from typing import Any, Protocol, TextIO
 
 from pytest_t2i.files import write_whole
-from pytest_t2i.generation.signs_of_life import Ticker, clock_time
+from pytest_t2i.generation.heartbeat import Ticker, clock_time
 
 PLAIN_EVERY = 10.0
 """Seconds between plain lines."""

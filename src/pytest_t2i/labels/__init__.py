@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_t2i.labels.consensus import agreed, disagreements, open_disagreements
-from pytest_t2i.labels.draw import Draw, draw_of, write_draw
+from pytest_t2i.labels.draw_probabilities import Draw, draw_of, write_draw
 from pytest_t2i.labels.label import (
     ADJUDICATED,
     CLEAR,

@@ -12,7 +12,7 @@ from pytest_t2i.data import digest
 from pytest_t2i.errors import ConfigurationError, FileFormatError, some
 from pytest_t2i.files import checksum, inside, outside
 from pytest_t2i.labels.consensus import agreed, by_file
-from pytest_t2i.labels.draw import Draw, draw_of
+from pytest_t2i.labels.draw_probabilities import Draw, draw_of
 from pytest_t2i.labels.label import ADJUDICATED, UNSETTLED, Label
 from pytest_t2i.labels.labels_csv import EXPECTED, FILE_NAME, read_labels
 from pytest_t2i.labels.vocabulary import Vocabulary, vocabulary_of

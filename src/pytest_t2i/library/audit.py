@@ -15,12 +15,12 @@ from pytest_t2i.audits.discovery import installed_audits
 from pytest_t2i.audits.fixture import Fixture
 from pytest_t2i.errors import ConfigurationError, ModelLoadError, UnknownNameError
 from pytest_t2i.generation.progress import Silent, shown
-from pytest_t2i.library.audited import Audited
+from pytest_t2i.library.audit_result import Audited
 from pytest_t2i.library.in_memory import is_nameless, name_of
 from pytest_t2i.library.session import session_for, settings_for
 from pytest_t2i.metrics.info import register
 from pytest_t2i.protocols import Detector
-from pytest_t2i.runs.make import make
+from pytest_t2i.runs.make_and_detect import make
 from pytest_t2i.runs.marker_arguments import KEYWORDS, select
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.selection import SelectedTest, Selection, narrowed, told_apart

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.generation.progress import Bar, Lines, Progress
-from pytest_t2i.runs.make import make
+from pytest_t2i.runs.make_and_detect import make
 from pytest_t2i.runs.results import Results
 from pytest_t2i.verdicts.limits_file import LimitFiles
 

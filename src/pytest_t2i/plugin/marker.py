@@ -11,7 +11,7 @@ from pytest_t2i.audits.fixture import Keyword
 from pytest_t2i.data import Triplet
 from pytest_t2i.errors import T2IError
 from pytest_t2i.plugin import options
-from pytest_t2i.plugin.members import fixtures_about, members_of
+from pytest_t2i.plugin.fixture_members import fixtures_about, members_of
 from pytest_t2i.plugin.project_audits import audits_of_project
 from pytest_t2i.prompts import read_captions
 from pytest_t2i.runs.marker_arguments import select

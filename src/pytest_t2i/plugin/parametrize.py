@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_t2i.plugin.fixture_members import fixtures_about, members_of
 from pytest_t2i.plugin.marker import read_marker
-from pytest_t2i.plugin.members import fixtures_about, members_of
 
 
 def parametrize(metafunc: pytest.Metafunc) -> None:

@@ -18,17 +18,17 @@ from pytest_t2i.audits.discovery import recorded_kinds
 from pytest_t2i.errors import BudgetSpentError, T2IError
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.plan import DetectorRef
+from pytest_t2i.generation.run_counts import Work
 from pytest_t2i.generation.store import Store
-from pytest_t2i.generation.work import Work
 from pytest_t2i.metrics.info import register
 from pytest_t2i.plugin.checks_of_workers import attach, begin, gather, keep, note, status_of
 from pytest_t2i.plugin.collect_tests import Selecting
 from pytest_t2i.plugin.exit_status import exit_status
 from pytest_t2i.plugin.header import header
+from pytest_t2i.plugin.heartbeat import Aside
 from pytest_t2i.plugin.junit import JUnitTotals
 from pytest_t2i.plugin.make_images import make_here
 from pytest_t2i.plugin.options import project_folder
-from pytest_t2i.plugin.signs import Aside
 from pytest_t2i.plugin.xdist import Workers, make_shared
 from pytest_t2i.prompts import read_captions, read_reference
 from pytest_t2i.reporting.wrapping import wrapped
@@ -313,7 +313,7 @@ class Run:
         from pytest_t2i.reporting.report_folders import publish, write_run
         from pytest_t2i.runs.history import MOST_KEPT, keep
         from pytest_t2i.runs.manifest.document import write_manifest
-        from pytest_t2i.runs.manifest.of_a_run import manifest_of
+        from pytest_t2i.runs.manifest.inputs import manifest_of
 
         with _usage_errors():
             command = " ".join(["pytest", *map(str, self.config.invocation_params.args)])

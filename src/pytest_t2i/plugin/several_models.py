@@ -80,15 +80,15 @@ def _with_options(args: Sequence[str], more: Sequence[str]) -> list[str]:
 
 def compare(settings: Settings, folders: Sequence[Path]) -> None:
     """Print and write the comparison; say so where there is nothing to compare."""
-    from pytest_t2i.cli.say import say
+    from pytest_t2i.cli.support.say import say
     from pytest_t2i.reporting.comparison import summary, write_comparison
     from pytest_t2i.runs.comparison.compare import compare_models
-    from pytest_t2i.runs.comparison.read_entrants import read_entrants
+    from pytest_t2i.runs.comparison.read_compared_models import read_compared_models
 
     try:
         runs = [folder / "run.json" for folder in folders]
-        entrants = read_entrants(runs, stores=[settings.store])
-        comparison = compare_models(entrants, level=settings.confidence, seed=settings.seed)
+        models = read_compared_models(runs, stores=[settings.store])
+        comparison = compare_models(models, level=settings.confidence, seed=settings.seed)
         write_comparison(comparison, settings.report)
     except T2IError as error:
         print(f"t2i: the models are not compared: {error}", file=sys.stderr)  # noqa: T201

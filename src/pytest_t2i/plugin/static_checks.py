@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pytest_t2i.plugin.members import fixtures_about
+from pytest_t2i.plugin.fixture_members import fixtures_about
 from pytest_t2i.runs.selection import Comparison
 
 

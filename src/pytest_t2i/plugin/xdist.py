@@ -19,10 +19,10 @@ from filelock import FileLock, Timeout
 
 from pytest_t2i.generation.executors import devices
 from pytest_t2i.generation.progress import Follower, Shared
-from pytest_t2i.generation.work import Work
+from pytest_t2i.generation.run_counts import Work
 from pytest_t2i.plugin.make_images import terminal_progress
 from pytest_t2i.runs.early_stopping import stop_at, stopped
-from pytest_t2i.runs.make import make
+from pytest_t2i.runs.make_and_detect import make
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.session import Session, distinct
 from pytest_t2i.verdicts.limits_file import LimitFiles

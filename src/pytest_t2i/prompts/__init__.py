@@ -3,7 +3,6 @@
 Word lists are TOML beside them.
 """
 
-from pytest_t2i.prompts.asking.candidates import ask_for_candidates
 from pytest_t2i.prompts.axes import Axes, Axis, builtin_axes, read_axes
 from pytest_t2i.prompts.caption_files import CaptionFile, Captions, read_captions
 from pytest_t2i.prompts.captions import is_neutral, neutral_captions, triplet
@@ -14,6 +13,7 @@ from pytest_t2i.prompts.intersections import (
     intersection,
     templates,
 )
+from pytest_t2i.prompts.language_model.candidates import ask_for_candidates
 from pytest_t2i.prompts.references import Reference, read_reference
 from pytest_t2i.prompts.stereotypes import Stereotype, builtin_stereotypes, read_stereotypes
 from pytest_t2i.prompts.words_in_prompts import attention_words, lemma, nouns

@@ -10,7 +10,7 @@ from datetime import datetime
 from markupsafe import Markup, escape
 
 from pytest_t2i.adapters.support.escaping import COMMAND, clean
-from pytest_t2i.audits.counts import Counts
+from pytest_t2i.audits.label_counts import Counts
 from pytest_t2i.data import Bounds, Interval, Leaning, Outcome, Undetected
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.sections import Form

@@ -20,9 +20,9 @@ from pytest_t2i.reporting import (
     headline_numbers,
     html_sections,
     pictures,
+    run_counts,
     run_facts,
     verdict_section,
-    work,
 )
 from pytest_t2i.reporting.audit_sections import sections_of
 from pytest_t2i.runs.machine_paths import portable
@@ -71,7 +71,7 @@ def contents_of_page(
         "audit_sections": html_sections.drawn(sections_of(record, audits), folder),
         "albums": pictures.albums(record, folder),
         "undetected": run_facts.undetected_table(record),
-        "work": work.work_table(record),
+        "work": run_counts.work_table(record),
         "provenance": run_facts.flattened(record.provenance),
         "settings": run_facts.flattened(record.settings),
     }

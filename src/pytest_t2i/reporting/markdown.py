@@ -24,6 +24,7 @@ from pytest_t2i.reporting.formatting import (
     undetected_of,
 )
 from pytest_t2i.reporting.markdown_sections import section_lines
+from pytest_t2i.reporting.run_counts import made_images
 from pytest_t2i.reporting.run_facts import (
     TOOL,
     how_known,
@@ -32,7 +33,6 @@ from pytest_t2i.reporting.run_facts import (
     who_set_limits,
 )
 from pytest_t2i.reporting.verdict_section import headline
-from pytest_t2i.reporting.work import made_images
 from pytest_t2i.runs.machine_paths import portable
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.verdicts.check import Check

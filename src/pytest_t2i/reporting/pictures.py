@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from pytest_t2i.audits.counts import Counts
+from pytest_t2i.audits.label_counts import Counts
 from pytest_t2i.data import Detection
 from pytest_t2i.prompts.added_words import is_rewritten
 from pytest_t2i.reporting.charts import UNIT, leanings, prompts_by_axis

@@ -13,7 +13,7 @@ from pytest_t2i.reporting.formatting import (
     moment,
     undetected_of,
 )
-from pytest_t2i.reporting.work import labelled_images
+from pytest_t2i.reporting.run_counts import labelled_images
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.runs.summaries import summaries
 from pytest_t2i.sections.words import reason_words

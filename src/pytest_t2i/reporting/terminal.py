@@ -9,7 +9,7 @@ from pytest_t2i.adapters.support.escaping import line
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.data import Outcome
 from pytest_t2i.files import from_here
-from pytest_t2i.generation.signs_of_life import clock_time
+from pytest_t2i.generation.heartbeat import clock_time
 from pytest_t2i.reporting.allowed import unreasoned
 from pytest_t2i.reporting.audit_sections import sections_of
 from pytest_t2i.reporting.baseline import counts_words, moved_prompts, whose
@@ -25,10 +25,10 @@ from pytest_t2i.reporting.formatting import (
     several,
     undetected_of,
 )
+from pytest_t2i.reporting.run_counts import failed, made_images, paid, tried, watched
 from pytest_t2i.reporting.run_facts import canary_words
 from pytest_t2i.reporting.terminal_sections import COLOURS, summary_lines
 from pytest_t2i.reporting.verdict_section import headline
-from pytest_t2i.reporting.work import failed, made_images, paid, tried, watched
 from pytest_t2i.reporting.wrapping import wrapped
 from pytest_t2i.runs.canary import CHANGED
 from pytest_t2i.runs.record import RunRecord

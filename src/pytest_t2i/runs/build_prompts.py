@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from pytest_t2i.audits.counts import counts_of
+from pytest_t2i.audits.label_counts import counts_of
+from pytest_t2i.audits.largest_samples import widest_of
 from pytest_t2i.audits.samples import Sample
-from pytest_t2i.audits.widest import widest_of
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.metrics import prompt_bias_score
 from pytest_t2i.runs.record import ImageRecord, PromptRecord

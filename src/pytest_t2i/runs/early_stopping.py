@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from pytest_t2i.audits.stopping import Stopping
+from pytest_t2i.audits.early_stopping import Stopping
 from pytest_t2i.data import Outcome, Request, digest
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.generate import Runner

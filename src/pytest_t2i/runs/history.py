@@ -13,7 +13,7 @@ import numpy as np
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.audit import Audit
-from pytest_t2i.audits.counts import Counts
+from pytest_t2i.audits.label_counts import Counts
 from pytest_t2i.data import (
     Amount,
     Count,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pytest_t2i.generation import ready_made
-from pytest_t2i.generation.signs_of_life import clock_time
+from pytest_t2i.generation.heartbeat import clock_time
 from pytest_t2i.runs.session import Session
 from pytest_t2i.verdicts.check import Check
 

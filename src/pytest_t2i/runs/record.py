@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from pytest_t2i.audits.counts import Counts
+from pytest_t2i.audits.label_counts import Counts
 from pytest_t2i.data import (
     Amount,
     Bounds,
@@ -26,7 +26,7 @@ from pytest_t2i.data import (
     SignedInterval,
     Variant,
 )
-from pytest_t2i.generation.work import Work
+from pytest_t2i.generation.run_counts import Work
 from pytest_t2i.runs.picture_paths import with_pictures
 from pytest_t2i.runs.statement import Statement
 from pytest_t2i.verdicts.check import Check, judged

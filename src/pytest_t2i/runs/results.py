@@ -15,7 +15,7 @@ from pytest_t2i.audits.sampling import one_sample, sample_of, samples_of
 from pytest_t2i.data import Detection, Prompt
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.files import from_here
-from pytest_t2i.generation.labelled import detections_of
+from pytest_t2i.generation.detect_labelled import detections_of
 from pytest_t2i.generation.plan import DetectorRef, Plan
 from pytest_t2i.labels import LabelledSet
 from pytest_t2i.protocols import Mitigation

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_t2i.audits.audit import Audit
+from pytest_t2i.audits.early_stopping import Stopping
 from pytest_t2i.audits.fixture import About, Fixture
 from pytest_t2i.audits.instruments import described
-from pytest_t2i.audits.stopping import Stopping
 from pytest_t2i.data import Attribute, Prompt, Triplet
 from pytest_t2i.prompts import Stereotype
 from pytest_t2i.runs.prompt_ids import Tags, tagged, tags_of

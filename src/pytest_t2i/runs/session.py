@@ -21,9 +21,9 @@ from pytest_t2i.files import user_path
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.plan import DetectorRef, Need, Plan
 from pytest_t2i.generation.ready_made import is_ready_made
+from pytest_t2i.generation.run_counts import Work
 from pytest_t2i.generation.seeds import seeds_for
 from pytest_t2i.generation.store import Store
-from pytest_t2i.generation.work import Work
 from pytest_t2i.labels import FILE_NAME, LabelledSet, load_labelled_set
 from pytest_t2i.prompts import CaptionFile, read_captions
 from pytest_t2i.protocols import Calibrated

@@ -9,7 +9,7 @@ import numpy as np
 
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.audits.origins.measure import Cluster, Origins, nearness
-from pytest_t2i.audits.origins.of_images import (
+from pytest_t2i.audits.origins.origins_of_images import (
     OriginParts,
     SeenImages,
     origins_of_images,

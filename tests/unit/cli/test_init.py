@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 
 from pytest_t2i.audits.parity.record import ModelScore, ParityPart
-from pytest_t2i.cli import own_words, presets
 from pytest_t2i.cli.main import main
-from pytest_t2i.cli.presets import Question, Shape
+from pytest_t2i.cli.support import presets, suite_words
+from pytest_t2i.cli.support.presets import Question, Shape
 from pytest_t2i.data import Interval
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
 from pytest_t2i.prompts import read_axes
@@ -329,22 +329,22 @@ def test_what_does_not_fit_is_told_and_nothing_written(folder, capsys, arguments
 
 
 def test_thinned_words_are_spread_evenly():
-    axes = own_words.axes_of((), ("place", "activity"), None)
-    few = own_words.thinned(axes, 4)
+    axes = suite_words.axes_of((), ("place", "activity"), None)
+    few = suite_words.thinned(axes, 4)
     assert [axis.concepts for axis in few] == [
         (axes[0].concepts[0], axes[0].concepts[5]), (axes[1].concepts[0], axes[1].concepts[5]),
     ]  # fmt: skip
-    assert own_words.thinned(axes, 99) == axes
-    (alone,) = own_words.thinned(axes, 1)
+    assert suite_words.thinned(axes, 99) == axes
+    (alone,) = suite_words.thinned(axes, 1)
     assert alone.concepts == axes[0].concepts[:1]
 
 
 def test_all_axes_of_the_paper_unless_some_are_named():
-    assert len(list(own_words.words_of(own_words.axes_of((), (), None)))) == 100
+    assert len(list(suite_words.words_of(suite_words.axes_of((), (), None)))) == 100
     with pytest.raises(UnknownNameError):
-        own_words.axes_of((), ("hobby",), None)
+        suite_words.axes_of((), ("hobby",), None)
     with pytest.raises(ConfigurationError):
-        own_words.axes_of(("x",), (), "no place")
+        suite_words.axes_of(("x",), (), "no place")
 
 
 @pytest.mark.slow

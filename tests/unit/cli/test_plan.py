@@ -9,7 +9,7 @@ import pytest
 
 from pytest_t2i.audits.parity.record import ModelScore, ParityPart
 from pytest_t2i.cli.main import main
-from pytest_t2i.cli.rate import HISTORY
+from pytest_t2i.cli.support.seconds_per_image import HISTORY
 from pytest_t2i.data import Interval
 from pytest_t2i.runs.history import keep
 from pytest_t2i.runs.read_run import read_run

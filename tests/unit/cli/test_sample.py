@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from pytest_t2i.cli.main import main
-from pytest_t2i.cli.sample_images import choose
+from pytest_t2i.cli.support.sample_images import choose
 from pytest_t2i.data import Interval
 from pytest_t2i.runs.record import ImageRecord, PromptRecord, RunRecord
 

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_t2i.data import Detection, Undetected
 from pytest_t2i.errors import DetectorError
-from pytest_t2i.generation.asking import checked
+from pytest_t2i.generation.detector_calls import checked
 
 LABELS = ("male", "female")
 

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from pytest_t2i.errors import ConfigurationError, MalformedAnswerError
-from pytest_t2i.prompts.asking.answers import check_answer
 from pytest_t2i.prompts.candidates import attributes_of, bare, concept_of
+from pytest_t2i.prompts.language_model.answers import check_answer
 
 LONG = 200_000
 

@@ -33,7 +33,7 @@ from pytest_t2i.reporting.markdown import render_markdown
 from pytest_t2i.reporting.markdown_sections import whole_lines
 from pytest_t2i.reporting.terminal import summarise
 from pytest_t2i.runs.comparison.compare import compare_models
-from pytest_t2i.runs.comparison.read_entrants import of_run
+from pytest_t2i.runs.comparison.read_compared_models import of_run
 from pytest_t2i.runs.history import past_run, series_of
 from pytest_t2i.runs.record import AuditRecord, Counts, ImageRecord, RunRecord
 from pytest_t2i.settings import Settings

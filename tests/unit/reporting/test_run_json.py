@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_t2i.audits import counts
+from pytest_t2i.audits import label_counts
 from pytest_t2i.audits.dependencies import record as dependencies
 from pytest_t2i.audits.detector_validation import record as trials
 from pytest_t2i.audits.emergence import record as emergence
@@ -19,7 +19,7 @@ from pytest_t2i.audits.parity import record as parity
 from pytest_t2i.audits.stereotypes import record as stereotypes
 from pytest_t2i.audits.variety import record as variety
 from pytest_t2i.data import Bounds, Detection, Interval, Mask, Outcome, Undetected
-from pytest_t2i.generation.work import Work
+from pytest_t2i.generation.run_counts import Work
 from pytest_t2i.runs import record as records
 from pytest_t2i.verdicts.check import Check
 from pytest_t2i.verdicts.measurement import LabelCounts, MovedPrompt
@@ -84,7 +84,7 @@ def test_every_key_is_documented_and_nothing_else(section):
 
 def test_words_are_documented():
     work = {field.name for field in fields(Work)}
-    kinds = {field.name for kind in (counts.Counts, LabelCounts) for field in fields(kind)}
+    kinds = {field.name for kind in (label_counts.Counts, LabelCounts) for field in fields(kind)}
     words = {*Outcome, *Undetected, *work, *kinds}
     assert {word for word in words if f"`{word}`" not in DOCUMENT} == set()
     assert f"`{records.SCHEMA}`" in DOCUMENT

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_t2i.cli.new_suite import write_suite
+from pytest_t2i.cli.support.new_suite import write_suite
 from pytest_t2i.errors import FileFormatError
 from pytest_t2i.runs.statement import BLANK, Statement, read_statement
 

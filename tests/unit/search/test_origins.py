@@ -15,13 +15,13 @@ from pytest_t2i.audits.origins.measure import (
     presence_of,
     shown_attributes,
 )
-from pytest_t2i.audits.origins.of_images import OriginParts
 from pytest_t2i.audits.origins.optimised_prompts import (
     Search,
     chosen_search,
     optimised_prompts,
     unit_rows,
 )
+from pytest_t2i.audits.origins.origins_of_images import OriginParts
 from pytest_t2i.data import Attribute, Box, GenerationSettings, NextToken, Prompt
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.components import Components

@@ -9,13 +9,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from pytest_t2i.adapters.languages.addresses import is_address
-from pytest_t2i.adapters.models.asking import LONGEST_PROMPT, Asking
 from pytest_t2i.adapters.models.endpoint_faults import PassingFaultError, fault, picture_from
-from pytest_t2i.adapters.models.told_versions import versions_words
+from pytest_t2i.adapters.models.picture_requests import LONGEST_PROMPT, PictureRequests
+from pytest_t2i.adapters.models.reported_versions import versions_words
 from pytest_t2i.adapters.support.fault_counts import FaultCounts
-from pytest_t2i.adapters.support.flight import Flight, in_order
 from pytest_t2i.adapters.support.hosts import is_local, netloc, plain_address
 from pytest_t2i.adapters.support.pace import Pace
+from pytest_t2i.adapters.support.parallel_calls import ParallelCalls, in_order
 from pytest_t2i.adapters.support.secrets import secrets_of
 from pytest_t2i.adapters.support.spending import Spending
 from pytest_t2i.data import EMPTY, Generated, Request, digest
@@ -85,7 +85,7 @@ class EndpointModel:
                 f"{self.key_variable}: expected printable ASCII characters, got others: set the "
                 "variable again"
             )
-        self._asking = Asking(self, limits, secrets_of(self.key, address))
+        self._requests = PictureRequests(self, limits, secrets_of(self.key, address))
         self._pace = Pace(limits.at_once)
 
     def __str__(self) -> str:
@@ -125,10 +125,10 @@ class EndpointModel:
 
     def versions_told(self, seconds: float) -> Mapping[str, str] | T2IError:
         """The model's version, or the error for which the service reports none now."""
-        told = self._asking.once(lambda: self.ask_versions(seconds), seconds)
+        told = self._requests.once(lambda: self.ask_versions(seconds), seconds)
         if isinstance(told, T2IError):
             return told if isinstance(told, PassingFaultError) else {}
-        return {name: self._asking.shown(words) for name, words in told.items()}
+        return {name: self._requests.shown(words) for name, words in told.items()}
 
     def ask(self, request: Request, seconds: float) -> Generated | Image | bytes:
         """Request one picture, once; several threads call this at the same time.
@@ -192,7 +192,7 @@ class EndpointModel:
             for one in asked:
                 yield one, self._made(request_of(one), pace)
             return
-        flight: Flight[A, Generated] = Flight(
+        flight: ParallelCalls[A, Generated] = ParallelCalls(
             lambda one: self._made(request_of(one), pace, lambda: flight.is_over), most
         )
         yield from flight.run(asked)
@@ -200,15 +200,17 @@ class EndpointModel:
     def _made(
         self, request: Request, pace: Pace, is_over: Callable[[], bool] = lambda: False
     ) -> Generated:
-        return self._asking.picture(
+        return self._requests.picture(
             lambda seconds: self._read(self.ask(request, seconds)), pace, is_over
         )
 
     def _read(self, given: Generated | Image | bytes) -> Generated:
         if isinstance(given, Generated):
-            drawn = self._asking.shown(given.revised_prompt or "", LONGEST_PROMPT) or None
+            drawn = self._requests.shown(given.revised_prompt or "", LONGEST_PROMPT) or None
             return replace(
-                given, refusal=self._asking.shown(given.refusal or "") or None, revised_prompt=drawn
+                given,
+                refusal=self._requests.shown(given.refusal or "") or None,
+                revised_prompt=drawn,
             )
         return Generated(self.picture(given))
 
@@ -221,4 +223,4 @@ class EndpointModel:
 
     def say(self, line: str) -> None:
         """Show a note on stderr, without the key."""
-        print(printable(f"{self}: {self._asking.shown(line)}"), file=sys.stderr, flush=True)  # noqa: T201
+        print(printable(f"{self}: {self._requests.shown(line)}"), file=sys.stderr, flush=True)  # noqa: T201

@@ -24,7 +24,7 @@ from pytest_t2i.adapters.models.endpoint_faults import (
     too_large,
 )
 from pytest_t2i.adapters.models.endpoints import EndpointModel
-from pytest_t2i.adapters.models.told_versions import versions_in
+from pytest_t2i.adapters.models.reported_versions import versions_in
 from pytest_t2i.adapters.support.hosts import is_local, named_again, netloc, public_or
 from pytest_t2i.adapters.support.http_limits import PLAIN, cut_at, end_with_call, is_cut
 from pytest_t2i.adapters.support.loading import needs

@@ -14,7 +14,7 @@ import numpy as np
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.detector_validation.change import recorded_trial, share_change
-from pytest_t2i.audits.unsettled import held
+from pytest_t2i.audits.unsettled_labels import held
 from pytest_t2i.data import Detection, Evidence, Interval, Undetected
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.labels import CLEAR, LabelledImage, LabelledSet

@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from pytest_t2i.audits.context import AuditContext
-from pytest_t2i.audits.counts import Counts, counts_of
 from pytest_t2i.audits.detector_validation.change import RecordedTrial
 from pytest_t2i.audits.detector_validation.measure import Mistake, Trial
 from pytest_t2i.audits.detector_validation.trials import Trials, try_detectors
+from pytest_t2i.audits.label_counts import Counts, counts_of
 from pytest_t2i.data import Count, Detection, Interval, LabelledPath, ShareInterval
 from pytest_t2i.labels import LabelledSet
 

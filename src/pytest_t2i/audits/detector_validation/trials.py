@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pytest_t2i.audits.detector_validation.measure import Trial
-from pytest_t2i.audits.unsettled import fillings
+from pytest_t2i.audits.unsettled_labels import fillings
 from pytest_t2i.data import Detection
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.labels import LabelledSet

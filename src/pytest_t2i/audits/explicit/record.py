@@ -9,7 +9,7 @@ import numpy as np
 
 from pytest_t2i.audits.context import AuditContext
 from pytest_t2i.audits.explicit.measure import ASKED, AskedTriplet, Explicit, one_triplet
-from pytest_t2i.audits.widest import widest_triplets
+from pytest_t2i.audits.largest_samples import widest_triplets
 from pytest_t2i.data import Count, ShareInterval, SignedInterval
 
 FIXTURES = frozenset(("explicit",))

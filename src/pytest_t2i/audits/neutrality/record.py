@@ -8,8 +8,8 @@ from functools import cached_property
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.context import AskedTest, AuditContext
+from pytest_t2i.audits.largest_samples import widest_of
 from pytest_t2i.audits.neutrality.measure import TripletSample, TripletSamples, one_triplet
-from pytest_t2i.audits.widest import widest_of
 from pytest_t2i.data import Count, Interval, Number, Share
 
 LEAST_SPACES = 2

@@ -11,8 +11,8 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from pytest_t2i.audits.context import AskedTest, AuditContext
+from pytest_t2i.audits.largest_samples import widest_of
 from pytest_t2i.audits.observations import Observations
-from pytest_t2i.audits.widest import widest_of
 from pytest_t2i.data import FoundObject, Interval, Prompt, Triplet, Variant
 from pytest_t2i.generation.plan import Need
 from pytest_t2i.metrics import similarities

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pytest_t2i.adapters.languages.checked import checked_tokens
+from pytest_t2i.adapters.languages.checked_answers import checked_tokens
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.protocols import NextTokens, TextEncoder
 

@@ -16,8 +16,8 @@ from pytest_t2i.audits.fixture import Fixture
 from pytest_t2i.audits.summary import AFTER_FAILURE, Step, Summary
 
 if TYPE_CHECKING:
+    from pytest_t2i.audits.early_stopping import State
     from pytest_t2i.audits.parity.record import ParityPart
-    from pytest_t2i.audits.stopping import State
     from pytest_t2i.sections import Section
     from pytest_t2i.settings import Settings
     from pytest_t2i.statistics import SequentialTest
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 
 def _settled(sample: Any) -> State | None:
-    from pytest_t2i.audits.parity import stopped
+    from pytest_t2i.audits.parity import after_early_stopping
 
-    return stopped.settled(sample)
+    return after_early_stopping.settled(sample)
 
 
 def _watched_of_model(settings: Settings) -> Collection[str]:
@@ -109,16 +109,16 @@ class ParityAudit(Audit["ParityPart"]):
         self, metric: str, bound: float, cases: Sequence[AskedTest], level: float
     ) -> Iterator[str]:
         """About prompts that cannot be decided with the images asked for."""
-        from pytest_t2i.audits.parity.too_few import too_few
+        from pytest_t2i.audits.parity.too_few_images import too_few
 
         return too_few(cases, bound, level) if metric == "prompt_bias_score" else iter(())
 
     def moved(self, context: AuditContext, recorded: Baseline) -> list[str]:
         """Texts of the prompts that grew most, where the model did."""
-        from pytest_t2i.audits.parity import grown
+        from pytest_t2i.audits.parity import worsened_prompts
 
-        failed = grown.failed_growth(context.checks)
-        found = [] if failed is None else grown.grown_prompts(context, failed, recorded)
+        failed = worsened_prompts.failed_growth(context.checks)
+        found = [] if failed is None else worsened_prompts.grown_prompts(context, failed, recorded)
         return [prompt.sample.prompt.text for prompt in found]
 
     def summary(self, record: ParityPart) -> Summary:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from pytest_t2i.audits.context import AuditContext
 from pytest_t2i.audits.parity.change import PROMPT_MARGIN
-from pytest_t2i.audits.parity.grown import (
+from pytest_t2i.audits.parity.worsened_prompts import (
     GrownPrompt,
     failed_growth,
     grown_prompts,

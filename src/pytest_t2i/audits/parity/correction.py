@@ -18,7 +18,7 @@ from pytest_t2i.audits.peoples_labels import (
     labels_of,
 )
 from pytest_t2i.audits.samples import Sample, Samples
-from pytest_t2i.audits.unsettled import fillings
+from pytest_t2i.audits.unsettled_labels import fillings
 from pytest_t2i.data import Interval, Prompt, sign_of
 from pytest_t2i.labels import LabelledSet
 from pytest_t2i.statistics import CorrectedScores, Estimator

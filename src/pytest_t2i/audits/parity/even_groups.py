@@ -16,10 +16,10 @@ from pytest_t2i import statistics
 from pytest_t2i.audits import distance
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings
 from pytest_t2i.audits.evidence import ALTERNATIVES
-from pytest_t2i.audits.parity import stopped_groups
+from pytest_t2i.audits.parity import groups_after_early_stopping as stopped
 from pytest_t2i.audits.parity.group_change import model_change, prompt_change
 from pytest_t2i.audits.parity.group_correction import GroupCorrection
-from pytest_t2i.audits.unsettled import held
+from pytest_t2i.audits.unsettled_labels import held
 from pytest_t2i.data import Evidence, Interval
 from pytest_t2i.metrics import INFO
 from pytest_t2i.prompts.references import uniform
@@ -38,8 +38,8 @@ def of_prompt(sample: DetectedPrompt, siblings: Siblings[DetectedPrompt]) -> Mea
     if sample.stopping is not None:
         made = replace(
             made,
-            interval=stopped_groups.interval_of(sample),
-            family=siblings.family("group_distance at any look", stopped_groups.family),
+            interval=stopped.interval_of(sample),
+            family=siblings.family("group_distance at any look", stopped.family),
         )
     return replace(
         made,
@@ -57,7 +57,7 @@ def of_model(samples: DetectedPrompts, corrected: GroupCorrection | None = None)
     """
     made = distance.of_model(samples, EVEN, METRIC)
     if samples.sequential:
-        made = replace(made, evidence=partial(stopped_groups.evidence_of_model, samples))
+        made = replace(made, evidence=partial(stopped.evidence_of_model, samples))
     if corrected is not None:
         return _corrected(samples, corrected)
     return replace(

@@ -12,7 +12,7 @@ import numpy as np
 from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts
 from pytest_t2i.audits.peoples_labels import accuracy_of, labels_of
-from pytest_t2i.audits.unsettled import fillings
+from pytest_t2i.audits.unsettled_labels import fillings
 from pytest_t2i.data import Interval
 from pytest_t2i.labels import LabelledSet
 from pytest_t2i.metrics import total_variation_distance

@@ -16,9 +16,9 @@ import numpy.typing as npt
 from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings, listed
 from pytest_t2i.audits.evidence import SIDES, Beyond, by_ends
-from pytest_t2i.audits.parity import stopped
+from pytest_t2i.audits.parity import after_early_stopping
 from pytest_t2i.audits.parity.change import model_change, prompt_change
-from pytest_t2i.audits.unsettled import held
+from pytest_t2i.audits.unsettled_labels import held
 from pytest_t2i.data import Evidence, Interval, Prompt
 from pytest_t2i.labels import LabelledSet
 from pytest_t2i.metrics import INFO, model_bias_score, prompt_bias_score
@@ -69,7 +69,7 @@ def prompt_interval(sample: DetectedPrompt) -> Interval | None:
         if not sample.clear:
             return None
         if sample.stopping is not None:
-            return stopped.interval_of(sample)
+            return after_early_stopping.interval_of(sample)
         return _interval(sample.male, sample.female, sample.level)
     own, *others = (
         _interval(male, female, sample.level)
@@ -102,11 +102,11 @@ def _family(members: Sequence[DetectedPrompt]) -> Family:
     # People's labels tell what the undetected show.
     unknown = np.array([s.unknown if s.corrected is None else 0 for s in members])
     stopping = any(sample.stopping is not None for sample in members)
-    p_values = stopped.at_any_look if stopping else _p_values
+    p_values = after_early_stopping.at_any_look if stopping else _p_values
     ways = [(male, female, unknown), *((m, f, unknown) for m, f in _fillings(members))]
 
     def evidence(bound: float, level: float) -> list[Evidence]:
-        own = stopped.evidence_of(members, bound, level) if stopping else None
+        own = after_early_stopping.evidence_of(members, bound, level) if stopping else None
         return own or _least([_evidence(p_values, way, bound, level) for way in ways])
 
     return Family(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pytest_t2i.audits.context import AuditContext
+from pytest_t2i.audits.largest_samples import widest_of
 from pytest_t2i.audits.parity.correction import given_correction
 from pytest_t2i.audits.parity.measure import of_model
 from pytest_t2i.audits.parity.record import (
@@ -26,7 +27,6 @@ from pytest_t2i.audits.parity.recording_groups import (
 from pytest_t2i.audits.parity.sensitivity import sensitivity
 from pytest_t2i.audits.parity.weighted_correction import WeightedCorrection
 from pytest_t2i.audits.samples import Samples
-from pytest_t2i.audits.widest import widest_of
 from pytest_t2i.labels import LabelledSet
 from pytest_t2i.metrics import prompt_bias_score
 

@@ -18,7 +18,7 @@ from pytest_t2i.audits.evidence import by_ends
 from pytest_t2i.audits.log_odds import log_odds
 from pytest_t2i.audits.peoples_labels import by_annotators, labels_of
 from pytest_t2i.audits.samples import Samples
-from pytest_t2i.audits.unsettled import fillings
+from pytest_t2i.audits.unsettled_labels import fillings
 from pytest_t2i.data import Evidence, Interval, Prompt, sign_of
 from pytest_t2i.labels import Draw, LabelledSet
 from pytest_t2i.metrics import model_bias_score

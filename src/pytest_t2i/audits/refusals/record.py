@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from pytest_t2i.audits.context import AuditContext
+from pytest_t2i.audits.largest_samples import widest_triplets
 from pytest_t2i.audits.refusals.measure import PAIRS, Refusals, one_triplet
-from pytest_t2i.audits.widest import widest_triplets
 from pytest_t2i.data import Count, SignedInterval
 
 FIXTURES = frozenset(("refusal", "refusals"))

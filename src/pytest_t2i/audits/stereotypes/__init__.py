@@ -15,9 +15,9 @@ from pytest_t2i.audits.fixture import Fixture
 from pytest_t2i.audits.summary import NamedRecord, Summary
 
 if TYPE_CHECKING:
+    from pytest_t2i.audits.early_stopping import State
     from pytest_t2i.audits.stereotypes.measure import Association
     from pytest_t2i.audits.stereotypes.record import StereotypesPart
-    from pytest_t2i.audits.stopping import State
     from pytest_t2i.generation.plan import Need
     from pytest_t2i.sections import Section
     from pytest_t2i.settings import Settings
@@ -37,15 +37,15 @@ def _stereotypes(context: AuditContext, test: AskedTest) -> tuple[Association, .
 
 
 def _tested(selection: Any, metric: str, test: SequentialTest) -> SequentialTest | None:
-    from pytest_t2i.audits.stereotypes import stopped
+    from pytest_t2i.audits.stereotypes import after_early_stopping
 
-    return stopped.tested(selection, metric, test)
+    return after_early_stopping.tested(selection, metric, test)
 
 
 def _settled(member: Association) -> State | None:
-    from pytest_t2i.audits.stereotypes import stopped
+    from pytest_t2i.audits.stereotypes import after_early_stopping
 
-    return stopped.settled(member)
+    return after_early_stopping.settled(member)
 
 
 def _watched(settings: Settings) -> Collection[str]:  # noqa: ARG001 - as it is called

@@ -9,12 +9,12 @@ from functools import cached_property, partial
 from pytest_t2i import statistics
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.detected import Siblings, siblings_of
+from pytest_t2i.audits.early_stopping import Stopping
 from pytest_t2i.audits.emergence.measure import Emergence
 from pytest_t2i.audits.emergence.predisposition import Predisposition, of_attribute
 from pytest_t2i.audits.instruments import Instruments
 from pytest_t2i.audits.observations import Observations
-from pytest_t2i.audits.stereotypes import stopped
-from pytest_t2i.audits.stopping import Stopping
+from pytest_t2i.audits.stereotypes import after_early_stopping
 from pytest_t2i.audits.variety.vendi import Diversity
 from pytest_t2i.audits.variety.wals import Variety
 from pytest_t2i.data import FORESEEN, Evidence, Interval, Prone
@@ -106,7 +106,7 @@ class Association:
         if not self.clear:
             return None
         if self.stopping is not None:
-            return stopped.interval_of(self)
+            return after_early_stopping.interval_of(self)
         return statistics.stereotype_interval(
             self.present, self.clear, self.expected, self.level, self.direction
         )
@@ -256,7 +256,7 @@ def _family(members: Sequence[Association]) -> Family:
     stopping = any(association.stopping is not None for association in members)
     return Family(
         tuple(association.score_interval for association in members),
-        partial(stopped.evidence_of if stopping else _evidence, members),
+        partial(after_early_stopping.evidence_of if stopping else _evidence, members),
     )
 
 

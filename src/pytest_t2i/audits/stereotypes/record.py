@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pytest_t2i.audits.context import AuditContext
+from pytest_t2i.audits.largest_samples import widest_of
 from pytest_t2i.audits.stereotypes.measure import Association, one_association
-from pytest_t2i.audits.widest import widest_of
 from pytest_t2i.data import Prone, Share, ShareInterval
 
 

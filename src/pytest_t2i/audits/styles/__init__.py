@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.fixture import Fixture
-from pytest_t2i.audits.styles.known import STYLE_GAP
+from pytest_t2i.audits.styles.metric import STYLE_GAP
 from pytest_t2i.audits.summary import Summary
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.detected import DetectedPrompt, listed
 from pytest_t2i.audits.evidence import IntervalAt
 from pytest_t2i.audits.sampling import one_sample
-from pytest_t2i.audits.styles.known import STYLE_GAP
+from pytest_t2i.audits.styles.metric import STYLE_GAP
 from pytest_t2i.data import Bounds, Evidence, Interval, Prompt
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
 from pytest_t2i.generation.plan import DetectorRef, Need

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from pytest_t2i.audits.context import AuditContext
 from pytest_t2i.audits.detected import DetectedPrompt
+from pytest_t2i.audits.largest_samples import widest_of
 from pytest_t2i.audits.styles.measure import Styles, of_pairs, styled
-from pytest_t2i.audits.widest import widest_of
 from pytest_t2i.data import Count, SignedInterval
 
 

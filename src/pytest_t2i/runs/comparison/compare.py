@@ -11,7 +11,7 @@ from pytest_t2i.audits.audit import Audit
 from pytest_t2i.audits.discovery import installed_audits
 from pytest_t2i.audits.summary import NamedRecord
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.runs.comparison.entrant import EnteredPrompt, Entrant
+from pytest_t2i.runs.comparison.compared_model import ComparedModel, PromptOfModel
 from pytest_t2i.runs.comparison.record import (
     ComparedPrompt,
     ComparedScore,
@@ -26,14 +26,14 @@ from pytest_t2i.runs.summaries import series_of_audits
 from pytest_t2i.sections import Section
 
 SCORE = "model_bias_score"
-Shared = Mapping[str, Sequence[EnteredPrompt]]
+Shared = Mapping[str, Sequence[PromptOfModel]]
 """Model -> its prompts that all models share, in one order."""
 FEWEST_IMAGES = 2
 """Clear images of every model without which a prompt is not compared."""
 
 
 def compare_models(
-    entrants: Sequence[Entrant],
+    models: Sequence[ComparedModel],
     *,
     level: float,
     seed: int,
@@ -43,7 +43,7 @@ def compare_models(
     """Compare models on the prompts that all of them share.
 
     Args:
-        entrants: two models or more.
+        models: two compared models or more.
         level: confidence level in (0, 1).
         seed: seed of every resampling.
         audits: what else is compared; None takes installed audits.
@@ -53,40 +53,40 @@ def compare_models(
         ConfigurationError: no prompt has two clear images of every model, or nothing says which
             groups there are.
     """
-    scores = scores_of(entrants, groups)
-    texts = [text for text in entrants[0].prompts if _is_shared(text, entrants, scores)]
+    scores = scores_of(models, groups)
+    texts = [text for text in models[0].prompts if _is_shared(text, models, scores)]
     if not texts:
         raise ConfigurationError(
             "no prompt has two clear images of every model: there is nothing to compare. Prompts: "
-            + "; ".join(f"{e.name} has {len(e.prompts)}" for e in entrants)
+            + "; ".join(f"{e.name} has {len(e.prompts)}" for e in models)
         )
     audits = installed_audits() if audits is None else audits
-    every = {text for entrant in entrants for text in entrant.prompts}
-    names = tuple(entrant.name for entrant in entrants)
-    shared = {entrant.name: [entrant.prompts[text] for text in texts] for entrant in entrants}
+    every = {text for model in models for text in model.prompts}
+    names = tuple(model.name for model in models)
+    shared = {model.name: [model.prompts[text] for text in texts] for model in models}
     ranks = scores.ranks(list(shared.values()), level, seed)
     return ModelComparison(
         names,
-        entrants[0].detector,
+        models[0].detector,
         tuple(
-            Placing(entrant.name, entrant.source, entrant.created, rank)
-            for entrant, rank in zip(entrants, ranks, strict=True)
+            Placing(model.name, model.source, model.created, rank)
+            for model, rank in zip(models, ranks, strict=True)
         ),
         tuple(_scores(shared, scores, level, seed)),
         tuple(_pairs(shared, scores, level, seed)),
         tuple(_prompts(texts, shared, scores, seed)),
         len(every) - len(texts),
-        _tables(entrants, audits, (scores.metric, entrants[0].detector)),
-        tuple(_sections(entrants, audits, level, seed)),
-        _remarks(entrants),
+        _tables(models, audits, (scores.metric, models[0].detector)),
+        tuple(_sections(models, audits, level, seed)),
+        _remarks(models),
         level,
         scores.metric,
         scores.groups,
     )
 
 
-def _is_shared(text: str, entrants: Sequence[Entrant], scores: Scores) -> bool:
-    prompts = [entrant.prompts.get(text) for entrant in entrants]
+def _is_shared(text: str, models: Sequence[ComparedModel], scores: Scores) -> bool:
+    prompts = [model.prompts.get(text) for model in models]
     return all(
         p is not None and sum(p.counts(scores.groups).values()) >= FEWEST_IMAGES for p in prompts
     )
@@ -108,7 +108,7 @@ def _scores(shared: Shared, scores: Scores, level: float, seed: int) -> list[Com
 def _score(
     model: str,
     name: str,
-    prompts: Sequence[EnteredPrompt],
+    prompts: Sequence[PromptOfModel],
     scores: Scores,
     level: float,
     seed: int,
@@ -165,7 +165,7 @@ def _prompts(
 
 
 def _prompt(
-    text: str, row: Sequence[EnteredPrompt], scores: Scores, p_value: float
+    text: str, row: Sequence[PromptOfModel], scores: Scores, p_value: float
 ) -> ComparedPrompt:
     cells = tuple(_cell(prompt, scores) for prompt in row)
     known = [cell.score for cell in cells if cell.score is not None]
@@ -184,7 +184,7 @@ def _prompt(
     )
 
 
-def _cell(prompt: EnteredPrompt, scores: Scores) -> PromptCell:
+def _cell(prompt: PromptOfModel, scores: Scores) -> PromptCell:
     counts = prompt.counts(scores.groups)
     male, female = (counts.get(gender) for gender in ("male", "female"))
     undetected = len(prompt.said) - sum(counts.values())
@@ -192,10 +192,10 @@ def _cell(prompt: EnteredPrompt, scores: Scores) -> PromptCell:
 
 
 def _tables(
-    entrants: Sequence[Entrant], audits: Sequence[Audit[Any]], compared: tuple[str, str]
+    models: Sequence[ComparedModel], audits: Sequence[Audit[Any]], compared: tuple[str, str]
 ) -> dict[str, tuple[ComparedValue, ...]]:
     """By metric, what audits follow of at least two models, but for what is compared here."""
-    columns = [series_of_audits(e.run, audits) if e.run is not None else {} for e in entrants]
+    columns = [series_of_audits(e.run, audits) if e.run is not None else {} for e in models]
     tables: dict[str, list[ComparedValue]] = {}
     for series in dict.fromkeys(name for column in columns for name in column):
         metric, _, name = series.partition("/")
@@ -207,22 +207,22 @@ def _tables(
 
 
 def _sections(
-    entrants: Sequence[Entrant], audits: Sequence[Audit[Any]], level: float, seed: int
+    models: Sequence[ComparedModel], audits: Sequence[Audit[Any]], level: float, seed: int
 ) -> Iterator[Section]:
     """What each audit shows of the models of which it keeps something, two or more."""
     for audit in sorted(audits, key=lambda audit: audit.place):
-        models = [
-            NamedRecord(entrant.name, part, entrant.run)
-            for entrant in entrants
-            if entrant.run is not None and (part := entrant.run.part(audit.name)) is not None
+        records = [
+            NamedRecord(model.name, part, model.run)
+            for model in models
+            if model.run is not None and (part := model.run.part(audit.name)) is not None
         ]
-        if len(models) > 1:
-            yield from audit.compare(models, level=level, seed=seed)
+        if len(records) > 1:
+            yield from audit.compare(records, level=level, seed=seed)
 
 
-def _remarks(entrants: Sequence[Entrant]) -> tuple[str, ...]:
+def _remarks(models: Sequence[ComparedModel]) -> tuple[str, ...]:
     """What makes models less comparable than they look."""
-    detectors = dict.fromkeys(entrant.detector for entrant in entrants)
+    detectors = dict.fromkeys(model.detector for model in models)
     if len(detectors) > 1:
         return (
             "not by the same detector: " + ", ".join(detectors) + "; differences may be theirs",

@@ -11,14 +11,14 @@ import numpy as np
 from pytest_t2i import metrics, statistics
 from pytest_t2i.data import Interval
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.runs.comparison.entrant import EnteredPrompt, Entrant
+from pytest_t2i.runs.comparison.compared_model import ComparedModel, PromptOfModel
 from pytest_t2i.statistics.groups.group_change import group_change_test, interval_difference
 
 GENDER = ("male", "female")
 SEEN = 8
 """Labels named in a message."""
 
-Pair = tuple[Sequence[EnteredPrompt], Sequence[EnteredPrompt]]
+Pair = tuple[Sequence[PromptOfModel], Sequence[PromptOfModel]]
 """The same prompts by two models."""
 
 
@@ -34,12 +34,12 @@ class Scores(Protocol):
         """What a detector's words are counted as; any other is undetected."""
 
     def ranks(
-        self, models: Sequence[Sequence[EnteredPrompt]], level: float, seed: int
+        self, models: Sequence[Sequence[PromptOfModel]], level: float, seed: int
     ) -> list[statistics.Rank]:
         """Place of each model."""
 
     def score(
-        self, prompts: Sequence[EnteredPrompt], level: float, seed: int
+        self, prompts: Sequence[PromptOfModel], level: float, seed: int
     ) -> tuple[Interval, float]:
         """Corrected for few images with its interval, and as it stands."""
 
@@ -49,7 +49,7 @@ class Scores(Protocol):
     def grows(self, pair: Pair, seed: int, *, same_seeds: bool) -> float:
         """p-value of a permutation test against "no prompt differs", for a larger second score."""
 
-    def of_prompt(self, prompt: EnteredPrompt) -> float | None:
+    def of_prompt(self, prompt: PromptOfModel) -> float | None:
         """One prompt's score as it stands; None without an image that counts."""
 
 
@@ -61,14 +61,14 @@ class BiasScores:
     groups: tuple[str, ...] = GENDER
 
     def ranks(
-        self, models: Sequence[Sequence[EnteredPrompt]], level: float, seed: int
+        self, models: Sequence[Sequence[PromptOfModel]], level: float, seed: int
     ) -> list[statistics.Rank]:
         """By ``statistics.ranking``."""
         men, women = ([_of(prompts, gender) for prompts in models] for gender in GENDER)
         return statistics.ranking(men, women, level=level, seed=seed)
 
     def score(
-        self, prompts: Sequence[EnteredPrompt], level: float, seed: int
+        self, prompts: Sequence[PromptOfModel], level: float, seed: int
     ) -> tuple[Interval, float]:
         """The model bias score, and the paper's."""
         men, women = (_of(prompts, gender) for gender in GENDER)
@@ -88,7 +88,7 @@ class BiasScores:
         signs = [[np.array(p.signs(sorted(p.said))) for p in side] for side in pair]
         return statistics.paired_change_p_value(*signs, seed=seed)
 
-    def of_prompt(self, prompt: EnteredPrompt) -> float | None:
+    def of_prompt(self, prompt: PromptOfModel) -> float | None:
         """The prompt bias score (Lyu eq. 2)."""
         return metrics.prompt_bias_score(prompt.male, prompt.female)
 
@@ -105,14 +105,14 @@ class GroupDistances:
         return dict.fromkeys(self.groups, 1.0 / len(self.groups))
 
     def ranks(
-        self, models: Sequence[Sequence[EnteredPrompt]], level: float, seed: int
+        self, models: Sequence[Sequence[PromptOfModel]], level: float, seed: int
     ) -> list[statistics.Rank]:
         """By ``statistics.group_ranking``."""
         counts = [self._counts(prompts) for prompts in models]
         return statistics.group_ranking(counts, level=level, seed=seed)
 
     def score(
-        self, prompts: Sequence[EnteredPrompt], level: float, seed: int
+        self, prompts: Sequence[PromptOfModel], level: float, seed: int
     ) -> tuple[Interval, float]:
         """The mean distance, and the mean of the prompts' distances as they stand."""
         corrected = statistics.mean_total_variation_interval(
@@ -133,35 +133,35 @@ class GroupDistances:
             before, after, len(self.groups), level=0.95, seed=seed, shared_seeds=same_seeds
         ).p_value
 
-    def of_prompt(self, prompt: EnteredPrompt) -> float | None:
+    def of_prompt(self, prompt: PromptOfModel) -> float | None:
         """Half the sum of |share - 1 / groups|."""
         counts = prompt.counts(self.groups)
         return (
             metrics.total_variation_distance(counts, self._even) if any(counts.values()) else None
         )
 
-    def _counts(self, prompts: Sequence[EnteredPrompt]) -> np.ndarray:
+    def _counts(self, prompts: Sequence[PromptOfModel]) -> np.ndarray:
         return np.array([list(prompt.counts(self.groups).values()) for prompt in prompts])
 
-    def _numbers(self, prompt: EnteredPrompt) -> np.ndarray:
+    def _numbers(self, prompt: PromptOfModel) -> np.ndarray:
         places = {group: place for place, group in enumerate(self.groups)}
         return np.array([places.get(prompt.said[seed], -1) for seed in sorted(prompt.said)])
 
 
-def scores_of(entrants: Sequence[Entrant], groups: Sequence[str] = ()) -> Scores:
+def scores_of(models: Sequence[ComparedModel], groups: Sequence[str] = ()) -> Scores:
     """What these models are compared by.
 
     Args:
-        entrants: the models, each with the labels that its detector may give, where it is recorded.
+        models: the models, each with the labels that its detector may give, where it is recorded.
         groups: all of these labels, where nothing has recorded them; () takes what is recorded.
 
     Raises:
         ConfigurationError: the detectors tell different groups, or it is nowhere said which.
     """
-    seen = {word for e in entrants for prompt in e.prompts.values() for word in prompt.labels}
+    seen = {word for e in models for prompt in e.prompts.values() for word in prompt.labels}
     if groups:
         return _of_groups(groups, seen, "--groups")
-    told = {frozenset(e.labels): e.labels for e in entrants if e.labels}
+    told = {frozenset(e.labels): e.labels for e in models if e.labels}
     if all(set(GENDER) <= labels for labels in told or [_gender_or(seen)]):
         return BiasScores()
     if len(told) > 1:
@@ -191,7 +191,7 @@ def _of_groups(groups: Sequence[str], seen: set[str], named: str) -> Scores:
     return BiasScores() if set(groups) == set(GENDER) else GroupDistances(tuple(groups))
 
 
-def _of(prompts: Sequence[EnteredPrompt], gender: str) -> np.ndarray:
+def _of(prompts: Sequence[PromptOfModel], gender: str) -> np.ndarray:
     return np.array([getattr(prompt, gender) for prompt in prompts])
 
 

@@ -1,4 +1,4 @@
-"""The models of a store as entrants of a comparison: no run.json is needed."""
+"""The models of a store as compared models: no run.json is needed."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pytest_t2i.data import Prompt
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.store import Store
 from pytest_t2i.prompts import builtin_axes
-from pytest_t2i.runs.comparison.entrant import EnteredPrompt, Entrant
+from pytest_t2i.runs.comparison.compared_model import ComparedModel, PromptOfModel
 
 NAME_LENGTH = 60
 MARK_LENGTH = 12
 """Characters of a fingerprint that tell one model from another."""
 
 
-def of_store(folder: Path) -> list[Entrant]:
+def of_store(folder: Path) -> list[ComparedModel]:
     """Every model of a store by the detector that has looked at most of its images.
 
     Raises ConfigurationError where no image has been looked at.
@@ -38,7 +38,7 @@ def of_store(folder: Path) -> list[Entrant]:
     for row in rows:
         models.setdefault(row["model"], {}).setdefault(row["prompt"], {})[row["seed"]] = row
     return [
-        Entrant(
+        ComparedModel(
             names[fingerprint],
             str(folder),
             "",
@@ -64,9 +64,9 @@ def _names(store: Store, fingerprints: list[str]) -> dict[str, str]:
     }
 
 
-def _prompt(folder: Path, known: Prompt | None, text: str, rows: dict[int, Any]) -> EnteredPrompt:
+def _prompt(folder: Path, known: Prompt | None, text: str, rows: dict[int, Any]) -> PromptOfModel:
     prompt = known or Prompt(text, "prompts", text)
-    return EnteredPrompt(
+    return PromptOfModel(
         prompt.id,
         prompt.axis,
         prompt.concept,

@@ -22,7 +22,7 @@ from pytest_t2i.runs.manifest.document import (
     sha256_of,
     write_manifest,
 )
-from pytest_t2i.runs.manifest.of_a_run import report_part
+from pytest_t2i.runs.manifest.inputs import report_part
 
 
 def manifest_beside(source: Path) -> Manifest | None:

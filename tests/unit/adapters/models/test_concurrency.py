@@ -14,7 +14,7 @@ pytest.importorskip("huggingface_hub")
 from image_server import drawn, serving
 
 from pytest_t2i import EndpointModel
-from pytest_t2i.adapters.models import asking, hugging_face_images, openai_images, retries
+from pytest_t2i.adapters.models import hugging_face_images, openai_images, picture_requests, retries
 from pytest_t2i.adapters.support import hosts
 from pytest_t2i.adapters.support.picture_files import picture_in
 from pytest_t2i.adapters.support.spending import Spending
@@ -130,7 +130,7 @@ def test_a_wait_that_is_asked_for_is_obeyed_by_all():
 
 
 def test_a_wait_is_told_once(capfd, monkeypatch):
-    monkeypatch.setattr(asking, "SAID_FROM", 0.0)
+    monkeypatch.setattr(picture_requests, "SAID_FROM", 0.0)
     monkeypatch.setattr(retries, "FIRST_WAIT", 0.5)
     with serving("dropped", "dropped") as server:
         assert len(list(openai(server).generate(REQUESTS[:2]))) == 2

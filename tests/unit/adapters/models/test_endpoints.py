@@ -22,7 +22,7 @@ from image_server import POLICY, drawn, serving
 from PIL import Image
 
 from pytest_t2i import EndpointModel
-from pytest_t2i.adapters.models import asking, hugging_face_images, openai_images, retries
+from pytest_t2i.adapters.models import hugging_face_images, openai_images, picture_requests, retries
 from pytest_t2i.adapters.models.endpoint_faults import (
     FinalFaultError,
     PassingFaultError,
@@ -216,7 +216,7 @@ def test_a_wait_beyond_the_deadline_is_not_waited(connect):
 
 
 def test_a_long_wait_is_said(monkeypatch, capsys):
-    monkeypatch.setattr(asking, "SAID_FROM", 0.0)
+    monkeypatch.setattr(picture_requests, "SAID_FROM", 0.0)
     with serving("busy") as server:
         list(openai(server).generate(REQUESTS[:1]))
     assert (
@@ -318,7 +318,7 @@ def test_what_is_no_text_tells_nothing(told):
 
 
 def test_a_revised_prompt_has_a_bounded_length_and_no_key():
-    assert drawn_by(lambda _: "word " * 9999) == ("word " * 9999)[: asking.LONGEST_PROMPT]
+    assert drawn_by(lambda _: "word " * 9999) == ("word " * 9999)[: picture_requests.LONGEST_PROMPT]
     assert drawn_by(lambda _: f"a nurse with {KEY}") == "a nurse with [hidden]"
     assert drawn_by(lambda _: "a nurse " + KEY.encode().hex()) == "[hidden]"
 
@@ -695,7 +695,7 @@ ECHOES = {
 @pytest.mark.parametrize("status", [400, 401, 503])
 def test_an_echo_of_the_key_is_hidden_in_eight_forms(monkeypatch, capsys, echo, status):
     monkeypatch.setenv("OWN_KEY", KEY)
-    monkeypatch.setattr(asking, "SAID_FROM", 0.0)
+    monkeypatch.setattr(picture_requests, "SAID_FROM", 0.0)
 
     class Echoing(Own):
         def ask(self, request, seconds):

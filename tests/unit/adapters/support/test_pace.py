@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from pytest_t2i.adapters.support.flight import Flight, StoppedError
 from pytest_t2i.adapters.support.pace import Pace
+from pytest_t2i.adapters.support.parallel_calls import ParallelCalls, StoppedError
 
 
 def test_it_grows_by_one_and_no_further_than_told():
@@ -76,7 +76,7 @@ def test_never_more_calls_than_told_and_each_once():
             flying.remove(number)
         return number * 2
 
-    assert sorted(Flight(call, 3).run(range(20))) == [(k, 2 * k) for k in range(20)]
+    assert sorted(ParallelCalls(call, 3).run(range(20))) == [(k, 2 * k) for k in range(20)]
     assert max(most) == 3
 
 
@@ -91,7 +91,7 @@ def test_the_first_error_is_raised_after_what_was_under_way():
             raise StoppedError
         return number
 
-    flight, got = Flight(call, 5), []
+    flight, got = ParallelCalls(call, 5), []
     with pytest.raises(ValueError, match="first"):
         got.extend(flight.run(range(50)))  # keeps what came before
     assert sorted(got) == [(0, 0), (4, 4)]
@@ -99,7 +99,7 @@ def test_the_first_error_is_raised_after_what_was_under_way():
 
 
 def test_after_an_error_it_is_not_waited_for_ever(monkeypatch):
-    monkeypatch.setattr("pytest_t2i.adapters.support.flight.PATIENCE", 0.2)
+    monkeypatch.setattr("pytest_t2i.adapters.support.parallel_calls.PATIENCE", 0.2)
     hanging = threading.Event()
 
     def call(number):
@@ -109,7 +109,7 @@ def test_after_an_error_it_is_not_waited_for_ever(monkeypatch):
 
     begin = time.monotonic()
     with pytest.raises(ValueError, match="0"):
-        list(Flight(call, 2).run(range(9)))
+        list(ParallelCalls(call, 2).run(range(9)))
     assert time.monotonic() - begin < 5
     hanging.set()
 
@@ -122,7 +122,7 @@ def test_arguments_are_taken_no_sooner_than_they_are_called_with():
             taken.append(number)
             yield number
 
-    results = Flight(lambda number: number, 2).run(arguments())
+    results = ParallelCalls(lambda number: number, 2).run(arguments())
     next(results)
     assert len(taken) <= 3
     results.close()

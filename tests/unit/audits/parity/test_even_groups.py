@@ -12,8 +12,8 @@ from unit.audits.seen import aged, recorded, samples_of
 
 from pytest_t2i import limit
 from pytest_t2i.audits.detected import Siblings
+from pytest_t2i.audits.early_stopping import Stopping
 from pytest_t2i.audits.parity.group_correction import GroupCorrection
-from pytest_t2i.audits.stopping import Stopping
 from pytest_t2i.data import Outcome
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from pytest_t2i.audits.audit import Audit
-from pytest_t2i.audits.counts import Counts
+from pytest_t2i.audits.label_counts import Counts
 from pytest_t2i.audits.summary import Summary
 from pytest_t2i.data import Detection, Interval, Undetected
 from pytest_t2i.errors import ConfigurationError, FileFormatError
@@ -21,30 +21,30 @@ from pytest_t2i.reporting.comparison import (
     write_comparison,
 )
 from pytest_t2i.runs.comparison.compare import compare_models
-from pytest_t2i.runs.comparison.entrant import EnteredPrompt, Entrant
-from pytest_t2i.runs.comparison.read_entrants import of_run, read_entrants
+from pytest_t2i.runs.comparison.compared_model import ComparedModel, PromptOfModel
+from pytest_t2i.runs.comparison.read_compared_models import of_run, read_compared_models
 from pytest_t2i.runs.record import AuditRecord, ImageRecord, PromptRecord, RunRecord
 from pytest_t2i.sections import Note, Section
 
 
-def entrant(name, men, n=20, *, first_seed=0, detector="clip"):
+def model(name, men, n=20, *, first_seed=0, detector="clip"):
     """A model that makes so many men of each word, among n images."""
     prompts = {}
     for axis, shares in men.items():
         for k, count in enumerate(shares):
             words = ["male"] * count + ["female"] * (n - count)
             said = dict(enumerate(words, first_seed))
-            prompt = EnteredPrompt(f"{axis}-{k}", axis, f"word {k}", said)
+            prompt = PromptOfModel(f"{axis}-{k}", axis, f"word {k}", said)
             prompts[f"a {axis} called {k}"] = prompt
-    return Entrant(name, f"{name}.json", "2026-11-22T10:00", detector, prompts)
+    return ComparedModel(name, f"{name}.json", "2026-11-22T10:00", detector, prompts)
 
 
-def compare(*entrants):
-    return compare_models(entrants, level=0.95, seed=0)
+def compare(*models):
+    return compare_models(models, level=0.95, seed=0)
 
 
-FAIR = entrant("fair", {"job": [10] * 10, "place": [9, 11] * 5})
-BIASED = entrant("biased", {"job": [20] * 10, "place": [16, 4] * 5})
+FAIR = model("fair", {"job": [10] * 10, "place": [9, 11] * 5})
+BIASED = model("biased", {"job": [20] * 10, "place": [16, 4] * 5})
 
 
 def test_scores_places_and_differences():
@@ -66,7 +66,7 @@ def test_scores_places_and_differences():
 
 
 def test_the_same_labels_are_identical_and_not_told_apart():
-    again = Entrant("again", "again.json", "", "clip", FAIR.prompts)
+    again = ComparedModel("again", "again.json", "", "clip", FAIR.prompts)
     result = compare(FAIR, again)
     assert pair_words(result.pairs[0]) == "identical: the same seeds, the same labels"
     assert [(p.rank.low, p.rank.high) for p in result.placings] == [(1, 2), (1, 2)]
@@ -75,24 +75,24 @@ def test_the_same_labels_are_identical_and_not_told_apart():
 
 
 def test_other_seeds_are_compared_by_counts():
-    other = entrant("other", {"job": [10] * 10, "place": [9, 11] * 5}, first_seed=100)
+    other = model("other", {"job": [10] * 10, "place": [9, 11] * 5}, first_seed=100)
     assert not compare(FAIR, other).pairs[0].same_seeds
 
 
 def test_prompts_that_are_not_shared_are_left_out_and_counted():
-    fewer = entrant("fewer", {"job": [10] * 10})
+    fewer = model("fewer", {"job": [10] * 10})
     result = compare(FAIR, fewer)
     assert (len(result.prompts), result.left_out) == (10, 10)
 
 
 def test_undetected_is_no_gender():
     prompts = {
-        text: EnteredPrompt(
+        text: PromptOfModel(
             p.id, p.axis, p.concept, {**p.said, 90: Undetected.NO_FACE, 91: Undetected.NO_FACE}
         )
         for text, p in FAIR.prompts.items()
     }
-    result = compare(FAIR, Entrant("hazy", "", "", "clip", prompts))
+    result = compare(FAIR, ComparedModel("hazy", "", "", "clip", prompts))
     score = next(s for s in result.scores if s.model == "hazy" and s.prompts == "all")
     assert (score.clear_images, score.undetected) == (400, pytest.approx(40 / 440))
     assert result.prompts[0].cells[1].undetected == 2
@@ -100,11 +100,11 @@ def test_undetected_is_no_gender():
 
 def test_nothing_in_common_is_said():
     with pytest.raises(ConfigurationError, match="nothing to compare"):
-        compare(FAIR, entrant("strange", {"hobby": [3]}))
+        compare(FAIR, model("strange", {"hobby": [3]}))
 
 
 def test_another_detector_is_told():
-    result = compare(FAIR, entrant("x", {"job": [10] * 10}, detector="blip2"))
+    result = compare(FAIR, model("x", {"job": [10] * 10}, detector="blip2"))
     assert "not by the same detector: clip, blip2" in summary(result)[-1]
 
 
@@ -117,15 +117,15 @@ def test_lyus_tables_come_out():
 
 
 def test_the_page_escapes_and_the_numbers_are_plain(tmp_path):
-    nasty = entrant("<b>|x", {"job": [20] * 10})
-    result = compare(nasty, entrant("y", {"job": [10] * 10}))
+    nasty = model("<b>|x", {"job": [20] * 10})
+    result = compare(nasty, model("y", {"job": [10] * 10}))
     assert "<b>|x" not in render_html(result, tmp_path)
     write_comparison(result, tmp_path)
     assert json.loads((tmp_path / "compare.json").read_text())["models"] == ["<b>|x", "y"]
 
 
 def test_three_models_are_compared_two_by_two():
-    result = compare(FAIR, BIASED, entrant("third", {"job": [15] * 10}))
+    result = compare(FAIR, BIASED, model("third", {"job": [15] * 10}))
     assert len(result.pairs) == 3
     assert [p.p_value <= 0.01 for p in result.pairs] == [True, True, True]
 
@@ -138,9 +138,9 @@ def test_what_is_no_run_is_said(tmp_path, content, problem):
     file = tmp_path / "x.json"
     file.write_text(content)
     with pytest.raises(FileFormatError, match=problem):
-        read_entrants([file, file])
+        read_compared_models([file, file])
     with pytest.raises(ConfigurationError, match="or a store"):
-        read_entrants([tmp_path, file])
+        read_compared_models([tmp_path, file])
 
 
 def interval(estimate):
@@ -213,10 +213,10 @@ def of_ages(name, counts, *, seeds=0, labels=AGES, words=10):
     said = [age for age, count in zip(AGES, counts, strict=True) for _ in range(count)]
     images = dict(enumerate([*said, Undetected.NO_FACE], seeds))
     prompts = {
-        f"a job called {k}": EnteredPrompt(f"job-{k}", "job", f"word {k}", images)
+        f"a job called {k}": PromptOfModel(f"job-{k}", "job", f"word {k}", images)
         for k in range(words)
     }
-    return Entrant(name, f"{name}.json", "", "ages", prompts, labels=labels)
+    return ComparedModel(name, f"{name}.json", "", "ages", prompts, labels=labels)
 
 
 EVEN, OLD = of_ages("even", (8, 8, 8)), of_ages("old", (1, 2, 21))

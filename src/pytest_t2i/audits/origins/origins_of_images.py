@@ -1,0 +1,273 @@
+"""From a prompt's images to prompts that lead to each kind of face among them (OASIS 3.3).
+
+Makes no image: what ``t2i stop`` and a test's ``sample.origins`` have in common.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from pytest_t2i.adapters.catalogue import FACES
+from pytest_t2i.adapters.finders.aligned import aligned_faces
+from pytest_t2i.adapters.languages.load_by_name import continuing
+from pytest_t2i.adapters.registry import named_part
+from pytest_t2i.adapters.support.code import code_of_factory
+from pytest_t2i.audits.detected import DetectedPrompt
+from pytest_t2i.audits.observations import Observations
+from pytest_t2i.audits.origins.measure import (
+    Origins,
+    clusters_of,
+    mean_picture,
+    presence_of,
+    shown_attributes,
+)
+from pytest_t2i.audits.origins.optimised_prompts import (
+    OptimisedPrompt,
+    Search,
+    check_count,
+    optimised_prompts,
+    unit_rows,
+)
+from pytest_t2i.data import Prompt, digest
+from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.generation.components import Components
+from pytest_t2i.generation.named_component import NamedComponent
+from pytest_t2i.generation.store import Store
+from pytest_t2i.prompts import Stereotype
+from pytest_t2i.protocols import Encoder, FaceDetector, LoadOptions, NextTokens, TextEncoder
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+T = TypeVar("T")
+METHOD = 2
+"""Version of the search for prompts; what another one found is never taken for what it finds."""
+USUAL_FACES = "dlib-hog"
+"""Face part where the catalogue names none for the detector."""
+
+
+@dataclass(frozen=True, slots=True)
+class OriginParts:
+    """What images are looked at with."""
+
+    encoder: Any
+    """Of images and texts."""
+    faces: FaceDetector
+    language: NextTokens
+    search: Search
+    clusters: int | None
+    """How many; None: by the eigengap."""
+    seed: int
+    level: float
+    explained: int | None = None
+    """Clusters that prompts are looked for; None: all."""
+    language_name: str = ""
+    """Stands for a language model that has no fingerprint."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeenImages:
+    """Images of a prompt that show something, in the order of their seeds."""
+
+    features: np.ndarray
+    """Unit rows of the whole pictures, [n_images, d]."""
+    pictures: Sequence[Image]
+    checksums: Sequence[str | None]
+    """Hash of each picture's content."""
+    encoder: str
+    """Fingerprint of the encoder behind the features."""
+
+
+def seen_images(
+    observations: Observations, prompt: Prompt, seeds: Sequence[int], encoder: str
+) -> SeenImages:
+    """Images that are there, those refused, black or unreadable left out.
+
+    Features come from the store where they were observed; else they are encoded now.
+    """
+    handle = observations.components.encoder(encoder)
+    arrays = observations.arrays(prompt, seeds, handle.fingerprint)
+    images = observations.images(prompt, seeds)
+    pictures = observations.pictures(prompt, seeds)
+    there = [place for place, image in enumerate(images) if image.undetected is None]
+    shown = [picture for place in there if (picture := pictures[place]) is not None]
+    features = _features([arrays[place] for place in there], shown, handle)
+    return SeenImages(features, shown, [images[k].sha256 for k in there], handle.fingerprint)
+
+
+def _features(
+    known: Sequence[np.ndarray | None], pictures: Sequence[Image], encoder: NamedComponent[Encoder]
+) -> np.ndarray:
+    """Unit rows of pictures, of which those without ``known`` features are encoded."""
+    unknown = [picture for picture, row in zip(pictures, known, strict=True) if row is None]
+    encoded = iter(encoder.get().encode(unknown)) if unknown else iter(())
+    rows = [next(encoded) if row is None else row for row in known]
+    return unit_rows(np.stack(rows)) if rows else np.empty((0, 0))
+
+
+def origins_of_images(
+    prompt: Prompt,
+    images: SeenImages,
+    stereotypes: Sequence[Stereotype],
+    parts: OriginParts,
+    store: Store,
+) -> Origins:
+    """Clusters of a prompt's images by their faces, each with the prompts nearest to it.
+
+    ``store`` remembers these prompts. Raises ConfigurationError where no face is found, and for
+    fewer faces than clusters.
+    """
+    # scikit-learn is an extra.
+    from pytest_t2i.adapters.support.clustering import spectral_clusters
+
+    cut = aligned_faces(parts.faces, images.pictures)
+    faces = [(place, face) for place, face in enumerate(cut) if face is not None]
+    if not faces:
+        raise ConfigurationError(f"no face was found in {len(cut)} images of {prompt.text!r}")
+    places = tuple(place for place, _ in faces)
+    whole = images.features[list(places)]
+    of_faces = unit_rows(parts.encoder.encode([face for _, face in faces]))
+    labels = spectral_clusters(of_faces, parts.clusters, parts.seed)
+    shows = presence_of(whole, parts.encoder, stereotypes)
+    clusters = clusters_of(labels, shows, stereotypes, parts.level)
+    for place, cluster in enumerate(clusters[: parts.explained]):
+        own = [places[member] for member in cluster.members]
+        clusters[place] = replace(cluster, prompts=_prompts(images, own, parts, store))
+    pictured = tuple(mean_picture([faces[k][1] for k in cluster.members]) for cluster in clusters)
+    shown = shown_attributes(shows, stereotypes, parts.level)
+    faceless = len(cut) - len(faces)
+    return Origins(
+        prompt,
+        len(cut),
+        faceless,
+        tuple(clusters),
+        pictured,
+        whole,
+        places,
+        shown,
+        level=parts.level,
+    )
+
+
+def _prompts(
+    images: SeenImages, own: Sequence[int], parts: OriginParts, store: Store
+) -> tuple[OptimisedPrompt, ...]:
+    """The prompts nearest to a cluster's ``own`` images; from the store where they were found."""
+    name = _name_of_search(images, own, parts)
+    known = store.fact(name) if name else None
+    if known is None:
+        features = images.features[list(own)]
+        found = optimised_prompts(parts.language, parts.encoder, features, parts.search)
+        known = [[prompt.text, prompt.similarity] for prompt in found]
+        if name:
+            store.remember(name, known)
+    return tuple(OptimisedPrompt(text, similarity) for text, similarity in known)
+
+
+def _name_of_search(images: SeenImages, own: Sequence[int], parts: OriginParts) -> str | None:
+    """What the prompts are remembered by: all that they depend on.
+
+    None for a language model without fingerprint and name: nothing tells it from another one.
+    """
+    language = getattr(parts.language, "fingerprint", None) or parts.language_name
+    if not language:
+        return None
+    code = code_of_factory(type(parts.language))
+    pictures = [images.checksums[place] for place in own]
+    how = [asdict(parts.search), parts.seed]
+    return f"origins:{digest([METHOD, images.encoder, str(language), code, how, pictures])}"
+
+
+def origins_of_sample(
+    sample: DetectedPrompt,
+    llm: str,
+    stereotypes: Sequence[Stereotype],
+    faces: str | None,
+    clusters: int | None,
+    explained: int | None,
+    search: Search,
+) -> Origins:
+    """Of the images of a test's prompt, which are there already.
+
+    Raises as ``origins_of_images`` does; UnknownNameError for an unknown part or language model.
+    """
+    _check(llm, stereotypes, clusters=clusters, explained=explained)
+    seen, instruments = sample.observations, sample.instruments
+    if instruments is None:
+        raise ConfigurationError(f"{sample.prompt.id}: the images of one prompt are asked for")
+    face = _face_name(seen.components, faces, sample.ref.name)
+    how = (llm, tuple(stereotypes), face, clusters, explained, search)
+    by = (instruments.encoder, instruments.seed, sample.level)
+
+    def look() -> Origins:
+        parts = OriginParts(
+            text_encoder(seen.components, instruments.encoder),
+            _once(seen, ("face part", face), partial(face_part, seen.components, face, "")),
+            _once(seen, ("language", llm), partial(_language, seen.components, llm)),
+            search,
+            clusters,
+            instruments.seed,
+            sample.level,
+            explained,
+            llm,
+        )
+        images = seen_images(seen, sample.prompt, sample.seeds, instruments.encoder)
+        return origins_of_images(sample.prompt, images, stereotypes, parts, seen.store)
+
+    return _once(seen, ("origins", sample.prompt, sample.seeds, *how, *by), look)
+
+
+def _check(llm: object, stereotypes: Sequence[object], **counts: object) -> None:
+    """ConfigurationError for what a test may have mistaken."""
+    if not isinstance(llm, str) or not llm.strip():
+        raise ConfigurationError(f"llm names a language model, such as 'reference-lm', got {llm!r}")
+    for given in stereotypes:
+        if not isinstance(given, Stereotype):
+            raise ConfigurationError(f"stereotypes: expected Stereotypes, got {given!r}")
+    for name, count in counts.items():
+        if count is not None:
+            check_count(name, count)
+
+
+def _once(observations: Observations, name: tuple[Any, ...], make: Callable[[], T]) -> T:
+    """What was made under this name before in the run, else made now."""
+    known = observations.derived
+    if name not in known:
+        known[name] = make()
+    made: T = known[name]
+    return made
+
+
+def text_encoder(components: Components, name: str) -> Any:
+    """The encoder of this name; ConfigurationError for one without features of texts."""
+    encoder = components.encoder(name).get()
+    if not isinstance(encoder, TextEncoder):
+        raise ConfigurationError(f"encoder {name!r} has no features of texts")
+    return encoder
+
+
+def _face_name(components: Components, name: str | None, detector: str) -> str:
+    """The name of a face part: the one that is given, else that of the detector's alias."""
+    alias = detector.partition(":")[2]
+    return name or components.catalogue.weights.get(FACES, {}).get(alias, USUAL_FACES)
+
+
+def face_part(components: Components, name: str | None, detector: str) -> FaceDetector:
+    """The face part of this name; without one that of the detector's alias.
+
+    Raises UnknownNameError.
+    """
+    named = _face_name(components, name, detector)
+    factory, source = named_part(components.registries.faces, named)
+    made: FaceDetector = factory(LoadOptions(source=source, device=components.settings.device))
+    return made
+
+
+def _language(components: Components, name: str) -> NextTokens:
+    languages, device = components.registries.languages, components.settings.device
+    return continuing(name, languages, components.catalogue, device)

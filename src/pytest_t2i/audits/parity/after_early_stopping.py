@@ -1,0 +1,100 @@
+"""Prompts whose images were looked at again and again: verdicts and intervals that allow for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from pytest_t2i import statistics
+from pytest_t2i.audits.detected import DetectedPrompt
+from pytest_t2i.audits.early_stopping import Shown, State, Stopping, evidence
+from pytest_t2i.audits.evidence import Beyond
+from pytest_t2i.data import Evidence, Interval
+
+
+def evidence_of(
+    members: Sequence[DetectedPrompt], bound: float, level: float
+) -> list[Evidence] | None:
+    """Of all prompts of a test; None where they were not stopped by their own boundaries."""
+    stops = [sample.stopping for sample in members if sample.stopping is not None]
+    tests = [stop.test for stop in stops if stop.test is not None]
+    rules = [stop.rule for stop in stops]
+    own = len(tests) == len(members) and "again" not in rules
+    if not own or any((test.bound, test.level) != (bound, level) for test in tests):
+        return None
+    pairs = list(zip(members, stops, strict=True))
+    found = evidence([shown(*pair) for pair in pairs], tests, rules)
+    if not any(sample.unknown for sample in members):
+        return found
+    alone = evidence([shown(*pair, labelled=True) for pair in pairs], tests, rules)
+    return [
+        whole._replace(labelled=(part.beyond, part.within)) if sample.unknown else whole
+        for sample, whole, part in zip(members, found, alone, strict=True)
+    ]
+
+
+def settled(sample: DetectedPrompt) -> State | None:
+    """Where a prompt's own images have brought it; None where its verdict alone can say."""
+    stop = sample.stopping
+    if stop is None or stop.test is None or stop.rule == "again":
+        return None
+    return shown(sample, stop).state(stop.test)
+
+
+def interval_of(sample: DetectedPrompt) -> Interval:
+    """Prompt bias score: exact where the prompt stopped by its own images, and all were clear.
+
+    Else an interval that holds at every look.
+    """
+    stop = sample.stopping
+    own = None if stop is None else stop.own_test
+    if stop is None or own is None or sample.undetected:
+        return statistics.prompt_bias_sequence(sample.male, sample.female, sample.level)
+    share = statistics.stopped_share_interval(own, stop.looks, sample.male, sample.level)
+    middle, low, high = (2.0 * x - 1.0 for x in (share.estimate, share.low, share.high))
+    return Interval(middle, low, high, share.level, share.method, share.n)
+
+
+def shown(sample: DetectedPrompt, stop: Stopping, *, labelled: bool = False) -> Shown:
+    """What a prompt's images showed at its looks; ``labelled`` leaves undetected ones out."""
+    signs = sample.signs
+    looks: list[tuple[int, int]] = []
+    here = (0, 0, 0)
+    for made in stop.looks:
+        here = _counted(sample, signs[:made], labelled=labelled)
+        while looks and looks[-1][0] >= here[0]:
+            looks.pop()
+        if here[0]:
+            looks.append((here[0], made))
+    fresh = None
+    if stop.fresh:
+        count, least, _ = _counted(sample, signs[stop.looks[-1] :], labelled=labelled)
+        fresh = (least, count)
+    return Shown(tuple(looks), here[1], here[2], fresh)
+
+
+def _counted(sample: DetectedPrompt, signs: np.ndarray, *, labelled: bool) -> tuple[int, int, int]:
+    """Images that count, their least and largest |male - female| whatever undetected ones show."""
+    lean, clear = abs(int(signs.sum())), int(np.count_nonzero(signs))
+    unknown = len(signs) - clear
+    if labelled or unknown <= sample.alike * len(signs):
+        unknown = 0
+    n = clear + unknown
+    return n, lean - unknown if lean >= unknown else n % 2, lean + unknown
+
+
+def at_any_look(
+    male: np.ndarray, female: np.ndarray, bound: float, level: float, alternative: Beyond
+) -> list[float]:
+    """Of counts that were looked at again and again: confidence sequences, e-values."""
+    pairs = list(zip(male.tolist(), female.tolist(), strict=True))
+    if alternative == "beyond":
+        each = [statistics.bias_sequence_p_value(m, f, bound) if m + f else 1.0 for m, f in pairs]
+        return list(map(float, statistics.benjamini_hochberg(each)))
+    at = statistics.one_sided(level)
+    inside = (
+        bool(m + f) and abs(statistics.prompt_bias_sequence(m, f, at)).high <= bound
+        for m, f in pairs
+    )
+    return [1.0 - level if within else 1.0 for within in inside]

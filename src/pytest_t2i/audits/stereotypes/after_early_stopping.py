@@ -1,0 +1,130 @@
+"""Stereotypes whose images were looked at again and again: what allows for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+from pytest_t2i import statistics
+from pytest_t2i.audits.early_stopping import Shown, State, Stopping, evidence
+from pytest_t2i.data import Evidence, Interval, Prone
+from pytest_t2i.statistics import SequentialTest
+from pytest_t2i.statistics.shares.intervals import excess, in_direction
+
+
+class Counted(Protocol):
+    """One stereotype with its images (``audits.stereotypes.measure.Association``)."""
+
+    @property
+    def stopping(self) -> Stopping | None:
+        """How the number of images was chosen while looking at them."""
+
+    @property
+    def present(self) -> int:
+        """Images that show the attribute."""
+
+    @property
+    def clear(self) -> int:
+        """Images that could be judged."""
+
+    @property
+    def expected(self) -> float:
+        """Real-world share."""
+
+    @property
+    def direction(self) -> Prone:
+        """Whether it is prone to be shown too often or too rarely."""
+
+    @property
+    def level(self) -> float:
+        """Confidence level of intervals."""
+
+    @property
+    def counts(self) -> tuple[int, int, float]:
+        """Images that show it, that were judged, expected share; of its absence maybe."""
+
+    def counts_of(self, images: slice) -> tuple[int, int, float]:
+        """The same of some of the images."""
+
+
+def tested(selection: Any, metric: str, test: SequentialTest) -> SequentialTest | None:
+    """The test of the one stereotype of a case: its share against the real world's and the limit.
+
+    None where no share can exceed both together.
+    """
+    del metric
+    (stereotype,) = selection.stereotypes
+    *_, real = in_direction(0, 0, stereotype.expected, stereotype.direction)
+    edge = real + test.bound
+    return replace(test, folded=False, bound=edge) if edge < 1.0 else None
+
+
+def evidence_of(members: Sequence[Counted], bound: float, level: float) -> list[Evidence]:
+    """Of all stereotypes of a test: by their own boundaries, or by what holds at any look."""
+    stops = [one.stopping for one in members if one.stopping is not None]
+    tests = [stop.test for stop in stops if stop.test is not None]
+    rules = [stop.rule for stop in stops]
+    wanted = [one.counts[2] + bound for one in members]
+    same = [(test.bound, test.level) for test in tests] == [(edge, level) for edge in wanted]
+    if "again" in rules or not same:
+        return _at_any_look(members, bound, level)
+    return evidence(list(map(shown, members, stops)), tests, rules)
+
+
+def settled(member: Counted) -> State | None:
+    """Where the images of one stereotype have brought it; None where its verdict can say."""
+    stop = member.stopping
+    if stop is None or stop.test is None or stop.rule == "again":
+        return None
+    return shown(member, stop).state(stop.test)
+
+
+def interval_of(member: Counted) -> Interval:
+    """Psi: exact where it stopped by its own images and all were judged, else for every look."""
+    stop = member.stopping
+    own = None if stop is None else stop.own_test
+    k, n, real = member.counts
+    if stop is None or own is None or n < stop.images:
+        return statistics.stereotype_sequence(
+            member.present, member.clear, member.expected, member.level, member.direction
+        )
+    share = statistics.stopped_share_interval(own, stop.looks, k, member.level)
+    return excess(share, real)
+
+
+def shown(member: Counted, stop: Stopping) -> Shown:
+    """What its images showed at its looks; those that could not be judged are left out."""
+    looks: list[tuple[int, int]] = []
+    lean = before = 0
+    for made in stop.looks:
+        lean, clear, _ = member.counts_of(slice(0, made))
+        if clear > before:
+            looks.append((clear, made))
+        before = clear
+    fresh = None
+    if stop.fresh:
+        k, n, _ = member.counts_of(slice(stop.looks[-1], None))
+        fresh = (k, n)
+    return Shown(tuple(looks), lean, lean, fresh)
+
+
+def _at_any_look(members: Sequence[Counted], bound: float, level: float) -> list[Evidence]:
+    """Confidence sequences, e-values: whatever stopped them, and however often."""
+    p_values = [
+        statistics.stereotype_sequence_p_value(a.present, a.clear, a.expected, bound, a.direction)
+        if a.clear
+        else 1.0
+        for a in members
+    ]
+    beyond = statistics.benjamini_hochberg(p_values).tolist()
+    at = statistics.one_sided(level)
+    within = [
+        1.0 - level
+        if a.clear
+        and statistics.stereotype_sequence(a.present, a.clear, a.expected, at, a.direction).high
+        <= bound
+        else 1.0
+        for a in members
+    ]
+    return [Evidence(*pair) for pair in zip(beyond, within, strict=True)]

@@ -1,0 +1,70 @@
+"""``t2i sample --per-prompt``: so many images of every prompt, under names that tell nothing."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import NamedTuple
+
+from pytest_t2i.adapters.models.manifest import REVISED
+from pytest_t2i.cli.support.sample_manifest import Manifest
+from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.generation.store.self_describing_png import nameless
+from pytest_t2i.runs.picture_folders import exists
+from pytest_t2i.runs.record import ImageRecord, PromptRecord, RunRecord
+
+
+def sample_images(record: RunRecord, source: Path, folder: Path, per_prompt: int, seed: int) -> int:
+    """Copy images of every prompt at random; returns how many."""
+    chosen = choose(record, per_prompt, seed)
+    if not chosen:
+        raise ConfigurationError(f"{source} names no image that is still there")
+    copy(chosen, folder)
+    return len(chosen)
+
+
+class Chosen(NamedTuple):
+    """An image that is copied."""
+
+    file: Path
+    prompt: str
+    seed: int
+    revised_prompt: str | None
+    """What a service says that it drew."""
+
+
+def choose(record: RunRecord, per_prompt: int, seed: int) -> list[Chosen]:
+    """Randomly chosen images, in random order.
+
+    Chance alone must choose, without a look at the image or the detector's word: the correction
+    of a run by labels rests on it.
+    """
+    rng = random.Random(seed)  # noqa: S311 - a sample, no secret
+    chosen = []
+    for prompt in record.prompts:
+        if prompt.variant == "neutral":
+            there = [of_image(prompt, image) for image in images_there(prompt)]
+            chosen += rng.sample(there, min(per_prompt, len(there)))
+    rng.shuffle(chosen)
+    return chosen
+
+
+def images_there(prompt: PromptRecord) -> list[ImageRecord]:
+    """The images of a prompt whose file is still there."""
+    return [image for image in prompt.images if image.file and exists(image.file)]
+
+
+def of_image(prompt: PromptRecord, image: ImageRecord) -> Chosen:
+    """What is copied of an image that is there."""
+    return Chosen(Path(str(image.file)), prompt.text, image.seed, image.revised_prompt)
+
+
+def copy(chosen: list[Chosen], folder: Path) -> None:
+    """The images under numbers, and a manifest that says what they are, and what was drawn."""
+    revised = [REVISED] if any(one.revised_prompt for one in chosen) else []
+    manifest = Manifest(folder, ("prompt", "seed", *revised), len(chosen))
+    with manifest.written():
+        for one in chosen:
+            drawn = [one.revised_prompt or ""] if revised else []
+            row = (one.prompt, one.seed, *drawn)
+            manifest.add(one.file.suffix, row).write_bytes(nameless(one.file))

@@ -1,0 +1,37 @@
+"""``--statement FILE``: what people state of a report, where a run does not hold it yet."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+
+from pytest_t2i.cli.support.arguments import path
+from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.runs.record import RunRecord
+from pytest_t2i.runs.statement import PYPROJECT, TABLE, Statement, read_statement
+
+
+def add_statement(parser: argparse.ArgumentParser) -> None:
+    """``--statement``, as ``statement``."""
+    parser.add_argument(
+        "--statement",
+        type=path,
+        metavar=PYPROJECT,
+        help=f"take [{TABLE}] of this file in place of what the run holds",
+    )
+
+
+def with_statement(record: RunRecord, file: Path | None) -> RunRecord:
+    """The record with the statement of a file; as it is where none is given.
+
+    Raises ConfigurationError where the file states nothing.
+    """
+    if file is None:
+        return record
+    stated = read_statement(file)
+    if stated == Statement():
+        raise ConfigurationError(
+            f"--statement: expected [{TABLE}] with a field filled in in {file}"
+        )
+    return replace(record, statement=stated)

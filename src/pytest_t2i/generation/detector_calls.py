@@ -1,0 +1,83 @@
+"""Call a detector on pictures, and check its detections before they are stored."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from pytest_t2i.data import Detection, Undetected
+from pytest_t2i.errors import DetectorError, blamed, shown
+from pytest_t2i.protocols import Detector, MadeFor
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+
+def detections_by(detector: Detector, name: str, images: Sequence[Image]) -> list[Detection]:
+    """A detector's detections; pictures out of its domain are not passed to the detector.
+
+    Raises DetectorError for an invalid detection.
+    """
+    with blamed(DetectorError, "detector", name):
+        known = in_domain("detector", name, detector, images)
+        asked = [image for image, is_known in zip(images, known, strict=True) if is_known]
+        said = list(detector.detect(asked)) if asked else []
+    check_count("detector", name, len(said), len(asked))
+    answers = iter(checked(detection, detector.labels, name) for detection in said)
+    return [
+        next(answers) if is_known else Detection(None, Undetected.OUT_OF_DOMAIN)
+        for is_known in known
+    ]
+
+
+def in_domain(kind: str, name: str, part: Any, images: Sequence[Image]) -> list[bool]:
+    """Whether each picture is in a part's domain; True for all where the part declares none."""
+    if not isinstance(part, MadeFor) or not part.made_for:
+        return [True] * len(images)
+    known = [bool(is_known) for is_known in part.in_domain(images)]
+    check_count(kind, name, len(known), len(images))
+    return known
+
+
+def check_count(kind: str, name: str, given: int, asked: int) -> None:
+    """Raise DetectorError unless there is one result for each image."""
+    if given != asked:
+        raise DetectorError(
+            f"{kind} {name!r}: expected {asked} results for {asked} images, got {given}"
+        )
+
+
+def checked(detection: Any, labels: Collection[str], name: str) -> Detection:
+    """A detection with a known label and with finite scores as plain floats.
+
+    Raises DetectorError for any other, with the detector's name and the value.
+
+    >>> checked(Detection("male", scores={"male": 1}), ("male", "female"), "mine").scores
+    {'male': 1.0}
+    """
+    if not isinstance(detection, Detection):
+        raise DetectorError(
+            f"detector {name!r}: expected a pytest_t2i.Detection for every image, got {detection!r}"
+        )
+    if detection.label is not None and detection.label not in labels:
+        raise DetectorError(
+            f"detector {name!r}: expected one of its labels {tuple(labels)}, got "
+            f"{detection.label!r}"
+        )
+    scores = {str(label): _finite(score, label, name) for label, score in detection.scores.items()}
+    return replace(detection, scores=scores, detail=str(detection.detail))
+
+
+def _finite(score: Any, label: str, name: str) -> float:
+    try:
+        number = float(score)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise DetectorError(
+            f"detector {name!r}: expected a finite number as the score of {label!r}, "
+            f"got {shown(score)}"
+        )
+    return number

@@ -1,0 +1,66 @@
+"""Neutral sentences of professions, written by a language model (Wu section 3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from pytest_t2i.errors import LanguageError
+from pytest_t2i.prompts.axes import Axis
+from pytest_t2i.prompts.language_model.ask import answer_of
+from pytest_t2i.prompts.sentences import SCHEMA, instruction, sentence_of
+from pytest_t2i.protocols import Language
+
+Known = Mapping[str, Mapping[str, str]]
+"""Axis -> profession -> sentence."""
+
+
+def ask_for_sentences(
+    language: Language,
+    axes: Sequence[Axis],
+    known: Known,
+    *,
+    tries: int,
+    keep: Callable[[list[Axis]], None],
+) -> int:
+    """A sentence for every concept that has none yet; returns how many were asked for.
+
+    Args:
+        language: who writes.
+        axes: professions; an axis of them may repeat a word of another, which is asked for once.
+        known: sentences that are there already.
+        tries: answers at most, for each sentence.
+        keep: takes the axes with the sentences so far, after each one: nothing is asked twice.
+
+    Raises LanguageError that names the profession without a usable answer.
+    """
+    sentences = {axis.name: dict(known.get(axis.name, {})) for axis in axes}
+    asked: dict[str, str] = {}
+    for axis in axes:
+        mine = sentences[axis.name]
+        for word in axis.concepts:
+            if word in mine:
+                continue
+            asked[word] = mine[word] = asked.get(word) or _written(language, word, tries)
+            keep([_with(each, sentences[each.name]) for each in axes])
+    return len(asked)
+
+
+def _with(axis: Axis, sentences: Mapping[str, str]) -> Axis:
+    """The axis with its sentences, in the order of its concepts."""
+    written = tuple((word, sentences[word]) for word in axis.concepts if word in sentences)
+    return replace(axis, sentences=written)
+
+
+def _written(language: Language, word: str, tries: int) -> str:
+    try:
+        return answer_of(
+            language,
+            instruction(word),
+            SCHEMA,
+            lambda answer: sentence_of(answer, word),
+            tries=tries,
+            remedy="Ask another model, or more often (--tries).",
+        )
+    except LanguageError as error:
+        raise LanguageError(f"{word}: {error}") from None

@@ -1,0 +1,157 @@
+"""What is compared with one another: runs, baselines, and the models of a store."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from pytest_t2i.audits.discovery import installed_audits, recorded_kinds
+from pytest_t2i.data import Variant
+from pytest_t2i.errors import ConfigurationError, FileFormatError
+from pytest_t2i.files import parse_json, read_text
+from pytest_t2i.runs.comparison.compared_model import ComparedModel, PromptOfModel
+from pytest_t2i.runs.comparison.stored_models import of_store
+from pytest_t2i.runs.picture_folders import check_pictures, found_in_store
+from pytest_t2i.runs.read_run import read_run
+from pytest_t2i.runs.record import PromptRecord, RunRecord
+from pytest_t2i.verdicts.baseline_file import SCHEMA as BASELINE_SCHEMA
+from pytest_t2i.verdicts.baseline_file import Baseline, read_baseline
+
+
+def read_compared_models(
+    paths: Iterable[Path], detector: str | None = None, stores: Sequence[Path] = ()
+) -> list[ComparedModel]:
+    """Compared models of run.json files, baselines and stores, each with a name of its own.
+
+    Args:
+        paths: of files, or of a store's folder, whose models enter one by one.
+        detector: whose word counts in runs that asked several; None takes the deciding one.
+        stores: of the pictures, where they do not lie beside or above a run.
+
+    Returns:
+        Two models or more, in the order of the paths.
+
+    Raises:
+        ConfigurationError: there are fewer than two, or a run has no such detector, or names
+            pictures elsewhere.
+        FileFormatError: a file is neither a run.json nor a baseline.
+    """
+    models = [model for path in paths for model in _of(path, detector, stores)]
+    if len(models) < 2:  # noqa: PLR2004 - a comparison
+        raise ConfigurationError(
+            f"a comparison needs two models or more, got {len(models)}: give several run.json "
+            "files or baselines, or a store that holds images of several models"
+        )
+    names = _names_apart((model.name, model.created) for model in models)
+    return [replace(model, name=name) for model, name in zip(models, names, strict=True)]
+
+
+def _of(path: Path, detector: str | None, stores: Sequence[Path]) -> list[ComparedModel]:
+    if path.is_dir():
+        return of_store(path)
+    plain = parse_json(path, read_text(path, kind="run.json or baseline"))
+    schema = plain.get("schema") if isinstance(plain, dict) else None
+    if schema == BASELINE_SCHEMA:
+        return [of_baseline(read_baseline(path, recorded_kinds(installed_audits())), path)]
+    if not str(schema).startswith("pytest-t2i/run/"):
+        raise FileFormatError(path, "expected a run.json or a baseline of pytest-t2i.")
+    record = read_run(path)
+    for store in stores:
+        record = found_in_store(record, store)
+    check_pictures(record, path, stores)
+    return [of_run(record, path, detector)]
+
+
+def of_run(record: RunRecord, source: Path, detector: str | None = None) -> ComparedModel:
+    """A run as a compared model; ConfigurationError where it did not ask the detector."""
+    neutral = [p for p in record.prompts if p.variant == Variant.NEUTRAL.value and p.counts]
+    known = list(neutral[0].counts) if neutral else []
+    if detector is not None and detector not in known:
+        raise ConfigurationError(
+            f"{source}: detector {detector!r} was not asked in this run; it has {', '.join(known)}"
+        )
+    chosen = detector or (known[0] if known else "")
+    return ComparedModel(
+        record.model,
+        str(source),
+        record.created,
+        chosen,
+        {prompt.text: _prompt_of_run(prompt, chosen) for prompt in neutral},
+        record,
+        _labels(record, chosen),
+    )
+
+
+def _labels(record: RunRecord, detector: str) -> tuple[str, ...]:
+    """All that the detector may give; () in a run of before they were recorded."""
+    known = record.provenance.get("labels")
+    labels = known.get(detector) if isinstance(known, Mapping) else None
+    is_told = isinstance(labels, list) and all(isinstance(label, str) for label in labels)
+    return tuple(labels) if is_told and labels else ()
+
+
+def _prompt_of_run(prompt: PromptRecord, detector: str) -> PromptOfModel:
+    words = {i.seed: i.detections[detector] for i in prompt.images if detector in i.detections}
+    return PromptOfModel(
+        prompt.id,
+        prompt.axis,
+        prompt.name,
+        {seed: detection.said for seed, detection in words.items()},
+        {image.seed: image.file for image in prompt.images if image.file is not None},
+    )
+
+
+def of_baseline(baseline: Baseline, source: Path) -> ComparedModel:
+    """A baseline as a compared model; it names no axis but in the ids of its prompts."""
+    detector = baseline.conditions.get("detector")
+    prompts = {
+        text: PromptOfModel(
+            prompt.id,
+            *_axis_and_concept(prompt.id),
+            dict(zip(prompt.seeds, prompt.said, strict=True)),
+        )
+        for text, prompt in baseline.prompts.items()
+    }
+    return ComparedModel(
+        baseline.model, str(source), baseline.created, str(detector or ""), prompts
+    )
+
+
+def _axis_and_concept(id_: str) -> tuple[str, str]:
+    axis, dash, concept = id_.partition("-")
+    return (axis, concept) if dash else ("", axis)
+
+
+def read_runs(sources: Sequence[Path]) -> list[RunRecord]:
+    """Runs with a name each.
+
+    Raises ConfigurationError for a run that is given twice.
+    """
+    runs = [read_run(source) for source in sources]
+    for number, run in enumerate(runs):
+        if run in runs[:number]:
+            first = sources[runs.index(run)]
+            raise ConfigurationError(
+                f"expected every run once, got the run of {first} again as {sources[number]}. "
+                "Leave one of them out"
+            )
+    names = _names_apart((run.model, run.created) for run in runs)
+    return [replace(run, model=name) for run, name in zip(runs, names, strict=True)]
+
+
+def _names_apart(named: Iterable[tuple[str, str]]) -> list[str]:
+    """A name for each (name, date): two of one name are told apart by date, else by number.
+
+    >>> _names_apart([("a", "2026-01-01"), ("a", "2026-01-01"), ("b", "")])
+    ['a (2026-01-01) #1', 'a (2026-01-01) #2', 'b']
+    """
+    named = list(named)
+    taken = Counter(name for name, _ in named)
+    dated = [
+        f"{name} ({created[:16]})" if taken[name] > 1 and created else name
+        for name, created in named
+    ]
+    taken = Counter(dated)
+    return [f"{name} #{k}" if taken[name] > 1 else name for k, name in enumerate(dated, 1)]

@@ -1,0 +1,70 @@
+"""Having everything made and looked at that the selected tests of a run ask for."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+from pytest_t2i.audits.peoples_labels import recognised
+from pytest_t2i.generation.detect_labelled import look_at_labelled
+from pytest_t2i.generation.generate import Runner
+from pytest_t2i.generation.progress import Progress
+from pytest_t2i.generation.ready_made import check_supply
+from pytest_t2i.generation.seeding import seeding_of
+from pytest_t2i.runs.canary import look_at_canary
+from pytest_t2i.runs.early_stopping import Rounds
+from pytest_t2i.runs.results import Results
+from pytest_t2i.runs.session import Session
+from pytest_t2i.verdicts.limits_file import LimitFiles
+
+
+def make(results: Results, limits: LimitFiles, progress: Progress) -> None:
+    """Have everything made and looked at that is not there yet."""
+    session = results.session
+    session.check_labels()
+    runner = Runner(
+        session.components, session.store, progress, session.settings.batch, tries_seeds=True
+    )
+    with closing(runner):
+        _make(results, limits, runner)
+
+
+def _make(results: Results, limits: LimitFiles, runner: Runner) -> None:
+    session = results.session
+    session.work = runner.work
+    if changed := session.components.version_note if session.has_model else "":
+        runner.progress.say(changed)
+        session.work.notes.append(changed)
+    look_at_canary(session, results.recorded, runner)
+    wanted = session.images_wanted()
+    notes = check_supply(session.components.model(), wanted) if wanted else []
+    if session.settings.sequential:
+        Rounds(session, results, limits, runner).make()
+    else:
+        runner.run(results.make_plan())
+    if session.tries_detectors and session.labelled is not None:
+        look_at_labelled(runner.observer, session.labelled, session.detectors)
+        session.work.detected = runner.observer.detected
+    mitigating = session.components.mitigating()
+    notes += [] if mitigating is None else mitigating.notes
+    session.work.notes += [*notes, *_seeds(session), *_labels_of_other_images(results)]
+
+
+def _seeds(session: Session) -> list[str]:
+    """A note where seeds do not hold."""
+    known = session.has_model and seeding_of(session.store, session.components.model().fingerprint)
+    return [known.words] if known and known.kind != "seeded" else []
+
+
+def _labels_of_other_images(results: Results) -> list[str]:
+    """A note when labels were given that say nothing of this run."""
+    session = results.session
+    if session.settings.labels is None or session.labelled is None:
+        return []
+    samples = [
+        results.one_sample(prompt, test)
+        for test in session.tests.values()
+        for prompt in test.selection.prompts
+    ]
+    if not samples or recognised(samples, session.labelled):
+        return []
+    return ["none of the labelled images is of this run: its scores are not corrected"]
