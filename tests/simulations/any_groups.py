@@ -19,9 +19,9 @@ from pytest_t2i.statistics import (
     one_sided,
 )
 from pytest_t2i.statistics.groups.fixed_words_reference_distance import fixed_ends
-from pytest_t2i.statistics.groups.group_change import interval_difference
 from pytest_t2i.statistics.groups.model_reference_distance import parts_of
 from pytest_t2i.statistics.planning.groups import SHAPES
+from pytest_t2i.statistics.shares.differences import interval_difference
 
 RUNS, LEVEL, MOST = 200, 0.95, 60
 PROMPTS = 20

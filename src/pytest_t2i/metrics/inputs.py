@@ -60,6 +60,18 @@ def whole_counts(name: str, values: npt.ArrayLike) -> npt.NDArray[np.int64]:
     return array.astype(np.int64)
 
 
+def count_vectors(**counts: npt.ArrayLike) -> tuple[npt.NDArray[np.int64], ...]:
+    """Whole counts by the names of the arguments, as vectors of one length, in their order.
+
+    >>> count_vectors(male=[3, 0], female=[1, 2])
+    (array([3, 0]), array([1, 2]))
+    """
+    arrays = {name: whole_counts(name, values) for name, values in counts.items()}
+    one_dimensional(**arrays)
+    same_shape(**arrays)
+    return tuple(arrays.values())
+
+
 def booleans(name: str, values: npt.ArrayLike) -> Bools:
     """Array of booleans; 0 and 1 are taken as such, everything else is refused.
 

@@ -25,7 +25,6 @@ from pytest_t2i.statistics.associations.rank_trend import (
 )
 from pytest_t2i.statistics.baseline.change import (
     PairedScores,
-    Words,
     paired_model_bias_change,
     paired_model_bias_scores,
 )
@@ -119,6 +118,7 @@ from pytest_t2i.statistics.model.bias import (
     model_bias_p_value,
 )
 from pytest_t2i.statistics.model.fair_floor import fair_floor
+from pytest_t2i.statistics.model.fixed_words import Words
 from pytest_t2i.statistics.planning.model import model_images_needed
 from pytest_t2i.statistics.planning.power import Design, prompt_power
 from pytest_t2i.statistics.sequential.after_stopping import stopped_share_interval

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,7 @@ from scipy import optimize, stats
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs
+from pytest_t2i.statistics.shares.differences import interval_difference
 from pytest_t2i.statistics.shares.intervals import check_level, wilson
 from pytest_t2i.statistics.shares.resampling import check_resampling, percentiles
 
@@ -168,8 +170,4 @@ def share_difference_interval(
     """
     check_level(level)
     first, second = wilson(*before, level=level), wilson(*after, level=level)
-    change = second.estimate - first.estimate
-    down = math.hypot(second.estimate - second.low, first.high - first.estimate)
-    up = math.hypot(second.high - second.estimate, first.estimate - first.low)
-    n = min(before[1], after[1])
-    return Interval(change, change - down, change + up, level, "newcombe", n)
+    return replace(interval_difference(first, second), method="newcombe")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,12 +17,11 @@ from pytest_t2i.statistics.baseline.linear_scores import BIAS, spread_table, tab
 from pytest_t2i.statistics.baseline.moved import bounded_change, is_bounded
 from pytest_t2i.statistics.families.empirical_bayes import GRID, spread_given_counts
 from pytest_t2i.statistics.means.mean import mean_error
-from pytest_t2i.statistics.model.bias import Estimator
+from pytest_t2i.statistics.model.bias import Estimator, check_how
+from pytest_t2i.statistics.model.fixed_words import Words
 from pytest_t2i.statistics.shares.resampling import check_resampling
 
 Whole = npt.NDArray[np.int64]
-Words = Literal["fixed", "sample"]
-"""Whether a score is about these prompts, or about words like these."""
 
 # One image alone is always all of one gender: before and after it would show "no change, for sure".
 FEWEST_IMAGES = 2
@@ -89,7 +88,7 @@ def paired_model_bias_change(
     True
     """
     check_resampling(level, resamples)
-    _check(estimator, words)
+    check_how(estimator, words)
     before, after = _comparable(
         before_male=before_male,
         before_female=before_female,
@@ -128,7 +127,7 @@ def unmoved_model_bias_change(
     >>> change.low < 0.0 < change.high
     True
     """
-    _check(estimator, words)
+    check_how(estimator, words)
     before, after = _comparable(
         before_male=before_male,
         before_female=before_female,
@@ -209,15 +208,6 @@ def paired_model_bias_scores(
     return PairedScores(_mean(old), _mean(new))
 
 
-def _check(estimator: str, words: str) -> None:
-    for name, value, known in (
-        ("estimator", estimator, ("corrected", "paper")),
-        ("words", words, ("fixed", "sample")),
-    ):
-        if value not in known:
-            raise ValueError(f"{name} must be {known[0]!r} or {known[1]!r}, got {name}={value!r}")
-
-
 def _family(prompts: int, estimator: Estimator) -> int | None:
     """Prompts for which the tables balance bias and noise; None for the paper's score."""
     return max(FEW_PROMPTS, prompts) if estimator == "corrected" else None
@@ -229,10 +219,7 @@ def _mean(scores: inputs.Floats) -> float:
 
 
 def _comparable(**counts: npt.ArrayLike) -> tuple[Whole, Whole]:
-    arrays = {name: inputs.whole_counts(name, values) for name, values in counts.items()}
-    inputs.one_dimensional(**arrays)
-    inputs.same_shape(**arrays)
-    before_male, before_female, after_male, after_female = arrays.values()
+    before_male, before_female, after_male, after_female = inputs.count_vectors(**counts)
     fewest = np.minimum(before_male + before_female, after_male + after_female)
     used = fewest >= FEWEST_IMAGES
     if not np.any(used):

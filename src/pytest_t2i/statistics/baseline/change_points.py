@@ -15,6 +15,7 @@ from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.baseline.change import FEW_PROMPTS, FEWEST_IMAGES, score_variances
 from pytest_t2i.statistics.baseline.linear_scores import spread_table
+from pytest_t2i.statistics.shares.intervals import check_level
 
 Whole = npt.NDArray[np.int64]
 SPENDING = 6.0 / math.pi**2
@@ -75,8 +76,7 @@ def change_points(
     men, women = _runs("male", male), _runs("female", female)
     if men.shape != women.shape:
         raise ValueError(f"male and female must be of one shape, got {men.shape} and {women.shape}")
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"level must lie between 0 and 1, got level={level!r}")
+    check_level(level)
     used = (men + women >= FEWEST_IMAGES).all(axis=0)
     if not used.any():
         return []

@@ -55,19 +55,11 @@ def growth_probabilities(
     >>> bool(found[0] > 0.95), bool(found[1] < 0.05)
     (True, True)
     """
-    arrays = [
-        inputs.whole_counts(name, values)
-        for name, values in (
-            ("before_male", before_male),
-            ("before_female", before_female),
-            ("after_male", after_male),
-            ("after_female", after_female),
-        )
-    ]
-    men_before, women_before, men, women = arrays
-    inputs.one_dimensional(before_male=men_before, after_male=men)
-    inputs.same_shape(
-        before_male=men_before, before_female=women_before, after_male=men, after_female=women
+    men_before, women_before, men, women = inputs.count_vectors(
+        before_male=before_male,
+        before_female=before_female,
+        after_male=after_male,
+        after_female=after_female,
     )
     tolerated = float(inputs.in_range("margin", margin, 0.0, 1.0))
     both = (men_before + women_before > 0) & (men + women > 0)

@@ -62,7 +62,7 @@ def change_p_value(
     >>> change_p_value([16] * 10, [4] * 10, [10] * 10, [10] * 10, seed=0) > 0.99
     True
     """
-    arrays = _counts(
+    arrays = inputs.count_vectors(
         before_male=before_male,
         before_female=before_female,
         after_male=after_male,
@@ -206,13 +206,6 @@ def _chunks(redraws: int, cells: int) -> Iterator[int]:
     rows = max(1, min(redraws, AT_ONCE // cells))
     for start in range(0, redraws, rows):
         yield min(rows, redraws - start)
-
-
-def _counts(**counts: npt.ArrayLike) -> list[Whole]:
-    arrays = {name: inputs.whole_counts(name, values) for name, values in counts.items()}
-    inputs.one_dimensional(**arrays)
-    inputs.same_shape(**arrays)
-    return list(arrays.values())
 
 
 def _check_redraws(redraws: int) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import math
+from dataclasses import replace
 
 from pytest_t2i.data import Interval
+from pytest_t2i.statistics.shares.differences import interval_difference
 from pytest_t2i.statistics.shares.intervals import prompt_bias_interval
 
 
@@ -38,12 +39,10 @@ def prompt_bias_change(
     """
     before = abs(prompt_bias_interval(before_male, before_female, level))
     after = abs(prompt_bias_interval(after_male, after_female, level))
-    estimate = after.estimate - before.estimate
-    down = math.hypot(after.estimate - after.low, before.high - before.estimate)
-    up = math.hypot(after.high - after.estimate, before.estimate - before.low)
-    low, high = estimate - down, estimate + up
+    change = interval_difference(before, after)
+    low, high = change.low, change.high
     if after.low == 0.0:
         low = min(low, -before.high)
     if before.low == 0.0:
         high = max(high, after.high)
-    return Interval(estimate, low, high, level, "square-and-add", min(before.n, after.n))
+    return replace(change, low=low, high=high)

@@ -12,6 +12,7 @@ from scipy import stats
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.baseline.change import FEWEST_IMAGES
 from pytest_t2i.statistics.model.fixed_words import FixedWords
+from pytest_t2i.statistics.shares.intervals import check_level
 
 Whole = npt.NDArray[np.int64]
 
@@ -108,8 +109,7 @@ def ranks_between(
     >>> [rank.low for rank in ranks_between(ends, level=0.95, seed=0, draws=1000)]
     [1, 2]
     """
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"level must lie between 0 and 1, got level={level!r}")
+    check_level(level)
     if draws < 1000:  # noqa: PLR2004 - below, chances are no better than a few percent
         raise ValueError(f"draws must be at least 1000, got draws={draws!r}")
     normal = np.random.default_rng(seed).normal(size=(draws, len(ends)))

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs
-from pytest_t2i.statistics.shares.exclusive import difference_of_exclusive
+from pytest_t2i.statistics.shares.differences import difference_of_exclusive
 from pytest_t2i.statistics.shares.intervals import blaker, check_level, clopper_pearson
 from pytest_t2i.statistics.shares.resampling import check_resampling, expanded_tail, percentiles
 
@@ -126,7 +126,8 @@ def paired_share_change(lost: int, gained: int, n: int, level: float) -> Interva
     -0.100 [-0.176, -0.037]
     """
     check_level(level)
-    b, c, size = (int(inputs.whole_counts(k, v)) for k, v in _named(lost, gained, n))
+    named = {"lost": lost, "gained": gained, "n": n}
+    b, c, size = (int(inputs.whole_counts(name, value)) for name, value in named.items())
     if size == 0:
         raise ValueError("n must be at least 1, got n=0: no image is no evidence")
     if b + c > size:
@@ -137,15 +138,7 @@ def paired_share_change(lost: int, gained: int, n: int, level: float) -> Interva
 
 def _gaps(**counts: npt.ArrayLike) -> tuple[inputs.Floats, inputs.Bools]:
     """|m - f| / (m + f) per prompt, 0 where there is no clear image, and where there is one."""
-    (first, men), (second, women) = (
-        (name, inputs.whole_counts(name, values)) for name, values in counts.items()
-    )
-    inputs.one_dimensional(**{first: men, second: women})
-    inputs.same_shape(**{first: men, second: women})
+    men, women = inputs.count_vectors(**counts)
     clear = men + women
     gaps = np.abs(men - women) / np.maximum(clear, 1)
     return np.asarray(gaps, dtype=np.float64), np.asarray(clear > 0, dtype=np.bool_)
-
-
-def _named(lost: int, gained: int, n: int) -> tuple[tuple[str, int], ...]:
-    return ("lost", lost), ("gained", gained), ("n", n)

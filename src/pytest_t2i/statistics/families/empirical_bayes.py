@@ -57,9 +57,7 @@ def leans(male: npt.ArrayLike, female: npt.ArrayLike, bound: float) -> inputs.Fl
     >>> leans([10] * 3, [0] * 3, 0.5) is None
     True
     """
-    men, women = inputs.whole_counts("male", male), inputs.whole_counts("female", female)
-    inputs.one_dimensional(male=men, female=women)
-    inputs.same_shape(male=men, female=women)
+    men, women = inputs.count_vectors(male=male, female=female)
     limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
     clear = men + women > 0
     if np.count_nonzero(clear) < FEWEST_PROMPTS:

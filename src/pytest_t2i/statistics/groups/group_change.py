@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -10,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.shares.intervals import check_level
 
@@ -35,37 +33,6 @@ class GroupChange(NamedTuple):
     """Against "the model is the same as before", for a growth of its distance; in (0, 1]."""
     found: float
     """The growth that is found in about 80 % of runs at the level asked for."""
-
-
-def interval_difference(before: Interval, after: Interval) -> Interval:
-    """How much a value grew, from an interval of each by "square and add".
-
-    .. math:: d - sqrt((e_2 - l_2)^2 + (u_1 - e_1)^2),  d + sqrt((u_2 - e_2)^2 + (e_1 - l_1)^2)
-
-    (Newcombe 1998; Zou and Donner 2008.) Holds the level of the two where they are independent,
-    more where images of one seed are alike.
-
-    Args:
-        before: what it was.
-        after: what it is.
-
-    Returns:
-        Interval of after minus before; n is the smaller one's.
-
-    Raises:
-        ValueError: the levels differ.
-
-    >>> print(interval_difference(Interval(0.2, 0.1, 0.3, 0.95, "", 9),
-    ...                           Interval(0.5, 0.4, 0.6, 0.95, "", 9)))
-    0.300 [0.159, 0.441]
-    """
-    if before.level != after.level:
-        raise ValueError(f"expected equal levels, got {before.level} and {after.level}")
-    change = after.estimate - before.estimate
-    down = math.hypot(after.estimate - after.low, before.high - before.estimate)
-    up = math.hypot(after.high - after.estimate, before.estimate - before.low)
-    fewer = min(before.n, after.n)
-    return Interval(change, change - down, change + up, after.level, "square-and-add", fewer)
 
 
 def group_change_test(

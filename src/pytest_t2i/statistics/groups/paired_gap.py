@@ -12,7 +12,7 @@ from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.model.fixed_words import Words
 from pytest_t2i.statistics.shares.by_prompt import share_by_prompt_interval
-from pytest_t2i.statistics.shares.exclusive import difference_of_exclusive
+from pytest_t2i.statistics.shares.differences import difference_of_exclusive
 from pytest_t2i.statistics.shares.intervals import check_level, clopper_pearson
 from pytest_t2i.statistics.shares.inversion import (
     Alternative,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from itertools import permutations
 
@@ -13,6 +12,7 @@ from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.means.mean import mean_interval
 from pytest_t2i.statistics.model.fixed_words import Words
+from pytest_t2i.statistics.shares.differences import interval_difference
 from pytest_t2i.statistics.shares.intervals import clopper_pearson
 from pytest_t2i.statistics.shares.inversion import Alternative, check_words, inverted_p_value
 from pytest_t2i.statistics.shares.resampling import check_resampling
@@ -186,10 +186,8 @@ def _fixed_gap(groups: list[inputs.Bools], level: float) -> tuple[float, float]:
 def _pair_ends(a: inputs.Bools, b: inputs.Bools, error: float) -> tuple[float, float]:
     """Ends of the share of a minus that of b, each at this error."""
     first, second = (_pooled([group], 1.0 - 2.0 * error) for group in (a, b))
-    middle = first.estimate - second.estimate
-    down = math.hypot(first.estimate - first.low, second.high - second.estimate)
-    up = math.hypot(first.high - first.estimate, second.estimate - second.low)
-    return middle - down, middle + up
+    gap = interval_difference(second, first)
+    return gap.low, gap.high
 
 
 def _joined(name: str, group: Group) -> inputs.Bools:

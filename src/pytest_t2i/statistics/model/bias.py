@@ -97,7 +97,7 @@ def model_bias_interval(
     True
     """
     check_resampling(level, resamples)
-    _check(estimator, words)
+    check_how(estimator, words)
     men, women = clear_counts(male, female)
     if words == "sample" and len(men) > 1:
         return _sampled(men, women, level, seed, estimator, resamples)
@@ -145,7 +145,7 @@ def model_bias_p_value(
     """
     check_alternative(alternative)
     check_resampling(0.5, resamples)
-    _check(estimator, words)
+    check_how(estimator, words)
     limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
     men, women = clear_counts(male, female)
     if words == "sample" and len(men) > 1:
@@ -196,9 +196,7 @@ def clear_counts(male: npt.ArrayLike, female: npt.ArrayLike) -> tuple[Whole, Who
     >>> clear_counts([1, 0], [1, 0])
     (array([1]), array([1]))
     """
-    men, women = inputs.whole_counts("male", male), inputs.whole_counts("female", female)
-    inputs.one_dimensional(male=men, female=women)
-    inputs.same_shape(male=men, female=women)
+    men, women = inputs.count_vectors(male=male, female=female)
     used = men + women > 0
     if not np.any(used):
         raise ValueError(f"male and female hold no clear image in {used.size} prompts")
@@ -260,7 +258,11 @@ def _read(
     )
 
 
-def _check(estimator: str, words: str) -> None:
+def check_how(estimator: str, words: str) -> None:
+    """Refuse an estimator or words that there are not.
+
+    >>> check_how("corrected", "fixed")
+    """
     check_words(words)
     if estimator not in {"corrected", "paper"}:
         raise ValueError(f"estimator must be 'corrected' or 'paper', got estimator={estimator!r}")

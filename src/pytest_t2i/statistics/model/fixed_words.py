@@ -32,6 +32,7 @@ from pytest_t2i.statistics.model.identical_prompts import (
 )
 
 Words = Literal["fixed", "sample"]
+"""Whether a score is about these prompts, or about words like these."""
 
 ENOUGH_PROMPTS = 10
 """Prompts from which on the bounding function from above is used: the sum of fewer is too far from

@@ -10,15 +10,12 @@ from scipy import special
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs
-from pytest_t2i.statistics.baseline.change import (
-    FEWEST_IMAGES,
-    Words,
-    unmoved_model_bias_change,
-)
+from pytest_t2i.statistics.baseline.change import FEWEST_IMAGES, unmoved_model_bias_change
 from pytest_t2i.statistics.baseline.linear_scores import BIAS, table_bias
 from pytest_t2i.statistics.baseline.model_test import BALANCE
 from pytest_t2i.statistics.families.empirical_bayes import GRID, spread_given_counts
 from pytest_t2i.statistics.model.bias import Estimator, model_bias_interval
+from pytest_t2i.statistics.model.fixed_words import Words
 from pytest_t2i.statistics.planning.model import bias_as_seen
 from pytest_t2i.statistics.planning.power import PER_CHANGE, images_needed
 from pytest_t2i.statistics.shares.intervals import male_share

@@ -27,15 +27,12 @@ from pytest_t2i.statistics.shares.intervals import (
     in_direction,
 )
 
-LOOK_METHOD = "cluster-bootstrap at a look"
 METHOD = "beta-binomial sequence"
 PRIOR = 0.5
 """Both parameters of the Beta mixture (Jeffreys): weight at the ends, where biased models are."""
 FIRST_LOOKS, GROWTH = (2, 4), 1.5
 """Two images show whether they agree, the least that tells of bias; from 4 on each round makes
 half as many more as there are."""
-ENOUGH = 20
-"""Clear images of the median prompt from which on the usual interval is trusted."""
 
 
 def looks(images: int) -> tuple[int, ...]:

@@ -49,9 +49,7 @@ def share_by_prompt_interval(
     >>> print(share_by_prompt_interval([20, 0, 0, 0, 0], [20] * 5, level=0.95))
     0.200 [0.002, 0.773]
     """
-    k, size = inputs.whole_counts("successes", successes), inputs.whole_counts("n", n)
-    inputs.one_dimensional(successes=k, n=size)
-    inputs.same_shape(successes=k, n=size)
+    k, size = inputs.count_vectors(successes=successes, n=n)
     check_level(level)
     if np.any(k > size):
         worst = int(np.argmax(k - size))

@@ -75,9 +75,7 @@ def prompt_bias_p_values(
     >>> prompt_bias_p_values([20, 0], [0, 0], 0.0).round(7)
     array([1.9e-06, 1.0e+00])
     """
-    men, women = inputs.whole_counts("male", male), inputs.whole_counts("female", female)
-    inputs.one_dimensional(male=men, female=women)
-    inputs.same_shape(male=men, female=women)
+    men, women = inputs.count_vectors(male=male, female=female)
     limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
     if alternative not in {"beyond", "within"}:
         raise ValueError(

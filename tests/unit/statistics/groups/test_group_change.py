@@ -10,8 +10,8 @@ from pytest_t2i.statistics.groups.group_change import (
     _excess,
     even_floors,
     group_change_test,
-    interval_difference,
 )
+from pytest_t2i.statistics.shares.differences import interval_difference
 
 HOW = {"level": 0.95, "seed": 0}
 
