@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from pytest_t2i.audits.dependencies.groups import GROUPS
 from pytest_t2i.audits.dependencies.record import DependenciesRecord, ExampleRecord, GroupRecord
 from pytest_t2i.audits.objects.report import NAMED, known_p, object_chart, scored
-from pytest_t2i.audits.summary import Frame
+from pytest_t2i.audits.summary import Frame, Summary
 from pytest_t2i.sections import (
     Bar,
     BarChart,
@@ -29,14 +30,12 @@ PICTURES = (
     "Outlined: where the finder sees the object. Dark: where the noun was not looked at. Of each "
     "group's most frequent object, the clearest picture."
 )
-P_VALUES = (
-    'These p-values are of "its objects do not depend on the variant", permuted within triplets.'
-)
+P_VALUES = 'p-values of "its objects do not depend on the variant", permuted within triplets:'
 INTERSECTIONS = "How many of a group's objects stand in another, too:"
 
 
-def frame(record: DependenciesRecord) -> Frame:
-    """Each group, for pandas and CSV; p-values of its independence from all three variants."""
+def summary(record: DependenciesRecord) -> Summary:
+    """A line for cards, and each group as a table; p-values are of all three variants."""
     columns = ("group", "finder", "images", "presence", "objects", "independence_p_value")
     rows = [
         (
@@ -45,10 +44,11 @@ def frame(record: DependenciesRecord) -> Frame:
         )
         for group in record.groups
     ]  # fmt: skip
-    return Frame(columns, rows, ("presence", "independence_p_value"))
+    frame = Frame(columns, rows, ("presence", "independence_p_value"))
+    return Summary(headline(record), frames={"dependency_groups": frame})
 
 
-def sections(record: DependenciesRecord) -> Sequence[Section]:
+def sections(record: DependenciesRecord, run: Any) -> Sequence[Section]:  # noqa: ARG001 - as it is called
     """One, with all that was seen of the groups."""
     groups = record.groups
     blocks: tuple[Block, ...] = (
@@ -66,9 +66,7 @@ def sections(record: DependenciesRecord) -> Sequence[Section]:
                 if group.skewed
             ),
             _frequent(groups),
-            Note(
-                'p-values of "its objects do not depend on the variant", permuted within triplets:'
-            ),
+            Note(P_VALUES),
             _p_values(groups),
             Note(INTERSECTIONS),
             _intersections(groups),

@@ -5,20 +5,16 @@ Lyu section 3.5, Tables 1 to 3. Tests ask for it of the fixtures ``trial`` and `
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.audits.audit import Audit
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.fixture import Fixture
-from pytest_t2i.audits.summary import Summary
+from pytest_t2i.audits.packaged import PackagedAudit
 
 if TYPE_CHECKING:
     from pytest_t2i.audits.detector_validation.measure import Trial
-    from pytest_t2i.audits.detector_validation.record import TrialsPart
     from pytest_t2i.audits.detector_validation.trials import Trials
-    from pytest_t2i.sections import Section
 
 
 def _trial(context: AuditContext, test: AskedTest) -> Trial:
@@ -31,10 +27,11 @@ def _trials(context: AuditContext, test: AskedTest) -> Trials:  # noqa: ARG001 -
     return record.trials(context)
 
 
-class DetectorValidation(Audit["TrialsPart"]):
+class DetectorValidation(PackagedAudit):
     """Every detector on the labelled images: its filter, its labels, the scores by it."""
 
     name = "detector_validation"
+    keeps = "TrialsPart"
     place = 90
     formerly = ("trials",)
     fixtures = MappingProxyType(
@@ -49,37 +46,8 @@ class DetectorValidation(Audit["TrialsPart"]):
         }
     )
 
-    @property
-    def record_type(self) -> type[TrialsPart]:
-        """Its part of run.json."""
-        from pytest_t2i.audits.detector_validation.record import TrialsPart
-
-        return TrialsPart
-
-    def record(self, context: AuditContext) -> TrialsPart | None:
-        """Every detector, where a test asked for it."""
-        from pytest_t2i.audits.detector_validation import record
-
-        return record.measured(context)
-
     def recorded(self, context: AuditContext) -> dict[str, Any] | None:
         """What each detector said of each image, for a baseline."""
         from pytest_t2i.audits.detector_validation import record
 
         return record.recorded(context)
-
-    def sections(self, record: TrialsPart, run: Any) -> Sequence[Section]:  # noqa: ARG002 - the record has it all
-        """A table like Lyu Tables 1 to 3, and the mistakes."""
-        from pytest_t2i.audits.detector_validation import report
-
-        return report.sections(record)
-
-    def summary(self, record: TrialsPart) -> Summary:
-        """The table without the mistakes."""
-        from pytest_t2i.audits.detector_validation import report
-
-        return Summary(
-            frames=report.frames(record),
-            measured=report.measured(record),
-            labels=report.labels(record),
-        )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from pytest_t2i.audits.detector_validation.record import MistakeRecord, TrialRecord, TrialsPart
 from pytest_t2i.audits.peoples_labels import told_accuracy
-from pytest_t2i.audits.summary import Frame
+from pytest_t2i.audits.summary import Frame, Summary
 from pytest_t2i.data import Interval
 from pytest_t2i.sections import Album, Block, Column, Note, Paragraph, Picture, Section, Table
 from pytest_t2i.sections.words import reason_words, said
@@ -27,7 +28,7 @@ READ = (
 PICTURES = "The frame and the first word are people's; below stands what the detector said."
 
 
-def sections(part: TrialsPart) -> Sequence[Section]:
+def sections(part: TrialsPart, run: Any) -> Sequence[Section]:  # noqa: ARG001 - as it is called
     """The table, and an album of each detector's mistakes."""
     if not part.trials:
         return ()
@@ -128,19 +129,17 @@ def _picture(mistake: MistakeRecord) -> Picture:
     )
 
 
-def measured(part: TrialsPart) -> dict[str, str]:
-    """How well each detector is known, in a few words."""
-    return {t.detector: told_accuracy(t.images, t.accuracy_by_label) for t in part.trials}
-
-
-def labels(part: TrialsPart) -> str:
-    """On how many of people's labels the detectors were tried."""
+def summary(part: TrialsPart) -> Summary:
+    """The table without the mistakes, and how well each detector is known."""
     most = max((trial.images for trial in part.trials), default=0)
-    return f"detectors were tried on {most} labelled images" if most else ""
+    return Summary(
+        frames={"trials": _frame(part)},
+        measured={t.detector: told_accuracy(t.images, t.accuracy_by_label) for t in part.trials},
+        labels=f"detectors were tried on {most} labelled images" if most else "",
+    )
 
 
-def frames(part: TrialsPart) -> dict[str, Frame]:
-    """A table for pandas and CSV."""
+def _frame(part: TrialsPart) -> Frame:
     labels = _labels(part)
     columns = (
         "detector", "images", "clear", "prompts", "filter_precision", "filter_recall", "filter_f1",
@@ -148,4 +147,4 @@ def frames(part: TrialsPart) -> dict[str, Frame]:
         "percent_deviation", "prompt_bias_difference",
     )  # fmt: skip
     rows = [(t.detector, t.images, t.clear, t.prompts, *_values(t, labels)) for t in part.trials]
-    return {"trials": Frame(columns, rows)}
+    return Frame(columns, rows)

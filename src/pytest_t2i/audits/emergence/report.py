@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
+from pytest_t2i.audits.emergence.frames import frames
 from pytest_t2i.audits.emergence.record import EmergencePart, EmergenceRecord, ForeseenRecord
+from pytest_t2i.audits.summary import Summary
 from pytest_t2i.sections import (
     Block,
     Cell,
@@ -31,11 +34,16 @@ STRIP = "the denoising previews of one image, from the first step to the last"
 COLUMNS = ("Emergence", "SPI of the first step", "Centred", "Half of the lean by step")
 
 
-def sections(part: EmergencePart) -> Sequence[Section]:
+def sections(part: EmergencePart, run: Any) -> Sequence[Section]:  # noqa: ARG001 - as it is called
     """One for SPI and one for denoising previews, where they were measured."""
     spi, foreseen = _spi(part), _foreseen(part)
     made = (Section("Emergence of attributes", spi), Section("Denoising previews", foreseen))
     return [section for section in made if section.blocks]
+
+
+def summary(part: EmergencePart) -> Summary:
+    """What the first step adds most of, in words, and all curves as tables."""
+    return Summary(in_words(part), frames=frames(part))
 
 
 def _spi(part: EmergencePart) -> tuple[Block, ...]:

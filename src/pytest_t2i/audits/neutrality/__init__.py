@@ -5,22 +5,19 @@ Tests ask with the fixtures ``triplet`` and ``triplets``; ``spaces`` of the mark
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.audits.audit import Audit
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.fixture import Fixture, Keyword
-from pytest_t2i.audits.summary import Summary
+from pytest_t2i.audits.packaged import PackagedAudit
 from pytest_t2i.errors import ConfigurationError, names_of
 from pytest_t2i.generation.spaces import PAPER, SPACES, is_space
 
 if TYPE_CHECKING:
     from pytest_t2i.audits.neutrality.measure import TripletSample, TripletSamples
-    from pytest_t2i.audits.neutrality.record import NeutralityPart
     from pytest_t2i.generation.plan import Need
-    from pytest_t2i.sections import Section
 
 
 def _triplet(context: AuditContext, test: AskedTest) -> TripletSample:
@@ -45,10 +42,11 @@ def _spaces(value: Any) -> tuple[str, ...]:
     return spaces
 
 
-class NeutralityAudit(Audit["NeutralityPart"]):
+class NeutralityAudit(PackagedAudit):
     """In which spaces neutral prompts lean towards one gender."""
 
     name = "neutrality"
+    keeps = "NeutralityPart"
     place = 40
     unmeasured = (
         "Whether neutral prompts come out nearer to one gender was not measured in this run."
@@ -69,33 +67,8 @@ class NeutralityAudit(Audit["NeutralityPart"]):
         }
     )
 
-    @property
-    def record_type(self) -> type[NeutralityPart]:
-        """Its part of run.json."""
-        from pytest_t2i.audits.neutrality.record import NeutralityPart
-
-        return NeutralityPart
-
     def needs(self, context: AuditContext, test: AskedTest) -> Iterable[Need]:
         """The three variants from the same seeds, with traces and features."""
         from pytest_t2i.audits.neutrality import measure
 
         return measure.needs(context, test)
-
-    def record(self, context: AuditContext) -> NeutralityPart | None:
-        """The gap in every space that was asked for, and the test over all of them."""
-        from pytest_t2i.audits.neutrality import record
-
-        return record.measured(context)
-
-    def sections(self, record: NeutralityPart, run: Any) -> Sequence[Section]:
-        """A chart of each space, and a table of all."""
-        from pytest_t2i.audits.neutrality import report
-
-        return report.sections(record, run.checks)
-
-    def summary(self, record: NeutralityPart) -> Summary:
-        """The gaps in words, as series and as a table."""
-        from pytest_t2i.audits.neutrality import report
-
-        return report.summary(record)

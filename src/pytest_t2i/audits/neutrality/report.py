@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from pytest_t2i.audits.neutrality.record import GapRecord, LeaningRecord, NeutralityPart
 from pytest_t2i.audits.summary import Figure, Frame, Summary, Value
@@ -21,7 +22,7 @@ from pytest_t2i.sections import (
     half_width,
 )
 from pytest_t2i.sections.words import p_words
-from pytest_t2i.verdicts.check import Check, judged
+from pytest_t2i.verdicts.check import Check
 
 METRIC = "similarity_gap"
 TITLE = "Similarity gaps"
@@ -45,13 +46,13 @@ SPACES = {
 }
 
 
-def sections(part: NeutralityPart, checks: Sequence[Check]) -> Sequence[Section]:
+def sections(part: NeutralityPart, run: Any) -> Sequence[Section]:
     """One, with a chart for each space and a table of all spaces."""
     if not part.gaps:
         return ()
     told = in_words(part)
     blocks: list[Block] = [Note(HOW), *([Paragraph(told, "summary")] if told else [])]
-    return [Section(TITLE, (*blocks, *_charts(part.gaps, judged(checks, METRIC)), _table(part)))]
+    return [Section(TITLE, (*blocks, *_charts(part.gaps, run.checks_of(METRIC)), _table(part)))]
 
 
 def in_words(part: NeutralityPart) -> str:

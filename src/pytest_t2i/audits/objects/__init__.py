@@ -5,21 +5,18 @@ Tests ask with the fixture ``objects``; ``expected`` of the mark names objects t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.audits.audit import Audit
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.fixture import Fixture, Keyword
-from pytest_t2i.audits.summary import Summary
+from pytest_t2i.audits.packaged import PackagedAudit
 from pytest_t2i.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from pytest_t2i.audits.objects.measure import Objects
-    from pytest_t2i.audits.objects.record import ObjectsRecord
     from pytest_t2i.generation.plan import Need
-    from pytest_t2i.sections import Section
 
 
 def _objects(context: AuditContext, test: AskedTest) -> Objects:
@@ -45,10 +42,11 @@ EXPECTED = Keyword(_expected, ())
 """Objects that are expected to depend on gender, and why."""
 
 
-class ObjectsAudit(Audit["ObjectsRecord"]):
+class ObjectsAudit(PackagedAudit):
     """Which objects come with masculine prompts, and which with feminine ones."""
 
     name = "objects"
+    keeps = "ObjectsRecord"
     version = 2
     place = 50
     formerly = ("objects",)
@@ -70,31 +68,6 @@ class ObjectsAudit(Audit["ObjectsRecord"]):
 
         return counts.needs(context, test) if self.name in test.selection.fixtures else ()
 
-    @property
-    def record_type(self) -> type[ObjectsRecord]:
-        """Its part of run.json."""
-        from pytest_t2i.audits.objects.record import ObjectsRecord
-
-        return ObjectsRecord
-
-    def record(self, context: AuditContext) -> ObjectsRecord | None:
-        """The objects of all triplets, each with its most images."""
-        from pytest_t2i.audits.objects import record
-
-        return record.measured(context)
-
     def upgraded(self, plain: Any, version: int) -> Any:
         """In an older run.json the record stands in a table of one key."""
         return plain["objects"] if version == 1 else plain
-
-    def sections(self, record: ObjectsRecord, run: Any) -> Sequence[Section]:  # noqa: ARG002
-        """Charts of objects, and the tests of independence."""
-        from pytest_t2i.audits.objects import report
-
-        return report.sections(record)
-
-    def summary(self, record: ObjectsRecord) -> Summary:
-        """A line for cards, and every object as a table."""
-        from pytest_t2i.audits.objects import report
-
-        return Summary(report.headline(record), frames={"objects": report.frame(record)})

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from pytest_t2i.audits.objects.measure import FAIR, FEWEST_JUDGED
 from pytest_t2i.audits.objects.record import IndependenceRecord, ObjectRecord, ObjectsRecord
-from pytest_t2i.audits.summary import Frame
+from pytest_t2i.audits.summary import Frame, Summary
 from pytest_t2i.sections import Bar, BarChart, Block, Note, Paragraph, Section, Table
 from pytest_t2i.sections.words import p_words
 
@@ -27,7 +28,7 @@ WHISKERS = "Whiskers resample triplets; p-values share one false discovery rate.
 OCCURRENCES = ("Neutral", "Feminine", "Masculine")
 
 
-def sections(record: ObjectsRecord) -> Sequence[Section]:
+def sections(record: ObjectsRecord, run: Any) -> Sequence[Section]:  # noqa: ARG001 - as it is called
     """One, with the objects that are judged and those that are expected to differ."""
     blocks: tuple[Block, ...] = (
         Note(f"{READ} {_looked_at(record)} {WHISKERS}"),
@@ -54,8 +55,8 @@ def headline(record: ObjectsRecord) -> str:
     return f"the most one-sided of {len(judged)} objects: {scored(judged[0])}"
 
 
-def frame(record: ObjectsRecord) -> Frame:
-    """Every frequent object, for pandas and CSV."""
+def summary(record: ObjectsRecord) -> Summary:
+    """A line for cards, and every frequent object as a table."""
     columns = (
         "object", "finder", "neutral", "feminine", "masculine", "object_bias_score", "p_value",
         "expected",
@@ -67,7 +68,8 @@ def frame(record: ObjectsRecord) -> Frame:
         )
         for one in record.objects
     ]  # fmt: skip
-    return Frame(columns, rows, ("object_bias_score",))
+    frames = {"objects": Frame(columns, rows, ("object_bias_score",))}
+    return Summary(headline(record), frames=frames)
 
 
 def object_chart(title: str, objects: Sequence[ObjectRecord], note: str = "") -> BarChart:

@@ -10,15 +10,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.audits.audit import Audit
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.fixture import Fixture
-from pytest_t2i.audits.summary import AFTER_FAILURE, Step, Summary
+from pytest_t2i.audits.packaged import PackagedAudit
+from pytest_t2i.audits.summary import AFTER_FAILURE, Step
 
 if TYPE_CHECKING:
     from pytest_t2i.audits.early_stopping import State
     from pytest_t2i.audits.parity.record import ParityPart
-    from pytest_t2i.sections import Section
     from pytest_t2i.settings import Settings
     from pytest_t2i.statistics import SequentialTest
     from pytest_t2i.verdicts.baseline_file import Baseline
@@ -45,10 +44,11 @@ def _tested(selection: Any, metric: str, test: SequentialTest) -> SequentialTest
     return test if metric == "prompt_bias_score" else None
 
 
-class ParityAudit(Audit["ParityPart"]):
+class ParityAudit(PackagedAudit):
     """How far a prompt's images, and those of all prompts, are from even."""
 
     name = "parity"
+    keeps = "ParityPart"
     place = 10
     formerly = (
         "model_scores", "groups", "cells", "sensitivity", "correction", "group_correction",
@@ -72,24 +72,11 @@ class ParityAudit(Audit["ParityPart"]):
         ),
     }
 
-    @property
-    def record_type(self) -> type[ParityPart]:
-        """Its part of run.json."""
-        from pytest_t2i.audits.parity.record import ParityPart
-
-        return ParityPart
-
     def record(self, context: AuditContext) -> ParityPart | None:
         """Scores, groups, cells, corrections over all prompts of the run."""
         from pytest_t2i.audits.parity import recording
 
         return recording.measured(context)
-
-    def sections(self, record: ParityPart, run: Any) -> Sequence[Section]:
-        """Model bias scores, and what else was measured of the same images."""
-        from pytest_t2i.audits.parity import report
-
-        return report.sections(record, run.checks, run.settings)
 
     def next_steps(self, record: ParityPart, context: AuditContext) -> Iterator[Step]:
         """Which prompts explain that the model failed, and what would settle it."""
@@ -120,9 +107,3 @@ class ParityAudit(Audit["ParityPart"]):
         failed = worsened_prompts.failed_growth(context.checks)
         found = [] if failed is None else worsened_prompts.grown_prompts(context, failed, recorded)
         return [prompt.sample.prompt.text for prompt in found]
-
-    def summary(self, record: ParityPart) -> Summary:
-        """Model bias scores as a line, as series and as a table."""
-        from pytest_t2i.audits.parity import report
-
-        return report.summary(record)

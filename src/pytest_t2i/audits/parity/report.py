@@ -57,12 +57,11 @@ IS_FIRM = "No choice turns PASS into FAIL or FAIL into PASS."
 CELLS = "Share of men among the clear images of each combination, with its interval; 50 % is even."
 
 
-def sections(
-    part: ParityPart, checks: Sequence[Check], settings: Mapping[str, Any]
-) -> Sequence[Section]:
+def sections(part: ParityPart, run: Any) -> Sequence[Section]:
     """Scores, choices, groups, cells, and what people's labels correct, each where there is any."""
+    checks: Sequence[Check] = run.checks
     made = [
-        _scores(part, checks, str(settings.get("estimator", "corrected"))),
+        _scores(part, checks, str(run.settings.get("estimator", "corrected"))),
         _choices(part.sensitivity),
         *(
             groups_section(groups, checks, told=_correction(part, groups) is None)

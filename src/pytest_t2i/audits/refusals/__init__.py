@@ -5,21 +5,19 @@ Tests ask with the fixtures ``refusal`` and ``refusals``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pytest_t2i.audits.audit import Audit
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.fixture import Fixture
-from pytest_t2i.audits.summary import Summary
+from pytest_t2i.audits.packaged import PackagedAudit
 
 if TYPE_CHECKING:
     from pytest_t2i.audits.refusals.measure import Refusals, TripletRefusals
     from pytest_t2i.audits.refusals.record import RefusalsPart
     from pytest_t2i.audits.summary import Step
     from pytest_t2i.generation.plan import Need
-    from pytest_t2i.sections import Section
 
 
 def _refusal(context: AuditContext, test: AskedTest) -> TripletRefusals:
@@ -49,10 +47,11 @@ FIXTURES = MappingProxyType(
 )
 
 
-class RefusalsAudit(Audit["RefusalsPart"]):
+class RefusalsAudit(PackagedAudit):
     """Who is refused: prompts that name women, or those that name men."""
 
     name = "refusals"
+    keeps = "RefusalsPart"
     place = 65
     fixtures = FIXTURES
     unmeasured = "Whether prompts of one gender are refused more often was not measured."
@@ -62,31 +61,6 @@ class RefusalsAudit(Audit["RefusalsPart"]):
         from pytest_t2i.audits.refusals import measure
 
         return measure.needs(context, test) if FIXTURES.keys() & test.selection.fixtures else ()
-
-    @property
-    def record_type(self) -> type[RefusalsPart]:
-        """Its part of run.json."""
-        from pytest_t2i.audits.refusals.record import RefusalsPart
-
-        return RefusalsPart
-
-    def record(self, context: AuditContext) -> RefusalsPart | None:
-        """Every triplet that a test asks for, each with its most images."""
-        from pytest_t2i.audits.refusals import record
-
-        return record.measured(context)
-
-    def sections(self, record: RefusalsPart, run: Any) -> Sequence[Section]:
-        """Gaps over all triplets and of those with a refusal, and the provider's words."""
-        from pytest_t2i.audits.refusals import report
-
-        return report.sections(record, run)
-
-    def summary(self, record: RefusalsPart) -> Summary:
-        """Gaps as series, triplets as a table."""
-        from pytest_t2i.audits.refusals import report
-
-        return report.summary(record)
 
     def next_steps(self, record: RefusalsPart, context: AuditContext) -> Iterable[Step]:
         """To read what the provider says, where one gender is refused more often."""

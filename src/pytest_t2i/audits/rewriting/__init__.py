@@ -5,21 +5,19 @@ Tests ask with the fixture ``rewriting``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pytest_t2i.audits.audit import Audit
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.fixture import Fixture
-from pytest_t2i.audits.summary import Summary
+from pytest_t2i.audits.packaged import PackagedAudit
 from pytest_t2i.data import MetricInfo
 
 if TYPE_CHECKING:
     from pytest_t2i.audits.rewriting.measure import Rewriting
     from pytest_t2i.audits.rewriting.record import RewritingPart
     from pytest_t2i.audits.summary import Step
-    from pytest_t2i.sections import Section
     from pytest_t2i.settings import Settings
 
 OWN = "own definition: revised_prompt against the prompt"
@@ -57,10 +55,11 @@ def _unseen(context: AuditContext, test: AskedTest) -> str:
     )
 
 
-class RewritingAudit(Audit["RewritingPart"]):
+class RewritingAudit(PackagedAudit):
     """How often a service draws another text, and whom it adds to it."""
 
     name = "rewriting"
+    keeps = "RewritingPart"
     place = 60
     metrics = METRICS
     fixtures = MappingProxyType(
@@ -74,31 +73,6 @@ class RewritingAudit(Audit["RewritingPart"]):
             )
         }
     )
-
-    @property
-    def record_type(self) -> type[RewritingPart]:
-        """Its part of run.json."""
-        from pytest_t2i.audits.rewriting.record import RewritingPart
-
-        return RewritingPart
-
-    def record(self, context: AuditContext) -> RewritingPart | None:
-        """Every prompt of which a service says what it drew."""
-        from pytest_t2i.audits.rewriting import record
-
-        return record.measured(context)
-
-    def sections(self, record: RewritingPart, run: Any) -> Sequence[Section]:
-        """Shares against their limits, the words that were added most, and prompts."""
-        from pytest_t2i.audits.rewriting import report
-
-        return report.sections(record, run)
-
-    def summary(self, record: RewritingPart) -> Summary:
-        """Shares as series, prompts as a table."""
-        from pytest_t2i.audits.rewriting import report
-
-        return report.summary(record)
 
     def next_steps(self, record: RewritingPart, context: AuditContext) -> Iterable[Step]:
         """What to do about people whom the service adds."""

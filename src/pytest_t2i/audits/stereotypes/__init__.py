@@ -9,10 +9,10 @@ from collections.abc import Collection, Iterable, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.audits.audit import Audit
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.fixture import Fixture
-from pytest_t2i.audits.summary import NamedRecord, Summary
+from pytest_t2i.audits.packaged import PackagedAudit
+from pytest_t2i.audits.summary import NamedRecord
 
 if TYPE_CHECKING:
     from pytest_t2i.audits.early_stopping import State
@@ -52,10 +52,11 @@ def _watched(settings: Settings) -> Collection[str]:  # noqa: ARG001 - as it is 
     return ("stereotype_score",)
 
 
-class StereotypesAudit(Audit["StereotypesPart"]):
+class StereotypesAudit(PackagedAudit):
     """How much more often an attribute is shown than it occurs in the real world."""
 
     name = "stereotypes"
+    keeps = "StereotypesPart"
     after = ("emergence", "parity", "variety")
     place = 30
     formerly = ("stereotypes",)
@@ -83,31 +84,6 @@ class StereotypesAudit(Audit["StereotypesPart"]):
         from pytest_t2i.audits.stereotypes import measure
 
         return measure.needs(context, test)
-
-    @property
-    def record_type(self) -> type[StereotypesPart]:
-        """Its part of run.json."""
-        from pytest_t2i.audits.stereotypes.record import StereotypesPart
-
-        return StereotypesPart
-
-    def record(self, context: AuditContext) -> StereotypesPart | None:
-        """Every stereotype, each once, with the most images."""
-        from pytest_t2i.audits.stereotypes import record
-
-        return record.measured(context)
-
-    def sections(self, record: StereotypesPart, run: Any) -> Sequence[Section]:
-        """Shares against the real world, and scores against variety."""
-        from pytest_t2i.audits.stereotypes import report
-
-        return report.sections(record, run)
-
-    def summary(self, record: StereotypesPart) -> Summary:
-        """Scores as series, values and a table."""
-        from pytest_t2i.audits.stereotypes import report
-
-        return report.summary(record)
 
     def compare(
         self,

@@ -5,21 +5,18 @@ Tests ask with the fixture ``styles``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pytest_t2i.audits.audit import Audit
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.fixture import Fixture
+from pytest_t2i.audits.packaged import PackagedAudit
 from pytest_t2i.audits.styles.metric import STYLE_GAP
-from pytest_t2i.audits.summary import Summary
 
 if TYPE_CHECKING:
     from pytest_t2i.audits.styles.measure import Styles
-    from pytest_t2i.audits.styles.record import StylesPart
     from pytest_t2i.generation.plan import Need
-    from pytest_t2i.sections import Section
 
 
 def _styles(context: AuditContext, test: AskedTest) -> Styles:
@@ -39,10 +36,11 @@ FIXTURES = MappingProxyType(
 )
 
 
-class StylesAudit(Audit["StylesPart"]):
+class StylesAudit(PackagedAudit):
     """Whom a style shows that the plain prompt does not."""
 
     name = "styles"
+    keeps = "StylesPart"
     place = 45
     metrics = (STYLE_GAP,)
     fixtures = FIXTURES
@@ -60,28 +58,3 @@ class StylesAudit(Audit["StylesPart"]):
         from pytest_t2i.audits.styles import measure
 
         return measure.needs(context, test) if FIXTURES.keys() & test.selection.fixtures else ()
-
-    @property
-    def record_type(self) -> type[StylesPart]:
-        """Its part of run.json."""
-        from pytest_t2i.audits.styles.record import StylesPart
-
-        return StylesPart
-
-    def record(self, context: AuditContext) -> StylesPart | None:
-        """Every style that a test asks for."""
-        from pytest_t2i.audits.styles import record
-
-        return record.measured(context)
-
-    def sections(self, record: StylesPart, run: Any) -> Sequence[Section]:
-        """Each style beside the plain prompt."""
-        from pytest_t2i.audits.styles import report
-
-        return report.sections(record, run)
-
-    def summary(self, record: StylesPart) -> Summary:
-        """Gaps as series, styles as a table."""
-        from pytest_t2i.audits.styles import report
-
-        return report.summary(record)

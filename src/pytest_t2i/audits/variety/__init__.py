@@ -6,32 +6,23 @@ and ``stereotype``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.audits.audit import Audit
 from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.summary import Summary
+from pytest_t2i.audits.packaged import PackagedAudit
 
 if TYPE_CHECKING:
-    from pytest_t2i.audits.variety.record import VarietyPart
     from pytest_t2i.generation.plan import Need
-    from pytest_t2i.sections import Section
 
 
-class VarietyAudit(Audit["VarietyPart"]):
+class VarietyAudit(PackagedAudit):
     """How much of the spread lies along an attribute, and how many different images there are."""
 
     name = "variety"
+    keeps = "VarietyPart"
     place = 35
     formerly = ("variety", "diversity")
-
-    @property
-    def record_type(self) -> type[VarietyPart]:
-        """Its part of run.json."""
-        from pytest_t2i.audits.variety.record import VarietyPart
-
-        return VarietyPart
 
     @property
     def recorded_type(self) -> Any:
@@ -46,26 +37,8 @@ class VarietyAudit(Audit["VarietyPart"]):
 
         return needs.needs(context, test)
 
-    def record(self, context: AuditContext) -> VarietyPart | None:
-        """Every prompt and attribute that was observed, each once, with the most images."""
-        from pytest_t2i.audits.variety import record
-
-        return record.measured(context)
-
     def recorded(self, context: AuditContext) -> dict[str, Any] | None:
         """WALS of every prompt and attribute, for a baseline."""
         from pytest_t2i.audits.variety import record
 
         return record.recorded(context)
-
-    def sections(self, record: VarietyPart, run: Any) -> Sequence[Section]:
-        """Charts of WALS and of the Vendi score."""
-        from pytest_t2i.audits.variety import report
-
-        return report.sections(record, run.checks)
-
-    def summary(self, record: VarietyPart) -> Summary:
-        """Both as tables."""
-        from pytest_t2i.audits.variety import report
-
-        return Summary(frames=report.frames(record))

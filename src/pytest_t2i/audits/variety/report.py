@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
-from pytest_t2i.audits.summary import Frame
+from pytest_t2i.audits.summary import Frame, Summary
 from pytest_t2i.audits.variety.record import DiversityRecord, VarietyPart, VarietyRecord
 from pytest_t2i.data import Interval
 from pytest_t2i.sections import Bar, BarChart, Block, Note, Paragraph, Section, round_end
-from pytest_t2i.verdicts.check import Check, judged
+from pytest_t2i.verdicts.check import Check
 
 REACHES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
 """Upper ends of a scale of WALS."""
@@ -30,14 +31,14 @@ VENDI = (
 )
 
 
-def sections(part: VarietyPart, checks: Sequence[Check]) -> Sequence[Section]:
+def sections(part: VarietyPart, run: Any) -> Sequence[Section]:
     """One for each of both scores, where it was measured."""
     made = []
     if part.variety:
-        blocks = (Note(WALS), *_lowest_wals(part), *_charts(part.variety, judged(checks, "wals")))
+        blocks = (Note(WALS), *_lowest_wals(part), *_charts(part.variety, run.checks_of("wals")))
         made.append(Section("Variety along an attribute", blocks))
     if part.diversity:
-        chart = _chart(part.diversity, judged(checks, "vendi_score"))
+        chart = _chart(part.diversity, run.checks_of("vendi_score"))
         blocks = (Note(VENDI), *_lowest_vendi(part), chart)
         made.append(Section("How different the images are", blocks))
     return made
@@ -100,17 +101,18 @@ def _bar(
     return Bar.judged(name, interval, checks, note=note, absent=absent)
 
 
-def frames(part: VarietyPart) -> dict[str, Frame]:
-    """Tables for pandas and CSV."""
+def summary(part: VarietyPart) -> Summary:
+    """Both scores as tables for pandas and CSV."""
     along = [
         (v.prompt, v.concept, v.attribute, v.direction, v.center, v.encoder, v.wals)
         for v in part.variety
     ]
     columns = ("prompt", "concept", "attribute", "direction", "centred", "encoder", "wals")
     whole = [(d.prompt, d.concept, d.encoder, d.vendi_score) for d in part.diversity]
-    return {
-        "variety": Frame(columns, along, ("wals",)),
-        "diversity": Frame(
-            ("prompt", "concept", "encoder", "vendi_score"), whole, ("vendi_score",)
-        ),
-    }
+    of_images = ("prompt", "concept", "encoder", "vendi_score")
+    return Summary(
+        frames={
+            "variety": Frame(columns, along, ("wals",)),
+            "diversity": Frame(of_images, whole, ("vendi_score",)),
+        }
+    )
