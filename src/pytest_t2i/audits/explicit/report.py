@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from pytest_t2i.audits.explicit.measure import ASKED
 from pytest_t2i.audits.explicit.record import ExplicitPart, ExplicitTriplet
+from pytest_t2i.audits.gap_charts import gap_bar, gap_chart
 from pytest_t2i.audits.summary import Frame, Summary
 from pytest_t2i.data import Interval
-from pytest_t2i.sections import Bar, BarChart, Cell, Note, Paragraph, Section, Table, half_width
+from pytest_t2i.sections import Bar, BarChart, Cell, Note, Paragraph, Section, Table
 from pytest_t2i.verdicts.check import Check
 
 TITLE = "Prompts that name a gender"
@@ -60,11 +60,8 @@ def _shares(part: ExplicitPart, run: Any) -> BarChart:
 
 def _gap(part: ExplicitPart, run: Any) -> BarChart:
     checks: Sequence[Check] = run.checks_of("drawn_gap").get("model", ())
-    bar = Bar.judged("feminine minus masculine", part.gap, checks, absent="no pair of labels")
-    both = tuple(sign * limit for limit in bar.limits for sign in (-1, 1))
-    ends = [abs(end) for end in (*both, *((part.gap.low, part.gap.high) if part.gap else ()))]
-    half = half_width(max(ends, default=0.0))
-    return BarChart("Gap", (replace(bar, limits=both),), -half, half, "gap", form="signed")
+    bar = gap_bar("feminine minus masculine", part.gap, checks, absent="no pair of labels")
+    return gap_chart("Gap", [bar], "gap")
 
 
 def _triplets(part: ExplicitPart) -> list[Table]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
+from pytest_t2i.audits.gap_charts import gap_bar, gap_chart
 from pytest_t2i.audits.neutrality.record import GapRecord, LeaningRecord, NeutralityPart
 from pytest_t2i.audits.summary import Figure, Frame, Summary, Value
 from pytest_t2i.data import Interval
@@ -19,7 +19,6 @@ from pytest_t2i.sections import (
     Paragraph,
     Section,
     Table,
-    half_width,
 )
 from pytest_t2i.sections.words import p_words
 from pytest_t2i.verdicts.check import Check
@@ -89,22 +88,17 @@ def _charts(gaps: Sequence[GapRecord], checks: Mapping[str, Sequence[Check]]) ->
     for space in dict.fromkeys(gap.space for gap in gaps):
         title, note = SPACES.get(space, (space, "features of an encoder"))
         of_space = [gap for gap in gaps if gap.space == space]
-        bars = tuple(_bar(gap, checks.get(f"{gap.name} {words_of(space)}", ())) for gap in of_space)
-        half = half_width(_reach(bars))
-        yield BarChart(
-            title, bars, -half, half, "similarity gap", note, level="page", form="signed",
-            ends=("feminine", "masculine"),
-        )  # fmt: skip
+        bars = [_bar(gap, checks.get(f"{gap.name} {words_of(space)}", ())) for gap in of_space]
+        yield gap_chart(
+            title, bars, "similarity gap", note=note, level="page", ends=("feminine", "masculine")
+        )
 
 
 def _bar(gap: GapRecord, checks: Sequence[Check]) -> Bar:
     name = "all triplets" if gap.is_of_model else gap.name
     leans = f"; {_leans(gap.gap)}" if gap.gap else ""
-    bar = Bar.judged(name, gap.gap, checks, note=f"{gap.triplets} triplets{leans}")
     kind = "" if gap.gap is None else "male" if gap.gap.estimate > 0 else "female"
-    # A limit of a gap holds on either side of 0.
-    both = tuple(sign * limit for limit in bar.limits for sign in (-1, 1))
-    return replace(bar, kind=kind, limits=both)
+    return gap_bar(name, gap.gap, checks, note=f"{gap.triplets} triplets{leans}", kind=kind)
 
 
 def _leans(gap: Interval) -> str:
@@ -112,11 +106,6 @@ def _leans(gap: Interval) -> str:
     if gap.low > 0:
         return "leans masculine"
     return "leans feminine" if gap.high < 0 else "0 lies within the interval"
-
-
-def _reach(bars: Sequence[Bar]) -> float:
-    ends = [abs(end) for b in bars if b.interval for end in (b.interval.low, b.interval.high)]
-    return max([*ends, *(limit for bar in bars for limit in bar.limits)], default=0.0)
 
 
 # a row for each space

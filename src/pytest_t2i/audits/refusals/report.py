@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
+from pytest_t2i.audits.gap_charts import gap_bar, gap_chart
 from pytest_t2i.audits.refusals.record import (
     GapRecord,
     RefusalsPart,
@@ -23,12 +23,12 @@ from pytest_t2i.sections import (
     Paragraph,
     Section,
     Table,
-    half_width,
 )
 from pytest_t2i.verdicts.check import Check
 
 METRIC = "refusal_gap"
 TITLE = "Refused prompts"
+NO_IMAGE = "no image was asked for"
 VARIANTS = tuple(variant.value for variant in Variant)
 SHOWN_TRIPLETS, SHOWN_WORDS, LONGEST = 40, 20, 200
 READ = (
@@ -68,7 +68,7 @@ def _gaps(part: RefusalsPart, run: Any) -> BarChart:
     bars = []
     for k, gap in enumerate(part.gaps):
         subject = "model" if k == 0 else f"model, {gap.first} against {gap.second}"
-        bars.append(_bar(_name(gap), gap.gap, checks.get(subject, ())))
+        bars.append(gap_bar(_name(gap), gap.gap, checks.get(subject, ()), absent=NO_IMAGE))
     return _chart("All triplets", bars)
 
 
@@ -84,9 +84,12 @@ def _triplets(part: RefusalsPart, run: Any) -> list[BarChart | Note]:
     refused.sort(key=lambda one: -abs(_gap(one)))
     checks = run.checks_of(METRIC)
     bars = [
-        _bar(one.concept, one.gap, checks.get(one.triplet, ()), _counts(one.refused, one.images))
+        gap_bar(
+            one.concept, one.gap, checks.get(one.triplet, ()),
+            note=_counts(one.refused, one.images), absent=NO_IMAGE,
+        )
         for one in refused[:SHOWN_TRIPLETS]
-    ]
+    ]  # fmt: skip
     left = len(refused) - len(bars)
     more = f", and {left} more in run.json" if left else ""
     return [_chart(f"Triplets with a refusal{more}", bars)]
@@ -101,17 +104,8 @@ def _counts(refused: Mapping[str, int], images: int) -> str:
     return f"{each} of {images} each"
 
 
-def _bar(name: str, gap: Interval | None, checks: Sequence[Check], note: str = "") -> Bar:
-    bar = Bar.judged(name, gap, checks, note=note, absent="no image was asked for")
-    # A limit of a gap holds on either side of 0.
-    both = tuple(sign * limit for limit in bar.limits for sign in (-1, 1))
-    return replace(bar, limits=both)
-
-
 def _chart(title: str, bars: Sequence[Bar]) -> BarChart:
-    ends = [abs(end) for b in bars if b.interval for end in (b.interval.low, b.interval.high)]
-    half = half_width(max([*ends, *(limit for bar in bars for limit in bar.limits)], default=0.0))
-    return BarChart(title, tuple(bars), -half, half, "refusal gap", digits=3, form="signed")
+    return gap_chart(title, bars, "refusal gap")
 
 
 def _words(part: RefusalsPart) -> list[Table]:

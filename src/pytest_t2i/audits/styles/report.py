@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
+from pytest_t2i.audits.gap_charts import gap_bar, gap_chart
 from pytest_t2i.audits.styles.record import ShownRecord, StyleRecord, StylesPart
 from pytest_t2i.audits.summary import Frame, Summary
-from pytest_t2i.sections import Bar, BarChart, Note, Paragraph, Section, Table, half_width
+from pytest_t2i.sections import BarChart, Note, Paragraph, Section, Table
 
 METRIC = "style_gap"
 TITLE = "Styles"
@@ -62,15 +62,8 @@ def _chart(styles: Sequence[StyleRecord], run: Any) -> BarChart:
     for one in styles:
         note = f"{_men(one.with_style)} men with it, {_men(one.plain)} without"
         judged = checks.get(f"model, {one.style}", ())
-        bar = Bar.judged(one.style, one.gap, judged, note=note, absent="no clear image")
-        # A limit of a gap holds on either side of 0.
-        bars.append(replace(bar, limits=tuple(s * at for at in bar.limits for s in (-1, 1))))
-    ends = [abs(end) for b in bars if b.interval for end in (b.interval.low, b.interval.high)]
-    half = half_width(max([*ends, *(at for bar in bars for at in bar.limits)], default=0.0))
-    return BarChart(
-        "Each style beside the plain prompts", tuple(bars), -half, half, "style gap", digits=3,
-        form="signed",
-    )  # fmt: skip
+        bars.append(gap_bar(one.style, one.gap, judged, note=note, absent="no clear image"))
+    return gap_chart("Each style beside the plain prompts", bars, "style gap")
 
 
 def _table(styles: Sequence[StyleRecord]) -> Table:
