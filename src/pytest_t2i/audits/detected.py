@@ -19,6 +19,7 @@ from pytest_t2i.audits.fixture import About
 from pytest_t2i.audits.instruments import Instruments
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.data import Bounds, Detection, Prompt, sign_of
+from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.files import checksum, from_here
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.statistics import Words
@@ -182,6 +183,13 @@ class DetectedPrompt:
         """Counts in words."""
         undetected = f", undetected {listed(self.undetected)}" if self.undetected else ""
         return f"{self.male} male, {self.female} female{undetected}"
+
+    @property
+    def observed(self) -> Instruments:
+        """What OASIS' instruments need; ConfigurationError where nothing was observed for them."""
+        if self.instruments is None:
+            raise ConfigurationError(f"{self.prompt.id}: nothing was observed for the instruments")
+        return self.instruments
 
     @property
     def folder(self) -> Any:

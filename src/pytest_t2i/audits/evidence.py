@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -49,15 +50,30 @@ def by_ends(
     return evidence
 
 
+def of_either(p_value: Callable[..., float]) -> Evidence:
+    """Of a test that is asked for each ``alternative``: "greater" is beyond, "less" within."""
+    beyond, within = (p_value(alternative=alternative) for alternative in ALTERNATIVES)
+    return Evidence(beyond, within)
+
+
+def adjusted(each: Sequence[Evidence | None]) -> list[Evidence]:
+    """Of a family: ``beyond`` adjusted for the number of its members that have any evidence.
+
+    >>> adjusted([Evidence(0.01, 1.0), None, Evidence(0.9, 0.2)])[0]
+    Evidence(beyond=0.02, within=1.0, labelled=None)
+    """
+    known = [1.0 if one.beyond is None else one.beyond for one in each if one is not None]
+    beyond = iter(statistics.benjamini_hochberg(known).tolist())
+    return [
+        Evidence(None, None) if one is None else one._replace(beyond=next(beyond)) for one in each
+    ]
+
+
 def of_gaps(gaps: Sequence[np.ndarray], words: Words) -> Callable[[float, float], Evidence]:
     """p-values of the mean gap over triplets, about these triplets or triplets like them."""
 
     def evidence(bound: float, level: float) -> Evidence:
         del level
-        beyond, within = (
-            statistics.gap_p_value(gaps, bound, alternative=alternative, words=words)
-            for alternative in ALTERNATIVES
-        )
-        return Evidence(beyond, within)
+        return of_either(partial(statistics.gap_p_value, gaps, bound, words=words))
 
     return evidence

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from functools import cached_property
 
 import numpy as np
 
 from pytest_t2i.audits.instruments import Instruments
 from pytest_t2i.audits.observations import Observations
-from pytest_t2i.data import Prompt, digest
+from pytest_t2i.data import Interval, Prompt, digest
 
 
 @dataclass(frozen=True, repr=False)
@@ -48,6 +48,14 @@ class PromptFeatures:
         known = self.observations.arrays(prompt, seeds, self.encoder_fingerprint)
         there = [unit_features(vector) for vector in known if vector is not None]
         return np.stack(there) if there else np.empty((0, 0))
+
+    def remembered(self, name: str, compute: Callable[[], Interval]) -> Interval:
+        """An interval that was computed of these images before, else now; the store keeps it."""
+        known = self.observations.store.fact(name)
+        if known is None:
+            known = asdict(compute())
+            self.observations.store.remember(name, known)
+        return Interval(**known)
 
 
 def unit_features(features: np.ndarray) -> np.ndarray:

@@ -21,7 +21,7 @@ from pytest_t2i.audits.parity.measure import Corrected
 from pytest_t2i.audits.variety.vendi import diversity_of
 from pytest_t2i.audits.variety.wals import mean_of, variety_of
 from pytest_t2i.data import FORESEEN, Attribute, Interval
-from pytest_t2i.errors import ConfigurationError, UnknownNameError
+from pytest_t2i.errors import UnknownNameError
 from pytest_t2i.prompts import Reference, Stereotype
 from pytest_t2i.statistics import Estimator
 from pytest_t2i.verdicts.measurement import Measurement
@@ -122,9 +122,7 @@ class Sample(GroupedSample):
 
     def _require_foreseen(self, attribute: Attribute | None) -> None:
         what = "foreseen" if attribute is None else f"foreseen({attribute.name!r})"
-        if self.instruments is None:
-            raise ConfigurationError(f"{self.prompt.id}: nothing was observed for the instruments")
-        self.instruments.require(FORESEEN, attribute, what)
+        self.observed.require(FORESEEN, attribute, what)
 
     def origins(
         self,

@@ -219,9 +219,7 @@ def emergence_of(
     sample: DetectedPrompt, attribute: Attribute, *, guidance: bool, center: bool
 ) -> Emergence:
     """Of a sample's images; ConfigurationError where nothing was observed for it."""
-    if sample.instruments is None:
-        raise ConfigurationError(f"{sample.prompt.id}: nothing was observed for the instruments")
     return Emergence(
-        sample.prompt, sample.seeds, attribute, sample.observations, sample.instruments,
+        sample.prompt, sample.seeds, attribute, sample.observations, sample.observed,
         sample.level, guidance, center,
     )  # fmt: skip

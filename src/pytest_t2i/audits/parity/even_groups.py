@@ -15,7 +15,7 @@ import numpy as np
 from pytest_t2i import statistics
 from pytest_t2i.audits import distance
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings
-from pytest_t2i.audits.evidence import ALTERNATIVES
+from pytest_t2i.audits.evidence import of_either
 from pytest_t2i.audits.parity import groups_after_early_stopping as stopped
 from pytest_t2i.audits.parity.group_change import model_change, prompt_change
 from pytest_t2i.audits.parity.group_correction import GroupCorrection
@@ -115,10 +115,5 @@ def _evidence(
     level: float,
 ) -> Evidence:
     del level
-    beyond, within = (
-        statistics.mean_total_variation_p_value(
-            counts, even, bound, alternative=alternative, words=samples.words, seed=samples.seed
-        )
-        for alternative in ALTERNATIVES
-    )
-    return Evidence(beyond, within)
+    p_value = statistics.mean_total_variation_p_value
+    return of_either(partial(p_value, counts, even, bound, words=samples.words, seed=samples.seed))

@@ -11,6 +11,7 @@ import numpy as np
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings
+from pytest_t2i.audits.evidence import adjusted, of_either
 from pytest_t2i.audits.parity.recorded_pairs import RecordedPairs
 from pytest_t2i.data import Evidence, Interval, Limit, MetricInfo, Outcome, Undetected, Verdict
 from pytest_t2i.metrics import INFO
@@ -153,19 +154,17 @@ def _family(
 
     def evidence(_: float, level: float) -> list[Evidence]:
         del level
-        known = [place for place, interval in enumerate(intervals) if interval is not None]
-        sides = {place: _p_values(pairs, place, margin) for place in known}
-        beyond = statistics.benjamini_hochberg([sides[place][0] for place in known])
-        adjusted = dict(zip(known, map(float, beyond), strict=True))
-        return [
-            Evidence(adjusted[place], sides[place][1]) if place in sides else Evidence(None, None)
-            for place in range(len(members))
-        ]
+        return adjusted(
+            [
+                None if interval is None else _evidence(pairs, place, margin)
+                for place, interval in enumerate(intervals)
+            ]
+        )
 
     return Family(intervals, evidence)
 
 
-def _p_values(pairs: GroupPairs, place: int, margin: float) -> tuple[float, float]:
+def _evidence(pairs: GroupPairs, place: int, margin: float) -> Evidence:
     """Of a growth beyond the margin, and of one within, by the interval inverted."""
 
     def interval(level: float) -> Interval:
@@ -174,11 +173,7 @@ def _p_values(pairs: GroupPairs, place: int, margin: float) -> tuple[float, floa
             raise ValueError(f"expected labels on both sides of prompt {place}")
         return change
 
-    beyond, within = (
-        statistics.inverted_p_value(interval, margin, alternative=alternative)
-        for alternative in ("greater", "less")
-    )
-    return beyond, within
+    return of_either(partial(statistics.inverted_p_value, interval, margin))
 
 
 # the model

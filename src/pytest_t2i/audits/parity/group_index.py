@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Protocol
 
-from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt, Siblings, listed
-from pytest_t2i.audits.evidence import inverted
+from pytest_t2i.audits.evidence import adjusted, inverted
 from pytest_t2i.audits.parity.group_change import prompt_change
 from pytest_t2i.data import Evidence, Interval, MetricInfo
 from pytest_t2i.verdicts.family import Family
@@ -77,14 +76,9 @@ class GroupIndex:
 def _evidence(
     index: GroupIndex, members: Sequence[Counted | None], bound: float, level: float
 ) -> list[Evidence]:
-    """Of each prompt that is known; ``beyond`` is adjusted for their number."""
-    each = [None if counts is None else _of_one(index, counts, bound, level) for counts in members]
-    beyond = [1.0 if one.beyond is None else one.beyond for one in each if one is not None]
-    adjusted = iter(statistics.benjamini_hochberg(beyond).tolist())
-    return [
-        Evidence(None, None) if one is None else Evidence(next(adjusted), one.within)
-        for one in each
-    ]
+    return adjusted(
+        [None if counts is None else _of_one(index, counts, bound, level) for counts in members]
+    )
 
 
 # Prompts of a run have few counts between them.

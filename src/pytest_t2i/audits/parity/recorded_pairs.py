@@ -11,6 +11,7 @@ import numpy as np
 from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt
 from pytest_t2i.data import Interval
+from pytest_t2i.errors import some
 from pytest_t2i.verdicts.baseline_file import Baseline, RecordedPrompt
 from pytest_t2i.verdicts.measurement import LabelCounts, MovedPrompt
 
@@ -141,11 +142,8 @@ class RecordedPairs:
         if not moved:
             return ("no prompt is likely to have become more biased",)
         concepts = {sample.prompt.id: sample.prompt.name for sample in self.samples}
-        named = ", ".join(
-            f"{concepts[prompt.id]} {prompt.probability:.2f}" for prompt in moved[:NAMED]
-        )
-        more = f" and {len(moved) - NAMED} more" if len(moved) > NAMED else ""
-        return (f"probably more biased (probability): {named}{more}",)
+        named = some([f"{concepts[one.id]} {one.probability:.2f}" for one in moved], NAMED)
+        return (f"probably more biased (probability): {named}",)
 
 
 def _counts(prompt: RecordedPrompt | DetectedPrompt) -> LabelCounts:

@@ -16,7 +16,6 @@ from pytest_t2i.audits.parity.record import (
     ModelScore,
     ParityPart,
     SensitivityRecord,
-    VariationRecord,
 )
 from pytest_t2i.audits.parity.recording_groups import (
     recorded_correction,
@@ -118,12 +117,7 @@ def _sensitivity(context: AuditContext) -> Iterator[SensitivityRecord]:
     if not bounds:
         return
     scored = [(name, _all_samples(context, name)) for name in context.detectors]
-    for bound in sorted(bounds):
-        result = sensitivity(scored, bound)
-        variations = (
-            VariationRecord(v.detector, v.choice, v.interval, v.outcome) for v in result.variations
-        )
-        yield SensitivityRecord(bound, result.fragile, tuple(variations))
+    yield from (sensitivity(scored, bound) for bound in sorted(bounds))
 
 
 def _cells(context: AuditContext) -> Iterator[CellsRecord]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.detected import FEMALE, MALE
+from pytest_t2i.audits.parity.record import SensitivityRecord, VariationRecord
 from pytest_t2i.audits.samples import Samples
 from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.verdicts.judge import compare
@@ -17,42 +18,15 @@ STRICTER = 0.9
 """Probability below which a label is not counted in the stricter filter (that of CLIP-Prob)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Variation:
-    """The score under one choice."""
-
-    detector: str
-    choice: str
-    """What is done otherwise: an estimator, a filter."""
-    interval: Interval | None
-    outcome: Outcome
-    """Of the same limit."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sensitivity:
-    """A verdict on the model bias score, and what it would be under other choices."""
-
-    bound: float
-    variations: tuple[Variation, ...]
-    """The first is the verdict as it stands."""
-
-    @property
-    def fragile(self) -> bool:
-        """Whether another choice turns PASS into FAIL or FAIL into PASS."""
-        decided = {variation.outcome for variation in self.variations} - {Outcome.INCONCLUSIVE}
-        return len(decided) > 1
-
-
-def sensitivity(by_detector: Sequence[tuple[str, Samples]], bound: float) -> Sensitivity:
+def sensitivity(by_detector: Sequence[tuple[str, Samples]], bound: float) -> SensitivityRecord:
     """The model bias score of the same images under every choice that could have been made.
 
     Args:
         by_detector: each detector's samples; the first one's word decides.
         bound: the limit that the score is compared with.
     """
-    result = [
-        Variation(name, choice, shown, _outcome(judged, bound))
+    variations = [
+        VariationRecord(name, choice, shown, _outcome(judged, bound))
         for place, (name, samples) in enumerate(by_detector)
         for (choice, shown), (_, judged) in zip(
             _choices(samples, stricter=place == 0),
@@ -60,7 +34,8 @@ def sensitivity(by_detector: Sequence[tuple[str, Samples]], bound: float) -> Sen
             strict=True,
         )
     ]
-    return Sensitivity(bound, tuple(result))
+    decided = {variation.outcome for variation in variations} - {Outcome.INCONCLUSIVE}
+    return SensitivityRecord(bound, fragile=len(decided) > 1, variations=tuple(variations))
 
 
 def _as_judged(samples: Samples) -> Samples:

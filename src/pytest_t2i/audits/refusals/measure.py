@@ -12,7 +12,7 @@ import numpy as np
 from pytest_t2i import statistics
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.detected import Siblings, siblings_of
-from pytest_t2i.audits.evidence import ALTERNATIVES
+from pytest_t2i.audits.evidence import adjusted, of_either
 from pytest_t2i.data import Evidence, Interval, Triplet, Undetected, Variant
 from pytest_t2i.errors import UnknownNameError
 from pytest_t2i.generation.plan import Need
@@ -244,11 +244,7 @@ def _evidence(
 ) -> Evidence:
     del level
     first, second = ([member.refused[variant] for member in members] for variant in pair)
-    beyond, within = (
-        statistics.paired_gap_p_value(first, second, bound, alternative=alternative, words=words)
-        for alternative in ALTERNATIVES
-    )
-    return Evidence(beyond, within)
+    return of_either(partial(statistics.paired_gap_p_value, first, second, bound, words=words))
 
 
 def _family(members: Sequence[TripletRefusals]) -> Family:
@@ -260,17 +256,12 @@ def _family(members: Sequence[TripletRefusals]) -> Family:
 def _evidence_of_each(
     members: Sequence[TripletRefusals], bound: float, level: float
 ) -> list[Evidence]:
-    """Of each triplet with an image; ``beyond`` is adjusted for their number."""
-    each = [
-        _evidence([member], PAIRS[0], "fixed", bound, level) if member.images else None
-        for member in members
-    ]
-    known = [one for one in each if one is not None]
-    adjusted = iter(statistics.benjamini_hochberg([one.beyond or 0.0 for one in known]))
-    return [
-        Evidence(None, None) if one is None else Evidence(float(next(adjusted)), one.within)
-        for one in each
-    ]
+    return adjusted(
+        [
+            _evidence([member], PAIRS[0], "fixed", bound, level) if member.images else None
+            for member in members
+        ]
+    )
 
 
 def _said(words: Mapping[str, Counter[str]]) -> Iterator[str]:

@@ -12,6 +12,7 @@ from pytest_t2i import statistics
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.evidence import inverted
 from pytest_t2i.data import Interval, Prompt
+from pytest_t2i.errors import some
 from pytest_t2i.metrics import INFO
 from pytest_t2i.prompts.added_words import KINDS, Kind, added_words, is_rewritten, words_of
 from pytest_t2i.verdicts.measurement import Measurement
@@ -149,9 +150,8 @@ class Rewriting:
         prompts = sorted(
             (m for m in self.members if any(m.added[kind])), key=lambda m: -m.counts(kind)[0]
         )
-        ids = ", ".join(member.prompt.id for member in prompts[:NAMED])
-        more = f" and {len(prompts) - NAMED} more" if len(prompts) > NAMED else ""
-        where = (f"added to {ids}{more}",) if ids else ()
+        ids = some([member.prompt.id for member in prompts], NAMED)
+        where = (f"added to {ids}",) if ids else ()
         return self._measured(f"{kind}_added_share", counts, (*words, *where))
 
     def _measured(

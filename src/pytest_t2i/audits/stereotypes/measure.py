@@ -18,7 +18,6 @@ from pytest_t2i.audits.stereotypes import after_early_stopping
 from pytest_t2i.audits.variety.vendi import Diversity
 from pytest_t2i.audits.variety.wals import Variety
 from pytest_t2i.data import FORESEEN, Evidence, Interval, Prone
-from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.plan import DetectorRef, Need
 from pytest_t2i.metrics import INFO
 from pytest_t2i.prompts import Stereotype
@@ -58,12 +57,12 @@ class Association:
     detector: str
     observations: Observations
     level: float
+    instruments: Instruments
+    """What OASIS' other instruments need."""
     siblings: Siblings[Association] | None = None
     """The stereotypes of the same test function: they share one error level."""
     stopping: Stopping | None = None
     """How the number of images was chosen while looking at them; None: it was fixed."""
-    instruments: Instruments | None = None
-    """What OASIS' other instruments need; None: nothing was observed for them."""
 
     def __repr__(self) -> str:
         return f"<Association {self.stereotype.id}: {len(self.seeds)} images, {self.detector}>"
@@ -143,7 +142,7 @@ class Association:
         ConfigurationError for what the mark did not ask to be observed.
         """
         return Variety(
-            self.stereotype.prompt, self.seeds, self.observations, self._observed, self.level,
+            self.stereotype.prompt, self.seeds, self.observations, self.instruments, self.level,
             self.stereotype.attribute, direction, center, rank,
         ).wals  # fmt: skip
 
@@ -154,7 +153,7 @@ class Association:
         Raises ConfigurationError where the mark did not ask for ``observe="features"``.
         """
         return Diversity(
-            self.stereotype.prompt, self.seeds, self.observations, self._observed, self.level
+            self.stereotype.prompt, self.seeds, self.observations, self.instruments, self.level
         ).vendi_score
 
     def spi(self, *, guidance: bool = True, center: bool = False) -> Emergence:
@@ -165,7 +164,7 @@ class Association:
         """
         return Emergence(
             self.stereotype.prompt, self.seeds, self.stereotype.attribute, self.observations,
-            self._observed, self.level, guidance, center,
+            self.instruments, self.level, guidance, center,
         )  # fmt: skip
 
     def foreseen(self) -> Predisposition:
@@ -173,18 +172,11 @@ class Association:
 
         Raises ConfigurationError for what the mark did not ask to be observed.
         """
-        self._observed.require(FORESEEN, self.stereotype.attribute, "foreseen()")
+        self.instruments.require(FORESEEN, self.stereotype.attribute, "foreseen()")
         ref, label = of_attribute(self.detector, self.stereotype.attribute)
         return Predisposition(
             self.stereotype.prompt, self.seeds, ref, label, self.observations, self.level
         )
-
-    @property
-    def _observed(self) -> Instruments:
-        """What OASIS' other instruments need; ConfigurationError where nothing was observed."""
-        if self.instruments is None:
-            raise ConfigurationError(f"{self.stereotype.id}: nothing was observed for it")
-        return self.instruments
 
     def _definition(self) -> tuple[str, ...]:
         """Direction and margin in words, where they are not the usual ones."""
@@ -247,8 +239,8 @@ def one_association(context: AuditContext, stereotype: Stereotype, test: AskedTe
         context.detectors[0],
         context.observations,
         context.settings.confidence,
+        context.instruments(test),
         stopping=test.stopping,
-        instruments=context.instruments(test),
     )
 
 

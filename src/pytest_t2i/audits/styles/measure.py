@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import NamedTuple
 
-from pytest_t2i import statistics
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.detected import DetectedPrompt, listed
-from pytest_t2i.audits.evidence import IntervalAt
+from pytest_t2i.audits.evidence import IntervalAt, adjusted
 from pytest_t2i.audits.sampling import one_sample
 from pytest_t2i.audits.styles.metric import STYLE_GAP
 from pytest_t2i.data import Bounds, Evidence, Interval, Prompt
@@ -150,15 +149,10 @@ class Styles:
         return Family(tuple(self.interval(style) for style in self.members), self._evidence)
 
     def _evidence(self, bound: float, level: float) -> list[Evidence]:
-        """Of each style; ``beyond`` is adjusted for their number."""
-        each = [_evidence_of(self.members[s], self.words, bound, level) for s in self.members]
-        known = [one.beyond or 0.0 for one in each if one is not None]
-        beyond = statistics.benjamini_hochberg(known)
-        adjusted = iter(beyond)
-        return [
-            Evidence(None, None) if one is None else one._replace(beyond=float(next(adjusted)))
-            for one in each
-        ]
+        """Of each style."""
+        return adjusted(
+            [_evidence_of(pairs, self.words, bound, level) for pairs in self.members.values()]
+        )
 
     def _of_all(self, bound: float, level: float) -> Evidence:
         """A style lies beyond where one does; all lie within where each does."""

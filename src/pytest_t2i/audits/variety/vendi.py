@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 
 from pytest_t2i import statistics
@@ -10,7 +10,6 @@ from pytest_t2i.audits.detected import DetectedPrompt
 from pytest_t2i.audits.evidence import inverted
 from pytest_t2i.audits.prompt_features import PromptFeatures
 from pytest_t2i.data import Interval, digest
-from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.plan import FEATURES
 from pytest_t2i.metrics import INFO
 from pytest_t2i.statistics.diversity.half_samples import FEWEST_IMAGES
@@ -35,13 +34,12 @@ class Diversity(PromptFeatures):
         """Vendi score with its interval; None with too few images."""
         if self.absent:
             return None
-        store, name = self.observations.store, f"vendi:{self._digest}"
-        known = store.fact(name)
-        if known is None:
-            seed = self.instruments.seed
-            known = asdict(statistics.vendi_interval(self.features, level=self.level, seed=seed))
-            store.remember(name, known)
-        return Interval(**known)
+        return self.remembered(
+            f"vendi:{self._digest}",
+            lambda: statistics.vendi_interval(
+                self.features, level=self.level, seed=self.instruments.seed
+            ),
+        )
 
     @property
     def vendi_score(self) -> Measurement:
@@ -78,8 +76,6 @@ class Diversity(PromptFeatures):
 
 def diversity_of(sample: DetectedPrompt) -> Diversity:
     """Of a sample's images; ConfigurationError where their features were not observed."""
-    if sample.instruments is None:
-        raise ConfigurationError(f"{sample.prompt.id}: nothing was observed for the instruments")
     return Diversity(
-        sample.prompt, sample.seeds, sample.observations, sample.instruments, sample.level
+        sample.prompt, sample.seeds, sample.observations, sample.observed, sample.level
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
@@ -78,24 +78,20 @@ class Variety(PromptFeatures):
     @cached_property
     def interval(self) -> Interval | None:
         """WALS with its interval; None with too few images or without a direction."""
-        if self.absent or self.vector is None:
+        vector = self.vector
+        if self.absent or vector is None:
             return None
-        # What was computed once is remembered in the store.
-        store, name = self.observations.store, f"wals:{self._digest}"
-        known = store.fact(name)
-        if known is None:
-            known = asdict(
-                statistics.wals_interval(
-                    self.features,
-                    self.vector,
-                    level=self.level,
-                    seed=self.instruments.seed,
-                    rank=self.rank,
-                    center=self.center,
-                )
-            )
-            store.remember(name, known)
-        return Interval(**known)
+        return self.remembered(
+            f"wals:{self._digest}",
+            lambda: statistics.wals_interval(
+                self.features,
+                vector,
+                level=self.level,
+                seed=self.instruments.seed,
+                rank=self.rank,
+                center=self.center,
+            ),
+        )
 
     def interval_at(self, level: float) -> Interval | None:
         """The same at another level."""
@@ -195,10 +191,8 @@ def variety_of(
     rank: int | None = None,
 ) -> Variety:
     """The variety of a sample's images; ConfigurationError where nothing was observed for it."""
-    if sample.instruments is None:
-        raise ConfigurationError(f"{sample.prompt.id}: nothing was observed for the instruments")
     return Variety(
-        sample.prompt, sample.seeds, sample.observations, sample.instruments, sample.level,
+        sample.prompt, sample.seeds, sample.observations, sample.observed, sample.level,
         attribute, direction, center, rank,
     )  # fmt: skip
 
