@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from pytest_t2i.data import MetricInfo
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
 from pytest_t2i.metrics.info import INFO
 from pytest_t2i.runs.build_record import record_of
@@ -123,7 +122,7 @@ class Audited:
     ) -> Check:
         limit = self._limit(case, metric, bound)
         with self._judging(case):
-            sign = sign_of(_info(metric))
+            sign = sign_of(measurement.metric)
             limit.judge(as_judged(measurement), "<=" if sign == "<=" else ">=")
         if limit.check is None:
             raise ConfigurationError(f"{metric}: nothing was compared with {limit!r}")
@@ -209,9 +208,3 @@ class Audited:
 def _member_of(case: SelectedTest) -> str:
     """The id of the one member of a case."""
     return case.node_id.partition("[")[2].removesuffix("]")
-
-
-def _info(metric: str) -> MetricInfo:
-    if metric not in INFO:
-        raise UnknownNameError("metric", metric, INFO)
-    return INFO[metric]

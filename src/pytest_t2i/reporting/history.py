@@ -11,13 +11,15 @@ from pytest_t2i.data import Interval
 from pytest_t2i.files import write_whole
 from pytest_t2i.reporting.formatting import interval_text, moment, several, signed
 from pytest_t2i.reporting.html import templates
-from pytest_t2i.runs.history import OLDER, SCORES, PastRun, Series
+from pytest_t2i.runs.history import SCORES, PastRun, Series
 from pytest_t2i.statistics import ChangePoint
 
 WIDTH, HEIGHT, MARGIN = 1000.0, 150.0, 14.0
 """Of a chart, in its own units."""
 SHOWN = 20
 """Runs of a series that the terminal lists, the latest."""
+SHORT = (SCORES, "stereotype_score/", "similarity_gap/")
+"""Beginnings of names that a line does without."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +72,9 @@ def render_html(series: Sequence[Series]) -> str:
 
 def lines(series: Series) -> Iterator[Line]:
     """A line for the model and for every axis, then what else audits have followed."""
-    for name in dict.fromkeys(name for run in series.runs for name in run.followed):
-        title = next((name.removeprefix(p) for p in OLDER.values() if name.startswith(p)), name)
-        values = [run.followed.get(name) for run in series.runs]
+    for name in dict.fromkeys(name for run in series.runs for name in run.series):
+        title = next((name.removeprefix(p) for p in SHORT if name.startswith(p)), name)
+        values = [run.series.get(name) for run in series.runs]
         if name == f"{SCORES}model":
             yield _line("all prompts", values, series, series.changes)
         else:

@@ -33,13 +33,8 @@ def record_of(results: Results, command: str = "") -> RunRecord:
     """Everything measured in the run; ``command`` is how it was started."""
     recorded = results.recorded
     session = results.session
-    record = RunRecord(
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-        seconds=round(time.time() - session.started, 1),
-        model=session.settings.under_test,
-        settings=session.settings.as_json() | {"detectors": list(session.detectors)},
-        provenance=provenance(session) | ({"command": command} if command else {}),
-        work=asdict(session.work),
+    record = replace(
+        _without_results(session, command),
         checks=tuple(session.checks),
         prompts=tuple(prompt_records(results)),
         audits={
@@ -54,7 +49,6 @@ def record_of(results: Results, command: str = "") -> RunRecord:
             if test in session.failed_because
         },
         baseline=None if recorded is None else _baseline_record(results, recorded),
-        selected=session.selected,
         judged=len(session.judged),
         is_interrupted=session.is_interrupted,
     )
@@ -63,15 +57,19 @@ def record_of(results: Results, command: str = "") -> RunRecord:
 
 def interrupted_record(session: Session, command: str) -> RunRecord:
     """Of a run that was stopped while images were made: that it was, and nothing measured."""
+    return replace(_without_results(session, command), is_interrupted=True)
+
+
+def _without_results(session: Session, command: str) -> RunRecord:
+    """What was asked, with what, and how far it came."""
     return RunRecord(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         seconds=round(time.time() - session.started, 1),
         model=session.settings.under_test,
         settings=session.settings.as_json() | {"detectors": list(session.detectors)},
-        provenance=provenance(session) | {"command": command},
+        provenance=provenance(session) | ({"command": command} if command else {}),
         work=asdict(session.work),
         selected=session.selected,
-        is_interrupted=True,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from pytest_t2i.data import Prompt
+from pytest_t2i.errors import some
 from pytest_t2i.runs.selection import Selection
 from pytest_t2i.runs.session import Session
 
@@ -51,7 +52,6 @@ def told(session: Session) -> str:
 
 def _of(unknown: list[Prompt], total: int) -> str:
     """``2 of 20 prompts (welder, midwife)``."""
-    names = list(dict.fromkeys(prompt.name for prompt in unknown))
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    names = some(list(dict.fromkeys(prompt.name for prompt in unknown)), SHOWN)
     prompts = "prompt" if total == 1 else "prompts"
-    return f"{len(unknown)} of {total} {prompts} ({', '.join(names[:SHOWN])}{more})"
+    return f"{len(unknown)} of {total} {prompts} ({names})"

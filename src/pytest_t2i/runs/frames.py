@@ -6,6 +6,7 @@ Columns are documented in docs/exports.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -39,12 +40,10 @@ def to_frame(record: Any, table: str) -> pd.DataFrame:
     >>> to_frame(run, "prompts").columns.tolist()[:4]
     ['model', 'created', 'prompt', 'axis']
     """
-    others = dict(_of_audits(record))
-    if table in TABLES:
-        return data_frame(_of_core(record, table))
-    if table in others:
-        return data_frame(_of_audit(record, others[table]))
-    raise UnknownNameError("table of a run", table, {**TABLES, **others})
+    frame = next((frame for name, frame in _frames(record) if name == table), None)
+    if frame is None:
+        raise UnknownNameError("table of a run", table, [name for name, _ in _frames(record)])
+    return data_frame(_with_run(record, frame))
 
 
 class PlainTable(NamedTuple):
@@ -57,10 +56,7 @@ class PlainTable(NamedTuple):
 
 def tables(record: Any) -> Iterator[tuple[str, PlainTable]]:
     """All tables of a run with their names, those of audits among them."""
-    for name in TABLES:
-        yield name, _of_core(record, name)
-    for name, frame in _of_audits(record):
-        yield name, _of_audit(record, frame)
+    return ((name, _with_run(record, frame)) for name, frame in _frames(record))
 
 
 def data_frame(table: PlainTable) -> pd.DataFrame:
@@ -72,23 +68,10 @@ def data_frame(table: PlainTable) -> pd.DataFrame:
     return pd.DataFrame(table.rows, columns=table.columns)
 
 
-def _of_core(record: Any, name: str) -> PlainTable:
-    rows, columns = TABLES[name]
-    return _with_run(record, list(columns), list(rows(record)))
-
-
-def _of_audit(record: Any, frame: Frame) -> PlainTable:
-    return _with_run(record, *_spread(frame))
-
-
-def _with_run(record: Any, columns: list[str], rows: list[Row]) -> PlainTable:
-    """With the columns that say which run it is."""
-    run = {"model": record.model, "created": record.created}
-    return PlainTable([*run, *columns], [run | row for row in rows])
-
-
-def _of_audits(record: Any) -> Iterator[tuple[str, Frame]]:
-    """The tables of installed audits, without rows where the run has none."""
+def _frames(record: Any) -> Iterator[tuple[str, Frame]]:
+    """Those of the core and of installed audits, without rows where the run has none."""
+    for name, frame_of in TABLES.items():
+        yield name, frame_of(record)
     for audit in installed_audits():
         part = record.part(audit.name)
         if part is None and audit.record_type is not None:
@@ -105,8 +88,9 @@ def _nothing(record_type: type[Any]) -> Any | None:
         return None
 
 
-def _spread(frame: Frame) -> tuple[list[str], list[Row]]:
-    """An interval as three columns."""
+def _with_run(record: Any, frame: Frame) -> PlainTable:
+    """With the columns that say which run it is, and an interval as three columns."""
+    run: Row = {"model": record.model, "created": record.created}
     rows: list[Row] = []
     wide = set(frame.intervals) | {
         name
@@ -115,12 +99,12 @@ def _spread(frame: Frame) -> tuple[list[str], list[Row]]:
         if isinstance(cell, Interval)
     }
     for row in frame.rows:
-        flat: Row = {}
+        flat = dict(run)
         for name, cell in zip(frame.columns, row, strict=True):
             flat |= _interval(name, cell) if name in wide else {name: cell}  # type: ignore[arg-type]
         rows.append(flat)
     spread = (_columns(name) if name in wide else (name,) for name in frame.columns)
-    return [column for columns in spread for column in columns], rows
+    return PlainTable([*run, *(column for columns in spread for column in columns)], rows)
 
 
 def _interval(name: str, interval: Interval | None) -> Row:
@@ -133,89 +117,61 @@ def _columns(name: str) -> tuple[str, str, str]:
     return name, f"{name}_low", f"{name}_high"
 
 
-def _checks(record: Any) -> Iterator[Row]:
-    for check in record.checks:
-        yield {
-            "test": check.test,
-            "metric": check.metric,
-            "subject": check.subject,
-            "outcome": str(check.outcome),
-            "estimate": check.estimate,
-            "low": check.low,
-            "high": check.high,
-            "level": check.level,
-            "n": check.n,
-            "bound": check.bound,
-            "reason": check.reason,
-            "author": check.author,
-            "against": check.against,
-            "p_value": check.p_value,
-            "lean": check.lean,
-        }
-
-
-def _prompts(record: Any) -> Iterator[Row]:
-    for prompt in record.prompts:
-        for detector, counts in prompt.counts.items():
-            yield {
-                "prompt": prompt.text,
-                "axis": prompt.axis,
-                "concept": prompt.concept,
-                "variant": prompt.variant,
-                "id": prompt.id,
-                "detector": detector,
-                "male": counts.labels.get("male", 0),
-                "female": counts.labels.get("female", 0),
-                "other": sum(counts.labels.values())
-                - counts.labels.get("male", 0)
-                - counts.labels.get("female", 0),
-                "undetected": sum(counts.undetected.values()),
-            } | _interval(
-                "prompt_bias_score",
-                prompt.prompt_bias_score if detector == next(iter(prompt.counts)) else None,
-            )
-
-
-def _images(record: Any) -> Iterator[Row]:
-    for prompt in record.prompts:
-        for image in prompt.images:
-            for detector, detection in image.detections.items():
-                yield {
-                    "id": prompt.id,
-                    "prompt": prompt.text,
-                    "variant": prompt.variant,
-                    "seed": image.seed,
-                    "file": image.file,
-                    "detector": detector,
-                    "label": detection.label,
-                    "undetected": None
-                    if detection.undetected is None
-                    else str(detection.undetected),
-                }
-
-
-Rows = Callable[[Any], Iterator[Row]]
-COUNTED = ("male", "female", "other", "undetected")
-TABLES: Mapping[str, tuple[Rows, tuple[str, ...]]] = MappingProxyType(
-    {
-        "checks": (
-            _checks,
-            (
-                "test", "metric", "subject", "outcome", "estimate", "low", "high", "level", "n",
-                "bound", "reason", "author", "against", "p_value", "lean",
-            ),
-        ),
-        "prompts": (
-            _prompts,
-            (
-                "prompt", "axis", "concept", "variant", "id", "detector", *COUNTED,
-                *_columns("prompt_bias_score"),
-            ),
-        ),
-        "images": (
-            _images,
-            ("id", "prompt", "variant", "seed", "file", "detector", "label", "undetected"),
-        ),
-    }
+CHECK = (
+    "test", "metric", "subject", "outcome", "estimate", "low", "high", "level", "n", "bound",
+    "reason", "author", "against", "p_value", "lean",
 )  # fmt: skip
-"""Table -> (its rows, its columns after model and created)."""
+"""What is told of a check."""
+
+
+def _checks(record: Any) -> Frame:
+    cells = ([getattr(check, name) for name in CHECK] for check in record.checks)
+    return Frame(CHECK, [tuple(map(_plain, row)) for row in cells])
+
+
+def _prompts(record: Any) -> Frame:
+    columns = (
+        "prompt", "axis", "concept", "variant", "id", "detector", "male", "female", "other",
+        "undetected", "prompt_bias_score",
+    )  # fmt: skip
+    rows = [
+        (
+            prompt.text, prompt.axis, prompt.concept, prompt.variant, prompt.id, detector,
+            *_counted(counts.labels), sum(counts.undetected.values()),
+            None if place else prompt.prompt_bias_score,
+        )
+        for prompt in record.prompts
+        for place, (detector, counts) in enumerate(prompt.counts.items())
+    ]  # fmt: skip
+    return Frame(columns, rows, ("prompt_bias_score",))
+
+
+def _counted(labels: Mapping[str, int]) -> tuple[int, int, int]:
+    """Male, female and other images."""
+    male, female = (labels.get(label, 0) for label in ("male", "female"))
+    return male, female, sum(labels.values()) - male - female
+
+
+def _images(record: Any) -> Frame:
+    columns = ("id", "prompt", "variant", "seed", "file", "detector", "label", "undetected")
+    rows = [
+        (
+            prompt.id, prompt.text, prompt.variant, image.seed, image.file, detector, said.label,
+            _plain(said.undetected),
+        )
+        for prompt in record.prompts
+        for image in prompt.images
+        for detector, said in image.detections.items()
+    ]  # fmt: skip
+    return Frame(columns, rows)
+
+
+def _plain(value: Any) -> Any:
+    """A word of ours as a plain text."""
+    return value.value if isinstance(value, StrEnum) else value
+
+
+TABLES: Mapping[str, Callable[[Any], Frame]] = MappingProxyType(
+    {"checks": _checks, "prompts": _prompts, "images": _images}
+)
+"""Name of a table of the core -> the table of a run."""

@@ -20,7 +20,6 @@ from pytest_t2i.data import (
     Interval,
     Moment,
     Outcome,
-    ShareInterval,
     Variant,
 )
 from pytest_t2i.errors import FileFormatError
@@ -32,8 +31,6 @@ from pytest_t2i.runs.summaries import series_of_audits
 SCHEMA = "pytest-t2i/history/1"
 SCORES = "model_bias_score/"
 """What the names of series of model bias scores begin with: "model" or an axis follows."""
-OLDER = {"scores": SCORES, "stereotypes": "stereotype_score/", "gaps": "similarity_gap/"}
-"""Field of an older file -> what the names of the same series begin with."""
 MOST_KEPT = 500
 """Files of a folder; the oldest go first."""
 ENOUGH_MADE = 20
@@ -53,12 +50,6 @@ class PastRun:
     """Per prompt, as they were asked for."""
     seed: int
     outcome: Outcome
-    scores: Mapping[str, ShareInterval] = field(default_factory=dict)
-    """Of files without ``series``: corrected model bias score; "model", or an axis."""
-    stereotypes: Mapping[str, ShareInterval] = field(default_factory=dict)
-    """Of older files: stereotype score by id."""
-    gaps: Mapping[str, Interval] = field(default_factory=dict)
-    """Of older files: similarity gap by "space: set of triplets"."""
     counts: Mapping[str, tuple[Count, Count, Count]] = field(default_factory=dict)
     """Neutral prompt's id -> male, female, undetected images."""
     made: Count = 0
@@ -70,19 +61,9 @@ class PastRun:
     schema: str = SCHEMA
 
     @property
-    def followed(self) -> Mapping[str, Interval]:
-        """``series``, with what an older file holds besides under the names of today."""
-        older = {
-            f"{prefix}{name}": value
-            for field, prefix in OLDER.items()
-            for name, value in getattr(self, field).items()
-        }
-        return older | dict(self.series)
-
-    @property
     def model_score(self) -> Interval | None:
         """Corrected model bias score over all prompts; None where it was not measured."""
-        return self.followed.get(f"{SCORES}model")
+        return self.series.get(f"{SCORES}model")
 
 
 def past_run(record: RunRecord, audits: Sequence[Audit[Any]] | None = None) -> PastRun:

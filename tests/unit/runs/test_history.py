@@ -52,8 +52,9 @@ def past(day, men, *, fingerprint="f", name="m", n=20, prompts=20):
     counts = {f"job-{k}": (men, n - men, 0) for k in range(prompts)}
     score = Interval(abs(2 * men / n - 1), 0.0, 1.0, 0.95, "test", prompts)
     return PastRun(
-        created, name, fingerprint, "clip", n, day, Outcome.PASS, {"model": score}, counts=counts
-    )
+        created, name, fingerprint, "clip", n, day, Outcome.PASS, counts,
+        series={f"{history.SCORES}model": score},
+    )  # fmt: skip
 
 
 def test_a_run_comes_back_as_it_was_kept(tmp_path):
@@ -170,27 +171,15 @@ def test_series_of_any_audit_are_followed(tmp_path):
     audits = {**recorded().audits, "simpson": AuditRecord(1, Kept(index))}
     keep(replace(recorded(), audits=audits), tmp_path, (ParityAudit(), Simpson()))
     (series,) = series_of(read_history(tmp_path), level=0.95)
-    assert series.runs[0].followed["simpson/model"] == index
+    assert series.runs[0].series["simpson/model"] == index
     assert [line.name for line in lines(series)] == ["all prompts", "simpson/model"]
 
 
-def test_a_file_of_an_older_version_has_its_scores_under_the_names_of_today(tmp_path):
-    file = keep(recorded(), tmp_path)
-    plain = json.loads(file.read_text())
-    followed = plain.pop("series")
-    plain["scores"] = {name.removeprefix(history.SCORES): s for name, s in followed.items()}
-    file.write_text(json.dumps(plain))
-    (older,) = read_history(tmp_path)
-    assert older.scores
-    assert older.followed == past_run(recorded()).followed
-    assert older.model_score == past_run(recorded()).model_score is not None
-
-
-def test_what_an_older_file_follows_has_one_line_under_its_own_name():
-    score = past(1, 10).scores["model"]
-    older = replace(past(1, 10), stereotypes={"iranian-hat": score}, gaps={"image: model": score})
-    newer = replace(past(2, 12), series={"stereotype_score/iranian-hat": score})
-    (series,) = series_of([older, newer], level=0.95)
+def test_a_line_is_named_for_what_was_measured_where_its_metric_is_plain():
+    score = Interval(0.2, 0.1, 0.3, 0.95, "test", 20)
+    more = {"stereotype_score/iranian-hat": score, "similarity_gap/image: model": score}
+    first, second = past(1, 10), past(2, 12)
+    (series,) = series_of([first, replace(second, series=second.series | more)], level=0.95)
     names = [line.name for line in lines(series)]
     assert names == ["all prompts", "iranian-hat", "image: model"]
 

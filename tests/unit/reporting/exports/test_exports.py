@@ -25,7 +25,6 @@ from pytest_t2i.reporting.exports.model_card import model_card, section, write_m
 from pytest_t2i.reporting.exports.sarif import sarif
 from pytest_t2i.reporting.html import render_html as render_page
 from pytest_t2i.reporting.markdown import render_markdown
-from pytest_t2i.runs.frames import TABLES
 from pytest_t2i.runs.record import (
     AuditRecord,
     Counts,
@@ -36,7 +35,16 @@ from pytest_t2i.runs.statement import Statement
 from pytest_t2i.verdicts.check import Check
 
 SCORE = Interval(0.4, 0.3, 0.5, 0.95, "fixed-words", 2)
-COLUMNS = {name: columns for name, (_, columns) in TABLES.items()} | {
+COLUMNS = {
+    "checks": (
+        "test", "metric", "subject", "outcome", "estimate", "low", "high", "level", "n", "bound",
+        "reason", "author", "against", "p_value", "lean",
+    ),
+    "prompts": (
+        "prompt", "axis", "concept", "variant", "id", "detector", "male", "female", "other",
+        "undetected", "prompt_bias_score", "prompt_bias_score_low", "prompt_bias_score_high",
+    ),
+    "images": ("id", "prompt", "variant", "seed", "file", "detector", "label", "undetected"),
     "scores": (
         "set", "detector", "prompts", "clear_images", "fair_model",
         "corrected", "corrected_low", "corrected_high", "paper", "paper_low", "paper_high",
