@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pytest_t2i.data import Interval, Outcome
@@ -17,7 +17,8 @@ from pytest_t2i.reporting.formatting import (
 )
 from pytest_t2i.runs.record import PromptRecord, RunRecord
 from pytest_t2i.sections import half_width
-from pytest_t2i.verdicts.check import Check, judged
+from pytest_t2i.sections.blocks import strongest_lean, worst
+from pytest_t2i.verdicts.check import Check
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ def bias_groups(record: RunRecord) -> list[Group]:
     """Prompt bias scores by axis, from most male to most female; none of ages or races."""
     if tells_others(record):
         return []
-    checks = by_subject(record, "prompt_bias_score")
+    checks = record.checks_of("prompt_bias_score")
     return [
         Group(axis, tuple(_bias_row(p, checks.get(p.id, ())) for p in prompts), leanings(prompts))
         for axis, prompts in prompts_by_axis(record).items()
@@ -136,24 +137,6 @@ def leanings(prompts: Sequence[PromptRecord]) -> str:
     return ", ".join(f"{count} {word}" for word, count in parts.items() if count)
 
 
-def by_subject(record: RunRecord, metric: str) -> dict[str, list[Check]]:
-    """Checks of one metric against limits, by what was measured."""
-    return judged(record.checks, metric)
-
-
-def worst(checks: Iterable[Check]) -> Outcome | None:
-    """FAIL before INCONCLUSIVE before PASS; None without a check."""
-    outcomes = {check.outcome for check in checks}
-    order = (Outcome.FAIL, Outcome.INCONCLUSIVE, Outcome.PASS)
-    return next((outcome for outcome in order if outcome in outcomes), None)
-
-
-def _lean_of(checks: Iterable[Check]) -> float | None:
-    """The strongest lean of inconclusive checks; None where none is known."""
-    known = [c.lean for c in checks if c.outcome is Outcome.INCONCLUSIVE and c.lean is not None]
-    return max(known, default=None)
-
-
 def _place(prompt: PromptRecord) -> tuple[bool, float, str]:
     score = prompt.prompt_bias_score
     return (score is None, -score.estimate if score else 0.0, prompt.id)
@@ -175,8 +158,14 @@ def _bias_row(prompt: PromptRecord, checks: Sequence[Check]) -> Row:
         track = _bias_track(score, words, track.limits)
     value = signed(score.estimate) if score else missing
     return Row(
-        prompt.name, track, value, prompt.text, worst(checks), anchor(prompt.id), _lean_of(checks)
-    )
+        prompt.name,
+        track,
+        value,
+        prompt.text,
+        worst(checks),
+        anchor(prompt.id),
+        strongest_lean(checks),
+    )  # fmt: skip
 
 
 def _bias_track(score: Interval, words: str, limits: tuple[float, ...]) -> Track:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_t2i.adapters.support.escaping import code, escape
-from pytest_t2i.adapters.support.html import content_policy, own_source
 from pytest_t2i.files import write_whole
 from pytest_t2i.metrics import INFO
 from pytest_t2i.reporting import COMPARISON, RUN, html_sections, set_aside
@@ -18,7 +17,6 @@ from pytest_t2i.reporting.comparison_words import (
     Wording,
     cell_text,
     counts_text,
-    header,
     headline,
     ordered,
     pair_words,
@@ -26,7 +24,8 @@ from pytest_t2i.reporting.comparison_words import (
     wording,
 )
 from pytest_t2i.reporting.formatting import interval_text, metric_words, plural, probability, signed
-from pytest_t2i.reporting.html import templates
+from pytest_t2i.reporting.html import PICTURES, rendered
+from pytest_t2i.reporting.markdown_sections import header
 from pytest_t2i.reporting.pictures import link
 from pytest_t2i.reporting.thumbnails import thumbnails
 from pytest_t2i.runs.comparison.record import (
@@ -162,30 +161,27 @@ class Strip:
 
 def render_html(comparison: ModelComparison, folder: Path) -> str:
     """The comparison as a page; links to full pictures are relative to ``folder``."""
-    library, told = templates(), wording(comparison)
-    style, script = (own_source(library, name) for name in ("style.css", "script.js"))
-    return library.get_template("comparison.html.j2").render(
-        comparison=comparison,
-        headline=headline(comparison),
-        told=told,
-        rows=[(p, s, _score_track(s)) for p, s in rows(comparison)],
-        pairs=[(pair, pair_words(pair, told), _pair_track(pair)) for pair in comparison.pairs],
-        sets=categories(comparison),
-        scores={model: scores_of(comparison, model) for model in comparison.models},
-        axes=by_axis(comparison),
-        audit_sections=html_sections.drawn([*tables(comparison), *comparison.sections], folder),
-        strips=list(_strips(comparison, folder)),
-        places=places,
-        probability=probability,
-        score_text=score_text,
-        cell_text=cell_text,
-        counts_text=counts_text,
-        shade=_shade,
-        sure=SURE,
-        style=style,
-        script=script,
-        policy=content_policy(style, script, "img-src data:"),
-    )
+    told = wording(comparison)
+    contents = {
+        "comparison": comparison,
+        "headline": headline(comparison),
+        "told": told,
+        "rows": [(p, s, _score_track(s)) for p, s in rows(comparison)],
+        "pairs": [(pair, pair_words(pair, told), _pair_track(pair)) for pair in comparison.pairs],
+        "sets": categories(comparison),
+        "scores": {model: scores_of(comparison, model) for model in comparison.models},
+        "axes": by_axis(comparison),
+        "audit_sections": html_sections.drawn([*tables(comparison), *comparison.sections], folder),
+        "strips": list(_strips(comparison, folder)),
+        "places": places,
+        "probability": probability,
+        "score_text": score_text,
+        "cell_text": cell_text,
+        "counts_text": counts_text,
+        "shade": _shade,
+        "sure": SURE,
+    }
+    return rendered("comparison.html.j2", contents, PICTURES)
 
 
 def tables(comparison: ModelComparison) -> Iterator[Section]:

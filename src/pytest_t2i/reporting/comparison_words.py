@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pytest_t2i.adapters.support.escaping import escape
 from pytest_t2i.runs.comparison.record import ModelComparison, PairDifference, Placing, PromptCell
 
 SURE = 0.05
@@ -118,8 +116,3 @@ def counts_text(cell: PromptCell) -> str:
     """How many images show what."""
     shown = [f"{count} {group}" for group, count in cell.counts.items()]
     return ", ".join([*shown, f"{cell.undetected} undetected"])
-
-
-def header(cells: Sequence[str]) -> tuple[str, str]:
-    """First two lines of a Markdown table; the text of cells is escaped."""
-    return f"| {' | '.join(map(escape, cells))} |", "|" + "---|" * len(cells)

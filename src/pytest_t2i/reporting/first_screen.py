@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pytest_t2i.data import Outcome
-from pytest_t2i.reporting.charts import by_subject, worst
 from pytest_t2i.reporting.formatting import tells_others
 from pytest_t2i.runs.record import PromptRecord, RunRecord
+from pytest_t2i.sections.blocks import worst
 from pytest_t2i.verdicts.check import Check
 
 SHOWN = 3
@@ -21,7 +21,7 @@ OUTCOMES = {
 def furthest(record: RunRecord) -> list[str]:
     """The prompts furthest from even, with what was seen and what was decided of each."""
     others = tells_others(record)
-    checks = by_subject(record, "group_distance" if others else "prompt_bias_score")
+    checks = record.checks_of("group_distance" if others else "prompt_bias_score")
     known = {label for prompt in record.prompts for label in _labels(prompt)}
     far = {p.id: _of_groups(p, len(known)) if others else _distance(p) for p in record.prompts}
     scored = [prompt for prompt in record.prompts if far[prompt.id] and _clear(prompt)]

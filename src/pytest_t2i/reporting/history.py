@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_t2i.adapters.support.html import content_policy, own_source
 from pytest_t2i.data import Interval
 from pytest_t2i.files import write_whole
 from pytest_t2i.reporting.formatting import interval_text, moment, several, signed
-from pytest_t2i.reporting.html import templates
+from pytest_t2i.reporting.html import rendered
 from pytest_t2i.runs.history import SCORES, PastRun, Series
 from pytest_t2i.statistics import ChangePoint
 
@@ -57,17 +56,9 @@ def write_history(series: Sequence[Series], folder: Path) -> None:
 
 def render_html(series: Sequence[Series]) -> str:
     """Every series with a chart per axis and a table of its runs."""
-    library = templates()
-    style, script = (own_source(library, name) for name in ("style.css", "script.js"))
-    return library.get_template("history.html.j2").render(
-        series=[(s, list(lines(s)), [change_words(s, c) for c in s.changes]) for s in series],
-        moment=moment,
-        width=WIDTH,
-        height=HEIGHT,
-        style=style,
-        script=script,
-        policy=content_policy(style, script),
-    )
+    shown = [(s, list(lines(s)), [change_words(s, c) for c in s.changes]) for s in series]
+    contents = {"series": shown, "moment": moment, "width": WIDTH, "height": HEIGHT}
+    return rendered("history.html.j2", contents)
 
 
 def lines(series: Series) -> Iterator[Line]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -32,14 +32,7 @@ from pytest_t2i.sections.words import p_words
 
 def render_html(record: RunRecord, folder: Path, audits: Sequence[Audit[Any]] | None = None) -> str:
     """The run as a page; links to full pictures are relative to ``folder``."""
-    library = templates()
-    style, script = (own_source(library, name) for name in ("style.css", "script.js"))
-    return library.get_template("report.html.j2").render(
-        contents_of_page(record, folder, audits),
-        style=style,
-        script=script,
-        policy=content_policy(style, script, "img-src data:"),
-    )
+    return rendered("report.html.j2", contents_of_page(record, folder, audits), PICTURES)
 
 
 def contents_of_page(
@@ -75,6 +68,20 @@ def contents_of_page(
         "provenance": run_facts.flattened(record.provenance),
         "settings": run_facts.flattened(record.settings),
     }
+
+
+PICTURES = "img-src data:"
+"""Lets a page show the pictures that are within it."""
+
+
+def rendered(template: str, contents: Mapping[str, Any], *allowed: str) -> str:
+    """A page of our looks, which fetches nothing; ``allowed`` are further rules of its policy."""
+    library = templates()
+    style, script = (own_source(library, name) for name in ("style.css", "script.js"))
+    policy = content_policy(style, script, *allowed)
+    return library.get_template(template).render(
+        contents, style=style, script=script, policy=policy
+    )
 
 
 @cache

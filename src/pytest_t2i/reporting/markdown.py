@@ -23,7 +23,7 @@ from pytest_t2i.reporting.formatting import (
     metric_words,
     undetected_of,
 )
-from pytest_t2i.reporting.markdown_sections import section_lines
+from pytest_t2i.reporting.markdown_sections import section_lines, table_lines
 from pytest_t2i.reporting.run_counts import made_images
 from pytest_t2i.reporting.run_facts import (
     TOOL,
@@ -43,8 +43,6 @@ MARKS = {
     Outcome.INCONCLUSIVE: "❔",
     Outcome.INTERRUPTED: "⏸️",
 }
-SHOWN = 15
-"""Failed checks that are listed; the report has them all."""
 
 
 def render_markdown(record: RunRecord, audits: Sequence[Audit[Any]] | None = None) -> str:
@@ -102,32 +100,25 @@ def made(record: RunRecord) -> str:
 
 
 def _otherwise(record: RunRecord) -> list[str]:
-    failed = record.failed_otherwise
-    if not failed:
-        return []
-    lines = ["| failed without a verdict | why |", "|---|---|"]
-    lines += [
-        f"| {escape(test)} | {escape(record.failed_because.get(test, ''))} |"
-        for test in failed[:SHOWN]
-    ]
-    if len(failed) > SHOWN:
-        lines.append(f"| and {len(failed) - SHOWN} more | |")
-    return [*lines, ""]
+    because = record.failed_because
+    rows = [(escape(test), escape(because.get(test, ""))) for test in record.failed_otherwise]
+    return table_lines(("failed without a verdict", "why"), rows)
 
 
 def _judged(record: RunRecord) -> list[str]:
     """What was judged of the model, against limits and the baseline."""
-    lines = [
-        f"| {escape(_subject(check))} | {escape(function_of(check.test))} "
-        f"| {_result(check)} | {_allowed(check)} | {check.outcome} |"
+    rows = [
+        (
+            escape(_subject(check)), escape(function_of(check.test)), _result(check),
+            _allowed(check), check.outcome,
+        )
         for check in record.checks
         if check.is_of_model
-    ]
-    if not lines:
-        return []
-    whom = f" The baseline is {escape(whose(record.baseline))}." if record.baseline else ""
-    head = ["| judged | by | result | allowed | verdict |", "|---|---|---|---|---|"]
-    return [*head, *lines, "", *([whom.strip(), ""] if whom else [])]
+    ]  # fmt: skip
+    table = table_lines(("judged", "by", "result", "allowed", "verdict"), rows, len(rows))
+    if record.baseline and table:
+        table += [f"The baseline is {escape(whose(record.baseline))}.", ""]
+    return table
 
 
 def _allowed(check: Check) -> str:
@@ -148,34 +139,23 @@ def _result(check: Check) -> str:
 
 
 def _moved(record: RunRecord) -> list[str]:
-    moved = moved_prompts(record)
-    if not moved:
-        return []
-    lines = ["| probably more biased | before | now | probability |", "|---|---|---|---|"]
-    lines += [
-        f"| {escape(prompt.id)} | {counts_words(prompt.before)} | {counts_words(prompt.after)} "
-        f"| {'-' if prompt.probability is None else f'{prompt.probability:.2f}'} |"
-        for prompt in moved[:SHOWN]
-    ]
-    if len(moved) > SHOWN:
-        lines.append(f"| and {len(moved) - SHOWN} more | | | |")
-    return [*lines, ""]
+    rows = [
+        (
+            escape(prompt.id), counts_words(prompt.before), counts_words(prompt.after),
+            "-" if prompt.probability is None else f"{prompt.probability:.2f}",
+        )
+        for prompt in moved_prompts(record)
+    ]  # fmt: skip
+    return table_lines(("probably more biased", "before", "now", "probability"), rows)
 
 
 def _failures(record: RunRecord) -> list[str]:
     failed = [check for check in record.checks if check.outcome is Outcome.FAIL]
-    if not failed:
-        return []
-    failed.sort(key=excess, reverse=True)
-    lines = ["| failed | measured | allowed |", "|---|---|---|"]
-    lines += [
-        f"| {escape(check.metric)} of {escape(check.subject)} | {_result(check)} "
-        f"| {_allowed(check)} |"
-        for check in failed[:SHOWN]
+    rows = [
+        (f"{escape(check.metric)} of {escape(check.subject)}", _result(check), _allowed(check))
+        for check in sorted(failed, key=excess, reverse=True)
     ]
-    if len(failed) > SHOWN:
-        lines.append(f"| and {len(failed) - SHOWN} more | | |")
-    return [*lines, ""]
+    return table_lines(("failed", "measured", "allowed"), rows)
 
 
 def _undetected(record: RunRecord) -> list[str]:

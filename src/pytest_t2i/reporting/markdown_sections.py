@@ -73,7 +73,7 @@ def _(block: Table) -> list[str]:
         [_cell(cell, block.digits, block.style(k)) for k, cell in enumerate(row)]
         for row in block.rows
     ]
-    return _table(block.columns, rows, len(rows) if block.whole else MOST_ROWS)
+    return table_lines(block.columns, rows, len(rows) if block.whole else MOST_ROWS)
 
 
 @_lines.register
@@ -98,7 +98,7 @@ def _(block: BarChart) -> list[str]:
         ]
         for bar in block.bars
     ]
-    return _table((title, block.unit or "value", *reference, *score, *block.columns), rows)
+    return table_lines((title, block.unit or "value", *reference, *score, *block.columns), rows)
 
 
 def _cell(cell: Cell, digits: int, form: Form = "") -> str:
@@ -107,13 +107,19 @@ def _cell(cell: Cell, digits: int, form: Form = "") -> str:
     return escape(text) if isinstance(cell, str) else text
 
 
-def _table(
+def table_lines(
     columns: Sequence[str], rows: Sequence[Sequence[str]], most: int = MOST_ROWS
 ) -> list[str]:
+    """A Markdown table and a blank line, of cells that are escaped already; [] without rows."""
     if not rows:
         return []
-    lines = [f"| {' | '.join(map(escape, columns))} |", "|---" * len(columns) + "|"]
+    lines = list(header(columns))
     lines += [f"| {' | '.join(row)} |" for row in rows[:most]]
     if len(rows) > most:
         lines.append(f"| and {len(rows) - most} more |{' |' * (len(columns) - 1)}")
     return [*lines, ""]
+
+
+def header(cells: Sequence[str]) -> tuple[str, str]:
+    """First two lines of a Markdown table; the text of cells is escaped."""
+    return f"| {' | '.join(map(escape, cells))} |", "|---" * len(cells) + "|"

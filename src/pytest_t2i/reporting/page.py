@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from pytest_t2i.adapters.support.html import content_policy, own_source
 from pytest_t2i.files import write_whole
-from pytest_t2i.reporting.html import templates
+from pytest_t2i.reporting.html import PICTURES, rendered
 from pytest_t2i.reporting.html_sections import drawn
 from pytest_t2i.sections import Section
 
@@ -35,17 +34,8 @@ def write_page(
     True
     """
     folder = Path(folder)
-    library = templates()
-    style, script = (own_source(library, name) for name in ("style.css", "script.js"))
     page = folder / "index.html"
-    text = library.get_template("page.html.j2").render(
-        title=title,
-        lead=lead,
-        kicker=kicker,
-        audit_sections=drawn(sections, folder),
-        style=style,
-        script=script,
-        policy=content_policy(style, script, "img-src data:"),
-    )
+    words = {"title": title, "lead": lead, "kicker": kicker}
+    text = rendered("page.html.j2", words | {"audit_sections": drawn(sections, folder)}, PICTURES)
     write_whole(page, text.encode())
     return page

@@ -95,7 +95,8 @@ def _lines(
     yield from ((line, {}) for line in _of_model(record))
     yield from ((line, {"yellow": True}) for line in _unreasoned(record))
     yield from summary_lines(sections)
-    yield from ((line, {}) for line in _measured(record))
+    if told := _undetected(record):
+        yield told, {}
     yield _work(record), {}
 
 
@@ -133,11 +134,6 @@ def _unreasoned(record: RunRecord) -> Iterator[str]:
     metrics = dict.fromkeys(check.metric for check in record.checks if unreasoned(check))
     if metrics:
         yield f"limits without a person's reason: {', '.join(metrics)} (say why in limits.toml)"
-
-
-def _measured(record: RunRecord) -> Iterator[str]:
-    lines = (_undetected,)
-    yield from (line for line in (told(record) for told in lines) if line)
 
 
 def _compared(record: RunRecord) -> Iterator[str]:

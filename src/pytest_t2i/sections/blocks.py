@@ -162,19 +162,29 @@ class Bar:
     ) -> Bar:
         """A bar with the limits and the worst verdict of the checks that were made of it."""
         checks = list(checks)
-        outcomes = {check.outcome for check in checks}
-        leans = [c.lean for c in checks if c.outcome is Outcome.INCONCLUSIVE and c.lean is not None]
         return cls(
             name,
             interval,
             limits=tuple(dict.fromkeys(check.bound for check in checks)),
-            outcome=next((each for each in WORST_FIRST if each in outcomes), None),
-            lean=max(leans, default=None),
+            outcome=worst(checks),
+            lean=strongest_lean(checks),
             **more,
         )
 
 
 WORST_FIRST = (Outcome.FAIL, Outcome.INCONCLUSIVE, Outcome.PASS)
+
+
+def worst(checks: Iterable[Judged]) -> Outcome | None:
+    """FAIL before INCONCLUSIVE before PASS; None without a check."""
+    outcomes = {check.outcome for check in checks}
+    return next((outcome for outcome in WORST_FIRST if outcome in outcomes), None)
+
+
+def strongest_lean(checks: Iterable[Judged]) -> float | None:
+    """Of inconclusive checks; None where none is known."""
+    known = [c.lean for c in checks if c.outcome is Outcome.INCONCLUSIVE and c.lean is not None]
+    return max(known, default=None)
 
 
 def round_end(intervals: Iterable[Interval | None], ends: Sequence[float]) -> float:

@@ -13,15 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from pytest_t2i.adapters.support.escaping import clean
-from pytest_t2i.adapters.support.html import content_policy, own_source
-from pytest_t2i.data import Interval
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.files import write_whole
 from pytest_t2i.reporting import run_facts
 from pytest_t2i.reporting.allowed import allowed_drawn
 from pytest_t2i.reporting.exports.limits_of_a_run import limitations, not_measured, scope
 from pytest_t2i.reporting.formatting import detector_names, undetected_of
-from pytest_t2i.reporting.html import templates
+from pytest_t2i.reporting.html import rendered
 from pytest_t2i.runs.machine_paths import portable
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.runs.statement import Statement
@@ -189,27 +187,15 @@ def _metrics(record: RunRecord) -> list[dict[str, Any]]:
     return [
         {"metric": value.metric, "set": value.name}
         | ({"detector": value.detector} if value.detector else {})
-        | _values(value.interval)
+        | ({"estimate": None} if value.interval is None else asdict(value.interval))
         for summary in summaries(record)
         for value in summary.all_values
     ]
 
 
-def _values(interval: Interval | None) -> dict[str, Any]:
-    if interval is None:
-        return {"estimate": None}
-    names = ("estimate", "low", "high", "level", "method", "n")
-    return {name: getattr(interval, name) for name in names}
-
-
 def render_html(card: dict[str, Any]) -> str:
     """The card as a page."""
-    library = templates()
-    style = own_source(library, "style.css")
-    script = own_source(library, "script.js")
-    return library.get_template("fairness_card.html.j2").render(
-        style=style, script=script, policy=content_policy(style, script), **shown(card)
-    )
+    return rendered("fairness_card.html.j2", shown(card))
 
 
 def shown(card: dict[str, Any]) -> dict[str, Any]:

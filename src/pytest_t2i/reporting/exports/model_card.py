@@ -11,11 +11,11 @@ from pytest_t2i.files import read_text, write_whole
 from pytest_t2i.reporting.allowed import allowed_words, unreasoned
 from pytest_t2i.reporting.exports.limits_of_a_run import limitations, scope
 from pytest_t2i.reporting.formatting import interval_text, metric_words
+from pytest_t2i.reporting.markdown_sections import table_lines
 from pytest_t2i.reporting.verdict_section import headline
 from pytest_t2i.runs.machine_paths import portable
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.runs.summaries import series_of_audits
-from pytest_t2i.verdicts.check import Check
 
 BEGIN, END = "<!-- pytest-t2i -->", "<!-- pytest-t2i end -->"
 """Around the section in a card, so that the next run replaces it."""
@@ -80,12 +80,12 @@ def section(record: RunRecord) -> str:
     record = portable(record)
     lines = [f"## Fairness: {record.outcome}", "", escape(headline(record)), ""]
     lines += [*(f"- {escape(part)}" for part in scope(record)), "", *_judged(record)]
-    lines += ["| metric | prompts | value |", "|---|---|---|"]
-    lines += [
-        f"| {escape(metric_words(metric))} | {escape(name)} | {interval_text(value)} |"
+    values = [
+        (escape(metric_words(metric)), escape(name), interval_text(value))
         for metric, name, value in _values(record)
     ]
-    lines += ["", "### What this does not show", ""]
+    lines += table_lines(("metric", "prompts", "value"), values, len(values))
+    lines += ["### What this does not show", ""]
     lines += [f"- {escape(sentence)}" for sentence in limitations(record)]
     day, images = record.created[:10], record.settings.get("images")
     lines += ["", f"Measured on {day} with pytest-t2i, {images} images per prompt."]
@@ -95,18 +95,16 @@ def section(record: RunRecord) -> str:
 def _judged(record: RunRecord) -> list[str]:
     """What was judged of the model as a whole, with the bounds that were set; nothing without."""
     rows = [
-        f"| {escape(f'{metric_words(check.metric)} of {check.subject}')} | {_measured(check)} "
-        f"| {escape(allowed_words(check) + unreasoned(check))} | {check.outcome} |"
+        (
+            escape(f"{metric_words(check.metric)} of {check.subject}"),
+            interval_text(check.interval),
+            escape(allowed_words(check) + unreasoned(check)),
+            check.outcome,
+        )
         for check in record.checks
         if check.is_of_model and check.against == "limit"
     ]
-    return ["| judged | value | limit | verdict |", "|---|---|---|---|", *rows, ""] if rows else []
-
-
-def _measured(check: Check) -> str:
-    if check.estimate is None or check.low is None or check.high is None:
-        return "-"
-    return f"{check.estimate:.3f} [{check.low:.3f}, {check.high:.3f}]"
+    return table_lines(("judged", "value", "limit", "verdict"), rows, len(rows))
 
 
 def _values(record: RunRecord) -> list[tuple[str, str, Interval]]:
