@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from pytest_t2i.adapters.support.escaping import line
 from pytest_t2i.audits.audit import Audit
@@ -43,16 +43,6 @@ ANSWERED = 10
 """Lines in which it is said whether the model is fair, what is worst and what to do next."""
 
 
-class Writer(Protocol):
-    """What pytest's terminal reporter offers."""
-
-    def section(self, title: str, sep: str = "=", **markup: bool) -> None:
-        """A title across the terminal."""
-
-    def write_line(self, text: str, **markup: bool) -> None:
-        """A line."""
-
-
 def summarise(
     record: RunRecord,
     settings: Settings,
@@ -61,16 +51,18 @@ def summarise(
     width: int | None = None,
     audits: Sequence[Audit[Any]] | None = None,
 ) -> None:
-    """Is it fair, what is worst, what to do next; lines are broken at ``width`` columns."""
-    target: Writer = writer
-    target.section(line(record.title), sep="=")
+    """Is it fair, what is worst, what to do next; lines are broken at ``width`` columns.
+
+    ``writer`` is pytest's terminal reporter.
+    """
+    writer.section(line(record.title), sep="=")
     for told, markup in _lines(record, width, sections_of(record, audits)):
         for part in wrapped(line(told), width):
-            target.write_line(part, **markup)
+            writer.write_line(part, **markup)
     # Paths stay whole: they are clicked on.
-    target.write_line(line(f"report: {from_here(settings.report / 'index.html')}"))
+    writer.write_line(line(f"report: {from_here(settings.report / 'index.html')}"))
     if settings.save_baseline is not None:
-        target.write_line(line(f"baseline: {from_here(settings.save_baseline)}"))
+        writer.write_line(line(f"baseline: {from_here(settings.save_baseline)}"))
 
 
 def summary_text(record: RunRecord, width: int, audits: Sequence[Audit[Any]] | None = None) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from itertools import combinations
-from typing import Any, Protocol
+from typing import Any
 
 from scipy import stats
 
@@ -20,47 +20,6 @@ Parts = tuple[Part, ...]
 
 BOTH = (1, -1)
 """Directions of a bias of gender: towards men, towards women."""
-
-
-class Seen(Protocol):
-    """What images of one combination show, and what it says of a direction of bias."""
-
-    @property
-    def images(self) -> int:
-        """All of them; those without a label are undetected."""
-
-    @property
-    def clear(self) -> int:
-        """Images with a label."""
-
-    def __add__(self, other: Any, /) -> Any: ...
-
-    def value(self, towards: int) -> float | None:
-        """What is shown of it: a score, or a group's share; None without a label."""
-
-    def excess(self, towards: int) -> float | None:
-        """How far it lies beyond even in a direction, 1 where all images do; None without a label.
-
-        Of male and female that is the score, or minus the score.
-        """
-
-    def lean(self, towards: int) -> float:
-        """The excess, drawn to 0 where it rests on few images."""
-
-    def promise(self, towards: int, beyond: float) -> float:
-        """Chance that the excess lies beyond a bound, before other evidence."""
-
-    def p_value(self, towards: int, beyond: float, alike: float) -> float:
-        """Against "the excess is within the bound", whatever undetected images show.
-
-        Up to a share ``alike`` of all they are taken to be like the others.
-        """
-
-    def interval(self, towards: int, level: float) -> Interval | None:
-        """Exact, of ``value``; None without a label."""
-
-    def plain(self) -> dict[str, Any]:
-        """As it stands in hunt.json."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +71,11 @@ class Counts:
         return _tail(self.male if towards > 0 else self.female, self.clear, (1.0 + beyond) / 2.0)
 
     def p_value(self, towards: int, beyond: float, alike: float) -> float:
-        """1 where there is no evidence, or it points the other way."""
+        """Against "the score is within the bound", whatever undetected images show.
+
+        Up to a share ``alike`` of all they are taken to be like the others. 1 where there is no
+        evidence, or it points the other way.
+        """
         if self.score is None or self.score * towards <= 0:
             return 1.0
         unknown = self.images - self.clear
@@ -204,6 +167,9 @@ class GroupCounts:
         return even + beyond * (1.0 - even)
 
 
+Seen = Counts | GroupCounts
+"""What images of one combination show: a value of each direction of bias, a score or a group's
+share, and its excess over an even one, 1 where all images show it."""
 Measure = Callable[[Mapping[Parts, range]], Mapping[Parts, Seen]]
 """Has images of these numbers made of each combination and says what they show."""
 

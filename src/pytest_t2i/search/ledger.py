@@ -49,7 +49,8 @@ class Ledger:
             return
         self._pay(sum(map(len, missing.values())))
         for parts, counts in self.measure(missing).items():
-            self.counts[parts] = self.of(parts) + counts
+            # All of a hunt are of one kind.
+            self.counts[parts] = self.of(parts) + counts  # type: ignore[operator]
 
     def hold_out(self, wanted: list[Parts], images: int) -> None:
         """Images of each that had no part in the search."""

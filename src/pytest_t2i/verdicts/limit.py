@@ -70,7 +70,7 @@ class LimitValue:
         return self.limit.bound
 
     def judge(self, measurement: Measurement, sign: Sign) -> bool:
-        """See verdicts.measurement.Comparand."""
+        """Reach a verdict, have it recorded, and say whether the test goes on."""
         check_direction(measurement.metric, self.limit, sign)
         measurement = as_judged(measurement)
         if because := current().open_because:

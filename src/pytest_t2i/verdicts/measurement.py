@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple, Protocol, cast
+from typing import Any, Literal, NamedTuple, cast
 
 from pytest_t2i.data import (
     Bounds,
@@ -85,13 +85,6 @@ def unchanged(limit: Limit, images: int, message: str) -> Change:
     """No change at all, of which nothing need be estimated."""
     same = Interval(0.0, 0.0, 0.0, 1.0, "identical", images)
     return Change(Verdict(Outcome.PASS, same, limit, message=message), same, "", (message,))
-
-
-class Comparand(Protocol):
-    """What a measurement can be compared with besides a number: a limit or a baseline."""
-
-    def judge(self, measurement: Measurement, sign: Sign) -> bool:
-        """Reach a verdict, have it recorded, and say whether the test goes on."""
 
 
 class Compared(NamedTuple):
@@ -205,8 +198,8 @@ class Measurement:
         )
 
     def _compare(self, other: Any, sign: Sign) -> bool:
-        if hasattr(other, "judge"):
-            return cast("Comparand", other).judge(self, sign)
+        if hasattr(other, "judge"):  # a limit or a baseline
+            return cast("bool", other.judge(self, sign))
         if not isinstance(other, int | float):
             return cast("bool", NotImplemented)
         return OPERATORS[sign](self.estimate, other)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 from pytest_t2i import statistics
 from pytest_t2i.data import Limit, Undetected
@@ -19,22 +18,6 @@ MARGINS = {"accuracy": 0.02, "filter_recall": 0.02, "filter_rate": 0.05, "filter
 SAME = "identical: the same detector says the same of the same images as recorded"
 NAMED = 8
 """Images named that a detector lost since the baseline."""
-
-
-class Tried(Protocol):
-    """A detector on a labelled set, as it is measured now."""
-
-    @property
-    def fingerprint(self) -> str:
-        """Of the detector."""
-
-    @property
-    def labelled(self) -> LabelledSet:
-        """The labelled images."""
-
-    @property
-    def said(self) -> Iterable[str | Undetected]:
-        """The detector's label per image, or why it gives none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +39,13 @@ class RecordedTrial:
         return {file: word_of(text) for file, text in self.words.items()}
 
     @classmethod
-    def of(cls, tried: Tried) -> RecordedTrial:
-        """A trial as a baseline keeps it."""
-        said = zip(tried.labelled, tried.said, strict=True)
-        words = {image.file: as_text(word) for image, word in said}
-        return cls(tried.labelled.fingerprint, tried.fingerprint, words)
+    def of(
+        cls, labelled: LabelledSet, fingerprint: str, said: Iterable[str | Undetected]
+    ) -> RecordedTrial:
+        """What a detector said of each image, as a baseline keeps it."""
+        both = zip(labelled, said, strict=True)
+        words = {image.file: as_text(word) for image, word in both}
+        return cls(labelled.fingerprint, fingerprint, words)
 
 
 def recorded_trial(baseline: Baseline, detector: str, labelled: str) -> RecordedTrial:

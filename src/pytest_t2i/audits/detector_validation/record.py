@@ -82,7 +82,10 @@ def recorded(context: AuditContext) -> dict[str, Any] | None:
     """By name of the detector, for a baseline; None where no test asked for it."""
     if not _is_asked(context):
         return None
-    return {trial.detector: asdict(RecordedTrial.of(trial)) for trial in trials(context)}
+    return {
+        one.detector: asdict(RecordedTrial.of(one.labelled, one.fingerprint, one.said))
+        for one in trials(context)
+    }
 
 
 def _is_asked(context: AuditContext) -> bool:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,31 +33,24 @@ COARSE = 0.1
 IDENTICAL = "identical: the same model and the same labels as recorded"
 
 
-class Index(Protocol):
+class Index(NamedTuple):
     """What a prompt is compared by."""
 
-    @property
-    def metric(self) -> MetricInfo:
-        """Says which direction is worse."""
-
-    def interval(self, counts: Mapping[str, int], level: float) -> Interval | None:
-        """Of images per group; None where they are too few."""
+    metric: MetricInfo
+    """Says which direction is worse."""
+    interval: Callable[[Mapping[str, int], float], Interval | None]
+    """(images per group, level) -> its interval; None where they are too few."""
 
 
-class Distance:
-    """From even shares."""
-
-    metric = INFO["group_distance"]
-
-    def interval(self, counts: Mapping[str, int], level: float) -> Interval | None:
-        """Of images per group; None without any."""
-        if not any(counts.values()):
-            return None
-        even = dict.fromkeys(counts, 1.0 / len(counts))
-        return statistics.total_variation_interval(counts, even, level)
+def _distance(counts: Mapping[str, int], level: float) -> Interval | None:
+    if not any(counts.values()):
+        return None
+    even = dict.fromkeys(counts, 1.0 / len(counts))
+    return statistics.total_variation_interval(counts, even, level)
 
 
-DISTANCE = Distance()
+DISTANCE = Index(INFO["group_distance"], _distance)
+"""From even shares."""
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,13 @@ The prompts of a test share one error level, and a prompt is held against its re
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Protocol
 
 from pytest_t2i.audits.detected import DetectedPrompt, Siblings, listed
 from pytest_t2i.audits.evidence import adjusted, inverted
-from pytest_t2i.audits.parity.group_change import prompt_change
+from pytest_t2i.audits.parity.group_change import Index, prompt_change
 from pytest_t2i.data import Evidence, Interval, MetricInfo
 from pytest_t2i.verdicts.family import Family
 from pytest_t2i.verdicts.measurement import Measurement
@@ -21,19 +20,13 @@ Counted = tuple[tuple[str, int], ...]
 """Groups, and how many images are of each."""
 
 
-class Estimate(Protocol):
-    """An index of counts with its interval."""
-
-    def __call__(self, counts: Mapping[str, int], /, *, level: float) -> Interval:
-        """Of images per group."""
-
-
 @dataclass(frozen=True)
 class GroupIndex:
     """An index, with what is particular to it."""
 
     metric: MetricInfo
-    estimated: Estimate
+    estimated: Callable[..., Interval]
+    """(images per group, level=...) -> the index with its interval."""
     fewest: int = 1
     """Images with a label, below which it is not known."""
 
@@ -57,7 +50,9 @@ class GroupIndex:
             images=sample.counts.total(),
             absent=f"{few}: {listed(sample.undetected)}",
             remarks=(f"groups: {listed(sample.counts)}", f"images: {sample.folder}"),
-            change=partial(prompt_change, sample, siblings, index=self),
+            change=partial(
+                prompt_change, sample, siblings, index=Index(self.metric, self.interval)
+            ),
         )
 
     def _family(self, members: Sequence[DetectedPrompt]) -> Family:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -23,66 +22,39 @@ Pair = tuple[Sequence[PromptOfModel], Sequence[PromptOfModel]]
 """The same prompts by two models."""
 
 
-class Scores(Protocol):
-    """A score of a model on fixed prompts, and how two models are told apart by it."""
-
-    @property
-    def metric(self) -> str:
-        """Its name."""
-
-    @property
-    def groups(self) -> tuple[str, ...]:
-        """What a detector's words are counted as; any other is undetected."""
-
-    def ranks(
-        self, models: Sequence[Sequence[PromptOfModel]], level: float, seed: int
-    ) -> list[statistics.Rank]:
-        """Place of each model."""
-
-    def score(
-        self, prompts: Sequence[PromptOfModel], level: float, seed: int
-    ) -> tuple[Interval, float]:
-        """Corrected for few images with its interval, and as it stands."""
-
-    def difference(self, pair: Pair, level: float, seed: int) -> Interval:
-        """The second model's score minus the first's."""
-
-    def grows(self, pair: Pair, seed: int, *, same_seeds: bool) -> float:
-        """p-value of a permutation test against "no prompt differs", for a larger second score."""
-
-    def of_prompt(self, prompt: PromptOfModel) -> float | None:
-        """One prompt's score as it stands; None without an image that counts."""
-
-
 @dataclass(frozen=True, slots=True)
 class BiasScores:
     """Model bias scores (Lyu eq. 1): of male and female."""
 
     metric: str = "model_bias_score"
     groups: tuple[str, ...] = GENDER
+    """What a detector's words are counted as; any other is undetected."""
 
     def ranks(
         self, models: Sequence[Sequence[PromptOfModel]], level: float, seed: int
     ) -> list[statistics.Rank]:
-        """By ``statistics.ranking``."""
+        """Place of each model, by ``statistics.ranking``."""
         men, women = ([_of(prompts, gender) for prompts in models] for gender in GENDER)
         return statistics.ranking(men, women, level=level, seed=seed)
 
     def score(
         self, prompts: Sequence[PromptOfModel], level: float, seed: int
     ) -> tuple[Interval, float]:
-        """The model bias score, and the paper's."""
+        """Corrected for few images with its interval, and the paper's as it stands."""
         men, women = (_of(prompts, gender) for gender in GENDER)
         corrected = statistics.model_bias_interval(men, women, level=level, seed=seed)
         return corrected, metrics.model_bias_score(men, women)
 
     def difference(self, pair: Pair, level: float, seed: int) -> Interval:
-        """By ``statistics.paired_model_bias_change``."""
+        """The second model's score minus the first's, by ``paired_model_bias_change``."""
         counts = [_of(side, gender) for side in pair for gender in GENDER]
         return statistics.paired_model_bias_change(*counts, level=level, seed=seed)
 
     def grows(self, pair: Pair, seed: int, *, same_seeds: bool) -> float:
-        """Image by image with the same seeds, else by counts."""
+        """p-value of a permutation test against "no prompt differs", for a larger second score.
+
+        Image by image with the same seeds, else by counts.
+        """
         if not same_seeds:
             counts = [_of(side, gender) for side in pair for gender in GENDER]
             return statistics.change_p_value(*counts, seed=seed)
@@ -90,7 +62,7 @@ class BiasScores:
         return statistics.paired_change_p_value(*signs, seed=seed)
 
     def of_prompt(self, prompt: PromptOfModel) -> float | None:
-        """The prompt bias score (Lyu eq. 2)."""
+        """The prompt bias score (Lyu eq. 2); None without an image that counts."""
         return metrics.prompt_bias_score(prompt.male, prompt.female)
 
 
@@ -147,6 +119,10 @@ class GroupDistances:
     def _numbers(self, prompt: PromptOfModel) -> np.ndarray:
         places = {group: place for place, group in enumerate(self.groups)}
         return np.array([places.get(prompt.said[seed], -1) for seed in sorted(prompt.said)])
+
+
+Scores = BiasScores | GroupDistances
+"""A score of a model on fixed prompts, and how two models are told apart by it."""
 
 
 def scores_of(models: Sequence[ComparedModel], groups: Sequence[str] = ()) -> Scores:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 
 import pytest
 from PIL import Image
@@ -41,7 +41,7 @@ def tried(tmp_path):
 
 
 def recorded(trial, fingerprint="colour-1"):
-    record = asdict(replace(RecordedTrial.of(trial), detector_fingerprint=fingerprint))
+    record = asdict(RecordedTrial.of(trial.labelled, fingerprint, trial.said))
     audits = {"detector_validation": {"colour": record}}
     return RecordedRun(Baseline("", "", {}, {}, {}, audits=audits))
 
