@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from pytest_t2i.data import Evidence, Interval
 from pytest_t2i.labels import LabelledImage, LabelledSet
 from pytest_t2i.verdicts.measurement import Measurement
+
+Correction = TypeVar("Correction")
 
 
 def fillings(
@@ -34,6 +37,21 @@ def fillings(
             yield labelled.filled(
                 {file: _as(of, guessed[file], is_right) for file, of in said.items()}
             )
+
+
+def with_fillings(
+    labelled: LabelledSet, correct: Callable[[LabelledSet], Correction | None]
+) -> Correction | None:
+    """What the settled labels correct, with what they all do, settled one way each.
+
+    ``correct`` gives a dataclass that has ``fillings``; None where labels are too few.
+    """
+    made = correct(labelled.settled)
+    if made is None:
+        return None
+    filled = (correct(of) for of in fillings(labelled))
+    known = tuple(one for one in filled if one is not None)
+    return replace(made, fillings=known)  # type: ignore[type-var]
 
 
 def _as(said: Sequence[str], guess: str | None, is_right: bool) -> str:

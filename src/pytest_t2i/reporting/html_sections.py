@@ -11,7 +11,6 @@ from typing import NamedTuple
 from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.reporting import (
     html_curves,  # noqa: F401 - registers how a CurveChart is drawn
-    html_overlays,  # noqa: F401 - registers how Overlays are drawn
     html_planes,  # noqa: F401 - registers how a Plane is drawn
     pictures,
 )
@@ -19,6 +18,7 @@ from pytest_t2i.reporting.audit_sections import best_rows, cell_parts
 from pytest_t2i.reporting.charts import Group, Row, Scale, Track, side_by_side
 from pytest_t2i.reporting.formatting import MINUS, plain, written
 from pytest_t2i.reporting.html_blocks import Drawn, draw
+from pytest_t2i.reporting.overlays import overlay
 from pytest_t2i.reporting.thumbnails import thumbnails
 from pytest_t2i.sections import (
     Album,
@@ -28,6 +28,7 @@ from pytest_t2i.sections import (
     Cell,
     Form,
     Note,
+    Overlays,
     Paragraph,
     Picture,
     Section,
@@ -210,6 +211,12 @@ def _picture(picture: Picture, small: Mapping[str, str], folder: Path) -> pictur
         link=pictures.link(file, folder) if file else None,
         absent="file gone or unreadable" if file else "no picture",
     )
+
+
+@draw.register
+def _(block: Overlays, folder: Path) -> Drawn:  # noqa: ARG001 - every block is given it
+    shown = [(overlay(picture), picture) for picture in block.pictures]
+    return Drawn("overlays", shown, block.level == "detail", "Pictures")
 
 
 def _group(chart: BarChart) -> Group:

@@ -19,12 +19,10 @@ def summaries(record: RunRecord, audits: Sequence[Audit[Any]] | None = None) -> 
             yield audit.summary(part)
 
 
-def headlines(record: RunRecord, audits: Sequence[Audit[Any]] | None = None) -> dict[str, str]:
+def headlines(record: RunRecord) -> dict[str, str]:
     """What each audit says in one line, by its name; audits that say nothing are left out."""
-    told = {}
-    for audit in installed_audits() if audits is None else audits:
-        if (part := record.part(audit.name)) is not None:
-            told[audit.name] = audit.summary(part).headline
+    parts = ((audit, record.part(audit.name)) for audit in installed_audits())
+    told = {a.name: a.summary(part).headline for a, part in parts if part is not None}
     return {name: headline for name, headline in told.items() if headline}
 
 

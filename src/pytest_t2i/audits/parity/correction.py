@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -18,7 +18,7 @@ from pytest_t2i.audits.peoples_labels import (
     labels_of,
 )
 from pytest_t2i.audits.samples import Sample, Samples
-from pytest_t2i.audits.unsettled_labels import fillings
+from pytest_t2i.audits.unsettled_labels import with_fillings
 from pytest_t2i.data import Interval, Prompt, sign_of
 from pytest_t2i.labels import LabelledSet
 from pytest_t2i.statistics import CorrectedScores, Estimator
@@ -123,18 +123,13 @@ def correct(samples: Samples, labelled: LabelledSet) -> Correction | None:
 
     Images are recognised by their content, whatever their file is called.
     """
-    made = _correction(samples, labelled.settled)
-    if made is None:
-        return None
-    filled = (_correction(samples, of) for of in fillings(labelled))
-    whole = tuple(one for one in filled if one is not None)
-    return replace(made, labelled=labelled, fillings=whole)
+    return with_fillings(labelled, lambda settled: _correction(samples, settled, labelled))
 
 
-def _correction(samples: Samples, labelled: LabelledSet) -> Correction | None:
-    known = {labelled.checksums[image.file]: float(sign_of(image.label)) for image in labelled}
+def _correction(samples: Samples, settled: LabelledSet, whole: LabelledSet) -> Correction | None:
+    known = {settled.checksums[image.file]: float(sign_of(image.label)) for image in settled}
     used = tuple(sample for sample in samples if labelled_images(sample, known) >= LEAST_LABELS)
     if not any(np.any(entry.signs) for entry in used):
         return None
     left_out = len(samples) - len(used)
-    return Correction(used, left_out, known, samples.level, samples.seed)
+    return Correction(used, left_out, known, samples.level, samples.seed, whole)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts
 from pytest_t2i.audits.peoples_labels import accuracy_of, labels_of
-from pytest_t2i.audits.unsettled_labels import fillings
+from pytest_t2i.audits.unsettled_labels import with_fillings
 from pytest_t2i.data import Interval
 from pytest_t2i.labels import LabelledSet
 from pytest_t2i.metrics import total_variation_distance
@@ -87,28 +87,16 @@ def given_group_correction(
     """The same of a detector's groups, where the labels are others than male and female."""
     if labelled is None or labelled.vocabulary.is_gender or not samples.members:
         return None
-    return _correct_groups(samples, labelled)
+    return with_fillings(labelled, lambda settled: _correction(samples, settled, labelled))
 
 
-def _correct_groups(samples: DetectedPrompts, labelled: LabelledSet) -> GroupCorrection | None:
-    """The correction that a labelled set allows; None when it has too few of the run's images.
-
-    Images are recognised by their content, whatever their file is called.
-    """
-    made = _correction(samples, labelled.settled)
-    if made is None:
-        return None
-    filled = (_correction(samples, of) for of in fillings(labelled))
-    whole = tuple(one for one in filled if one is not None)
-    return replace(made, labelled=labelled, fillings=whole)
-
-
-def _correction(samples: DetectedPrompts, labelled: LabelledSet) -> GroupCorrection | None:
-    groups = labelled.vocabulary.clear
+def _correction(
+    samples: DetectedPrompts, settled: LabelledSet, whole: LabelledSet
+) -> GroupCorrection | None:
+    """None when it has too few of the run's images, which are recognised by their content."""
+    groups = whole.vocabulary.clear
     places = {group: place for place, group in enumerate(groups)}
-    known = {
-        labelled.checksums[image.file]: float(places.get(image.label, -1)) for image in labelled
-    }
+    known = {settled.checksums[image.file]: float(places.get(image.label, -1)) for image in settled}
     labels = [(sample, labels_of(sample, known)) for sample in samples]
     used = [pair for pair in labels if np.sum(~np.isnan(pair[1])) >= LEAST_LABELS]
     if not used:
@@ -119,7 +107,7 @@ def _correction(samples: DetectedPrompts, labelled: LabelledSet) -> GroupCorrect
         tuple(few for _, few in used),
         len(samples) - len(used),
         samples.level,
-        labelled,
+        whole,
     )
 
 

@@ -18,7 +18,7 @@ from pytest_t2i.audits.evidence import by_ends
 from pytest_t2i.audits.log_odds import log_odds
 from pytest_t2i.audits.peoples_labels import by_annotators, labels_of
 from pytest_t2i.audits.samples import Samples
-from pytest_t2i.audits.unsettled_labels import fillings
+from pytest_t2i.audits.unsettled_labels import with_fillings
 from pytest_t2i.data import Evidence, Interval, Prompt, sign_of
 from pytest_t2i.labels import Draw, LabelledSet
 from pytest_t2i.metrics import model_bias_score
@@ -125,11 +125,7 @@ def correct_weighted(samples: Samples, labelled: LabelledSet) -> WeightedCorrect
     None where too few of the drawn are labelled, or an image of the run could not be drawn: it
     was made later, or is of a prompt that the sample did not have.
     """
-    made = _correction(samples, labelled.settled, labelled)
-    if made is None:
-        return None
-    filled = (_correction(samples, of, labelled) for of in fillings(labelled))
-    return replace(made, fillings=tuple(one for one in filled if one is not None))
+    return with_fillings(labelled, lambda settled: _correction(samples, settled, labelled))
 
 
 def _correction(

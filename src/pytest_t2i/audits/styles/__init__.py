@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.fixture import Fixture
 from pytest_t2i.audits.packaged import PackagedAudit
-from pytest_t2i.audits.styles.metric import STYLE_GAP
+from pytest_t2i.data import MetricInfo
 
 if TYPE_CHECKING:
     from pytest_t2i.audits.styles.measure import Styles
@@ -23,6 +23,16 @@ def _styles(context: AuditContext, test: AskedTest) -> Styles:
     from pytest_t2i.audits.styles import measure
 
     return measure.styles_of(context, test)
+
+
+STYLE_GAP = MetricInfo(
+    "style_gap",
+    -1.0,
+    1.0,
+    "away_from_zero",
+    "own definition: share of men with the style minus without it",
+    meaning="above 0 the style shows more men than the plain prompt, below 0 more women",
+)
 
 
 FIXTURES = MappingProxyType(

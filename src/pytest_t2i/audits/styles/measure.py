@@ -11,10 +11,10 @@ from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.detected import DetectedPrompt, listed
 from pytest_t2i.audits.evidence import IntervalAt, adjusted
 from pytest_t2i.audits.sampling import one_sample
-from pytest_t2i.audits.styles.metric import STYLE_GAP
 from pytest_t2i.data import Bounds, Evidence, Interval, Prompt
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
 from pytest_t2i.generation.plan import DetectorRef, Need
+from pytest_t2i.metrics import INFO
 from pytest_t2i.statistics import Words, inverted_p_value
 from pytest_t2i.statistics.groups.stratified_gap import stratified_gap_interval
 from pytest_t2i.verdicts.family import Family
@@ -168,7 +168,7 @@ class Styles:
     ) -> Measurement:
         pairs = self.members.get(style, ())
         return Measurement(
-            metric=STYLE_GAP,
+            metric=INFO["style_gap"],
             subject=subject,
             interval=interval,
             images=sum(len(pair.styled.seeds) for pair in pairs),
