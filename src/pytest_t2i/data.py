@@ -17,15 +17,7 @@ from decimal import Decimal
 from enum import StrEnum
 from functools import cache
 from types import MappingProxyType
-from typing import (
-    TYPE_CHECKING,
-    Annotated,
-    Any,
-    Literal,
-    NamedTuple,
-    get_args,
-    get_type_hints,
-)
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args, get_type_hints
 
 from msgspec import Meta
 

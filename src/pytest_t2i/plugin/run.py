@@ -33,12 +33,7 @@ from pytest_t2i.plugin.xdist import Workers, make_shared
 from pytest_t2i.prompts import read_captions, read_reference
 from pytest_t2i.reporting.wrapping import wrapped
 from pytest_t2i.runs import calibration, canary
-from pytest_t2i.runs.build_record import (
-    conditions,
-    environment,
-    interrupted_record,
-    record_of,
-)
+from pytest_t2i.runs.build_record import conditions, environment, interrupted_record, record_of
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.save_baseline import save_baseline

@@ -5,7 +5,7 @@ Word lists are TOML beside them.
 
 from pytest_t2i.prompts.axes import Axes, Axis, builtin_axes, read_axes
 from pytest_t2i.prompts.caption_files import CaptionFile, Captions, read_captions
-from pytest_t2i.prompts.captions import is_neutral, neutral_captions, triplet
+from pytest_t2i.prompts.captions import is_neutral, triplet
 from pytest_t2i.prompts.intersections import (
     Intersection,
     Part,
@@ -35,7 +35,6 @@ __all__ = [
     "intersection",
     "is_neutral",
     "lemma",
-    "neutral_captions",
     "nouns",
     "read_axes",
     "read_captions",

@@ -12,13 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from pytest_t2i.data import EMPTY, Prompt, Triplet, Variant
-from pytest_t2i.errors import (
-    ConfigurationError,
-    FileFormatError,
-    UnknownNameError,
-    shown,
-    some,
-)
+from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError, shown, some
 from pytest_t2i.files import convert, read_toml
 from pytest_t2i.prompts.checked_axes import check_concepts, check_sentences, check_template
 from pytest_t2i.prompts.grammar import INDICATORS, put_before, swap_person, with_article

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -44,11 +43,6 @@ def human_words_in(caption: str) -> frozenset[str]:
     ['boy']
     """
     return human_words() & frozenset(re.findall(r"[a-z]+", caption.lower()))
-
-
-def neutral_captions(captions: Iterable[str]) -> list[str]:
-    """The neutral ones among captions, in order, each once."""
-    return list(dict.fromkeys(c.strip() for c in captions if is_neutral(c)))
 
 
 def triplet(text: str, *, axis: str = "caption", concept: str | None = None) -> Triplet:

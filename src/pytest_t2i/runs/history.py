@@ -14,14 +14,7 @@ import numpy as np
 from pytest_t2i import statistics
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.audits.label_counts import Counts
-from pytest_t2i.data import (
-    Amount,
-    Count,
-    Interval,
-    Moment,
-    Outcome,
-    Variant,
-)
+from pytest_t2i.data import Amount, Count, Interval, Moment, Outcome, Variant
 from pytest_t2i.errors import FileFormatError
 from pytest_t2i.files import checksum, convert, file_name, read_json, write_whole
 from pytest_t2i.runs.machine_paths import without_machine

@@ -11,15 +11,7 @@ from pytest_t2i.data import EMPTY, Attribute, Prompt, Triplet, Variant
 from pytest_t2i.errors import ConfigurationError, names_of, shown
 from pytest_t2i.generation.check_packages import OF_TESTS
 from pytest_t2i.generation.plan import OBSERVED
-from pytest_t2i.prompts import (
-    Axes,
-    Axis,
-    Captions,
-    Intersection,
-    Stereotype,
-    builtin_axes,
-    triplet,
-)
+from pytest_t2i.prompts import Axes, Axis, Captions, Intersection, Stereotype, builtin_axes, triplet
 from pytest_t2i.runs.prompt_ids import tagged, tags_of
 from pytest_t2i.runs.selection import Selection
 from pytest_t2i.settings import MOST_IMAGES

@@ -13,7 +13,6 @@ from pytest_t2i.prompts import (
     builtin_axes,
     builtin_stereotypes,
     is_neutral,
-    neutral_captions,
     read_axes,
     read_stereotypes,
     triplet,
@@ -161,17 +160,10 @@ def test_neutral_captions(caption, neutral):
     assert is_neutral(caption) is neutral
 
 
-def test_neutral_captions_keep_order_and_come_once():
-    assert neutral_captions(["a person", "a man", "some people ", "a person"]) == [
-        "a person",
-        "some people",
-    ]
-
-
 def test_shared_captions_are_neutral(shared_data):
     for name in ("coco_val2017", "gcc_val"):
         lines = (shared_data / "captions" / f"{name}_neutral_person.txt").read_text().splitlines()
-        kept = neutral_captions(lines)
+        kept = {line.strip() for line in lines if is_neutral(line)}
         assert len(kept) > 0.5 * len(lines)
 
 

@@ -8,16 +8,7 @@ from typing import Any
 from pytest_t2i.audits.emergence.frames import frames
 from pytest_t2i.audits.emergence.record import EmergencePart, EmergenceRecord, ForeseenRecord
 from pytest_t2i.audits.summary import Summary
-from pytest_t2i.sections import (
-    Block,
-    Cell,
-    CurveChart,
-    Note,
-    Paragraph,
-    Section,
-    Table,
-    half_width,
-)
+from pytest_t2i.sections import Block, Cell, CurveChart, Note, Paragraph, Section, Table, half_width
 
 SPI = (
     "SPI: how far each step of the making moves an image towards an attribute, from \u22121 to 1. "

@@ -12,14 +12,7 @@ from pytest_t2i import statistics
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.evidence import of_gaps
 from pytest_t2i.audits.observations import Observations
-from pytest_t2i.data import (
-    FINAL_LATENT,
-    TEXT_EMBEDDING,
-    Interval,
-    Prompt,
-    Triplet,
-    digest,
-)
+from pytest_t2i.data import FINAL_LATENT, TEXT_EMBEDDING, Interval, Prompt, Triplet, digest
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.plan import Need
 from pytest_t2i.generation.spaces import PAPER, PIXELS, SPACES, encoder_of, is_space, words_of

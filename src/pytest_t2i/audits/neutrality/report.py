@@ -10,16 +10,7 @@ from pytest_t2i.audits.neutrality.record import GapRecord, LeaningRecord, Neutra
 from pytest_t2i.audits.summary import Figure, Frame, Summary, Value
 from pytest_t2i.data import Interval
 from pytest_t2i.generation.spaces import words_of
-from pytest_t2i.sections import (
-    Bar,
-    BarChart,
-    Block,
-    Cell,
-    Note,
-    Paragraph,
-    Section,
-    Table,
-)
+from pytest_t2i.sections import Bar, BarChart, Block, Cell, Note, Paragraph, Section, Table
 from pytest_t2i.sections.words import p_words
 from pytest_t2i.verdicts.check import Check
 

@@ -11,12 +11,7 @@ import numpy as np
 from pytest_t2i import statistics
 from pytest_t2i.audits.detected import FEMALE, MALE, CorrectedCounts
 from pytest_t2i.audits.parity.weighted_correction import WeightedCorrection, correct_weighted
-from pytest_t2i.audits.peoples_labels import (
-    accuracy_of,
-    by_annotators,
-    labelled_images,
-    labels_of,
-)
+from pytest_t2i.audits.peoples_labels import accuracy_of, by_annotators, labelled_images, labels_of
 from pytest_t2i.audits.samples import Sample, Samples
 from pytest_t2i.audits.unsettled_labels import with_fillings
 from pytest_t2i.data import Interval, Prompt, sign_of

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompts
 from pytest_t2i.audits.parity import crossed_groups, even_groups, groups
 from pytest_t2i.audits.parity.crossed_labels import CrossedSamples, crossed
@@ -20,7 +21,7 @@ class GroupedSample(IndexedPrompt):
     @property
     def shares(self) -> dict[str, Interval]:
         """Share of each group among the images with a label; {} without any."""
-        return groups.shares_of_prompt(self)
+        return statistics.group_intervals(self.groups, self.level) if self.counts else {}
 
     @property
     def group_distance(self) -> Measurement:

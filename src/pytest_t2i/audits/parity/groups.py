@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 from pytest_t2i import statistics
-from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts
+from pytest_t2i.audits.detected import DetectedPrompts
 from pytest_t2i.data import Interval
-
-
-def shares_of_prompt(sample: DetectedPrompt) -> dict[str, Interval]:
-    """Share of each group among the images with a label; {} without any."""
-    return statistics.group_intervals(sample.groups, sample.level) if sample.counts else {}
 
 
 def shares_of_model(samples: DetectedPrompts) -> dict[str, Interval]:

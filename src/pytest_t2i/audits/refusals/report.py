@@ -6,24 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_t2i.audits.gap_charts import gap_bar, gap_chart
-from pytest_t2i.audits.refusals.record import (
-    GapRecord,
-    RefusalsPart,
-    TripletRecord,
-    WordsRecord,
-)
+from pytest_t2i.audits.refusals.record import GapRecord, RefusalsPart, TripletRecord, WordsRecord
 from pytest_t2i.audits.summary import AFTER_FAILURE, Frame, Step, Summary
 from pytest_t2i.data import Interval, Outcome, Variant
-from pytest_t2i.sections import (
-    Bar,
-    BarChart,
-    Block,
-    Cell,
-    Note,
-    Paragraph,
-    Section,
-    Table,
-)
+from pytest_t2i.sections import Bar, BarChart, Block, Cell, Note, Paragraph, Section, Table
 from pytest_t2i.verdicts.check import Check
 
 METRIC = "refusal_gap"

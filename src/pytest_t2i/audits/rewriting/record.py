@@ -7,12 +7,7 @@ from dataclasses import dataclass
 
 from pytest_t2i.audits.context import AuditContext
 from pytest_t2i.audits.largest_samples import widest_of
-from pytest_t2i.audits.rewriting.measure import (
-    DrawnPrompt,
-    Rewriting,
-    most_common,
-    rewriting_in,
-)
+from pytest_t2i.audits.rewriting.measure import DrawnPrompt, Rewriting, most_common, rewriting_in
 from pytest_t2i.data import Count, ShareInterval
 from pytest_t2i.prompts.added_words import KINDS
 

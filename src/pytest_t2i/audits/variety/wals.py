@@ -14,12 +14,7 @@ from pytest_t2i.audits.evidence import inverted
 from pytest_t2i.audits.instruments import described
 from pytest_t2i.audits.prompt_features import PromptFeatures, unit_features
 from pytest_t2i.audits.variety.change import mean_variety_change, variety_change
-from pytest_t2i.audits.variety.directions import (
-    DIRECTIONS,
-    alike,
-    image_direction,
-    text_direction,
-)
+from pytest_t2i.audits.variety.directions import DIRECTIONS, alike, image_direction, text_direction
 from pytest_t2i.data import Attribute, Interval, digest
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.plan import ATTRIBUTE_IMAGES, FEATURES

@@ -29,48 +29,12 @@ MOST = 2000
 ONE_BY_ONE = 128
 """Images per prompt up to which each number is tried."""
 PER_MODEL: tuple[int, ...] = (
-    4,
-    6,
-    8,
-    10,
-    12,
-    15,
-    20,
-    25,
-    30,
-    40,
-    50,
-    65,
-    80,
-    100,
-    130,
-    160,
-    200,
-    300,
-    400,
-    600,
-    1000,
-)
+    4, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 65, 80, 100, 130, 160, 200, 300, 400, 600, 1000
+)  # fmt: skip
 """Images per prompt that are tried where power has to be simulated."""
 PER_CHANGE: tuple[int, ...] = (
-    10,
-    20,
-    30,
-    40,
-    50,
-    65,
-    80,
-    100,
-    130,
-    160,
-    200,
-    250,
-    300,
-    400,
-    500,
-    650,
-    800,
-)
+    10, 20, 30, 40, 50, 65, 80, 100, 130, 160, 200, 250, 300, 400, 500, 650, 800
+)  # fmt: skip
 """Images per prompt that are tried for a change of one prompt: its test costs their square."""
 RESAMPLES = 200
 SMALL = 1e-12
