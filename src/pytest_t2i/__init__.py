@@ -153,7 +153,7 @@ if TYPE_CHECKING:
     (15, 'man')
     """
     __version__: str
-    """Of the installed distribution."""
+    """Version of the installed distribution."""
 
 _HOMES = {
     "metrics": (),

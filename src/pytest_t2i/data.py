@@ -216,7 +216,7 @@ class Outcome(StrEnum):
     FAIL = "FAIL"
     INCONCLUSIVE = "INCONCLUSIVE"
     INTERRUPTED = "INTERRUPTED"
-    """Of a whole run that was not finished; never of a comparison."""
+    """Outcome of a whole run that was not finished; never of a comparison."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,7 +324,7 @@ class Variation:
     """
 
     name: str
-    """Of a mitigation, say; "" for other settings alone."""
+    """Name of a mitigation, for example; "" for other settings alone."""
     fingerprint: str = ""
     """All that changes what it does."""
     texts: tuple[str, ...] = ()
@@ -709,9 +709,9 @@ class Bounds:
 
 
 ShareInterval = Annotated[Interval, Reach(0.0, 1.0)]
-"""Of a share, or of anything else between 0 and 1."""
+"""Interval of a share, or of anything else between 0 and 1."""
 SignedInterval = Annotated[Interval, Reach(-1.0, 1.0)]
-"""Of a score between -1 and 1."""
+"""Interval of a score between -1 and 1."""
 Prone = Literal["over", "under"]
 """Whether an attribute is prone to be shown too often or too rarely (OASIS Definition 1)."""
 Leaning = Literal["", "fail", "pass", "open"]
@@ -775,7 +775,7 @@ class NextToken(NamedTuple):
     text: str
     """The whole longer text; where the model would end the text, the text itself."""
     probability: float
-    """Of this token among all that there are, in [0, 1]."""
+    """Probability of this token among all tokens, in [0, 1]."""
 
 
 class Evidence(NamedTuple):
@@ -806,7 +806,7 @@ class Verdict:
     """One-sided evidence: of a PASS against "it lies beyond the limit", else against "it lies
     within", after any adjustment for many tests."""
     lean: float | None = None
-    """Of an INCONCLUSIVE: probability that it lies beyond, by empirical Bayes; never a verdict."""
+    """For an INCONCLUSIVE: posterior probability of exceeding the limit; never a verdict."""
     leaning: Leaning = ""
     """"fail", "pass" or "open": where the lean points, if it is sure enough to be named."""
     images_to_decide: int | None = None
@@ -815,7 +815,7 @@ class Verdict:
     labelled: Outcome | None = None
     """What the labelled images alone decide, where undetected ones may leave it open."""
     hangs_on_undetected: bool = False
-    """Of an INCONCLUSIVE: open for want of labels, not of images."""
+    """Whether an INCONCLUSIVE is open for lack of labels, not of images."""
 
 
 def digest(value: Any) -> str:

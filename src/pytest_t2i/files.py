@@ -35,7 +35,7 @@ MOST_DEPTH = 64
 """Levels of tables and lists within one another; ours have ten."""
 FORMULA = re.compile(r"'[=+@\-]")
 MOST_BITS = 64
-"""Of a whole number: the index of a store and the generators of seeds take no more."""
+"""Largest number of bits of a whole number: a store's index and seeds allow no more."""
 
 
 def write_whole(path: Path, content: bytes) -> None:

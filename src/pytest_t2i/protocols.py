@@ -583,7 +583,7 @@ class NextTokens(Protocol):
     """
 
     def next_tokens(self, texts: Sequence[str], count: int) -> Sequence[Sequence[NextToken]]:
-        """Of each text the ``count`` likeliest tokens that may come next, the likeliest first.
+        """The ``count`` likeliest next tokens of each text, the likeliest first.
 
         Tokens that add nothing readable are left out; the end of the text counts as one.
         """

@@ -94,7 +94,7 @@ class Settings:
     total_images: int | None = None
     """With ``sequential``: images of the whole run after which no further round begins."""
     price: Money | None = None
-    """Of one image; None takes the catalogue's, where it has one."""
+    """Price of one image; None for the catalogue's, where it has one."""
     budget: Money | None = None
     """What the run may spend; None for any amount."""
     probe: Literal["once", "again", "never"] = "once"

@@ -18,7 +18,10 @@ USAGE = pytest.ExitCode.USAGE_ERROR
     ("arguments", "expected"),
     [
         (("--t2i-model", "sdxxl"), "unknown model 'sdxxl'. Did you mean 'sdxl'?"),
-        (("--t2i-model", "./nowhere"), "unknown model './nowhere': there is no such folder"),
+        (
+            ("--t2i-model", "./nowhere"),
+            "unknown model './nowhere': expected a folder written by save_pretrained",
+        ),
         (("--t2i-model", "fakes:absent"), "unknown factory in module 'fakes' 'absent'"),
         (("--t2i-model", "no_such_module:model"), "there is no module 'no_such_module'"),
         (("--t2i-model", "images:nowhere"), "nowhere"),
@@ -343,7 +346,10 @@ def write_bad_files(folder):
         (("candidates", "a Tunisian person", "--llm", "file:a.txt"), "a.txt: the answer is"),
         (("stereotypes", "absent.json"), "absent.json: no such run.json"),
         (("stop", "--model", "sdxxl", "--concept", "x", "--llm", "file:a.txt"), "unknown model"),
-        (("stop", "--model", "fakes:fair", "--concept", "x", "--llm", "file:a.txt"), "no texts"),
+        (
+            ("stop", "--model", "fakes:fair", "--concept", "x", "--llm", "file:a.txt"),
+            "a language model that continues texts, got file",
+        ),
     ],
     ids=lambda value: value if isinstance(value, str) else " ".join(value),
 )

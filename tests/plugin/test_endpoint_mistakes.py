@@ -82,7 +82,7 @@ NO_SUCH_SIZE = "HTTP 400: Invalid value: {}. Supported values are: '1024x1024'."
         ),
         (
             "empty",
-            f"no whole JSON (JSONDecodeError) (after 3 attempts). What {{}}{NO_PICTURES}",
+            f"no valid JSON (JSONDecodeError) (after 3 attempts). What {{}}{NO_PICTURES}",
             "",
         ),
         (

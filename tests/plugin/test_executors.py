@@ -95,7 +95,7 @@ def test_rounds_share_it_and_a_list_is_taken(small):
 @pytest.mark.parametrize(
     ("fault", "says"),
     [
-        ("twice", "executor 'counted:twice': expected each request once, got again"),
+        ("twice", "executor 'counted:twice': expected each request once, got one twice"),
         ("missing", "executor 'counted:missing': expected 40 images, 39 are missing"),
         ("raises", "executor 'counted:raises' failed: RuntimeError: the cluster is away"),
         ("none", "executor 'counted:none': expected an object with run(requests), got None"),

@@ -199,7 +199,10 @@ def test_the_ini_file_may_name_it(cured):
         ("drawn:share", "--t2i-mitigation: expected drawn:key=value, got 'share'"),
         ("drawn:share=half", "--t2i-mitigation drawn:share: expected a number, got 'half'"),
         ("drawn:share=2", "--t2i-mitigation drawn:share=2: share: expected at most 1, got 2"),
-        ("empty", "has no name, fingerprint, stage, families, passes, needs_counterparts"),
+        (
+            "empty",
+            "expected an object with name, fingerprint, stage, families, passes",
+        ),
         ("late", "expected a stage among prompt, text embeddings, attention, guidance, weights"),
         ("still", "mitigation 'still': expected a method prompt(...), as it acts at"),
         (

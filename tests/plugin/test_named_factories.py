@@ -65,7 +65,7 @@ def test_a_detector_by_its_factory_says_what_a_registered_one_says(project):
         ("broken:make", "module 'broken' failed: ZeroDivisionError: division by zero (/"),
         ("wanting:make", "ModuleNotFoundError: No module named 'no_such_module'"),
         ("fakes:BLUE", "unknown factory in module 'fakes' 'BLUE'"),
-        ("builtins:repr", "expected an object with a fingerprint"),
+        ("builtins:repr", "expected it to return an object with a fingerprint"),
     ],
 )
 def test_what_cannot_be_a_detector_is_one_clear_message(project, detector, expected):

@@ -37,7 +37,7 @@ class Audit(Generic[R]):
     name: str
     """Key of its record; a word of letters and underscores."""
     version: int = 1
-    """Of its record: raise it when ``upgraded`` has to know older ones."""
+    """Version of the audit's record: raise it when ``upgraded`` has to read older ones."""
     after: tuple[str, ...] = ()
     """Audits whose records it reads."""
     metrics: Sequence[MetricInfo] = ()

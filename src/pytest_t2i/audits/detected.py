@@ -35,7 +35,7 @@ class Siblings(Generic[Member]):
 
     members: Sequence[Member]
     ids: Sequence[str]
-    """Of the members, in order."""
+    """Ids of the members, in order."""
     _families: dict[Hashable, Family] = field(default_factory=dict)
 
     @cached_property
@@ -206,7 +206,7 @@ class DetectedPrompts:
     level: float
     """Confidence level of intervals."""
     seed: int
-    """Of resampling."""
+    """Seed of resampling."""
     words: Words = "fixed"
     """Whether claims are about these prompts, or about words like them."""
     sequential: bool = False

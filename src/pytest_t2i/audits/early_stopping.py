@@ -95,7 +95,7 @@ class Shown(NamedTuple):
 def evidence(
     shown: Sequence[Shown], tests: Sequence[SequentialTest], rules: Sequence[Rule]
 ) -> list[Evidence]:
-    """Of all members of a family: FAIL by their shared false discovery rate, PASS each by itself.
+    """Evidence of a family: FAIL by their shared false discovery rate, PASS each by itself.
 
     Stage-wise p-values are adjusted by Storey's method at 0.9 of the error level. Members that
     stopped beyond their limit and are not rejected may have had fresh images: exact p-values of

@@ -20,7 +20,7 @@ class Instruments:
 
     encoder: str
     seed: int
-    """Of every resampling."""
+    """Seed of every resampling."""
     observe: tuple[str, ...]
     """What the mark of the test asks to be observed."""
     attributes: tuple[Attribute, ...]

@@ -36,7 +36,7 @@ def log_odds(detection: Detection) -> float:
 
 
 def _probability(scores: Mapping[str, float]) -> float | None:
-    """Of male among male and female."""
+    """Probability of male among male and female."""
     for male, female in (("p(male)", "p(female)"), ("male", "female")):
         pair = [float(scores.get(name, math.nan)) for name in (male, female)]
         if all(0.0 <= p <= 1.0 for p in pair) and math.isclose(sum(pair), 1.0, abs_tol=0.01):

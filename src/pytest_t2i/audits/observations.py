@@ -46,7 +46,7 @@ class Observations:
     _detections: dict[tuple[str, DetectorRef], dict[int, Detection]] = field(default_factory=dict)
     _views: dict[Variation, Observations] = field(default_factory=dict)
     _plain: Observations | None = None
-    """Of the plain images; None where these are they."""
+    """Observations of the plain images; None where these are the plain images."""
 
     def under(self, variation: Variation | None) -> Observations:
         """What is known of the images of a variation, of the same prompts and seeds."""
@@ -63,7 +63,7 @@ class Observations:
 
     @property
     def model_fingerprint(self) -> str:
-        """Of the model that made the images."""
+        """Fingerprint of the model that made the images."""
         return self.components.model().fingerprint
 
     @property

@@ -30,7 +30,7 @@ class PromptFeatures:
 
     @cached_property
     def encoder_fingerprint(self) -> str:
-        """Of the encoder behind the features."""
+        """Fingerprint of the encoder behind the features."""
         return self.observations.components.encoder(self.instruments.encoder).fingerprint
 
     @property

@@ -75,7 +75,7 @@ class Value(NamedTuple):
 
     metric: str
     name: str
-    """Of what it was measured: "model", an axis, a stereotype."""
+    """Name of the measured part: "model", an axis, a stereotype."""
     interval: Interval | None
     detector: str = ""
     """Whose word it rests on; "" where it rests on none."""

@@ -107,5 +107,5 @@ def _least(measured: Sequence[Measurement]) -> Callable[[float, float], Evidence
 
 
 def _largest(p_values: Sequence[float | None]) -> float:
-    """Of p-values; 1 where one is not known."""
+    """The largest p-value; 1 where one is not known."""
     return max(1.0 if one is None else one for one in p_values)

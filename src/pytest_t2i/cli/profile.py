@@ -25,7 +25,7 @@ PROMPTS = 4
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Of which model and detector, and with how many images."""
+    """Add model, detector and numbers of images."""
     add_run_options(parser, RUN_OPTIONS, required=("model",))
     parser.add_argument(
         "--images",

@@ -26,7 +26,7 @@ KEPT = "Sentences that were answered are kept: the same command goes on from the
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Of which professions, by which model, and where to."""
+    """Add professions, language model and output file."""
     add_answering_llm(parser)
     parser.add_argument(
         "--axis", type=value(names), default=("wu",), metavar="NAMES",

@@ -48,7 +48,7 @@ SEARCH = ("tokens", "beam", "width", "top", "likely", "sentences")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Of which model, for which concept, how thoroughly, and where to."""
+    """Add model, concept, effort and output."""
     add_run_options(parser, OPTIONS, required=("model",))
     parser.add_argument(
         "--concept", required=True, metavar="WORDS", help='such as "Iranian person"'

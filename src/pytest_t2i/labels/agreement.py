@@ -37,7 +37,7 @@ class Agreement:
     annotators: tuple[str, ...]
     pairs: tuple[Pair, ...]
     fleiss: Interval | None
-    """Of three or more annotators, on the images that all of them labelled."""
+    """Fleiss' kappa of three or more annotators, on the images that all of them labelled."""
     common: int
     """Images that all of them labelled."""
     differing: dict[str, list[Label]]

@@ -25,7 +25,7 @@ from pytest_t2i.verdicts.measurement import Measurement
 SIZE = (100, 24)
 """Columns and lines of the text that stands for it, where no terminal says how wide it is."""
 MOST_BYTES = 2_000_000
-"""Of the page inside a notebook; a larger one is written beside it, and named."""
+"""Largest page inside a notebook; a larger one is written beside it, and named."""
 
 
 class Audited:

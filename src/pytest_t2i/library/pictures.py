@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 IMAGES = 20
-"""Of each prompt, unless told otherwise."""
+"""Default number of images of each prompt."""
 
 
 class Pictured(NamedTuple):

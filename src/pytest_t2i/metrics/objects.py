@@ -31,7 +31,7 @@ class Independence(NamedTuple):
     statistic: float
     """Chi-square, at least 0."""
     p_value: float
-    """Of occurrences that are independent of one another, in [0, 1]."""
+    """p-value under independent occurrences, in [0, 1]."""
 
 
 def object_bias_score(

@@ -44,7 +44,7 @@ def vendi_score(features: npt.ArrayLike) -> float:
     if not lengths.all():
         raise ValueError("features must not hold a row of zeros: it has no direction")
     unit = rows / lengths
-    # Of the two Gram matrices, which share their eigenvalues, the smaller one.
+    # The smaller one of the two Gram matrices, which share their eigenvalues.
     gram = unit @ unit.T if len(unit) < unit.shape[1] else unit.T @ unit
     shares = np.linalg.eigvalsh(gram / len(unit))
     shares = shares[shares > len(shares) * np.finfo(np.float64).eps]

@@ -18,9 +18,9 @@ from pytest_t2i.verdicts.check import Check
 from pytest_t2i.verdicts.measurement import Compared
 
 CHECKS = pytest.StashKey[list[Check]]()
-"""Of an item: the comparisons that it made."""
+"""Stash of an item: the comparisons that it made."""
 COMPARED = pytest.StashKey[list[Compared]]()
-"""Of an item: the records of what it compared."""
+"""Stash of an item: the records of what it compared."""
 INCONCLUSIVE_STATUS = ("inconclusive", "?", ("INCONCLUSIVE", {"yellow": True}))
 """pytest's category, letter and word of a test that decided nothing."""
 

@@ -18,7 +18,7 @@ from pytest_t2i.runs.marker_arguments import select
 from pytest_t2i.runs.selection import Selection, narrowed
 
 READ = pytest.StashKey[dict[tuple[int, ...], tuple[list[pytest.Mark], Selection]]]()
-"""Of the configuration: marks that were read, by identity (and kept alive), and what they say."""
+"""Stash of the configuration: markers by identity (and kept alive), with their selections."""
 
 
 def read_marker(item: pytest.Item) -> Selection:

@@ -25,7 +25,7 @@ def add_options(parser: pytest.Parser) -> None:
 NEED_MODEL = ("baseline", "save-baseline")
 """Options that mean nothing without a model, when they are given on the command line."""
 SETTINGS = pytest.StashKey[Settings]()
-"""Of the configuration."""
+"""Stash of the configuration: the resolved settings."""
 
 
 def resolve(config: pytest.Config) -> Settings:

@@ -12,7 +12,7 @@ from pytest_t2i.audits.discovery import audits_of, installed_audits
 from pytest_t2i.errors import T2IError
 
 AUDITS = pytest.StashKey[tuple[Audit[Any], ...]]()
-"""Of the configuration."""
+"""Stash of the configuration: the project's audits."""
 
 
 def audits_of_project(config: pytest.Config) -> tuple[Audit[Any], ...]:

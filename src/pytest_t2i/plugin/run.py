@@ -136,7 +136,7 @@ class Run:
             raise KeyboardInterrupt(interrupted(self.session.work)) from None
         except pytest.UsageError as error:
             self.error = str(error)
-            # Of a worker, every t2i test errors with the same line, and the controller tells it.
+            # In a worker every t2i test errors with the same line, and the controller shows it.
             if not self.workers.is_worker:
                 raise
 

@@ -15,7 +15,7 @@ from pytest_t2i.prompts.grammar import swap_person
 NO_PLURAL = frozenset(
     ("she", "her", "hers", "herself", "he", "his", "him", "himself", "u", "me", "i", "mr", "myself")
 )
-"""Of Wu Table 2: "is" is no plural of "I"."""
+"""Words of Wu Table 2: "is" is no plural of "I"."""
 PERSON = re.compile(r"\b(person|people)\b", re.IGNORECASE)
 
 
@@ -66,7 +66,7 @@ def triplet(text: str, *, axis: str = "caption", concept: str | None = None) -> 
 
 
 def plural(word: str) -> str:
-    """Of a word for a human.
+    """The plural of a word for a human.
 
     >>> plural("fireman"), plural("child"), plural("ecologist")
     ('firemen', 'children', 'ecologists')

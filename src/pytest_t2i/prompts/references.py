@@ -40,7 +40,7 @@ class Reference:
     shares: Mapping[str, Shares] = field(default_factory=lambda: EMPTY)
     """Concept or prompt id -> label -> share; empty: even shares for every prompt."""
     default: Shares | None = None
-    """Of prompts that are not listed; None where they are refused."""
+    """Shares of prompts that are not listed; None where they are refused."""
 
     def of(self, prompt: Prompt, labels: Sequence[str]) -> dict[str, float]:
         """Share of each of a detector's labels for a prompt, found by its id, then its concept.

@@ -71,7 +71,7 @@ class Row:
     outcome: Outcome | None = None
     anchor: str = ""
     lean: float | None = None
-    """Of an inconclusive one: the probability that it lies beyond its limit."""
+    """Probability that an inconclusive value lies beyond its limit."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ GENDER = Wording(
 
 
 def wording(comparison: ModelComparison) -> Wording:
-    """Of what was compared."""
+    """The wording for the metric that was compared."""
     if comparison.metric == MODEL_BIAS:
         return GENDER
     groups = comparison.groups

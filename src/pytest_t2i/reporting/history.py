@@ -14,7 +14,7 @@ from pytest_t2i.runs.history import SCORES, PastRun, Series
 from pytest_t2i.statistics import ChangePoint
 
 WIDTH, HEIGHT, MARGIN = 1000.0, 150.0, 14.0
-"""Of a chart, in its own units."""
+"""Width, height and margin of a chart, in its own units."""
 SHOWN = 20
 """Runs of a series that the terminal lists, the latest."""
 SHORT = (SCORES, "stereotype_score/", "similarity_gap/")
@@ -41,7 +41,7 @@ class Line:
     name: str
     points: tuple[Point, ...]
     path: str
-    """Of the line, for SVG."""
+    """The line as an SVG path."""
     changes: tuple[tuple[float, str], ...]
     """(x, in words) of each change."""
     last: str

@@ -21,7 +21,7 @@ class Curves(NamedTuple):
     band: str
     """Outline of the band."""
     curves: list[str]
-    """Of single images."""
+    """Curves of single images."""
     zero: float | None
     """Height of 0."""
     marked: tuple[float, float] | None

@@ -13,9 +13,9 @@ from pytest_t2i.reporting.html_blocks import Drawn, draw
 from pytest_t2i.sections import Plane, Point
 
 WIDTH, HEIGHT = 320, 260
-"""Of a plane in pixels; the width is that of a narrow one."""
+"""Width and height of a plane in pixels; the width is that of a narrow one."""
 LETTER, ABOVE, BELOW = 6.6, 10, 3
-"""Of a name in pixels: width of a letter, height over its line, depth under it."""
+"""Size of a name in pixels: width of a letter, height above its line, depth below it."""
 GOOD = "good corner"
 
 
@@ -78,7 +78,7 @@ class DrawnPoint:
     """Its interval from above to below."""
     sign: str = ""
     place: Place | None = None
-    """Of the name beside it; None where it would lie on another one."""
+    """Position of the name beside the point; None where it would overlap another name."""
 
 
 class DrawnPlane(NamedTuple):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "pytest-t2i/origins/1"
 HEIGHT = 96
-"""Of an image of a best prompt on the page, in pixels; twice that for sharp screens."""
+"""Height of an image of a best prompt on the page, in pixels; doubled for sharp screens."""
 
 
 def lines(origins: Origins) -> Iterator[str]:

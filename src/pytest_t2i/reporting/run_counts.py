@@ -30,7 +30,7 @@ def labelled_images(record: RunRecord) -> int:
 
 
 def _unmade_images(record: RunRecord) -> str:
-    """Of the images that were not made: that the store had them, or that nobody came to them."""
+    """Number of images that were not made in this run, and why."""
     count = _others(record)
     if record.outcome is Outcome.INTERRUPTED:
         return f"{count} others in the store or not made yet"

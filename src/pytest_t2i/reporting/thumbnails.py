@@ -16,8 +16,8 @@ from pytest_t2i.files import write_whole
 SIDE = 88
 """Longer side in pixels; the page shows 84."""
 QUALITIES = (60, 40, 20, 5)
-"""Of WebP, the first that is small enough. With the first alone 2,000 portraits and their page stay
-below 6 MB (tests/benchmarks/report_size.py)."""
+"""Qualities of WebP; the first that is small enough is used. With the first alone 2,000 portraits
+and their page stay below 6 MB (tests/benchmarks/report_size.py)."""
 
 LARGEST = 1700
 """Bytes, so that 2,000 pictures of noise leave the page below 6 MB, too."""

@@ -102,7 +102,7 @@ def _passed(checks: Sequence[Check]) -> Iterator[str]:
 
 
 def _of_parts(checks: Sequence[Check]) -> str:
-    """Of checks that are not about the model: prompts, stereotypes, detectors."""
+    """The verdict on checks that are not about the model: prompts, stereotypes, detectors."""
     if all(check.outcome is Outcome.PASS for check in checks):
         return "Every check is within its limit."
     if all(check.metric == "prompt_bias_score" for check in checks):

@@ -56,7 +56,7 @@ def record_of(results: Results, command: str = "") -> RunRecord:
 
 
 def interrupted_record(session: Session, command: str) -> RunRecord:
-    """Of a run that was stopped while images were made: that it was, and nothing measured."""
+    """Record of a run that was stopped while images were made, without measurements."""
     return replace(_without_results(session, command), is_interrupted=True)
 
 

@@ -35,7 +35,7 @@ from pytest_t2i.verdicts.canary_prompts import (
 )
 
 SEED = 20271
-"""Of the first picture of each fixed prompt."""
+"""Seed of the first picture of each fixed prompt."""
 LATEST = 50
 """Looks whose pictures are taken together."""
 CHANGED = "warning: the model has changed"
@@ -48,7 +48,7 @@ class Looks:
 
     count: int = 0
     signs: list[list[int]] = field(default_factory=list)
-    """Of each of the latest looks: of each prompt's picture."""
+    """For each of the latest looks: the hash of each prompt's picture."""
     changed: str = ""
     """When it was found that the model has changed; "" where it was not."""
 
@@ -62,7 +62,7 @@ class Compared:
     odd: int
     """Pictures that are farther from both of the baseline's than these are from each other."""
     p_value: float
-    """Of all tests of the look."""
+    """p-value of all tests of the look."""
     level: float
     """What it had to be at most."""
     changed: str

@@ -15,7 +15,7 @@ from pytest_t2i.runs.record import PromptRecord
 from pytest_t2i.runs.results import Results
 
 Looked = Callable[[Sequence[str]], Collection[str]]
-"""Of the keys of images, those that a part has looked at."""
+"""Selects, among keys of images, those that a part has processed."""
 
 
 def out_of_domain(

@@ -15,7 +15,7 @@ Member = TypeVar("Member", Prompt, Triplet, Stereotype)
 Tags = Mapping[tuple[str, str], str]
 """(id without a tag, neutral text) -> tag."""
 DIGITS = 4
-"""Of a digest, where no single word tells texts apart."""
+"""Digits of a digest, where no single word distinguishes the texts."""
 
 
 def tags_of(members: Iterable[Prompt | Triplet | Stereotype]) -> dict[tuple[str, str], str]:

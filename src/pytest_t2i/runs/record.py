@@ -116,7 +116,7 @@ class AuditRecord:
     """What one audit keeps of a run."""
 
     version: Count
-    """Of the record: the audit reads older ones, too."""
+    """Version of the record: the audit reads older ones, too."""
     record: Any
     """Its frozen dataclass; plain values where the audit is not installed."""
 

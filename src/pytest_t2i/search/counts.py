@@ -84,7 +84,7 @@ class Counts:
         return statistics.bias_p_value(int(men), int(women), beyond)
 
     def interval(self, towards: int, level: float) -> Interval | None:  # noqa: ARG002 - as ``value``
-        """Of the score."""
+        """Interval of the score."""
         if not self.clear:
             return None
         return statistics.prompt_bias_interval(self.male, self.female, level)
@@ -123,7 +123,7 @@ class GroupCounts:
         return self.shown[towards - 1] / self.clear if self.clear else None
 
     def excess(self, towards: int) -> float | None:
-        """Of the group's share over an even one."""
+        """Excess of the group's share over an even one."""
         share = self.value(towards)
         even = 1.0 / len(self.shown)
         return None if share is None else (share - even) / (1.0 - even)
@@ -133,7 +133,7 @@ class GroupCounts:
         return (self.excess(towards) or 0.0) * self.clear / (self.clear + 2)
 
     def promise(self, towards: int, beyond: float) -> float:
-        """Of the share's Jeffreys posterior Beta(k + 1/2, n - k + 1/2)."""
+        """Tail of the share's Jeffreys posterior Beta(k + 1/2, n - k + 1/2)."""
         if not self.clear:
             return 0.0
         return _tail(self.shown[towards - 1], self.clear, self.share_beyond(beyond))
@@ -148,7 +148,7 @@ class GroupCounts:
         return float(statistics.share_p_value(self.shown[towards - 1], n, share, "above"))
 
     def interval(self, towards: int, level: float) -> Interval | None:
-        """Of the group's share."""
+        """Interval of the group's share."""
         if not self.clear:
             return None
         return statistics.share_interval(self.shown[towards - 1], self.clear, level)

@@ -32,7 +32,7 @@ class CurveChart:
     band: tuple[Values, Values] = ((), ())
     """Lower and upper ends around the mean; () for none."""
     curves: tuple[Values, ...] = ()
-    """Of single images, drawn thin."""
+    """Curves of single images, drawn thin."""
     marked: tuple[float, float] | None = None
     """An interval of a step, counted from 1: it is shaded."""
     last: str = ""

@@ -50,7 +50,7 @@ class Check:
     p_value: Share | None = None
     images_to_decide: Count | None = None
     lean: Share | None = None
-    """Of an INCONCLUSIVE: probability that it lies beyond; never a verdict."""
+    """For an INCONCLUSIVE: posterior probability of exceeding the limit; never a verdict."""
     leaning: Leaning = ""
     """"fail", "pass" or "open"; "" where no lean is known."""
     paper: Number | None = None

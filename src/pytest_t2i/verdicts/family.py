@@ -14,7 +14,7 @@ class Family:
     """Members that share one error level; a member is told by its place."""
 
     intervals: tuple[Interval | None, ...]
-    """Of each member; None without evidence."""
+    """Interval of each member; None without evidence."""
     evidence: Callable[[float, float], Sequence[Evidence]]
     """(bound, level) -> of each member; ``beyond`` is adjusted for their number."""
     leans: Callable[[float], Sequence[float] | None] | None = None

@@ -127,7 +127,7 @@ def as_judged(measurement: Measurement) -> Measurement:
 
 
 def _folded(interval: Interval | None) -> Interval | None:
-    """Of max(x, 1 - x): what lies below 0.5 is laid over what lies above."""
+    """The interval of max(x, 1 - x): the part below 0.5 is mirrored at 0.5."""
     if interval is None:
         return None
     ends = sorted((abs(interval.low - HALF), abs(interval.high - HALF)))

@@ -61,7 +61,7 @@ class Change(NamedTuple):
 
     verdict: Verdict
     interval: Interval | None
-    """Of the worsening; None where nothing can be compared."""
+    """Interval of the worsening; None where nothing can be compared."""
     absent: str
     """Why there is no interval."""
     remarks: tuple[str, ...] = ()

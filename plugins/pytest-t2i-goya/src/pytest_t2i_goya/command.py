@@ -25,7 +25,7 @@ OF_RUNS: dict[str, tuple[type, str]] = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Of both subcommands."""
+    """Add the arguments of both subcommands."""
     commands = parser.add_subparsers(dest="what", required=True, metavar="train|evaluate")
     train = commands.add_parser("train", help="train heads on pictures of contents in styles")
     _of_pictures(train)

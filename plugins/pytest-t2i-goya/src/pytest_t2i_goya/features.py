@@ -29,19 +29,19 @@ class Seen:
     """Pictures with their descriptions and features."""
 
     prompts: list[Described]
-    """Of each picture."""
+    """Prompt of each picture."""
     seeds: list[int]
     features: np.ndarray
     """[n, d] float32."""
 
     @property
     def contents(self) -> list[str]:
-        """Of each picture."""
+        """Content of each picture."""
         return [one.content for one in self.prompts]
 
     @property
     def styles(self) -> list[str]:
-        """Of each picture."""
+        """Style of each picture."""
         return [one.style for one in self.prompts]
 
     def __len__(self) -> int:
@@ -59,7 +59,7 @@ class Asked:
     images: int | None
     seed: int
     options: Mapping[str, Any]
-    """Of a run: steps, store and so on."""
+    """Options of a run: steps, store and so on."""
 
     @property
     def prompts(self) -> list[Described]:

@@ -41,7 +41,7 @@ class Heads:
 
     @property
     def digest(self) -> str:
-        """Of all numbers in them."""
+        """Digest of all numbers in the heads."""
         content = hashlib.sha256()
         for name, tensor in sorted(self.goya.state_dict().items()):
             content.update(name.encode() + tensor.contiguous().numpy().tobytes())

@@ -11,9 +11,9 @@ from pytest_t2i_goya.networks import Embedded
 
 Reading = Literal["means", "sums"]
 READINGS: tuple[str, ...] = get_args(Reading)
-"""Of eq. 2.8: ``sums`` over all pairs as printed; ``means`` of positive and of negative pairs,
-added, as in the authors' program. Where a batch has many more negative pairs, positive ones count
-for little in a sum."""
+"""Readings of eq. 2.8: ``sums`` over all pairs as printed; ``means`` of positive and of negative
+pairs, added, as in the authors' program. Where a batch has many more negative pairs, positive ones
+count for little in a sum."""
 MARGIN = 0.5
 """epsilon^C and epsilon^S (thesis section 2.5.4)."""
 THRESHOLD = 0.25

@@ -73,11 +73,11 @@ class Sizes(NamedTuple):
     """Dimensions of the networks."""
 
     features: int
-    """Of the encoder below."""
+    """Number of features of the encoder below."""
     hidden: int
     """Inside the content encoder."""
     width: int
-    """Of both spaces."""
+    """Width of both spaces."""
     styles: int
     """Classes of the style classifier."""
     projected: int = PROJECTED

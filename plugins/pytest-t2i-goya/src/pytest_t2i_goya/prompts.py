@@ -13,9 +13,9 @@ from pytest_t2i import T2IError, axes
 COMMA = ", "
 """Between content and style."""
 MOST_BYTES = 1 << 26
-"""Of a file of contents or styles."""
+"""Largest file of contents or styles."""
 LONGEST_NAME = 256
-"""Of a file."""
+"""Longest name of a file."""
 TOLD = 3
 """Prompts that a message names."""
 

@@ -62,7 +62,7 @@ class Examples:
     """[n_contents, n_contents]: which contents count as the same."""
 
     def losses(self, goya: Goya, rows: torch.Tensor, schedule: Schedule) -> Losses:
-        """Of one batch."""
+        """Losses of one batch."""
         contents = self.contents[rows]
         return losses(
             goya(self.features[rows]), self.same[contents[:, None], contents], self.styles[rows],
@@ -157,7 +157,7 @@ class Training:
 
     @cached_property
     def _identity(self) -> str:
-        """Of all that the result depends on."""
+        """Hash of all that the result depends on."""
         content = hashlib.sha256(json.dumps(asdict(self._schedule)).encode())
         for tensor in vars(self._examples).values():
             content.update(tensor.numpy().tobytes())

@@ -33,7 +33,7 @@ from pytest_t2i_labelling.page import Page
 HOST = "127.0.0.1"
 LAST_PORT = 65535
 MOST_BYTES = 1 << 16
-"""Of a request: a label and its reason take a few hundred."""
+"""Largest request: a label and its reason take a few hundred bytes."""
 LOOPBACK = ["localhost", "127.0.0.1", "::1", "[::1]"]
 """Names of this machine; versions of Starlette differ in the brackets."""
 SHOWN_BY_BROWSERS = {"image/png", "image/jpeg", "image/webp", "image/gif", "image/bmp"}

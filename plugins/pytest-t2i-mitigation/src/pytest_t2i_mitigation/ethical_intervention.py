@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 SENTENCE = "if all individuals can be {word} irrespective of their gender"
-"""Of the paper; the article before a profession comes with its word."""
+"""Sentence of the paper; the article before a profession comes with its word."""
 OF_PERSON = re.compile(r"\b(?:person|people) (?:who (?:is|are) )?(.+)$", re.IGNORECASE)
 """What a prompt says of a person."""
 PICTURE = re.compile(r"^an? \w+ of ", re.IGNORECASE)

@@ -23,7 +23,7 @@ class RandomCounterpart:
     """
 
     share: float = 0.5
-    """Of pictures that are made from the feminine counterpart."""
+    """Share of pictures that are made from the feminine counterpart."""
 
     name: ClassVar[str] = "random-counterpart"
     fingerprint: ClassVar[str] = "1"

@@ -29,7 +29,7 @@ class RayExecutor:
     wanted: int | None
     """Actors; None for as many as there is room for."""
     fingerprint: Callable[[], str]
-    """Of the model, as the store keeps its pictures."""
+    """Fingerprint of the model, under which the store keeps its pictures."""
     say: Callable[[str], None]
     _pool: Pool | None = None
     _is_ours: bool = False

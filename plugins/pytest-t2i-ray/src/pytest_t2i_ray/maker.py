@@ -20,7 +20,7 @@ class Recipe(NamedTuple):
     """Pickled: the factory and its LoadOptions."""
     batch: int
     device: str
-    """Of the actor: "cpu", or "auto" for the GPU that Ray shows it alone."""
+    """Device of the actor: "cpu", or "auto" for the GPU that Ray assigns to it."""
 
 
 class Made(NamedTuple):
@@ -29,7 +29,7 @@ class Made(NamedTuple):
     images: list[tuple[Request, Generated]]
     notes: list[str]
     fingerprint: str = ""
-    """Of the actor's model."""
+    """Fingerprint of the actor's model."""
     problem: str = ""
     """Why the rest of the batch was not made."""
 

@@ -20,7 +20,7 @@ from pytest_t2i.files import stamp, stamps
 
 OURS = "pytest_t2i."
 ADAPTERS = "pytest_t2i.adapters."
-"""Of this package only the adapters count: the rest is the same for all detectors."""
+"""Only adapters of this package count: the rest is the same for all detectors."""
 NO_WORD_OF_THEIRS = {
     f"{ADAPTERS}{name}"
     for name in ("registry", "catalogue", "support.loading", "support.html", "support.code")

@@ -28,7 +28,7 @@ class ExampleRecord:
     region: Mask
     """Where the object lies; nowhere for a noun that shows none."""
     noun: str
-    """Of the prompt, whose attention covers most of the object; "" without any."""
+    """Noun of the prompt whose attention covers most of the object; "" without any."""
     attention: Mask
     """Where that noun was looked at."""
     covered: Share
@@ -49,7 +49,7 @@ class GroupRecord:
     skewed: tuple[ObjectRecord, ...]
     """The most one-sided."""
     independence: tuple[IndependenceRecord, ...]
-    """Of the triplet, and of each pair of variants."""
+    """Tests of the triplet, and of each pair of variants."""
     intersections: Mapping[str, Share]
     """Other group, or "nouns" -> share of this group's objects that it has too; {} for an empty
     group."""
@@ -64,7 +64,7 @@ class DependenciesRecord:
     finder: str
     triplets: Count
     images: Count
-    """Of which the groups are known."""
+    """Number of images whose groups are known."""
     left_out: Count
     """Images without a picture or without attention."""
     nouns: Count

@@ -75,7 +75,7 @@ def sections(record: DependenciesRecord, run: Any) -> Sequence[Section]:  # noqa
 
 
 def headline(record: DependenciesRecord) -> str:
-    """Of how many images the groups are known."""
+    """Number of images whose groups are known, in words."""
     if not record.images:
         return f"dependency groups: none of {record.left_out} images shows word attention"
     left = f", {record.left_out} images left out" if record.left_out else ""
@@ -150,7 +150,7 @@ def _p_values(groups: Sequence[GroupRecord]) -> Table:
 
 
 def _p_value(group: GroupRecord, place: int) -> str | None:
-    """Of the triplet, or of a pair."""
+    """p-value of the triplet, or of a pair."""
     tests = group.independence
     known = tests[place].p_value if place < len(tests) else None
     return known_p(known.estimate if known else None)

@@ -89,7 +89,7 @@ class Trial:
     level: float
     """Confidence level of intervals."""
     seed: int
-    """Of the bootstraps."""
+    """Seed of the bootstraps."""
     everything: LabelledSet | None = None
     """The set with its unsettled images, which ``labelled`` leaves out; None where it has none."""
     fillings: tuple[Trial, ...] = ()

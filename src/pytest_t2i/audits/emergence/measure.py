@@ -218,7 +218,7 @@ def _evidence(interval_at: IntervalAt, off_by: Error) -> Callable[[float, float]
 def emergence_of(
     sample: DetectedPrompt, attribute: Attribute, *, guidance: bool, center: bool
 ) -> Emergence:
-    """Of a sample's images; ConfigurationError where nothing was observed for it."""
+    """Emergence of a sample's images; ConfigurationError where nothing was observed for it."""
     return Emergence(
         sample.prompt, sample.seeds, attribute, sample.observations, sample.observed,
         sample.level, guidance, center,

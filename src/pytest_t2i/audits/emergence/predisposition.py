@@ -62,7 +62,7 @@ class Predisposition:
 
     @cached_property
     def said(self) -> list[list[Detection]]:
-        """Of each image that there is, what the detector says of each step; the last is final."""
+        """Detections of each image at each step; the last one is of the finished image."""
         images = self.observations.images(self.prompt, self.seeds)
         strips = self.observations.arrays(self.prompt, self.seeds, FORESEEN)
         final = self.observations.detections(self.prompt, self.seeds, self.ref)

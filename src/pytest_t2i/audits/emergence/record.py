@@ -92,7 +92,7 @@ class ForeseenRecord:
     """The attribute, or a label of the detector."""
     detector: str
     shares: tuple[ShareInterval | None, ...]
-    """Of each step, then of the finished images; None where no picture has a label."""
+    """Share at each step, then of the finished images; None where no picture has a label."""
     undetected: tuple[Count, ...]
     """Pictures of each step without a label."""
     settles: Count | None
@@ -159,7 +159,7 @@ def _foreseens(context: AuditContext) -> Iterator[ForeseenRecord]:
         sample = context.one_sample(prompt, test)
         asked = [sample.foreseen(attribute)] if attribute else []
         first, *others = context.observations.labels(sample.ref)
-        # Of two labels one share says both.
+        # The share of one of two labels gives both.
         labels = [first, *others] if len(others) > 1 else [first]
         asked += [sample.foreseen_label(label) for label in labels]
         for place, predisposition in enumerate(asked):

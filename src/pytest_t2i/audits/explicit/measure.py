@@ -62,7 +62,7 @@ class AskedTriplet:
 
     @property
     def images(self) -> int:
-        """Of each variant."""
+        """Number of images of each variant."""
         return int(self.drawn[FEMININE].size)
 
     def first(self, images: int) -> AskedTriplet:
@@ -132,7 +132,7 @@ class Explicit:
         return [member.drawn[variant] for member in self.members]
 
     def share(self, variant: str) -> Interval | None:
-        """Of one variant over all triplets; None without a label."""
+        """Share of one variant over all triplets; None without a label."""
         known = _known(self.of(variant))
         return _share(known, self.by, self.level) if sum(map(len, known)) else None
 

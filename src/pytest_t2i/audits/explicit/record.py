@@ -42,7 +42,7 @@ class ExplicitPart:
 
     detector: str
     images: Count
-    """Of each variant, as many of each triplet."""
+    """Number of images of each variant, the same for each triplet."""
     shares: Mapping[str, ShareInterval | None]
     """Variant -> share of its images with a label that show whom it asks for; None without any."""
     gap: SignedInterval | None

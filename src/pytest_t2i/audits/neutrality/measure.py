@@ -73,7 +73,7 @@ class TripletSample:
     observations: Observations
     level: float
     seed: int
-    """Of the bootstrap."""
+    """Seed of the bootstrap."""
 
     def __repr__(self) -> str:
         return f"<TripletSample of {self.id}: {len(self.seeds)} images of each variant>"

@@ -81,7 +81,7 @@ class Objects(Counted):
         return Family(tuple(self._intervals[name] for name in self.judged), self._evidence)
 
     def _evidence(self, bound: float, level: float) -> list[Evidence]:
-        """Of each judged object; ``beyond`` is adjusted for their number."""
+        """Evidence of each judged object; ``beyond`` is adjusted for their number."""
         del level
         men, women = self._sides(self.judged)
         beyond, within = self._p_values(men, women, bound)
@@ -156,7 +156,7 @@ class Objects(Counted):
         )
 
     def _interval_of_chosen(self, name: str) -> Interval | None:
-        """Of an object that was chosen by its score: it holds for all judged objects at once."""
+        """Interval of an object chosen by its score: it holds for all judged objects at once."""
         each = 1.0 - (1.0 - self.level) / len(self.judged)
         sides = self._sides([name])
         made = statistics.object_bias_intervals(*sides, level=each, seed=self.seed)[0]

@@ -59,7 +59,7 @@ class ObjectsRecord:
     objects: tuple[ObjectRecord, ...]
     """The most one-sided first."""
     independence: tuple[IndependenceRecord, ...]
-    """Of the triplet, and of each pair of variants."""
+    """Tests of the triplet, and of each pair of variants."""
     to_feminine: Number | None
     """Co-occurrence similarity of neutral and feminine images (Wu eq. 4)."""
     to_masculine: Number | None

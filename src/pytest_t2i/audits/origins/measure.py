@@ -32,7 +32,7 @@ class Cluster:
     members: tuple[int, ...]
     """Places of its images, among those with a face."""
     share: Interval
-    """Of the concept's images with a face."""
+    """Share of the concept's images with a face."""
     excess: float | None
     """Mean stereotype score within it; None where no real-world share is known."""
     shares: dict[str, Interval]
@@ -63,11 +63,11 @@ class Origins:
     features: np.ndarray = field(repr=False, compare=False)
     """Unit rows of the images with a face, [n_images, d]: clusters count by these."""
     places: tuple[int, ...] = ()
-    """Of the images with a face, among all."""
+    """Indices of the images with a face, among all."""
     shown: tuple[Shown, ...] = ()
     """Attributes of known real-world share, in all images with a face."""
     made: tuple[tuple[Image, ...], ...] = ()
-    """Of each cluster some images of its best prompt (OASIS Table 3); () where none were made."""
+    """Some images of each cluster's best prompt (OASIS Table 3); () where none were made."""
     level: float = 0.95
     """Confidence level of intervals."""
 

@@ -56,7 +56,7 @@ class OriginParts:
     """What images are looked at with."""
 
     encoder: Any
-    """Of images and texts."""
+    """Encoder of images and texts."""
     faces: FaceDetector
     language: NextTokens
     search: Search
@@ -192,7 +192,7 @@ def origins_of_sample(
     explained: int | None,
     search: Search,
 ) -> Origins:
-    """Of the images of a test's prompt, which are there already.
+    """Origins of the images of a test's prompt, which exist already.
 
     Raises as ``origins_of_images`` does; UnknownNameError for an unknown part or language model.
     """

@@ -25,7 +25,7 @@ class Shown:
 
     name: str
     share: Interval
-    """Of the concept's images with a face."""
+    """Share of the concept's images with a face."""
     expected: float
     """Real-world share."""
     direction: Prone

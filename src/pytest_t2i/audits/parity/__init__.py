@@ -87,7 +87,7 @@ class ParityAudit(PackagedAudit):
         return (Step(AFTER_FAILURE, text, "failure") for text in told)
 
     def images_to_decide(self, context: AuditContext, checks: Sequence[Check]) -> int | None:
-        """Of the model and its prompts, within limits and against a baseline."""
+        """Number for the model and its prompts, within limits and against a baseline."""
         from pytest_t2i.audits.parity import images_to_compare
 
         return images_to_compare.images_to_decide(context, checks)

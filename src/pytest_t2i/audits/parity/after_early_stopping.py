@@ -16,7 +16,7 @@ from pytest_t2i.data import Evidence, Interval
 def evidence_of(
     members: Sequence[DetectedPrompt], bound: float, level: float
 ) -> list[Evidence] | None:
-    """Of all prompts of a test; None where they were not stopped by their own boundaries."""
+    """Evidence of all prompts of a test; None where they had no boundaries of their own."""
     stops = [sample.stopping for sample in members if sample.stopping is not None]
     tests = [stop.test for stop in stops if stop.test is not None]
     rules = [stop.rule for stop in stops]
@@ -87,7 +87,7 @@ def _counted(sample: DetectedPrompt, signs: np.ndarray, *, labelled: bool) -> tu
 def at_any_look(
     male: np.ndarray, female: np.ndarray, bound: float, level: float, alternative: Beyond
 ) -> list[float]:
-    """Of counts that were looked at again and again: confidence sequences, e-values."""
+    """p-values of counts with repeated looks: confidence sequences, e-values."""
     pairs = list(zip(male.tolist(), female.tolist(), strict=True))
     if alternative == "beyond":
         each = [statistics.bias_sequence_p_value(m, f, bound) if m + f else 1.0 for m, f in pairs]

@@ -69,7 +69,7 @@ class Correction:
         return accuracy_of(self._words, self._labels, groups, self.level)
 
     def seeds_of(self, prompt: Prompt) -> tuple[int, ...]:
-        """Of the images behind a prompt's counts; () where it has too few labels."""
+        """Seeds of the images behind a prompt's counts; () where it has too few labels."""
         place = self._places.get(prompt)
         return () if place is None else self.samples[place].seeds
 

@@ -98,7 +98,7 @@ class GroupPairs:
         return np.array([np.bincount(row[row >= 0], minlength=len(self.groups)) for row in side])
 
     def sides(self, place: int, level: float) -> tuple[Interval, Interval] | None:
-        """Of one prompt before and after; None with too few labels on either side."""
+        """Intervals of one prompt before and after; None with too few labels on either side."""
         rows = [self.counts([side[place]])[0].tolist() for side in (self.before, self.after)]
         before, after = (
             self.index.interval(dict(zip(self.groups, row, strict=True)), level) for row in rows
@@ -158,7 +158,7 @@ def _family(
 
 
 def _evidence(pairs: GroupPairs, place: int, margin: float) -> Evidence:
-    """Of a growth beyond the margin, and of one within, by the interval inverted."""
+    """Evidence of a growth beyond the margin, and of one within, by the interval inverted."""
 
     def interval(level: float) -> Interval:
         change = pairs.change(place, level)

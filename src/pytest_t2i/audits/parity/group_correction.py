@@ -41,7 +41,7 @@ class GroupCorrection:
 
     @cached_property
     def shares(self) -> CorrectedShares:
-        """Of each group, in order."""
+        """Corrected share of each group, in order."""
         return statistics.corrected_shares(self.words, self.people, len(self.groups), self.level)
 
     @cached_property

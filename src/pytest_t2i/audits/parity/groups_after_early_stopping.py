@@ -24,7 +24,7 @@ Alternative = Literal["greater", "less"]
 
 
 def interval_of(sample: DetectedPrompt) -> Interval | None:
-    """Of a prompt's distance, at any number of images; None without a label."""
+    """Interval of a prompt's distance, valid at any number of images; None without a label."""
     if not sample.counts:
         return None
     return statistics.group_distance_sequence(sample.groups, sample.level)

@@ -23,7 +23,7 @@ from pytest_t2i.verdicts.check import Check
 
 PROMPT, MODEL = "prompt_bias_score", "model_bias_score"
 HALF, MOST_TIMES = 0.5, 0.8
-"""Of many prompts half are to be decided, the one model in four runs of five."""
+"""Share of many prompts to decide, and share of runs in which the one model is decided."""
 
 
 def images_to_decide(context: AuditContext, checks: Sequence[Check]) -> int | None:

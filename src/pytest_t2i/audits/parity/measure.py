@@ -128,7 +128,7 @@ def _fillings(members: Sequence[DetectedPrompt]) -> Iterator[tuple[Counts, Count
 
 
 def _least(ways: Sequence[list[Evidence]]) -> list[Evidence]:
-    """Of each prompt the weakest evidence of all ways to fill in what people left unsettled."""
+    """The weakest evidence of each prompt, over all ways to fill in unsettled labels."""
     if len(ways) == 1:
         return ways[0]
     return [

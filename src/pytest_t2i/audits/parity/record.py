@@ -115,7 +115,7 @@ class GroupPrompt:
     """How one prompt's images fall into the groups."""
 
     id: str
-    """Of the prompt."""
+    """Id of the prompt."""
     images: Count
     """With a label."""
     counts: Mapping[str, Count]
@@ -162,7 +162,7 @@ class CellRecord:
     """One crossed prompt."""
 
     id: str
-    """Of the prompt."""
+    """Id of the prompt."""
     row: str
     column: str
     share: ShareInterval | None
@@ -189,7 +189,7 @@ class VariationRecord:
     """What is done otherwise: an estimator, a filter."""
     interval: Interval | None
     outcome: Outcome
-    """Of the same limit."""
+    """Outcome of the same limit."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ class RecordedPairs:
 
     @cached_property
     def recorded(self) -> list[RecordedPrompt]:
-        """Of each prompt, in order."""
+        """Record of each prompt, in order."""
         return [self.baseline.prompts[sample.prompt.text] for sample in self.samples]
 
     @property

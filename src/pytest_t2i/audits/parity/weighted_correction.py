@@ -48,7 +48,7 @@ class WeightedCorrection:
 
     @cached_property
     def score(self) -> WeightedScore:
-        """Of all prompts together."""
+        """Score of all prompts together."""
         parts = [self._images(place) for place in range(len(self.samples.members))]
         return weighted_score(*zip(*parts, strict=True))
 

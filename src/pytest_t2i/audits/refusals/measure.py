@@ -69,7 +69,7 @@ class TripletRefusals:
 
     @property
     def images(self) -> int:
-        """Of each variant."""
+        """Number of images of each variant."""
         return int(self.refused[NEUTRAL].size)
 
     @property
@@ -168,7 +168,7 @@ class Refusals:
 
     @property
     def images(self) -> int:
-        """Of each variant."""
+        """Number of images of each variant."""
         return sum(member.images for member in self.members)
 
     @property

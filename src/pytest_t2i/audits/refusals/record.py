@@ -34,7 +34,7 @@ class TripletRecord:
     """The neutral prompt's id."""
     concept: str
     images: Count
-    """Of each variant."""
+    """Number of images of each variant."""
     refused: Mapping[str, Count]
     """Variant -> refused images."""
     gap: SignedInterval | None
@@ -55,7 +55,7 @@ class RefusalsPart:
     """The part of run.json that refusals write."""
 
     images: Count
-    """Of each variant, as many of each triplet."""
+    """Number of images of each variant, the same for each triplet."""
     refused: Mapping[str, Count]
     """Variant -> refused images among them."""
     gaps: tuple[GapRecord, ...]

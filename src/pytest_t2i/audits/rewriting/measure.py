@@ -29,7 +29,7 @@ class DrawnPrompt:
 
     prompt: Prompt
     texts: tuple[str, ...]
-    """Of each image whose service says what it drew."""
+    """Revised prompt of each image whose service reports one."""
     images: int
     """All images of the prompt."""
 

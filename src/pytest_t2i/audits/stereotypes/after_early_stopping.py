@@ -61,7 +61,7 @@ def tested(selection: Any, metric: str, test: SequentialTest) -> SequentialTest 
 
 
 def evidence_of(members: Sequence[Counted], bound: float, level: float) -> list[Evidence]:
-    """Of all stereotypes of a test: by their own boundaries, or by what holds at any look."""
+    """Evidence of all stereotypes of a test: by their boundaries, or valid at any look."""
     stops = [one.stopping for one in members if one.stopping is not None]
     tests = [stop.test for stop in stops if stop.test is not None]
     rules = [stop.rule for stop in stops]

@@ -44,7 +44,7 @@ COMPARABLE = "; varieties compare between equal numbers of images by one encoder
 REACHES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
 """Upper ends of the axis of variety."""
 SIGNS = "\u25cf\u25a0\u25b2\u25c6\u25bc\u2605"
-"""Of models in a plane."""
+"""Markers of models in a plane."""
 Concepts = dict[str, list[Point]]
 
 

@@ -139,7 +139,7 @@ def crossed(run: Any) -> tuple[Any, ...]:
 
 
 def additions(run: Any, level: float) -> Iterator[Addition]:
-    """Of every crossed prompt beside each of its words alone, where the run has that, too."""
+    """Every crossed prompt beside each of its words alone, where the run has that, too."""
     alone = {(p.axis, p.concept): p for p in run.prompts if p.variant == "neutral"}
     by_id = {prompt.id: prompt for prompt in run.prompts}
     for table in crossed(run):
@@ -152,7 +152,7 @@ def additions(run: Any, level: float) -> Iterator[Addition]:
 
 
 def words_missing(run: Any) -> Iterator[str]:
-    """Of every crossing whose words the run does not have alone: which, and what to do."""
+    """A note on every crossing whose words the run does not have alone, with the remedy."""
     alone = {(p.axis, p.concept) for p in run.prompts if p.variant == "neutral"}
     for table in crossed(run):
         pairs = [

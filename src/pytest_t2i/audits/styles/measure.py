@@ -128,7 +128,7 @@ class Styles:
         )
 
     def interval(self, style: str) -> Interval | None:
-        """Of the clear images; None where no prompt has one with and without the style."""
+        """Interval from clear images; None where no prompt has one with and without the style."""
         return _interval(self.members[style], self.level, self.words)
 
     def told(self, style: str) -> str:
@@ -149,7 +149,7 @@ class Styles:
         return Family(tuple(self.interval(style) for style in self.members), self._evidence)
 
     def _evidence(self, bound: float, level: float) -> list[Evidence]:
-        """Of each style."""
+        """Evidence of each style; ``beyond`` is adjusted for their number."""
         return adjusted(
             [_evidence_of(pairs, self.words, bound, level) for pairs in self.members.values()]
         )

@@ -60,7 +60,7 @@ class Varied(Protocol):
 
     @property
     def encoder_fingerprint(self) -> str:
-        """Of the encoder behind the features."""
+        """Fingerprint of the encoder behind the features."""
 
     @property
     def descriptions(self) -> str:

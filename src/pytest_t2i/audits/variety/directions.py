@@ -10,7 +10,7 @@ from pytest_t2i.metrics import supervised_direction
 from pytest_t2i.metrics.supervised import KERNELS
 
 KERNEL = "rbf"
-"""Of direction "kernel"; "kernel:poly" names another."""
+"""Kernel of direction "kernel"; "kernel:poly" names another."""
 DIRECTIONS = ("text", "images", "kernel", *(f"kernel:{name}" for name in KERNELS))
 ALIKE = 1e-5
 """Entries of unit features may differ by so much although the pictures are the same."""

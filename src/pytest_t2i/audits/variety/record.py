@@ -93,7 +93,7 @@ def _diversities(context: AuditContext) -> list[Diversity]:
 
 
 def _widest(named: Iterable[tuple[object, Measured]]) -> list[Measured]:
-    """Of each name the one with the most images, in order of appearance."""
+    """The member of each name with the most images, in order of appearance."""
     widest: dict[object, Measured] = {}
     for name, one in named:
         known = widest.get(name)

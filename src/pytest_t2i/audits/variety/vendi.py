@@ -75,7 +75,7 @@ class Diversity(PromptFeatures):
 
 
 def diversity_of(sample: DetectedPrompt) -> Diversity:
-    """Of a sample's images; ConfigurationError where their features were not observed."""
+    """Diversity of a sample's images; ConfigurationError where their features were not observed."""
     return Diversity(
         sample.prompt, sample.seeds, sample.observations, sample.observed, sample.level
     )

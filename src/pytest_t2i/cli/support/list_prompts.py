@@ -38,7 +38,7 @@ class Wanted(NamedTuple):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Of which suites, and in which form."""
+    """Add the suites, and the form of the list."""
     parser.add_argument(
         "suites",
         nargs="*",

@@ -49,7 +49,7 @@ class Each:
 
     @property
     def heading(self) -> str:
-        """Of the columns of what images take."""
+        """Heading of the columns of images and their time."""
         return f"{'minutes':>11}" + ("" if self.price is None else f" {'cost':>21}")
 
     def columns(self, counts: Sequence[int | None]) -> str:

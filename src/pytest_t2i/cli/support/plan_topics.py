@@ -84,7 +84,7 @@ def topic_of(
 
 
 class Asked(NamedTuple):
-    """Of whom a limit is, and how likely its check decides."""
+    """The subject of a limit, and the probability that its check decides."""
 
     what: str
     power: Power

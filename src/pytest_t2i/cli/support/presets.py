@@ -43,7 +43,7 @@ WORLDS = (0.0, 0.3, 0.6)
 ONE_SIDED = 0.975
 """Share of men of a prompt that is to fail: a score of 0.95."""
 HALF_WIDTH = 0.05
-"""Of the model's interval that research asks for, on either side."""
+"""Half-width of the model's interval that research needs."""
 PAPER_IMAGES = 20
 """Images per prompt of the papers' protocol."""
 REPEATS = 30

@@ -25,7 +25,7 @@ from pytest_t2i.runs.machine_paths import portable
 from pytest_t2i.runs.record import RunRecord
 
 PICTURES = 12
-"""Of each prompt: two rows; the page on a screen shows all."""
+"""Number of pictures of each prompt: two rows. The page on a screen shows all."""
 SECTION = re.compile(r'<section id="([^"]+)"[^>]*>\s*<h2>(.*?)</h2>', re.DOTALL)
 PART = re.compile(r'<h1 class="part" id="([^"]+)">(.*?)</h1>')
 FOLDED = re.compile(r"<details\b(?![^>]*\bopen\b)")

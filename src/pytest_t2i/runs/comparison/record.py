@@ -84,7 +84,7 @@ class ComparedPrompt:
     p_value: float
     """Against "comes out alike by every model"; adjusted for all prompts (Benjamini-Hochberg)."""
     seeds: tuple[int, ...] = ()
-    """Of which every model has a picture."""
+    """Seeds with a picture of every model."""
     files: tuple[tuple[str, ...], ...] = ()
     """Pictures of these seeds, by model."""
 
@@ -94,7 +94,7 @@ class ComparedValue:
     """One value by all models."""
 
     name: str
-    """Of what it was measured: a stereotype, a set of triplets."""
+    """Name of the measured part: a stereotype, a set of triplets."""
     values: tuple[Interval | None, ...]
 
 

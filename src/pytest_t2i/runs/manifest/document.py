@@ -40,7 +40,7 @@ class Part:
     hashes: Mapping[Name, Sha256]
     """Path in the folder, with slashes -> SHA-256."""
     detectors: tuple[str, ...] = ()
-    """Of the store's index: fingerprints of the detectors whose rows are hashed."""
+    """Fingerprints of the detectors whose rows of the store's index are hashed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,7 +140,7 @@ def _range_of_correlation(
 
 
 def _spearman(values: inputs.Floats, rows: inputs.Floats) -> inputs.Floats:
-    """Of each row; 0 where all of its scores are equal."""
+    """Spearman's correlation of each row; 0 where all of its scores are equal."""
     x = stats.rankdata(values)
     ranks = stats.rankdata(rows, axis=1)
     x, ranks = x - x.mean(), ranks - ranks.mean(axis=1, keepdims=True)

@@ -144,7 +144,7 @@ class _Tables:
         self.prompts = np.arange(len(before))
 
     def growth(self, men_before: Whole, men_after: Whole) -> inputs.Floats:
-        """Of each row of counts, [n_rows]."""
+        """Growth of each row of counts, [n_rows]."""
         grown = self.after[self.prompts, men_after] - self.before[self.prompts, men_before]
         return np.asarray(grown.mean(axis=1), dtype=np.float64)
 

@@ -11,12 +11,12 @@ from scipy.special import expit, logit
 from pytest_t2i.metrics import inputs
 
 ROUNDS = 60
-"""Of the iteration for the prompts' shares."""
+"""Number of iterations for the prompts' shares."""
 CLOSE = 1e-4
 """Change of a share at which the iteration ends."""
 STEPS = 25
 LARGEST = 8.0
-"""Of log odds: nothing is quite sure."""
+"""Largest log odds: no probability is 0 or 1."""
 SLOPES = 0.7
 """How far the slope is taken to lie from 1 before labels are seen, a standard deviation."""
 

@@ -201,7 +201,7 @@ def adjusted_model_bias_score(
 def _prompt_intervals(
     strata: Sequence[Stratum], scores: inputs.Floats, variances: inputs.Floats, level: float
 ) -> list[Interval]:
-    """Of each prompt, its variance at least the pooled one.
+    """Interval of each prompt, whose variance is at least the pooled one.
 
     Few labels that all agree do not show that there is no error: with the own variance joined from
     below, single prompts were covered in 0.90 to 0.93 at 10 to 15 labels

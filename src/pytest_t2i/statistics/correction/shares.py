@@ -30,7 +30,7 @@ class CorrectedShares:
     """
 
     shares: tuple[Interval, ...]
-    """Of each group, in order: its share of the clear images of all prompts."""
+    """Share of each group, in order, among the clear images of all prompts."""
     detector: tuple[float, ...]
     """The same by the predicted labels alone; NaN where it gave no label."""
     labels: int

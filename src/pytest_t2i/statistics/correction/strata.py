@@ -47,7 +47,7 @@ class Stratum:
 
 
 def signs_of(words: npt.ArrayLike, labels: npt.ArrayLike, number: int) -> Stratum:
-    """Of signs: +1 male, -1 female, 0 not clear; labels NaN where there is none.
+    """The stratum of signs: +1 male, -1 female, 0 not clear; labels are NaN where there is none.
 
     Raises ValueError: lengths differ, a sign is none, or there are fewer than LEAST_LABELS labels.
     """
@@ -71,7 +71,7 @@ def checked_known(label: inputs.Floats, number: int) -> inputs.Bools:
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """Of every stratum, by people as far as their labels tell."""
+    """Means of every stratum, by people's labels as far as there are any."""
 
     means: inputs.Floats
     power: float
@@ -100,7 +100,7 @@ def variances_of(
     scores: inputs.Floats,
     clear: inputs.Floats,
 ) -> inputs.Floats:
-    """Of each score, by the ratio's linearisation; none where every image is labelled."""
+    """Variance of each score, by the ratio's linearisation; none where every image is labelled."""
     variances = []
     for k, stratum in enumerate(strata):
         (s, fs), (c, fc) = stratum.values(clear=False), stratum.values(clear=True)

@@ -137,7 +137,7 @@ def weighted_score(
 
 @dataclass(frozen=True, slots=True)
 class _Images:
-    """Of all prompts, one after the other, [n_images]."""
+    """Images of all prompts, one after the other, [n_images]."""
 
     prompt: npt.NDArray[np.int64]
     """Number of its prompt."""

@@ -44,7 +44,7 @@ class Halves(NamedTuple):
     """What halves of the images say."""
 
     scores: inputs.Floats
-    """Of each half."""
+    """Score of each half."""
     spread: float
     """Standard error of the score of all images."""
 

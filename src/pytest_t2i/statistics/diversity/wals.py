@@ -155,6 +155,6 @@ def _wals(
     if not total:
         return 0.0
     vectors = vectors[:, ::-1][:, :rank]
-    # Of X = V S U^T, s_i (d . u_i) is v_i . X d.
+    # With X = V S U^T, s_i (d . u_i) is v_i . X d.
     along = rows @ direction @ vectors if is_wide else values * (direction @ vectors)
     return float(np.sum(np.abs(along)) / total)

@@ -41,7 +41,7 @@ class Parts(NamedTuple):
     expected: inputs.Floats
     """The reference's share of the label, [n_prompts, n_parts]."""
     weight: float
-    """Of each part in the distance: 1 or 1/2."""
+    """Weight of each part in the distance: 1 or 1/2."""
 
     @property
     def distances(self) -> inputs.Floats:

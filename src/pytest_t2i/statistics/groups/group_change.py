@@ -19,7 +19,7 @@ AT_ONCE = 2_000_000
 """Redrawn labels held in memory at a time."""
 TIE = 1e-9
 POWER = 0.8
-"""Of the growth that is told as found."""
+"""Power for the growth that is reported as detectable."""
 
 
 class GroupChange(NamedTuple):

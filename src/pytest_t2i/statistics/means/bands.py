@@ -16,8 +16,9 @@ from pytest_t2i.statistics.shares.resampling import check_resampling, expanded_t
 FEWEST_CURVES = 2
 """A single image shows no spread."""
 FEWEST_HALVES = 10
-"""Of five images that lean nowhere a step was told in 10 to 30 % of cases, and intervals of two or
-three hold in 0.5 to 0.8 of cases instead of 0.95 (``tests/simulations/curves.md``)."""
+"""With five images that favour neither side a step was reported in 10 to 30 % of cases, and
+intervals of two or three hold in 0.5 to 0.8 of cases instead of 0.95
+(``tests/simulations/curves.md``)."""
 FEW_CURVES = 20
 """Resampling fewer covers too little: 0.66 instead of 0.95 at five, 0.89 at twenty."""
 

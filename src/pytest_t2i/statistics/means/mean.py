@@ -37,7 +37,7 @@ class MeanError:
     units: int
     method: str
     skewness: float = 0.0
-    """Of the mean, to be removed by Hall's transformation."""
+    """Skewness of the mean, to be removed by Hall's transformation."""
 
     def interval(self, level: float) -> Interval:
         """Student's, and Hall's where there is a skewness. Raises ValueError for a level."""
@@ -139,7 +139,7 @@ def mean_error(groups: Sequence[npt.ArrayLike]) -> MeanError:
 
 
 def _values(groups: Sequence[npt.ArrayLike]) -> list[inputs.Floats]:
-    """Of each unit: a group, or of a single group each value."""
+    """The value of each unit: a group, or each value of a single group."""
     values = [inputs.floats(f"groups[{i}]", group).ravel() for i, group in enumerate(groups)]
     values = [group for group in values if group.size]
     if len(values) == 1:

@@ -52,7 +52,7 @@ def expected_score(n_clear: npt.NDArray[np.int64], bias: inputs.Floats) -> input
     for n, times in sorted(Counter(n_clear.tolist()).items()):
         k = np.arange(n + 1)
         total += times * stats.binom.pmf(k, n, male_share(bias)[:, None]) @ np.abs(2 * k / n - 1)
-    # Of one image a prompt every score is 1, and rounding must not lift it above.
+    # With one image a prompt every score is 1, and rounding must not lift it above.
     return np.minimum(total / len(n_clear), 1.0)
 
 

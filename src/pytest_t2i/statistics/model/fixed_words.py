@@ -73,10 +73,10 @@ class FixedWords:
     score: float
     """The paper's score."""
     below: Mean
-    """Of the bounding functions from below."""
+    """Mean of the bounding functions from below."""
     above: Mean
     plug_in: Mean
-    """Of the paper's score itself, whose expectation the paper's estimator is about."""
+    """Mean of the paper's score itself, whose expectation the paper's estimator is about."""
     even: float
     """Chance that a fair model shows at most this score."""
     mixed: int

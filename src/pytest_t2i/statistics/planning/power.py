@@ -55,7 +55,7 @@ class Design(NamedTuple):
     power: float = 0.8
     """Wanted chance of the right verdict, in (0, 1)."""
     seed: int = 0
-    """Of simulations."""
+    """Seed of the simulations."""
     repeats: int = 60
     """Simulated suites of a model per number of images and spread."""
 

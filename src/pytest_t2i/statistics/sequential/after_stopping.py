@@ -87,9 +87,9 @@ def log_chances(ends: Ends, p: float) -> inputs.Floats:
 
 @lru_cache(maxsize=1024)
 def ways_to_end(test: SequentialTest, looks: tuple[int, ...]) -> Ends:
-    """Of the looks so far and those that were to follow."""
+    """Ways to end at the looks so far and at those that were to follow."""
     looks = (*looks, *(n for n in test.looks if n > looks[-1]))
-    # Of all 2^n sequences of n images, the share that is open and has shown k so far.
+    # Among all 2^n sequences of n images, the share that is open and has shown k so far.
     open_, made = np.ones(1), 0
     found: list[tuple[float, float, float, float]] = []
     for place, n in enumerate(looks):

@@ -12,7 +12,7 @@ from pytest_t2i.statistics.sequential.group_sequential import SequentialTest
 
 
 class Expected(NamedTuple):
-    """Of one prompt.
+    """Expected numbers of one prompt.
 
     >>> expected_stop(SequentialTest(100, 0.5, members=100), 0.5).within > 0.95
     True

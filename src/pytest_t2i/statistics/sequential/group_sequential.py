@@ -82,7 +82,7 @@ class SequentialTest:
     most: int
     """Images at the last look."""
     bound: float
-    """Of the absolute score, or of the share, in [0, 1]."""
+    """Bound of the absolute score, or of the share, in [0, 1]."""
     folded: bool = True
     level: float = 0.95
     members: int = 1
@@ -177,7 +177,7 @@ class SequentialTest:
 class _Stage(NamedTuple):
     boundaries: Boundaries
     p_values: inputs.Floats
-    """Of each lean."""
+    """p-value of each true score at the bound."""
     open_beyond: inputs.Floats
     """Probability at the edge of each lean without a FAIL so far."""
     open_within: inputs.Floats

@@ -64,7 +64,7 @@ def difference_of_exclusive(first: Interval, second: Interval) -> Interval:
 
 
 def _correlation(p: float, q: float) -> float:
-    """Of two shares of a multinomial distribution, without its sign."""
+    """Absolute correlation of two shares of a multinomial distribution."""
     if p + q > 1.0 - ROUNDING:  # where every unit shows one of both, each is what the other is not
         return 1.0
     return math.sqrt(p * q / ((1.0 - p) * (1.0 - q)))

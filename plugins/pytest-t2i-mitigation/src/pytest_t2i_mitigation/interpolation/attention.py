@@ -29,7 +29,7 @@ class Pass:
     """What the processors have to know of one pass of the network."""
 
     weights: torch.Tensor | None = None
-    """Of the pictures that are made, [n]; None for a pass of endpoints alone."""
+    """Weights of the pictures that are made, [n]; None for a pass of endpoints alone."""
     made: slice = field(default_factory=lambda: slice(0))
     """Their rows."""
     masculine: slice = field(default_factory=lambda: slice(0))

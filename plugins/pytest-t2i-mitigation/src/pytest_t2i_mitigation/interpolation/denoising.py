@@ -75,7 +75,7 @@ class Denoising:
 
     @property
     def pictures(self) -> int:
-        """Of the call."""
+        """Number of pictures of the call."""
         return len(self.call["hidden_states"]) // (2 if self.guided else 1)
 
     @property

@@ -17,7 +17,7 @@ MODES = ("single", "path")
 KEEP = ("no", "yes")
 DRAWN = "drawn"
 STEPS = 28
-"""Of the thesis: what ``passes`` is told for."""
+"""Number of steps of the thesis, for which ``passes`` is given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Interpolation:
     n: int = 5
     """Those that are kept, both endpoints included."""
     alpha: float = 3.0
-    """Of the Beta distribution of weights; larger than beta leans feminine."""
+    """Alpha of the Beta distribution of weights; larger than beta favours feminine pictures."""
     beta: float = 3.0
     warm_up: float = 0.2
     """Share of the steps, from the first on, that are interpolated; rounded down to whole steps."""
@@ -79,7 +79,7 @@ class Interpolation:
 
     @property
     def passes(self) -> float:
-        """Of a picture in those of the plain model, at the 28 steps of the thesis."""
+        """Cost of a picture in passes of the plain model, at the 28 steps of the thesis."""
         return self._passes(STEPS, guided=True)
 
     @property

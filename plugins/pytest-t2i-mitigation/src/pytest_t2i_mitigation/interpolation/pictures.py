@@ -36,7 +36,7 @@ class Search:
     """How the path of one picture was found."""
 
     weights: tuple[float, ...]
-    """Of all k pictures, rising from 0 to 1."""
+    """Weights of all k pictures, rising from 0 to 1."""
     pictures: tuple[Image, ...]
     """In the same order."""
     distances: npt.NDArray[np.float64]
@@ -74,7 +74,7 @@ class Pictures:
     warm_up: int
     """Steps that are interpolated."""
     control: Control | None
-    """Of attention; None where texts alone are interpolated."""
+    """Control of attention; None where texts alone are interpolated."""
     keep: bool = False
     """Whether keys and values of the endpoints are kept from their own making."""
     _ends: tuple[Stream, Stream] | None = None

@@ -15,7 +15,7 @@ from scipy.optimize import least_squares
 from scipy.special import betainc, betaincinv
 
 SMALLEST = 1e-6
-"""Of alpha and beta, where they are fitted."""
+"""Smallest alpha and beta of a fit."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from scipy import stats
 
 HALVINGS = 24
 CHANCE = 0.8
-"""Of a verdict that a number of images is named for."""
+"""Probability of the verdict that a number of images is reported for."""
 MOST = 1000
 """Images per prompt that a search goes up to."""
 
@@ -26,7 +26,7 @@ class LeftOut(NamedTuple):
     """A statistic of one prompt's images."""
 
     all: float
-    """Of all images."""
+    """Value for all images."""
     without: np.ndarray
     """The same without each image in turn, [n_images]."""
 
@@ -136,7 +136,7 @@ def rise(before: npt.ArrayLike, after: npt.ArrayLike, level: float, *, paired: b
 
 
 def _reach(first: float, second: float, correlation: float) -> float:
-    """Of a difference of two, which reach so far each."""
+    """Half-width of a difference of two, from the half-widths of both."""
     return math.sqrt(max(0.0, first**2 + second**2 - 2.0 * correlation * first * second))
 
 
@@ -165,7 +165,7 @@ class Turn(NamedTuple):
 
 
 def turned(plain: tuple[int, int], mitigated: tuple[int, int]) -> Turn:
-    """Of (male, female) counts before and after.
+    """The turn from (male, female) counts before to those after.
 
     >>> turned((20, 0), (5, 15)), turned((0, 20), (5, 15)).score
     (Turn(over=15, clear=20, either=False), -0.5)

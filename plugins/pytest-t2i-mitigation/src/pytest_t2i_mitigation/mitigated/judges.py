@@ -12,7 +12,7 @@ from pytest_t2i_mitigation.mitigated.known import AUTO, FINDS, SIDES
 
 MALE, FEMALE = "male", "female"
 Labels = list[str | None]
-"""Of each picture; None where it is undetected."""
+"""Label of each picture; None where it is undetected."""
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ class Pictures:
         return self.context.observations.under(PLAIN)
 
     def labels(self, judge: Judge) -> tuple[Labels, Labels]:
-        """Of the plain and of the mitigated pictures."""
+        """Labels of the plain and of the mitigated pictures."""
         neutral = self.triplet.neutral
         return (
             judge.labels(self.plain, neutral, self.seeds),

@@ -85,7 +85,7 @@ class MitigatedPart:
 
 
 def measured(context: AuditContext) -> MitigatedPart | None:
-    """Of the test with most pictures; None where no test asks, or the run has no mitigation."""
+    """The part of the test with most pictures; None without such tests or without a mitigation."""
     asking = [test for test in context.tests if asks(test)]
     if not asking or context.mitigation is None:
         return None

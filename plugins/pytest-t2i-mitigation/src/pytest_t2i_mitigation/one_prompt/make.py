@@ -24,7 +24,7 @@ class Pair:
     """The plain and the mitigated picture of one seed."""
 
     request: Request
-    """Of the mitigated picture."""
+    """Request of the mitigated picture."""
     plain: Image | None
     """None where the model refused it."""
     mitigated: Image | None
@@ -35,7 +35,7 @@ class Pair:
     search: Any = None
     """How its path was found, where one was searched (``interpolation.pictures.Search``)."""
     said: tuple[Detection, ...] = field(default=())
-    """Of the plain and the mitigated picture, and of those of its path in their order."""
+    """Detections of the plain and the mitigated picture, and of those of its path in order."""
 
     @property
     def path(self) -> Sequence[Image]:

@@ -116,7 +116,7 @@ class World:
         return own * (concept.signature.get("place") == place) + (1 - own) / len(PLACES)
 
     def _elsewhere(self) -> Mapping[str, float]:
-        """Of each gender the share of every place that is not planted."""
+        """For each gender, the share of every place that is not planted."""
         left = len(PLACES) - len(self.places)
         return {gender: (1 - sum(shares[gender] for shares in self.places.values())) / left for gender in GENDERS}
 
