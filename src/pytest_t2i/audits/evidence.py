@@ -51,13 +51,13 @@ def by_ends(
 
 
 def of_either(p_value: Callable[..., float]) -> Evidence:
-    """Of a test that is asked for each ``alternative``: "greater" is beyond, "less" within."""
+    """Evidence of a test run with either ``alternative``: "greater" is beyond, "less" within."""
     beyond, within = (p_value(alternative=alternative) for alternative in ALTERNATIVES)
     return Evidence(beyond, within)
 
 
 def adjusted(each: Sequence[Evidence | None]) -> list[Evidence]:
-    """Of a family: ``beyond`` adjusted for the number of its members that have any evidence.
+    """Evidence of a family, ``beyond`` adjusted for the number of members that have any.
 
     >>> adjusted([Evidence(0.01, 1.0), None, Evidence(0.9, 0.2)])[0]
     Evidence(beyond=0.02, within=1.0, labelled=None)

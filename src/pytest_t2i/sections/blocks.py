@@ -182,7 +182,7 @@ def worst(checks: Iterable[Judged]) -> Outcome | None:
 
 
 def strongest_lean(checks: Iterable[Judged]) -> float | None:
-    """Of inconclusive checks; None where none is known."""
+    """Largest lean of inconclusive checks; None where none is known."""
     known = [c.lean for c in checks if c.outcome is Outcome.INCONCLUSIVE and c.lean is not None]
     return max(known, default=None)
 
