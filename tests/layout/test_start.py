@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from layout import source
 
 HEAVY = ("torch", "diffusers", "transformers", "numpy", "scipy", "skimage", "PIL", "rich", "jinja2")
 
@@ -35,3 +36,13 @@ def test_starting_pytest_loads_nothing_heavy(tmp_path):
     )  # fmt: skip
     (loaded,) = (line for line in run.stdout.splitlines() if line.startswith("LOADED"))
     assert loaded.split() == ["LOADED"]
+
+
+def test_collecting_a_suite_loads_no_scipy_stats():
+    """It takes longer to load than all else; what calls a function of it loads it."""
+    suite = str(source.REPOSITORY / "suites" / "quick")
+    collect = f"pytest.main(['--collect-only', '-q', '-p', 'no:cacheprovider', {suite!r}])"
+    code = f"import sys, pytest\n{collect}\nprint('scipy.stats' in sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "40 tests collected" in run.stdout
+    assert run.stdout.split()[-1] == "False"

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 
 from pytest_t2i.data import MetricInfo
 from pytest_t2i.metrics import inputs
@@ -74,7 +75,6 @@ def diff_pix(a: npt.NDArray[np.uint8], b: npt.NDArray[np.uint8]) -> float:
     >>> diff_pix(grey, grey), 5 < diff_pix(grey, other) < 40
     (0.0, True)
     """
-    from scipy import ndimage
     from skimage.color import rgb2gray
     from skimage.filters import threshold_otsu
     from skimage.metrics import structural_similarity
@@ -88,7 +88,7 @@ def diff_pix(a: npt.NDArray[np.uint8], b: npt.NDArray[np.uint8]) -> float:
     levels = np.round(255.0 * np.maximum(similar, 0.0)).astype(np.uint8)
     if levels.min() == levels.max():
         return 0.0 if levels.min() == np.iinfo(np.uint8).max else 100.0
-    inside = ndimage.binary_fill_holes(levels <= threshold_otsu(levels))
+    inside = scipy.ndimage.binary_fill_holes(levels <= threshold_otsu(levels))
     return float(100.0 * np.mean(inside))
 
 

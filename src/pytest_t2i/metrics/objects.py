@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 
 from pytest_t2i.data import MetricInfo
 from pytest_t2i.metrics import inputs
@@ -118,7 +119,6 @@ def object_independence(counts: npt.ArrayLike) -> Independence:
     20.0
     """
     # Imported here: it costs what no other metric should pay.
-    from scipy import stats
 
     table = inputs.counts("counts", counts)
     if table.ndim != 2 or not LEAST_VARIANTS <= len(table) <= MOST_VARIANTS:  # noqa: PLR2004 - rows and columns
@@ -133,7 +133,7 @@ def object_independence(counts: npt.ArrayLike) -> Independence:
     if not np.all(table.sum(axis=1)):
         row = int(np.argmin(table.sum(axis=1)))
         raise ValueError(f"counts must hold an object of every variant, got counts[{row}]=0")
-    result = stats.chi2_contingency(table, correction=False)
+    result = scipy.stats.chi2_contingency(table, correction=False)
     return Independence(float(result.statistic), float(result.pvalue))
 
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
-from scipy import stats
+import scipy
 
 from pytest_t2i import statistics
 from pytest_t2i.data import Interval
@@ -176,7 +176,7 @@ Measure = Callable[[Mapping[Parts, range]], Mapping[Parts, Seen]]
 
 @lru_cache(maxsize=4096)
 def _tail(k: int, n: int, share: float) -> float:
-    return float(stats.beta.sf(share, k + 0.5, n - k + 0.5))
+    return float(scipy.stats.beta.sf(share, k + 0.5, n - k + 0.5))
 
 
 def proper_parts(parts: Parts) -> Iterator[Parts]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from scipy import special
+import scipy
 
 from pytest_t2i.data import Interval
 from pytest_t2i.verdicts.judge import MOST_IMAGES
@@ -81,8 +81,8 @@ def images_range(images: int, interval: Interval, bound: float) -> ImagesRange:
     distance = abs(interval.estimate - bound)
     below = interval.estimate < bound
     half = interval.high - interval.estimate if below else interval.estimate - interval.low
-    error = half / float(special.ndtri((1.0 + interval.level) / 2.0))
-    reach = float(special.ndtri((1.0 + SURE) / 2.0)) * error
+    error = half / float(scipy.special.ndtri((1.0 + interval.level) / 2.0))
+    reach = float(scipy.special.ndtri((1.0 + SURE) / 2.0)) * error
     if distance == 0.0:
         return ImagesRange(images, None)
     low = math.ceil(images * (distance / (distance + reach)) ** 2)

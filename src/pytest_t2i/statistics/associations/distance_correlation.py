@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs
@@ -113,7 +113,7 @@ def distance_correlation_interval(
     without = np.array([_left(measure, first, second, group) for group in groups])
     m = len(groups)
     error = math.sqrt((m - 1) / m * float(np.sum((without - without.mean()) ** 2)))
-    reach = float(stats.t.ppf((1.0 + level) / 2.0, m - 1)) * error
+    reach = float(scipy.stats.t.ppf((1.0 + level) / 2.0, m - 1)) * error
     ends = max(low, estimate - reach), min(1.0, estimate + reach)
     return Interval(estimate, *ends, level, "jackknife", m)
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs, object_independence
@@ -238,7 +238,7 @@ def _student(excess: inputs.Floats) -> inputs.Floats:
     error = excess.std(axis=0, ddof=1) / np.sqrt(n)
     # Triplets that all agree leave no error; what they agree on decides.
     ratio = np.divide(mean, error, out=np.copysign(np.inf, mean), where=error > 0)
-    return np.asarray(stats.t.cdf(np.where(mean == 0.0, 0.0, ratio), n - 1), dtype=np.float64)
+    return np.asarray(scipy.stats.t.cdf(np.where(mean == 0.0, 0.0, ratio), n - 1), dtype=np.float64)
 
 
 def _swapped(more: inputs.Floats, fewer: inputs.Floats, seed: int) -> inputs.Floats:

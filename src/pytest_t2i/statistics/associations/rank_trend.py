@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy import optimize, stats
+import scipy
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs
@@ -129,20 +129,20 @@ def _range_of_correlation(
     first = np.sum(high[None, :] < low[:, None], axis=1)
     last = len(low) - 1 - np.sum(low[None, :] > high[:, None], axis=1)
     ranks = np.arange(len(low))
-    product = np.outer(stats.rankdata(values), ranks).astype(np.float64)
+    product = np.outer(scipy.stats.rankdata(values), ranks).astype(np.float64)
     product[(ranks < first[:, None]) | (ranks > last[:, None])] = np.nan
     found = []
     for sign in (1.0, -1.0):
         cost = np.where(np.isnan(product), FORBIDDEN * len(low) ** 3, sign * product)
-        found.append(optimize.linear_sum_assignment(cost)[1])
+        found.append(scipy.optimize.linear_sum_assignment(cost)[1])
     least, most = _spearman(values, np.array(found, dtype=np.float64))
     return float(least), float(most)
 
 
 def _spearman(values: inputs.Floats, rows: inputs.Floats) -> inputs.Floats:
     """Spearman's correlation of each row; 0 where all of its scores are equal."""
-    x = stats.rankdata(values)
-    ranks = stats.rankdata(rows, axis=1)
+    x = scipy.stats.rankdata(values)
+    ranks = scipy.stats.rankdata(rows, axis=1)
     x, ranks = x - x.mean(), ranks - ranks.mean(axis=1, keepdims=True)
     lengths = np.sqrt((x**2).sum() * (ranks**2).sum(axis=1))
     together = np.divide(ranks @ x, lengths, out=np.zeros_like(lengths), where=lengths > 0)

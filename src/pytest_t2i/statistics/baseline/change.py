@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs
@@ -103,7 +103,7 @@ def paired_model_bias_change(
         low, high = min(narrow.low, bounds.low), max(narrow.high, bounds.high)
     else:
         # Words as a sample: further by as much as the bounds reach further with fixed ones.
-        reach = float(stats.norm.isf((1.0 - level) / 2.0)) * error
+        reach = float(scipy.stats.norm.isf((1.0 - level) / 2.0)) * error
         low = narrow.low - max(0.0, narrow.estimate - reach - bounds.low)
         high = narrow.high + max(0.0, bounds.high - narrow.estimate - reach)
     return replace(narrow, low=max(-1.0, low), high=min(1.0, high))
@@ -147,7 +147,7 @@ def _by_tables(
     estimate = _mean(new) - _mean(old)
     error = math.sqrt(variances.sum()) / prompts
     if words == "fixed":
-        half = float(stats.norm.isf((1.0 - level) / 2.0)) * error
+        half = float(scipy.stats.norm.isf((1.0 - level) / 2.0)) * error
         low, high, method = estimate - half, estimate + half, "fixed-words"
     else:
         drawn = _sampled(new - old, level)
@@ -255,7 +255,7 @@ def score_variances(n: int, fewer: int, family: int | None) -> inputs.Floats:
     """
     table = spread_table(n, fewer, family)
     k = np.arange(n + 1)
-    chance = stats.binom.pmf(k, n, ((k + 0.5) / (n + 1.0))[:, None])
+    chance = scipy.stats.binom.pmf(k, n, ((k + 0.5) / (n + 1.0))[:, None])
     return np.asarray(chance @ table**2 - (chance @ table) ** 2, dtype=np.float64)
 
 

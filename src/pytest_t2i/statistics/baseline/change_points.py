@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs
@@ -132,10 +132,10 @@ class _Scores:
         before, variance_before = self._mean(slice(start, place))
         after, variance_after = self._mean(slice(place, now + 1))
         change, error = after - before, math.sqrt(variance_before + variance_after)
-        half = float(stats.norm.isf(0.025)) * error
+        half = float(scipy.stats.norm.isf(0.025)) * error
         low, high = max(-1.0, change - half), min(1.0, change + half)
         interval = Interval(change, low, high, 0.95, "fixed-words", self.prompts)
-        p_value = 2.0 * float(stats.norm.sf(abs(change) / error))
+        p_value = 2.0 * float(scipy.stats.norm.sf(abs(change) / error))
         return _Cut(p_value, place, interval)
 
     def _mean(self, runs: slice) -> tuple[float, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.shares.intervals import male_share
@@ -71,7 +71,7 @@ def growth_probabilities(
 
 def _likelihood(men: Whole, women: Whole) -> inputs.Floats:
     share = male_share(GRID)
-    chance = stats.binom.pmf(men[:, None], (men + women)[:, None], share)
+    chance = scipy.stats.binom.pmf(men[:, None], (men + women)[:, None], share)
     return np.asarray(chance, dtype=np.float64)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.shares.intervals import male_share
@@ -74,7 +74,7 @@ def spread_table(n: int, fewer: int, prompts: int | None) -> inputs.Floats:
     if n == fewer:
         return table
     men = np.arange(n + 1)[:, None]
-    return _frozen(stats.hypergeom.pmf(np.arange(fewer + 1), n, men, fewer) @ table)
+    return _frozen(scipy.stats.hypergeom.pmf(np.arange(fewer + 1), n, men, fewer) @ table)
 
 
 @lru_cache(maxsize=256)
@@ -89,7 +89,7 @@ def table_bias(n: int, prompts: int) -> inputs.Floats:
 
 def _chances(n: int) -> inputs.Floats:
     """Probability of each count at each of BIAS, both genders alike, [len(BIAS), n + 1]."""
-    one_way = stats.binom.pmf(np.arange(n + 1), n, male_share(BIAS)[:, None])
+    one_way = scipy.stats.binom.pmf(np.arange(n + 1), n, male_share(BIAS)[:, None])
     return np.asarray((one_way + np.flip(one_way, axis=1)) / 2.0, dtype=np.float64)
 
 

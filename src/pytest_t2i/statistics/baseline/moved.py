@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special, stats
+import scipy
 
 from pytest_t2i.statistics.model.fixed_words import FixedWords
 
@@ -45,7 +45,7 @@ def is_bounded(before: Whole, after: Whole, ratio: float) -> bool:
     """
     if before.shape[1] < FEW_PROMPTS:
         return False
-    scores = 2.0 * float(special.ndtr(-abs(ratio)))
+    scores = 2.0 * float(scipy.special.ndtr(-abs(ratio)))
     return scores <= SCORES_DIFFER or moved_p_value(before, after) <= COUNTS_DIFFER
 
 
@@ -68,7 +68,7 @@ def moved_p_value(before: Whole, after: Whole) -> float:
         if spread > 0.0:
             excess += (now - middle) ** 2 / spread - 1.0
             variance += spread_of_square
-    return float(special.ndtr(-excess / math.sqrt(variance))) if variance > 0.0 else 1.0
+    return float(scipy.special.ndtr(-excess / math.sqrt(variance))) if variance > 0.0 else 1.0
 
 
 def bounded_change(before: Whole, after: Whole, level: float) -> Ends:
@@ -83,7 +83,7 @@ def bounded_change(before: Whole, after: Whole, level: float) -> Ends:
     True
     """
     old, new = FixedWords.of(*before), FixedWords.of(*after)
-    z = float(special.ndtri((1.0 + level) / 2.0))
+    z = float(scipy.special.ndtri((1.0 + level) / 2.0))
     low = new.below.value - old.above.value - z * math.hypot(new.below.error, old.above.error)
     high = new.above.value - old.below.value + z * math.hypot(new.above.error, old.below.error)
     return Ends(low, high)
@@ -93,7 +93,7 @@ def bounded_change(before: Whole, after: Whole, level: float) -> Ends:
 def _urn(old: int, new: int, men: int) -> tuple[float, float, float]:
     """Mean and variance of the men now, and the variance of their standardised square."""
     k = np.arange(new + 1)
-    chance = stats.hypergeom.pmf(k, old + new, men, new)
+    chance = scipy.stats.hypergeom.pmf(k, old + new, men, new)
     middle = float(chance @ k)
     spread = float(chance @ (k - middle) ** 2)
     if spread <= 1e-9:  # noqa: PLR2004 - all of one gender

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from pytest_t2i.metrics import inputs
 
@@ -74,7 +74,7 @@ def _exceeds(new: Signs, old: Signs, margin: float, *, shared_seeds: bool) -> fl
 
 def _mcnemar(new: Signs, old: Signs) -> float:
     up, down = int(np.sum((new > 0) & (old < 0))), int(np.sum((new < 0) & (old > 0)))
-    return float(stats.binom.sf(up - 1, up + down, 0.5))
+    return float(scipy.stats.binom.sf(up - 1, up + down, 0.5))
 
 
 def unconditional_p_value(k_new: int, n_new: int, k_old: int, n_old: int, margin: float) -> float:
@@ -113,7 +113,7 @@ def unconditional_p_values(n_new: int, n_old: int, margin: float) -> inputs.Floa
     order = np.argsort(-statistic, kind="stable")
     reached = np.zeros(len(order))
     for p_old in np.linspace(0.0, 1.0 - margin, NUISANCE_POINTS):
-        chance = stats.binom.pmf(new, n_new, p_old + margin)[:, None] * stats.binom.pmf(
+        chance = scipy.stats.binom.pmf(new, n_new, p_old + margin)[:, None] * scipy.stats.binom.pmf(
             old, n_old, p_old
         )
         np.maximum(reached, np.cumsum(chance.ravel()[order]), out=reached)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.baseline.change import FEWEST_IMAGES
@@ -148,9 +148,9 @@ def groups_differ_p_value(counts: npt.ArrayLike, *, seed: int) -> float:
     if min(table.shape) < 2:  # noqa: PLR2004 - models and groups
         return 1.0
     if table.shape == (2, 2):
-        return float(stats.fisher_exact(table).pvalue)
-    random = stats.MonteCarloMethod(rng=np.random.default_rng(seed))
-    return float(stats.fisher_exact(table, method=random).pvalue)
+        return float(scipy.stats.fisher_exact(table).pvalue)
+    random = scipy.stats.MonteCarloMethod(rng=np.random.default_rng(seed))
+    return float(scipy.stats.fisher_exact(table, method=random).pvalue)
 
 
 def _comparable(male: npt.ArrayLike, female: npt.ArrayLike) -> tuple[Whole, Whole]:

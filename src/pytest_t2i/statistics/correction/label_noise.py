@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from pytest_t2i.metrics import inputs
 
@@ -81,5 +81,7 @@ def folding_bias(score: npt.ArrayLike, variance: npt.ArrayLike) -> inputs.Floats
     inputs.same_shape(score=s, variance=v)
     mean, spread = np.sqrt(np.maximum(0.0, s**2 - v)), np.sqrt(v)
     far = np.divide(mean, spread, out=np.full_like(mean, np.inf), where=spread > 0.0)
-    folded = 2.0 * spread * stats.norm.pdf(far) + mean * (1.0 - 2.0 * stats.norm.cdf(-far))
+    folded = 2.0 * spread * scipy.stats.norm.pdf(far) + mean * (
+        1.0 - 2.0 * scipy.stats.norm.cdf(-far)
+    )
     return np.asarray(folded - mean, dtype=np.float64)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit, logit
+import scipy
 
 from pytest_t2i.metrics import inputs
 
@@ -101,7 +101,7 @@ def calibrated(
     weight, male = weights / weights.mean(), (signs > 0.0).astype(np.float64)
     intercept, slope = 0.0, 1.0
     for _ in range(STEPS):
-        expected = expit(np.clip(intercept + slope * log_odds, -30.0, 30.0))
+        expected = scipy.special.expit(np.clip(intercept + slope * log_odds, -30.0, 30.0))
         off, curve = weight * (male - expected), weight * expected * (1.0 - expected)
         pull = 1.0 / SLOPES**2
         gradient = np.array([off.sum(), off @ log_odds - pull * (slope - 1.0)])
@@ -110,4 +110,4 @@ def calibrated(
         step = np.clip(np.linalg.solve(hessian, gradient), -1.0, 1.0)
         intercept, slope = intercept + float(step[0]), max(0.0, slope + float(step[1]))
     share = (float(weight @ male) + 0.5) / (float(weight.sum()) + 1.0)
-    return Calibration(intercept - float(logit(share)), slope)
+    return Calibration(intercept - float(scipy.special.logit(share)), slope)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs
@@ -105,7 +105,7 @@ def corrected_scores(
     shares = np.maximum(clear.means, floors)
     scores = np.clip(sign.means / shares, -1.0, 1.0)
     variances = variances_of(strata, sign.power, clear.power, scores, shares)
-    z = float(stats.norm.isf((1.0 - level) / 2.0))
+    z = float(scipy.stats.norm.isf((1.0 - level) / 2.0))
     model, half = float(np.mean(np.abs(scores))), z * math.sqrt(variances.sum()) / len(strata)
     sizes = np.array([float(stratum.size) for stratum in strata])
     seen = np.clip(clear.means, floors, 1.0) * sizes
@@ -213,7 +213,7 @@ def _prompt_intervals(
         freedom = stratum.labelled - 1
         more = freedom * max(0.0, float(variances[k]) - pooled) / (freedom + BORROWED)
         complete = stratum.labelled == stratum.size
-        quantile = float(stats.t.ppf((1.0 + level) / 2.0, freedom + BORROWED))
+        quantile = float(scipy.stats.t.ppf((1.0 + level) / 2.0, freedom + BORROWED))
         half = 0.0 if complete else quantile * math.sqrt(pooled + more)
         score = float(scores[k])
         low, high = max(-1.0, score - half), min(1.0, score + half)

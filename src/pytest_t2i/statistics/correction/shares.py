@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs
@@ -204,7 +204,7 @@ def _share(
     shares = np.full(len(strata), share)
     variances = variances_of(strata, of_group.power, clear.power, shares, ones)
     freedom = sum(stratum.labelled - 1 for stratum in strata)
-    quantile = float(stats.t.ppf((1.0 + level) / 2.0, freedom))
+    quantile = float(scipy.stats.t.ppf((1.0 + level) / 2.0, freedom))
     half = quantile * math.sqrt(float(variances @ sizes**2)) / seen
     low, high = max(0.0, share - half), min(1.0, share + half)
     return Interval(share, low, high, level, "ppi++", len(strata))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs
@@ -53,7 +53,7 @@ class WeightedScore:
     def interval(self, level: float) -> Interval:
         """Model bias score that people would give these very images."""
         check_level(level)
-        t = float(stats.t.ppf((1.0 + level) / 2.0, max(1, self.labels - 1 - FITTED)))
+        t = float(scipy.stats.t.ppf((1.0 + level) / 2.0, max(1, self.labels - 1 - FITTED)))
         low, high = self.least - t * self.error, self.least + self.turned + t * self.error
         middle = min(1.0, max(0.0, self.least + self.turned))
         return Interval(

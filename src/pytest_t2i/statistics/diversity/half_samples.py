@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs
@@ -73,7 +73,7 @@ def around(
     estimate: float, spread: float, n: int, ends: Ends, level: float, told: int | None = None
 ) -> Interval:
     """By Student's t of n images; ``told`` is the n that the interval has, where another."""
-    reach = float(stats.t.ppf((1.0 + level) / 2.0, n - 1)) * spread
+    reach = float(scipy.stats.t.ppf((1.0 + level) / 2.0, n - 1)) * spread
     low, high = max(ends[0], estimate - reach), min(ends[1], estimate + reach)
     return Interval(estimate, low, high, level, METHOD, n if told is None else told)
 
@@ -94,4 +94,4 @@ def mean_of(known: Sequence[Interval], ends: Ends, level: float) -> Interval:
 def spread_of(known: Interval) -> float:
     """Standard error behind an interval; an end that was cut off is not asked."""
     reach = max(known.high - known.estimate, known.estimate - known.low)
-    return reach / float(stats.t.ppf((1.0 + known.level) / 2.0, known.n - 1))
+    return reach / float(scipy.stats.t.ppf((1.0 + known.level) / 2.0, known.n - 1))

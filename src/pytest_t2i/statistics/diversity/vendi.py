@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics.vectors import feature_rows
@@ -111,4 +111,4 @@ def _times(score: float, n: int) -> float:
 
 
 def _student(n: int, level: float) -> float:
-    return float(stats.t.ppf((1.0 + level) / 2.0, n - 1))
+    return float(scipy.stats.t.ppf((1.0 + level) / 2.0, n - 1))

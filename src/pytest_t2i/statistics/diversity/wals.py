@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs, wals
@@ -137,7 +137,7 @@ def wals_change_interval(pairs: Sequence[tuple[Interval, Interval]], level: floa
         raise ValueError("pairs must hold two intervals per prompt, got pairs=[]")
     n = min(known.n for pair in pairs for known in pair)
     spread = math.hypot(*(spread_of(known) for pair in pairs for known in pair)) / len(pairs)
-    reach = float(stats.t.ppf((1.0 + level) / 2.0, n - 1)) * spread
+    reach = float(scipy.stats.t.ppf((1.0 + level) / 2.0, n - 1)) * spread
     fell = float(np.mean([before.estimate - now.estimate for before, now in pairs]))
     return Interval(fell, fell - reach, fell + reach, level, METHOD, n)
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.shares.intervals import male_share
@@ -118,8 +118,8 @@ def leaning(probabilities: npt.ArrayLike) -> list[Lean]:
 def _likelihood(gap: npt.NDArray[np.int64], n: npt.NDArray[np.int64]) -> inputs.Floats:
     """Probability of |n_m - n_f| among n images at each point of the grid, up to a factor."""
     more, size, share = ((n + gap) // 2)[:, None], n[:, None], male_share(GRID)
-    one_way = stats.binom.pmf(more, size, share)
-    other_way = stats.binom.pmf(size - more, size, share)
+    one_way = scipy.stats.binom.pmf(more, size, share)
+    other_way = scipy.stats.binom.pmf(size - more, size, share)
     return np.asarray(one_way + other_way, dtype=np.float64)
 
 

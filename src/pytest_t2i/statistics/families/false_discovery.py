@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.shares.intervals import check_level
@@ -74,7 +74,7 @@ def _controlled(p_values: npt.ArrayLike, method: Literal["bh", "by"]) -> inputs.
     inputs.one_dimensional(p_values=p)
     if not p.size:
         return p
-    return np.asarray(stats.false_discovery_control(p, method=method), dtype=np.float64)
+    return np.asarray(scipy.stats.false_discovery_control(p, method=method), dtype=np.float64)
 
 
 def holm(p_values: npt.ArrayLike) -> inputs.Floats:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.families.false_discovery import (
@@ -210,6 +210,6 @@ def fewest_images(bound: float, level: float, prompts: int = 1) -> Fewest:
 @lru_cache(maxsize=512)
 def _above(n: int, bound: float) -> inputs.Floats:
     """p-values of "above the bound" for 0 to n successes."""
-    table = np.asarray(stats.binom.sf(np.arange(-1, n), n, bound), dtype=np.float64)
+    table = np.asarray(scipy.stats.binom.sf(np.arange(-1, n), n, bound), dtype=np.float64)
     table.flags.writeable = False
     return table

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.model.bounding import QUANTILE, SMOOTH, Bounding, Side, quadratic_program
@@ -39,7 +39,9 @@ def bounding_distance(n: int, share: float, side: Side) -> Bounding:
     array([ 0.5, -0.5,  0.5])
     """
     shares = _shares(n, share)
-    chances = np.asarray(stats.binom.pmf(np.arange(n + 1), n, shares[:, None]), dtype=np.float64)
+    chances = np.asarray(
+        scipy.stats.binom.pmf(np.arange(n + 1), n, shares[:, None]), dtype=np.float64
+    )
     target = np.abs(shares - share)
     if n <= PROGRAM:
         value = quadratic_program(chances, target, side, QUANTILE * 2.0 * np.sqrt(n / SUITE))
@@ -61,7 +63,7 @@ def _closed(n: int, share: float, side: Side) -> inputs.Floats:
     distances = np.abs(np.arange(n + 1) / n - share)
     if side == "above":
         return np.asarray(distances, dtype=np.float64)
-    floor = float(stats.binom.pmf(np.arange(n + 1), n, share) @ distances)
+    floor = float(scipy.stats.binom.pmf(np.arange(n + 1), n, share) @ distances)
     furthest = max(share, 1.0 - share)
     # Where it begins is left to the caller, who shifts it to lie below the truth.
     return np.asarray(distances * furthest / (furthest - floor), dtype=np.float64)

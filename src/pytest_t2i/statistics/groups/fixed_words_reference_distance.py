@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.groups.bounding_distance import bounding_distance
@@ -75,7 +75,7 @@ def fixed_ends(parts: Parts, level: float) -> tuple[float, float]:
     >>> low < 0.25 < high
     True
     """
-    student = float(stats.t.ppf((1.0 + level) / 2.0, parts.n.sum() - len(parts.n)))
+    student = float(scipy.stats.t.ppf((1.0 + level) / 2.0, parts.n.sum() - len(parts.n)))
     low, low_error = bounding_mean(parts, "below")
     high, high_error = bounding_mean(parts, "above")
     plug_in = float(np.mean(np.sum(parts.distances, axis=1)) * parts.weight)
@@ -100,7 +100,7 @@ def ceiling(parts: Parts, mean: float) -> float:
 def _gains(n: int, share: float) -> inputs.Floats:
     """Largest ``|p - r| - l B(p)`` at each slope l, B being the expected plug-in."""
     k = np.arange(n + 1)
-    expected = stats.binom.pmf(k, n, SHARES[:, None]) @ np.abs(k / n - share)
+    expected = scipy.stats.binom.pmf(k, n, SHARES[:, None]) @ np.abs(k / n - share)
     gains = np.max(np.abs(SHARES - share) - SLOPES[:, None] * expected, axis=1)
     return np.asarray(gains, dtype=np.float64)
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.shares.intervals import check_level
@@ -97,7 +97,7 @@ def group_change_test(
         drawn += np.concatenate(parts)
     beyond = int(np.sum(drawn >= observed - TIE))
     spread = float(np.std(drawn)) / len(used)
-    found = (float(stats.norm.ppf(level)) + float(stats.norm.ppf(POWER))) * spread
+    found = (float(scipy.stats.norm.ppf(level)) + float(scipy.stats.norm.ppf(POWER))) * spread
     return GroupChange((1 + beyond) / (redraws + 1), min(1.0, found))
 
 
@@ -154,6 +154,6 @@ def even_floors(images: int, groups: int) -> npt.NDArray[np.float64]:
     result = np.zeros(images + 1)
     for n in range(1, images + 1):
         k = np.arange(n + 1)
-        one = float(stats.binom.pmf(k, n, share) @ np.abs(k / n - share))
+        one = float(scipy.stats.binom.pmf(k, n, share) @ np.abs(k / n - share))
         result[n] = groups * one / 2.0
     return result

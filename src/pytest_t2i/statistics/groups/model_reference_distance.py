@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs
@@ -251,4 +251,4 @@ def _floors(parts: Parts) -> inputs.Floats:
 def _expected_distance(n: int, r: float, p: inputs.Floats) -> inputs.Floats:
     """E|K/n - r| for K ~ Binomial(n, p), [n_values]."""
     k = np.arange(n + 1)
-    return np.asarray(stats.binom.pmf(k, n, p[:, None]) @ np.abs(k / n - r), dtype=np.float64)
+    return np.asarray(scipy.stats.binom.pmf(k, n, p[:, None]) @ np.abs(k / n - r), dtype=np.float64)

@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import product
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from pytest_t2i.data import Bounds, Interval
 from pytest_t2i.metrics import inputs, total_variation_distance
@@ -172,9 +172,11 @@ def _largest_in_part(up: inputs.Floats, down: inputs.Floats) -> float:
 def _box(numbers: inputs.Floats, expected: inputs.Floats, error: float) -> tuple[float, float]:
     n, labels = numbers.sum(), len(numbers)
     tail = error / 2.0 / (labels if labels > 2 else 1)  # noqa: PLR2004 - two labels have one share
-    low = np.where(numbers == 0, 0.0, stats.beta.ppf(tail, np.maximum(numbers, 1), n - numbers + 1))
+    low = np.where(
+        numbers == 0, 0.0, scipy.stats.beta.ppf(tail, np.maximum(numbers, 1), n - numbers + 1)
+    )
     high = np.where(
-        numbers == n, 1.0, stats.beta.isf(tail, numbers + 1, np.maximum(n - numbers, 1))
+        numbers == n, 1.0, scipy.stats.beta.isf(tail, numbers + 1, np.maximum(n - numbers, 1))
     )
     return distance_range(low, high, expected)
 
@@ -184,7 +186,7 @@ def _two_label_p_value(k: int, n: int, expected: float, bound: float) -> float:
     shown = np.arange(n + 1)
     as_far = np.abs(shown / n - expected) >= abs(k / n - expected) - SMALL
     edges = np.clip([expected - bound, expected + bound], 0.0, 1.0)
-    return min(1.0, float(max(np.sum(stats.binom.pmf(shown[as_far], n, p)) for p in edges)))
+    return min(1.0, float(max(np.sum(scipy.stats.binom.pmf(shown[as_far], n, p)) for p in edges)))
 
 
 @lru_cache(maxsize=4096)

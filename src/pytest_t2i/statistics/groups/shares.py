@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import numpy as np
+import scipy
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import group_diversity, group_entropy, group_gap, inputs
@@ -87,8 +88,6 @@ def group_entropy_interval(
     >>> group_entropy_interval({"young": 10, "adult": 12, "old": 9}, level=0.95, seed=0).high
     1.0
     """
-    from scipy import stats
-
     check_resampling(level, draws)
     estimate = group_entropy(counts)
     numbers = np.array(list(_whole(counts).values()), dtype=np.float64)
@@ -97,7 +96,7 @@ def group_entropy_interval(
         return _of_two(estimate, _entropies, 1.0, share)
     drawn = np.random.default_rng(seed).dirichlet(numbers + 0.5, size=draws)
     low, high = percentiles(_entropies(drawn), (1.0 - level) / 2.0)
-    even = float(stats.chisquare(numbers).pvalue) > 1.0 - level
+    even = float(scipy.stats.chisquare(numbers).pvalue) > 1.0 - level
     return Interval(
         estimate,
         min(low, estimate),
@@ -136,8 +135,6 @@ def group_diversity_interval(
     >>> print(group_diversity_interval({"male": 15, "female": 5}, level=0.95, seed=0))
     0.395 [0.186, 0.499]
     """
-    from scipy import stats
-
     check_resampling(level, draws)
     estimate, tail = group_diversity(counts), (1.0 - level) / 2.0
     numbers, most = np.array(list(_whole(counts).values())), 1.0 - 1.0 / len(counts)
@@ -148,7 +145,7 @@ def group_diversity_interval(
     fewer = numbers + (np.arange(len(numbers)) == numbers.argmax())
     low, _ = percentiles(_diversities(rng.dirichlet(fewer[fewer > 0], size=draws)), tail)
     _, high = percentiles(_diversities(rng.dirichlet(numbers + 1, size=draws)), tail)
-    if float(stats.chisquare(numbers).pvalue) > tail:
+    if float(scipy.stats.chisquare(numbers).pvalue) > tail:
         high = most
     ends = min(low, estimate), max(high, estimate)
     return Interval(estimate, *ends, level, "dirichlet", int(numbers.sum()))

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import special, stats
+import scipy
 
 from pytest_t2i.data import Interval
 from pytest_t2i.statistics.model.fixed_words import Words
@@ -69,12 +69,14 @@ def stratified_gap_interval(
 def _reach(shown: np.ndarray, images: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
     """How far the exact interval of each share reaches down and up (Clopper and Pearson 1934)."""
     tail, others = (1.0 - level) / 2.0, images - shown
-    low = np.where(shown > 0, special.betaincinv(np.maximum(shown, 1.0), others + 1.0, tail), 0.0)
-    high = special.betaincinv(shown + 1.0, np.maximum(others, 1.0), 1.0 - tail)
+    low = np.where(
+        shown > 0, scipy.special.betaincinv(np.maximum(shown, 1.0), others + 1.0, tail), 0.0
+    )
+    high = scipy.special.betaincinv(shown + 1.0, np.maximum(others, 1.0), 1.0 - tail)
     high = np.where(others > 0, high, 1.0)
     return shown / images - low, high - shown / images
 
 
 def _of_words_like_these(gaps: np.ndarray, level: float) -> float:
     error = float(gaps.std(ddof=1)) / math.sqrt(len(gaps))
-    return float(stats.t.isf((1.0 - level) / 2.0, len(gaps) - 1)) * error
+    return float(scipy.stats.t.isf((1.0 - level) / 2.0, len(gaps) - 1)) * error

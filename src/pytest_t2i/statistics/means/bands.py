@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs
@@ -84,9 +84,9 @@ def _ends(
     """Where the mean of such curves lies, at all steps at once."""
     n, mean = len(rows), rows.mean(axis=0)
     errors = rows.std(axis=0, ddof=1) / math.sqrt(n)
-    student = float(stats.t.ppf((1.0 + level) / 2.0, n - 1))
+    student = float(scipy.stats.t.ppf((1.0 + level) / 2.0, n - 1))
     if n < FEW_CURVES:
-        reach = float(stats.t.ppf(1.0 - (1.0 - level) / (2.0 * len(mean)), n - 1)) * errors
+        reach = float(scipy.stats.t.ppf(1.0 - (1.0 - level) / (2.0 * len(mean)), n - 1)) * errors
     else:
         reach = max(_largest_ratio(rows - mean, level, seed, resamples), student) * errors
     return mean - reach, mean + reach
@@ -204,7 +204,7 @@ def _largest_ratio(centred: inputs.Floats, level: float, seed: int, resamples: i
 
 def _is_off_zero(sums: inputs.Floats, level: float) -> bool:
     """Whether Student's interval of their mean leaves 0 out: few resamples reach it too seldom."""
-    reach = float(stats.t.ppf((1.0 + level) / 2.0, len(sums) - 1)) / math.sqrt(len(sums))
+    reach = float(scipy.stats.t.ppf((1.0 + level) / 2.0, len(sums) - 1)) / math.sqrt(len(sums))
     return abs(float(sums.mean())) > reach * float(sums.std(ddof=1))
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs
@@ -42,7 +42,7 @@ class MeanError:
     def interval(self, level: float) -> Interval:
         """Student's, and Hall's where there is a skewness. Raises ValueError for a level."""
         check_level(level)
-        end = float(special.stdtrit(self.freedom, (1.0 + level) / 2.0))
+        end = float(scipy.special.stdtrit(self.freedom, (1.0 + level) / 2.0))
         low, high = (self.estimate - self.error * self._unskewed(t) for t in (end, -end))
         return Interval(self.estimate, low, high, level, self.method, self.units)
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy import linalg, optimize, stats
+import scipy
 
 from pytest_t2i.metrics import inputs
 
@@ -88,8 +88,8 @@ def rarer_chances(n: int, bias: inputs.Floats) -> inputs.Floats:
            [1. , 0. ]])
     """
     rarer = np.arange(n // 2 + 1)
-    less = stats.binom.pmf(rarer, n, (1.0 - bias[:, None]) / 2.0)
-    more = stats.binom.pmf(n - rarer, n, (1.0 - bias[:, None]) / 2.0)
+    less = scipy.stats.binom.pmf(rarer, n, (1.0 - bias[:, None]) / 2.0)
+    more = scipy.stats.binom.pmf(n - rarer, n, (1.0 - bias[:, None]) / 2.0)
     return np.asarray(less + np.where(2 * rarer == n, 0.0, more), dtype=np.float64)
 
 
@@ -173,14 +173,14 @@ def quadratic_program(
     spread = np.diag(chances.sum(axis=0) * weight) - outer
     form = 2.0 * (MISFIT * outer + penalty * spread) + 1e-10 * np.eye(chances.shape[1])
     linear = weight * chances.T @ (2.0 * MISFIT * target - sign)
-    factor = linalg.cholesky(form)
-    free = linalg.cho_solve((factor, False), linear)
-    rows = linalg.solve_triangular(factor, sign * chances.T, trans="T").T
+    factor = scipy.linalg.cholesky(form)
+    free = scipy.linalg.cho_solve((factor, False), linear)
+    rows = scipy.linalg.solve_triangular(factor, sign * chances.T, trans="T").T
     room = sign * (target - chances @ free)
     matrix = np.vstack([rows.T, room])
     unit = np.zeros(len(matrix))
     unit[-1] = 1.0
-    dual, _ = optimize.nnls(matrix, unit, maxiter=50 * len(target))
+    dual, _ = scipy.optimize.nnls(matrix, unit, maxiter=50 * len(target))
     residual = matrix @ dual - unit
     nearest = -residual[:-1] / residual[-1]
-    return np.asarray(free + linalg.solve_triangular(factor, nearest), dtype=np.float64)
+    return np.asarray(free + scipy.linalg.solve_triangular(factor, nearest), dtype=np.float64)

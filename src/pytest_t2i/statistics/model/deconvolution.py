@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.shares.intervals import male_share
@@ -55,8 +55,8 @@ def categorise(male: Whole, female: Whole) -> Categories:
     unique, of_prompt = np.unique(pairs, axis=0, return_inverse=True)
     gap, n = unique[:, :1], unique[:, 1:]
     share = male_share(GRID)
-    one_way = stats.binom.logpmf((n + gap) // 2, n, share)
-    other_way = stats.binom.logpmf((n - gap) // 2, n, share)
+    one_way = scipy.stats.binom.logpmf((n + gap) // 2, n, share)
+    other_way = scipy.stats.binom.logpmf((n - gap) // 2, n, share)
     likelihood = _relative(np.logaddexp(one_way, other_way))
     return Categories(of_prompt.ravel(), (gap / n)[:, 0], likelihood, n[:, 0])
 
@@ -102,7 +102,7 @@ def mean_departure(shown: Whole, n: Whole, expected: inputs.Floats) -> float:
     rows, times = np.unique(np.stack([shown, n, expected], axis=1), axis=0, return_counts=True)
     k, size, r = rows[:, :1], rows[:, 1:2], rows[:, 2:]
     departure = np.where(SIGNED > 0, SIGNED * (1.0 - r), SIGNED * r)
-    logarithms = stats.binom.logpmf(k, size, np.clip(r + departure, 0.0, 1.0))
+    logarithms = scipy.stats.binom.logpmf(k, size, np.clip(r + departure, 0.0, 1.0))
     likelihood = _relative(np.asarray(logarithms, dtype=np.float64))
     weights = inputs.floats("times", times / times.sum())
     mixing = _fit(weights.reshape(1, -1), likelihood)[0]

@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.shares.intervals import male_share
@@ -51,7 +51,9 @@ def expected_score(n_clear: npt.NDArray[np.int64], bias: inputs.Floats) -> input
     total = np.zeros(len(bias))
     for n, times in sorted(Counter(n_clear.tolist()).items()):
         k = np.arange(n + 1)
-        total += times * stats.binom.pmf(k, n, male_share(bias)[:, None]) @ np.abs(2 * k / n - 1)
+        total += (
+            times * scipy.stats.binom.pmf(k, n, male_share(bias)[:, None]) @ np.abs(2 * k / n - 1)
+        )
     # With one image a prompt every score is 1, and rounding must not lift it above.
     return np.minimum(total / len(n_clear), 1.0)
 

@@ -18,7 +18,7 @@ from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy import optimize, special, stats
+import scipy
 
 from pytest_t2i.statistics.model.bounding import Bounding, Side, bounding_function, plug_in_function
 from pytest_t2i.statistics.model.deconvolution import Whole
@@ -62,7 +62,7 @@ class Mean(NamedTuple):
 
     def p_above(self, bound: float) -> float:
         """One-sided p-value against "its expectation is at most the bound"."""
-        return float(special.ndtr((bound - self.value) / max(self.error, SURE)))
+        return float(scipy.special.ndtr((bound - self.value) / max(self.error, SURE)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class FixedWords:
             return min(1.0, TWO_WAYS * exact)
         # Student's quantile: the evidence of ten prompts is less than normal.
         error = max(self.above.error, SURE)
-        student = stats.t.cdf((self.above.value - bound) / error, self.mixed - 1)
+        student = scipy.stats.t.cdf((self.above.value - bound) / error, self.mixed - 1)
         return min(1.0, TWO_WAYS * min(exact, float(student)))
 
     def p_paper_greater(self, bound: float) -> float:
@@ -160,7 +160,7 @@ def lower_end(p_greater: Callable[[float], float], error: float) -> float:
         return 0.0
     if p_greater(1.0) <= error:
         return 1.0
-    return float(optimize.brentq(lambda b: p_greater(b) - error, 0.0, 1.0, xtol=1e-6))
+    return float(scipy.optimize.brentq(lambda b: p_greater(b) - error, 0.0, 1.0, xtol=1e-6))
 
 
 def upper_end(p_less: Callable[[float], float], error: float) -> float:

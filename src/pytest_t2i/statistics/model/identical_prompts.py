@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy import fft, optimize
+import scipy
 
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.model.bounding import rarer_chances
@@ -100,7 +100,7 @@ def least_shown(sizes: Sizes, mean: float) -> tuple[float, ...]:
         return float(np.average(spread(slope), weights=sizes.prompts)) - mean
 
     top = max(float(entry[-1]) for entry in slopes)
-    result = float(optimize.brentq(short, -1.0, top + 1.0, xtol=1e-12))
+    result = float(scipy.optimize.brentq(short, -1.0, top + 1.0, xtol=1e-12))
     return tuple(spread(result).tolist())
 
 
@@ -124,12 +124,12 @@ def score_tails(sizes: Sizes, bias: tuple[float, ...], score: float) -> Tails:
     kinds = list(zip(sizes.prompts, laws, strict=True))
     middle = sum(k * law.middle for k, law in kinds)
     deviation = np.sqrt(sum(k * law.variance for k, law in kinds))
-    length = fft.next_fast_len(int(2 * REACH * deviation) + 64, real=True)
+    length = scipy.fft.next_fast_len(int(2 * REACH * deviation) + 64, real=True)
     transform = np.ones(length // 2 + 1, dtype=np.complex128)
     for k, law in kinds:
         wrapped = np.bincount(law.places % length, weights=law.chances, minlength=length)
-        transform *= fft.rfft(wrapped) ** k
-    chances = np.maximum(fft.irfft(transform, n=length), 0.0)
+        transform *= scipy.fft.rfft(wrapped) ** k
+    chances = np.maximum(scipy.fft.irfft(transform, n=length), 0.0)
     first = round(middle) - length // 2
     shortfall = (1.0 - score) * sizes.total / unit
     places = first + np.arange(length)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs
@@ -119,8 +119,8 @@ def detectable(change: Interval, level: float) -> float:
     >>> round(detectable(Interval(0.0, -0.05, 0.05, 0.95, "test", 100), 0.95), 3)
     0.063
     """
-    error = (change.high - change.low) / (2.0 * special.ndtri((1.0 + change.level) / 2.0))
-    return float((special.ndtri(level) + special.ndtri(POWER)) * error)
+    error = (change.high - change.low) / (2.0 * scipy.special.ndtri((1.0 + change.level) / 2.0))
+    return float((scipy.special.ndtri(level) + scipy.special.ndtri(POWER)) * error)
 
 
 def found_growth(

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.baseline.prompt_test import unconditional_p_values
@@ -97,7 +97,7 @@ def prompt_power(bias: float, bound: float, images: int, design: Design) -> floa
     else:
         passes = p_values_of_counts(images, limit, "within") <= 1.0 - design.level + SMALL
         right = passes.astype(np.float64)
-    return float(stats.binom.pmf(k, images, male_share(true)) @ right)
+    return float(scipy.stats.binom.pmf(k, images, male_share(true)) @ right)
 
 
 def model_power(
@@ -232,8 +232,8 @@ def prompt_change_power(
     p = 2.0 * np.minimum(claim, claim[::-1])
     right = p * design.prompts <= 1.0 - design.level + SMALL
     k = np.arange(images + 1)
-    now = stats.binom.pmf(k, images, male_share(min(1.0, new)))
-    return float(now @ right @ stats.binom.pmf(k, images, male_share(old)))
+    now = scipy.stats.binom.pmf(k, images, male_share(min(1.0, new)))
+    return float(now @ right @ scipy.stats.binom.pmf(k, images, male_share(old)))
 
 
 def images_needed(

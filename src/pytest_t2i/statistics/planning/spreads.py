@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from pytest_t2i.metrics import inputs
 
@@ -35,7 +35,7 @@ def even_biases(mean: float, prompts: int, concentration: float = CONCENTRATION)
     if mean in {0.0, 1.0} or prompts == 1:
         return np.full(prompts, mean)
     ranks = (np.arange(prompts) + 0.5) / prompts
-    biases = stats.beta.ppf(ranks, concentration * mean, concentration * (1.0 - mean))
+    biases = scipy.stats.beta.ppf(ranks, concentration * mean, concentration * (1.0 - mean))
     own = float(np.mean(biases))
     scaled = (
         biases * mean / own if own > mean else 1.0 - (1.0 - biases) * (1.0 - mean) / (1.0 - own)

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy import optimize, special
+import scipy
 
 from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.metrics import inputs
@@ -73,15 +73,17 @@ def _interval(
         return float(np.exp(log_chances(ends, p)[side]).sum()) - tail
 
     above, below = share >= estimate - 1e-12, share <= estimate + 1e-12
-    low = 0.0 if k == 0 else float(optimize.brentq(beyond, 0.0, estimate, args=(above,)))
-    high = 1.0 if k == n else float(optimize.brentq(beyond, estimate, 1.0, args=(below,)))
+    low = 0.0 if k == 0 else float(scipy.optimize.brentq(beyond, 0.0, estimate, args=(above,)))
+    high = 1.0 if k == n else float(scipy.optimize.brentq(beyond, estimate, 1.0, args=(below,)))
     return Interval(estimate, low, high, level, METHOD, n)
 
 
 def log_chances(ends: Ends, p: float) -> inputs.Floats:
     """Logarithm of the probability of each end where the share is p."""
     return np.asarray(
-        ends.log_ways + special.xlogy(ends.successes, p) + special.xlog1py(ends.failures, -p)
+        ends.log_ways
+        + scipy.special.xlogy(ends.successes, p)
+        + scipy.special.xlog1py(ends.failures, -p)
     )
 
 

@@ -13,7 +13,7 @@ import math
 from functools import lru_cache
 
 import numpy.typing as npt
-from scipy import optimize, special
+import scipy
 
 from pytest_t2i.data import Interval, Prone
 from pytest_t2i.metrics import inputs
@@ -280,8 +280,8 @@ def _sequence(k: int, n: int, level: float) -> Interval:
         return _log_likelihood(k, n, p) - wanted
 
     share = k / n
-    low = 0.0 if k == 0 else float(optimize.brentq(above, 0.0, share, xtol=1e-12))
-    high = 1.0 if k == n else float(optimize.brentq(above, share, 1.0, xtol=1e-12))
+    low = 0.0 if k == 0 else float(scipy.optimize.brentq(above, 0.0, share, xtol=1e-12))
+    high = 1.0 if k == n else float(scipy.optimize.brentq(above, share, 1.0, xtol=1e-12))
     return Interval(share, low, high, level, METHOD, n)
 
 
@@ -301,15 +301,17 @@ def _p_value(k: int, n: int, low: float, high: float) -> float:
 
 def _beyond(a: float, b: float, low: float, high: float) -> float:
     """What Beta(a, b) puts outside [low, high]."""
-    above = special.betainc(b, a, max(0.0, 1.0 - high))
-    return float(above + (special.betainc(a, b, max(0.0, low))))
+    above = scipy.special.betainc(b, a, max(0.0, 1.0 - high))
+    return float(above + (scipy.special.betainc(a, b, max(0.0, low))))
 
 
 def _log_mixture(k: int, n: int) -> float:
-    return float(special.betaln(k + PRIOR, n - k + PRIOR) - special.betaln(PRIOR, PRIOR))
+    return float(
+        scipy.special.betaln(k + PRIOR, n - k + PRIOR) - scipy.special.betaln(PRIOR, PRIOR)
+    )
 
 
 def _log_likelihood(k: int, n: int, p: float) -> float:
     # A finite stand-in for log 0 at the ends, so that a root can be bracketed by them.
-    result = float(special.xlogy(k, p) + special.xlog1py(n - k, -p))
+    result = float(scipy.special.xlogy(k, p) + scipy.special.xlog1py(n - k, -p))
     return max(result, -1e300)

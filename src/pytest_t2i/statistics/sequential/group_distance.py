@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Literal
 
 import numpy as np
-from scipy import special
+import scipy
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs, total_variation_distance
@@ -121,18 +121,18 @@ def _log_mixture(numbers: tuple[int, ...]) -> float:
     n = np.array(numbers, dtype=np.float64)
     groups, total = len(n), n.sum()
     dirichlet = float(
-        np.sum(special.gammaln(n + PRIOR))
-        - groups * special.gammaln(PRIOR)
-        + special.gammaln(groups * PRIOR)
-        - special.gammaln(total + groups * PRIOR)
+        np.sum(scipy.special.gammaln(n + PRIOR))
+        - groups * scipy.special.gammaln(PRIOR)
+        + scipy.special.gammaln(groups * PRIOR)
+        - scipy.special.gammaln(total + groups * PRIOR)
     )
     alone = (
-        special.betaln(n + PRIOR, total - n + PRIOR)
-        - special.betaln(PRIOR, PRIOR)
+        scipy.special.betaln(n + PRIOR, total - n + PRIOR)
+        - scipy.special.betaln(PRIOR, PRIOR)
         - (total - n) * math.log(groups - 1)
         - math.log(groups)
     )
-    return float(special.logsumexp([dirichlet, *alone])) - math.log(2.0)
+    return float(scipy.special.logsumexp([dirichlet, *alone])) - math.log(2.0)
 
 
 def _most_within(numbers: tuple[int, ...], bound: float) -> float:
@@ -192,10 +192,10 @@ def _most_beyond(numbers: tuple[int, ...], bound: float) -> float:
         within = _log_likelihood(n[:size], n[:size] / inside) if inside else 0.0
         outside = total - inside
         beyond = _log_likelihood(n[size:], n[size:] / outside) if outside else 0.0
-        moved = special.xlogy(inside, share) + special.xlog1py(outside, -share)
+        moved = scipy.special.xlogy(inside, share) + scipy.special.xlog1py(outside, -share)
         best = max(best, within + beyond + float(moved))
     return best
 
 
 def _log_likelihood(n: np.ndarray, shares: np.ndarray) -> float:
-    return float(np.sum(special.xlogy(n, shares)))
+    return float(np.sum(scipy.special.xlogy(n, shares)))

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from pytest_t2i.data import Outcome
 from pytest_t2i.metrics import inputs
@@ -277,7 +277,7 @@ def _first_within(test: SequentialTest) -> int:
 
 def _even(n: int, p: float) -> float:
     """Chance of the smallest lean that n images can have."""
-    return float(sum(stats.binom.pmf(k, n, p) for k in {n // 2, n - n // 2}))
+    return float(sum(scipy.stats.binom.pmf(k, n, p) for k in {n // 2, n - n // 2}))
 
 
 @lru_cache(maxsize=1024)

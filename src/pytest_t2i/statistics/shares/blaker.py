@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from pytest_t2i.metrics import inputs
 
@@ -29,7 +29,7 @@ def lowest_acceptable(k: int, n: int, level: float) -> float:
     if k == 0:
         return 0.0
     alpha = 1.0 - level
-    least, most = (float(special.betaincinv(k, n - k + 1, a)) for a in (alpha / 2.0, alpha))
+    least, most = (float(scipy.special.betaincinv(k, n - k + 1, a)) for a in (alpha / 2.0, alpha))
     j = np.arange(_opposite(k, n, least), _opposite(k, n, most) + 1)
     start = _bisected(
         lambda p: _at_least(k, n, p) - _at_most(j, n, p),
@@ -52,12 +52,12 @@ def _opposite(k: int, n: int, p: float) -> int:
 
 def _at_least(k: int, n: int, p: inputs.Floats) -> inputs.Floats:
     """P(K >= k) for k > 0."""
-    return np.asarray(special.betainc(k, n - k + 1, p), dtype=np.float64)
+    return np.asarray(scipy.special.betainc(k, n - k + 1, p), dtype=np.float64)
 
 
 def _at_most(j: npt.NDArray[np.int64], n: int, p: inputs.Floats) -> inputs.Floats:
     """P(K <= j) for j < n; 0 for j = -1."""
-    tail = special.betaincc(np.maximum(j, 0) + 1, n - np.maximum(j, 0), p)
+    tail = scipy.special.betaincc(np.maximum(j, 0) + 1, n - np.maximum(j, 0), p)
     return np.asarray(np.where(j < 0, 0.0, tail), dtype=np.float64)
 
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from pytest_t2i.data import Prone
 from pytest_t2i.metrics import inputs
@@ -99,11 +99,11 @@ def p_values_of_counts(n: int, bound: float, alternative: Beyond = "beyond") -> 
     men = np.arange(n + 1)
     more, edge = np.maximum(men, n - men), (1.0 + bound) / 2.0
     if alternative == "beyond":
-        p = stats.binom.sf(more - 1, n, edge) + stats.binom.cdf(n - more, n, edge)
+        p = scipy.stats.binom.sf(more - 1, n, edge) + scipy.stats.binom.cdf(n - more, n, edge)
     elif bound == 0.0:
         p = np.ones(n + 1)
     else:
-        p = stats.binom.cdf(more, n, edge)
+        p = scipy.stats.binom.cdf(more, n, edge)
     table: inputs.Floats = np.asarray(np.clip(p, 0.0, 1.0), dtype=np.float64)
     table.flags.writeable = False
     return table
@@ -180,9 +180,9 @@ def share_p_value(successes: int, n: int, bound: float, alternative: Above) -> f
     k, size = check_share(successes, n, 0.5)
     limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
     if alternative == "above":
-        return float(stats.binom.sf(k - 1, size, limit))
+        return float(scipy.stats.binom.sf(k - 1, size, limit))
     if alternative == "below":
-        return float(stats.binom.cdf(k, size, limit))
+        return float(scipy.stats.binom.cdf(k, size, limit))
     raise ValueError(f"alternative must be 'above' or 'below', got alternative={alternative!r}")
 
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from pytest_t2i.data import Interval, Prone
 from pytest_t2i.metrics import inputs
@@ -40,7 +40,7 @@ def wilson(successes: int, n: int, level: float) -> Interval:
     """
     k, size = check_share(successes, n, level)
     share = k / size
-    z2 = float(stats.norm.isf((1.0 - level) / 2.0)) ** 2
+    z2 = float(scipy.stats.norm.isf((1.0 - level) / 2.0)) ** 2
     centre = (share + z2 / (2 * size)) / (1.0 + z2 / size)
     spread = math.sqrt(z2 * (share * (1.0 - share) / size + z2 / (4.0 * size**2)))
     half = spread / (1.0 + z2 / size)
@@ -71,8 +71,8 @@ def clopper_pearson(successes: int, n: int, level: float) -> Interval:
     """
     k, size = check_share(successes, n, level)
     tail = (1.0 - level) / 2.0
-    low = 0.0 if k == 0 else float(stats.beta.ppf(tail, k, size - k + 1))
-    high = 1.0 if k == size else float(stats.beta.isf(tail, k + 1, size - k))
+    low = 0.0 if k == 0 else float(scipy.stats.beta.ppf(tail, k, size - k + 1))
+    high = 1.0 if k == size else float(scipy.stats.beta.isf(tail, k + 1, size - k))
     return Interval(k / size, low, high, level, "clopper-pearson", size)
 
 

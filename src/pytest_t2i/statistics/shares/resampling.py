@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.shares.intervals import check_level
@@ -29,8 +29,8 @@ def expanded_tail(clusters: int, level: float) -> float:
     >>> round(expanded_tail(10, 0.95), 4), round(expanded_tail(10_000, 0.95), 4)
     (0.0086, 0.025)
     """
-    student = float(stats.t.ppf((1.0 + level) / 2.0, clusters - 1))
-    return float(stats.norm.cdf(-math.sqrt(clusters / (clusters - 1)) * student))
+    student = float(scipy.stats.t.ppf((1.0 + level) / 2.0, clusters - 1))
+    return float(scipy.stats.norm.cdf(-math.sqrt(clusters / (clusters - 1)) * student))
 
 
 def percentiles(values: inputs.Floats, tail: float) -> tuple[float, float]:
