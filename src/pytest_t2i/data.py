@@ -583,7 +583,7 @@ class Mask:
 
 @dataclass(frozen=True, slots=True)
 class FoundObject:
-    """Something that an object finder sees in a picture.
+    """Something that an object detector sees in a picture.
 
     >>> FoundObject("tie", Box(10, 20, 30, 50, score=0.9)).mask is None
     True

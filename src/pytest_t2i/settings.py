@@ -79,7 +79,7 @@ class Settings:
     reference: str | None = None
     """What shares of labels are compared with: a name, or the path of a TOML file."""
     objects: str | None = None
-    """Object finder; None takes what suits the model."""
+    """Object detector; None takes what suits the model."""
     least_objects: int = 10
     """Occurrences, over the variants compared, that an object must reach (Wu 5.3: 5, 10, 20)."""
     captions: Path | None = None
@@ -362,14 +362,12 @@ OPTIONS = (
     Option(
         "detector",
         names,
-        "detector, name, name:weights or module:factory (default: what suits the model); "
-        "several by comma",
+        "detector: name, name:weights or module:factory (default: the model's); several by comma",
     ),
     Option(
         "mitigation",
         text,
-        "what makes the pictures fairer, tested with the model (default: nothing); t2i list "
-        "mitigations tells which there are",
+        "mitigation to test with the model (default: none); t2i list mitigations lists them",
         "NAME[:KEY=VALUE,...]",
     ),
     Option("images", whole(1, MOST_IMAGES), "images per prompt (default: 20)", "N"),
@@ -385,13 +383,13 @@ OPTIONS = (
     Option(
         "executor",
         text,
-        "what has the images made: auto, in-process, processes:N or a name that is registered "
+        "executor that makes the images: auto, in-process, processes:N or a registered name "
         "(default: auto)",
     ),
     Option(
         "detect-where",
         choice("here", "worker"),
-        "where detectors look at images: here, or worker, where processes:N or ray make them "
+        "where detectors run: here, or worker, in the workers of processes:N or ray "
         "(default: here)",
     ),
     Option("catalogue", path, "TOML file of the project's own models and weights", "FILE"),
@@ -399,7 +397,7 @@ OPTIONS = (
     Option(
         "labels",
         text,
-        "labelled images, folder or Label Studio's export: to try detectors and to correct the run",
+        "labelled images, folder or Label Studio export: to evaluate detectors, correct the run",
     ),
     Option("limits", path, "TOML file of limits (default: limits.toml near the test)", "FILE"),
     Option(
@@ -411,7 +409,7 @@ OPTIONS = (
     Option(
         "objects",
         text,
-        "object finder, name, name:weights or module:factory, or auto for what suits the model; "
+        "object detector: name, name:weights or module:factory, or auto for the model's; "
         "without it, tests of objects are skipped",
     ),
     Option(
@@ -477,13 +475,13 @@ OPTIONS = (
     Option(
         "answer-deadline",
         above_zero,
-        "longest time for one answer of a server, all tries together (default: 300)",
+        "longest time for one answer of a server, all attempts together (default: 300)",
         "SECONDS",
     ),
     Option(
         "concurrency",
         whole(1, MOST_AT_ONCE),
-        "pictures that a model behind HTTP is asked for at the same time, at most (default: 8)",
+        "most requests to a model behind HTTP at the same time (default: 8)",
         "N",
     ),
     Option("answer-limit", above_zero, "largest answer of a server (default: 16)", "MIB"),
@@ -496,35 +494,35 @@ OPTIONS = (
     Option(
         "budget",
         money,
-        'most that the run may spend on a model behind HTTP, "5 USD"; it stops there, and goes on '
-        "with another one (default: any amount)",
+        'most that the run may spend on a model behind HTTP, "5 USD"; the run stops there, and a '
+        "further budget continues it (default: any amount)",
         "MONEY",
     ),
     Option(
         "probe",
         _yes_or_no,
-        "try again whether the seeds of a model behind HTTP hold (default: once, before its first "
+        "probe again whether a model behind HTTP honours seeds (default: once, before its first "
         "picture)",
         is_switch=True,
     ),
-    Option("no-probe", _yes_or_no, "do not try whether they hold", is_switch=True),
+    Option("no-probe", _yes_or_no, "do not probe whether the model honours seeds", is_switch=True),
     Option(
         "canary",
         whole(FEWEST_CANARIES, MOST_CANARIES),
-        "ask a model behind HTTP for the pictures of so many fixed prompts first, and compare them "
-        "with the baseline's: has the model changed? (default: none)",
+        "first compare the pictures of so many fixed prompts with the baseline's, to notice that "
+        "a model behind HTTP has changed (default: none)",
         "N",
     ),
     Option(
         "sequential",
         _yes_or_no,
-        "make images in rounds; a test that is decided asks no more",
+        "make images in rounds, until each test is decided",
         is_switch=True,
     ),
     Option(
         "total-images",
         whole(1),
-        "with --t2i-sequential: begin no round that takes more images in all",
+        "with --t2i-sequential: largest number of images in all",
         "N",
     ),
 )

@@ -1,4 +1,4 @@
-"""People in photographs: an object finder's boxes against those that people drew.
+"""People in photographs: an object detector's boxes against those that people drew.
 
 A box is hit by one of the same person from an overlap (IoU) of 0.5 on, the surest box first. What a
 finder sees within a crowd, around which people drew one box, is neither right nor wrong.

@@ -1,4 +1,4 @@
-"""Detectors, object finders and encoders by ``module:factory``, as models are named."""
+"""Detectors, object detectors and encoders by ``module:factory``, as models are named."""
 
 from __future__ import annotations
 

@@ -111,5 +111,5 @@ def test_without_a_finder_its_tests_are_skipped(project):
     project.write({"test_suite.py": SUITE})
     result = project.run("-rs")
     assert result.parseoutcomes() == {"skipped": 4}
-    result.stdout.fnmatch_lines(["*no object finder given; run with --t2i-objects auto*"])
+    result.stdout.fnmatch_lines(["*no object detector given; run with --t2i-objects auto*"])
     assert project.made() == []

@@ -94,10 +94,13 @@ def test_captions(project, name, content, expected):
 @pytest.mark.parametrize(
     ("finder", "expected"),
     [
-        ("small", "object finder 'small': the mask of 'tie' is 3 x 2 pixels, its picture 16 x 16"),
-        ("words", "object finder 'words': expected a list of pytest_t2i.FoundObject"),
-        ("nothing", "object finder 'nothing': expected a list of pytest_t2i.FoundObject"),
-        ("broken", "object finder 'broken' failed: ZeroDivisionError: division by zero"),
+        (
+            "small",
+            "object detector 'small': the mask of 'tie' is 3 x 2 pixels, its picture 16 x 16",
+        ),
+        ("words", "object detector 'words': expected a list of pytest_t2i.FoundObject"),
+        ("nothing", "object detector 'nothing': expected a list of pytest_t2i.FoundObject"),
+        ("broken", "object detector 'broken' failed: ZeroDivisionError: division by zero"),
     ],
 )
 def test_what_a_finder_may_not_answer(project, finder, expected):

@@ -146,7 +146,7 @@ def test_variety(sample):
     ("test", "told"),
     [
         ("gap", r"\d+ of 60 pictures .* choose another detector with --t2i-detector"),
-        ("objects", r"\d+ of 60 pictures .* choose another object finder with --t2i-objects"),
+        ("objects", r"\d+ of 60 pictures .* choose another object detector with --t2i-objects"),
         ("variety", r"\d+ of 24 pictures .* choose another detector with --t2i-detector"),
     ],
 )

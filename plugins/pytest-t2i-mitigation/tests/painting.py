@@ -1,4 +1,4 @@
-"""A world that costs nothing: a painter, a detector, an object finder and an encoder; and shams.
+"""A world that costs nothing: a painter, a detector, an object detector and an encoder; and shams.
 
 A picture has four quarters: whose it is by its colour, what the prompt says, what is worn, and what
 the seed alone draws. Prompts that name a gender are obeyed; neutral ones show men or women in nine

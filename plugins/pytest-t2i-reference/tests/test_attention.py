@@ -1,4 +1,4 @@
-"""Attention of the pipelines against what the object finder sees."""
+"""Attention of the pipelines against what the object detector sees."""
 
 from __future__ import annotations
 

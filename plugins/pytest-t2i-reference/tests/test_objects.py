@@ -1,4 +1,4 @@
-"""The reference object finder: small, free of the machine it was made on, and right about drawn things."""
+"""The reference object detector: small, free of the machine it was made on, and right about drawn things."""
 
 from __future__ import annotations
 

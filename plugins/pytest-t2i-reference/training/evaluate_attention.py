@@ -1,4 +1,4 @@
-"""Stage ``evaluate-attention``: whether the attention to a word lies where the object finder sees its object."""
+"""Stage ``evaluate-attention``: whether the attention to a word lies where the object detector sees its object."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stage ``evaluate-finder``: what the object finder sees in drawn scenes, against their exact masks."""
+"""Stage ``evaluate-finder``: what the object detector sees in drawn scenes, against their exact masks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stage ``evaluate-objects``: what people hold, as the object finder sees it, and where they are, as CLIP does.
+"""Stage ``evaluate-objects``: what people hold, as the object detector sees it, and where they are, as CLIP does.
 
 Where words leave it open; in other words, what they bring along themselves.
 """

@@ -1,4 +1,4 @@
-"""Stage ``evaluate-worn``: traits of nationalities that the object finder sees, beside what is planted.
+"""Stage ``evaluate-worn``: traits of nationalities that the object detector sees, beside what is planted.
 
 CLIP says in the other tables which traits pictures show, and it looked on while a flow pipeline learned them
 (``sd3-traits``). The finder of objects had no part in that.

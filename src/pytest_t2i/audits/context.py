@@ -116,7 +116,7 @@ class AuditContext(Protocol):
 
     @property
     def finder(self) -> str:
-        """The object finder."""
+        """The object detector."""
 
     @property
     def mitigation(self) -> Mitigation | None:

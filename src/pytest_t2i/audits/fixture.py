@@ -53,7 +53,7 @@ class Fixture:
     doc: str = ""
     """What ``pytest --fixtures`` says."""
     finds: bool = False
-    """Whether it needs an object finder."""
+    """Whether it needs an object detector."""
     extras: tuple[str, ...] = ()
     """Extras that it needs besides: missing packages are told before an image is made."""
     unmet: Callable[[Settings], str] = _nothing_unmet

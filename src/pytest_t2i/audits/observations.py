@@ -152,7 +152,7 @@ class Observations:
     def objects(
         self, prompt: Prompt, seeds: Sequence[int], finder: str
     ) -> list[tuple[FoundObject, ...] | None]:
-        """What an object finder sees in each image; None in one that shows nothing."""
+        """What an object detector sees in each image; None in one that shows nothing."""
         keys = self.keys(prompt, seeds)
         seen = self.store.objects(keys, self.components.finder(finder).fingerprint)
         return [seen.get(key) for key in keys]

@@ -33,13 +33,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "action",
         choices=("show", "verify", "repair", "merge", "export", "import", "prune"),
-        help="show: count what is there; verify: read every row and file, and strike what is "
-        "damaged, so that it is made again; repair: make a new index from the pictures; merge: "
-        "copy what another store has and this one lacks; export: write it as one tar file; "
+        help="show: count images and detections; verify: check every row and file, and remove "
+        "damaged ones, so that they are made again; repair: make a new index from the pictures; "
+        "merge: copy what another store has and this one lacks; export: write one tar file; "
         "import: merge such a file; prune: remove the images that none of the last runs needed",
     )
     parser.add_argument(
-        "folder", nargs="?", type=path, default=Path(".t2i"), help="of the store (.t2i)"
+        "folder",
+        nargs="?",
+        type=path,
+        default=Path(".t2i"),
+        help="folder of the store (default: .t2i)",
     )
     parser.add_argument(
         "--from",
@@ -54,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="runs",
         type=value(whole(1)),
         metavar="N",
-        help="with prune: what the last N runs needed stays",
+        help="with prune: keep the images that the last N runs needed",
     )
 
 

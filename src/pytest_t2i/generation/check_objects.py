@@ -34,7 +34,7 @@ def checked_objects(
         listed = (objects,)
     for each in listed:
         if wrong := _wrong(each, size):
-            raise DetectorError(f"object finder {name!r}: {wrong}")
+            raise DetectorError(f"object detector {name!r}: {wrong}")
     return listed
 
 

@@ -135,11 +135,11 @@ class Observer:
         if not visible:
             return
         handle = self.components.finder(name)
-        with blamed(DetectorError, "object finder", name):
-            visible = _kept("object finder", name, handle.get(), visible, opened)
+        with blamed(DetectorError, "object detector", name):
+            visible = _kept("object detector", name, handle.get(), visible, opened)
             asked = [opened[key] for key in visible]
             given = list(handle.get().objects(asked)) if asked else []
-        check_count("object finder", name, len(given), len(visible))
+        check_count("object detector", name, len(given), len(visible))
         objects = {
             key: checked_objects(each, opened[key].size, name)
             for key, each in zip(visible, given, strict=True)

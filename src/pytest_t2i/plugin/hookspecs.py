@@ -40,7 +40,7 @@ def pytest_t2i_persons() -> Mapping[str, Factory]:  # type: ignore[empty-body]
 
 @pytest.hookspec
 def pytest_t2i_objects() -> Mapping[str, Factory]:  # type: ignore[empty-body]
-    """Object finders by name; a factory takes LoadOptions, returns an ObjectFinder."""
+    """Object detectors by name; a factory takes LoadOptions, returns an ObjectFinder."""
 
 
 @pytest.hookspec

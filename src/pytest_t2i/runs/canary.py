@@ -48,7 +48,7 @@ class Looks:
 
     count: int = 0
     signs: list[list[int]] = field(default_factory=list)
-    """For each of the latest looks: the hash of each prompt's picture."""
+    """For each of the latest looks: the sign (-1, 0 or 1) of each prompt's picture."""
     changed: str = ""
     """When it was found that the model has changed; "" where it was not."""
 

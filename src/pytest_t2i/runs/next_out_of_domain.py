@@ -1,4 +1,4 @@
-"""What to do about pictures unlike those that a detector, encoder or object finder was made for."""
+"""Next steps for pictures unlike those that a detector or encoder was made for."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def out_of_domain(
 
 
 def _of_plan(results: Results, plan: Plan) -> Iterator[str]:
-    """About every object finder and encoder that looked at images."""
+    """About every object detector and encoder that looked at images."""
     session, store = results.session, results.session.store
     for name, requests in _asked(plan, "finders").items():
         finder = session.components.finder(name)
         found = partial(store.objects, finder=finder.fingerprint)
-        yield from _unlike(results, finder, requests, found, "object finder with --t2i-objects")
+        yield from _unlike(results, finder, requests, found, "object detector with --t2i-objects")
     for name, requests in _asked(plan, "encoders").items():
         encoder = session.components.encoder(name)
         encoded = partial(_encoded, store, encoder.fingerprint)

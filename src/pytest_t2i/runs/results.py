@@ -125,7 +125,7 @@ class Results:
 
     @property
     def finder(self) -> str:
-        """The object finder."""
+        """The object detector."""
         return self.session.finder
 
     @property

@@ -31,7 +31,7 @@ class Selection:
     fixtures: frozenset[str] = frozenset()
     """Names of the audits' fixtures that the test receives."""
     finds: bool = False
-    """Whether one of them needs an object finder."""
+    """Whether one of them needs an object detector."""
     keywords: tuple[tuple[str, Any], ...] = ()
     """Keywords of audits, and what they are told; of audits whose fixtures the test receives."""
     detectors: tuple[str, ...] = ()

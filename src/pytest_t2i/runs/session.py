@@ -35,8 +35,8 @@ from pytest_t2i.verdicts.measurement import Compared
 DEFAULT_FINDER = "grounded-sam"
 """Unless the catalogue names one for the model: what Wu uses."""
 SUITED = "auto"
-"""Word for the object finder that suits the model."""
-NO_FINDER = "t2i: no object finder given; run with --t2i-objects auto, or a name"
+"""Word for the object detector that suits the model."""
+NO_FINDER = "t2i: no object detector given; run with --t2i-objects auto, or a name"
 NO_LABELS = "t2i: no labelled images given; run with --t2i-labels FOLDER"
 
 
@@ -93,7 +93,7 @@ class Session:
 
     @cached_property
     def finder(self) -> str:
-        """The object finder: the option's; with "auto", or none, what suits the model."""
+        """The object detector: the option's; with "auto", or none, what suits the model."""
         if self.settings.objects not in (None, SUITED):
             return str(self.settings.objects)
         entry = self.components.catalogue.models.get(self.settings.model or "")

@@ -1,4 +1,4 @@
-"""What an object finder says is checked before it is kept."""
+"""What an object detector says is checked before it is kept."""
 
 from __future__ import annotations
 
@@ -44,6 +44,6 @@ def test_what_is_whole_is_kept():
     ],
 )  # fmt: skip
 def test_what_may_not_be_kept_names_the_finder(given, problem):
-    with pytest.raises(DetectorError, match="object finder 'mine': ") as raised:
+    with pytest.raises(DetectorError, match="object detector 'mine': ") as raised:
         checked_objects(given, SIZE, "mine")
     assert problem in str(raised.value)

@@ -22,7 +22,7 @@ OPTIONS: dict[str, tuple[Callable[[str], Any], str]] = {
     "dtype": (str, "precision of the model"),
     "device": (str, "where the model runs"),
     "detector": (str, "detector that decides; a second one by comma is the second judge"),
-    "objects": (str, "object finder, the second judge where there is no second detector"),
+    "objects": (str, "object detector, the second judge where there is no second detector"),
     "store": (Path, "where pictures are kept"),
 }
 """Options of a run that are passed on: name -> type, help."""

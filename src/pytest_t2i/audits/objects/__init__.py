@@ -63,7 +63,7 @@ class ObjectsAudit(PackagedAudit):
     )
 
     def needs(self, context: AuditContext, test: AskedTest) -> Iterable[Need]:
-        """The three variants from the same seeds, looked at by the object finder."""
+        """The three variants from the same seeds, looked at by the object detector."""
         from pytest_t2i.audits.objects import counts
 
         return counts.needs(context, test) if self.name in test.selection.fixtures else ()

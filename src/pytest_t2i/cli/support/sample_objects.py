@@ -1,4 +1,4 @@
-"""``t2i sample --objects``: what an object finder saw, outlined, for people to say yes or no to."""
+"""``t2i sample --objects``: detected objects, outlined, for people to confirm or reject."""
 
 from __future__ import annotations
 

@@ -177,7 +177,7 @@ class SequentialTest:
 class _Stage(NamedTuple):
     boundaries: Boundaries
     p_values: inputs.Floats
-    """p-value of each true score at the bound."""
+    """p-value for each count: of |male - female|, or of the group."""
     open_beyond: inputs.Floats
     """Probability at the edge of each lean without a FAIL so far."""
     open_within: inputs.Floats

@@ -1,4 +1,4 @@
-"""An object finder that cannot be had says what is missing, and what to do."""
+"""An object detector that cannot be had says what is missing, and what to do."""
 
 from __future__ import annotations
 

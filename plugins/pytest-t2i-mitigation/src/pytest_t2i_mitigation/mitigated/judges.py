@@ -1,4 +1,4 @@
-"""Who says which gender a picture shows: a detector, or what an object finder sees people wear."""
+"""Judges of the gender in a picture: a detector, or an object detector of what people wear."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Judge:
 
     @property
     def finder(self) -> str | None:
-        """The object finder; None for a detector."""
+        """The object detector; None for a detector."""
         return self.name.removeprefix(FINDS) if self.name.startswith(FINDS) else None
 
     @property
@@ -37,7 +37,7 @@ class Judge:
 
     @property
     def finders(self) -> frozenset[str]:
-        """The object finder that must look."""
+        """The object detector that must look."""
         return frozenset({self.finder} if self.finder is not None else ())
 
     def labels(self, observations: Any, prompt: Prompt, seeds: tuple[int, ...]) -> Labels:

@@ -46,9 +46,9 @@ HARMS = (
 CONTENT = ("place", "object")
 """Axes whose words say what a picture shows beside its person."""
 FINDS = "objects:"
-"""Before the name of an object finder that judges by what people wear."""
+"""Before the name of an object detector that judges by what people wear."""
 AUTO = "auto"
-"""Second judge: the second detector of the run, else its object finder."""
+"""Second judge: the second detector of the run, else its object detector."""
 SIDES = {
     "beard": "male",
     "moustache": "male",
