@@ -9,13 +9,13 @@ import sys
 
 import metric_table
 import option_table
-import rooms_picture
+import packages_picture
 
 
 def main(arguments: list[str]) -> int:
     """Write or check; the exit code is 1 where something is out of date."""
     wanted = {
-        rooms_picture.PICTURE: rooms_picture.draw(),
+        packages_picture.PICTURE: packages_picture.draw(),
         option_table.PAGE: option_table.page(),
         metric_table.PAGE: metric_table.page(),
     }

@@ -137,7 +137,7 @@ if TYPE_CHECKING:
     'a photo of one real person who is a nurse'
     """
     captions: Captions
-    """The neutral captions of ``--t2i-captions``, for the mark of a test.
+    """The neutral captions of ``--t2i-captions``, for the marker of a test.
 
     >>> import pytest
     >>> from pytest_t2i import axes, captions, limit

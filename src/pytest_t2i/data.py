@@ -1,8 +1,8 @@
-"""Frozen records that every layer speaks in.
+"""Frozen records that every layer uses.
 
 No torch, no numpy-heavy import: starting pytest loads this module.
 
-Over 300 lines: the records that every room speaks in are found in one place, each with its fields
+Over 300 lines: the records that every package uses are in one place, each with its fields
 explained.
 """
 
@@ -385,7 +385,7 @@ VELOCITY = "velocity"
 ALL_VELOCITIES = "all_velocities"
 """Name of the trace that keeps the velocities themselves."""
 FORESEEN = "foreseen"
-"""Name of the trace that shows the picture as each step foresees it."""
+"""Name of the trace with the denoising preview of each step."""
 
 
 SPI_ROWS = ("noise", "with guidance", "without guidance", "place between the descriptions")
@@ -429,7 +429,7 @@ class Trace:
     """Velocity of each step towards the picture, up to a factor above 0 per step: [n_steps,
     channels, height, width] float32 (FLUX: of its packed latent)."""
     foreseen: tuple[Image, ...] = ()
-    """The picture as each step foresees it, in the order of steps."""
+    """The denoising previews, in the order of steps."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -296,7 +296,7 @@ def some(names: Sequence[str], most: int = 3) -> str:
 
 
 def names_of(what: str, value: Any) -> tuple[Any, ...]:
-    """One name or several, of a mark.
+    """One name or several, of a marker.
 
     >>> names_of("a space", "image"), names_of("a space", ["prompt", "image"])
     (('image',), ('prompt', 'image'))
@@ -304,5 +304,5 @@ def names_of(what: str, value: Any) -> tuple[Any, ...]:
     if isinstance(value, str):
         return (value,)
     if not isinstance(value, Iterable):
-        raise ConfigurationError(f"mark t2i: {what} is a name or a list of them, got {value!r}")
+        raise ConfigurationError(f"marker t2i: {what} is a name or a list of them, got {value!r}")
     return tuple(value)

@@ -11,13 +11,13 @@ REPOSITORY = Path(__file__).parents[2]
 SOURCE = REPOSITORY / "src" / "pytest_t2i"
 PACKAGE = "pytest_t2i"
 
-ROOMS = (
+SUBPACKAGES = (
     "ground", "metrics", "statistics", "prompts", "adapters", "labels", "verdicts", "sections",
     "generation", "audits", "runs", "search", "reporting", "library", "cli", "plugin",
 )  # fmt: skip
-"""From the bottom to the top; a room may use itself and what stands before it."""
+"""From the bottom to the top; a subpackage may use itself and what stands before it."""
 GROUND = ("data", "errors", "files", "protocols", "settings")
-"""Modules of the root: the lowest room."""
+"""Modules of the root: the lowest subpackage."""
 
 
 class Function(NamedTuple):
@@ -53,8 +53,8 @@ def nodes(path: Path) -> tuple[ast.AST, ...]:
     return tuple(ast.walk(tree(path)))
 
 
-def room(module: str) -> str | None:
-    """The room of a module; None for the package itself, which exports from all of them."""
+def subpackage(module: str) -> str | None:
+    """The subpackage of a module; None for the package itself, which exports from all of them."""
     parts = module.split(".")
     if len(parts) == 1:
         return None
@@ -106,18 +106,18 @@ def _used(path: Path, known: set[str]) -> set[str]:
 
 
 def upward(graph: dict[str, set[str]]) -> list[str]:
-    """Arrows from a room to one above it, and those to the package, which exports from all."""
+    """Arrows from a subpackage to one above it, and those to the package that exports from all."""
     return sorted(
         f"{name} -> {used}"
         for name, targets in graph.items()
         for used in targets
-        if room(name) is not None and (room(used) is None or rank(used) > rank(name))
+        if subpackage(name) is not None and (subpackage(used) is None or rank(used) > rank(name))
     )
 
 
 def rank(module: str) -> int:
-    """How high the room of a module stands."""
-    return ROOMS.index(room(module) or "")
+    """How high the subpackage of a module stands."""
+    return SUBPACKAGES.index(subpackage(module) or "")
 
 
 def cycles(graph: dict[str, set[str]]) -> list[list[str]]:

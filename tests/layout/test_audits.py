@@ -83,7 +83,7 @@ def test_nobody_else_holds_the_name_of_a_record_or_a_fixture(audit):
     naming = {
         f"{module}: {word!r}"
         for module, path in source.modules().items()
-        if source.room(module) in ABOVE or module.startswith(PACKAGE)
+        if source.subpackage(module) in ABOVE or module.startswith(PACKAGE)
         if not may_know(module, audit.name)
         for word in strings_of(path) & words_of(audit)
         if word not in MEANS_SOMETHING_ELSE.get(module, ())

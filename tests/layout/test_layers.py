@@ -13,11 +13,12 @@ PLAIN = {
     "bisect", "collections", "dataclasses", "enum", "functools", "itertools", "math", "operator",
     "types", "typing", "warnings", "numpy", "scipy", "skimage",
 }  # fmt: skip
-"""What a pure room may import: nothing that reads, writes, draws or learns."""
+"""What a pure subpackage may import: nothing that reads, writes, draws or learns."""
 
 
-def test_every_module_stands_in_a_room():
-    homeless = {name for name in source.modules() if source.room(name) not in {None, *source.ROOMS}}
+def test_every_module_stands_in_a_subpackage():
+    known = {None, *source.SUBPACKAGES}
+    homeless = {name for name in source.modules() if source.subpackage(name) not in known}
     assert not homeless
 
 
@@ -39,29 +40,30 @@ def test_imports_name_the_whole_path():
     assert not relative
 
 
-@pytest.mark.parametrize("room", PURE)
-def test_pure_rooms_only_reckon(room):
-    paths = [path for name, path in source.modules().items() if source.room(name) == room]
+@pytest.mark.parametrize("subpackage", PURE)
+def test_pure_subpackages_only_reckon(subpackage):
+    modules = source.modules().items()
+    paths = [path for name, path in modules if source.subpackage(name) == subpackage]
     assert paths
     assert {path.name: source.libraries(path) - PLAIN for path in paths} == {
         path.name: set() for path in paths
     }
 
 
-@pytest.mark.parametrize("room", PURE)
-def test_pure_rooms_open_no_file(room):
+@pytest.mark.parametrize("subpackage", PURE)
+def test_pure_subpackages_open_no_file(subpackage):
     opening = {
         name
         for name, path in source.modules().items()
-        if source.room(name) == room
+        if source.subpackage(name) == subpackage
         for node in ast.walk(source.tree(path))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "open"
     }
     assert not opening
 
 
-ROOMS = ("labels", "metrics", "prompts", "sections", "statistics")
-PUBLIC = tuple(f"pytest_t2i.{room}." for room in ROOMS)
+PUBLIC_PACKAGES = ("labels", "metrics", "prompts", "sections", "statistics")
+PUBLIC = tuple(f"pytest_t2i.{name}." for name in PUBLIC_PACKAGES)
 """What anybody may import from beside the package itself."""
 
 
@@ -86,7 +88,7 @@ def test_training_scripts_use_the_public_package_alone():
 
 def test_only_the_plugin_knows_pytest():
     knowing = {
-        source.room(name)
+        source.subpackage(name)
         for name, path in source.modules().items()
         if source.libraries(path) & {"pytest", "_pytest", "xdist"}
     }

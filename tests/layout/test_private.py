@@ -36,7 +36,7 @@ def test_a_function_that_nobody_else_names_is_underscored():
     alone = {
         f"{module}.{name}"
         for module, path in source.modules().items()
-        if source.room(module) != CODE_IS_IDENTITY and module != CALLED_BY_PYTEST
+        if source.subpackage(module) != CODE_IS_IDENTITY and module != CALLED_BY_PYTEST
         for name in functions(path)
         if not name.startswith("_") and naming()[name] == 1
     }

@@ -1,4 +1,4 @@
-"""Small rooms, small files, small functions: what can be read in one go."""
+"""Small packages, small files, small functions: what can be read in one go."""
 
 from __future__ import annotations
 

@@ -37,9 +37,9 @@ def test_every_folder_beside_the_unit_tests_is_one_of_the_package():
     assert strangers == set()
 
 
-def test_every_room_has_unit_tests():
-    rooms = {path.parent.name for path in source.SOURCE.glob("*/__init__.py")}
-    assert rooms - {str(folder).split("/")[0] for folder in folders(UNIT)} == set()
+def test_every_subpackage_has_unit_tests():
+    subpackages = {path.parent.name for path in source.SOURCE.glob("*/__init__.py")}
+    assert subpackages - {str(folder).split("/")[0] for folder in folders(UNIT)} == set()
 
 
 def test_no_test_changes_where_python_looks():

@@ -31,7 +31,7 @@ COUNT = 300
 COPY = Path("mutants/src")
 MET = Path("mutants/met.jsonl")
 """Fates of a run that is not through: a line for each mutant, by where, before and after."""
-ROOMS = ("metrics", "statistics", "verdicts")
+SUBPACKAGES = ("metrics", "statistics", "verdicts")
 FUNCTION = re.compile(r"^(?P<function>.+)__mutmut_(?P<number>\d+|orig)$")
 PREFIX = re.compile("^x[_ǁ]")
 """What mutmut puts before the name of a function, or of a class and its method."""
@@ -55,8 +55,8 @@ def population() -> list[Mutant]:
     create_mutants(1)
     return [
         mutant
-        for room in ROOMS
-        for module in sorted((COPY / "pytest_t2i" / room).rglob("*.py"))
+        for subpackage in SUBPACKAGES
+        for module in sorted((COPY / "pytest_t2i" / subpackage).rglob("*.py"))
         for mutant in mutants(module)
     ]
 

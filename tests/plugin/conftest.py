@@ -28,14 +28,14 @@ from project_files import FAKES, FILES
 
 import pytest_t2i
 
-ROOMS = (
+SUBPACKAGES = (
     "metrics", "statistics", "prompts", "labels", "verdicts", "generation", "audits", "runs",
     "reporting", "cli", "plugin",
 )  # fmt: skip
 OURS = [
     import_module(module.name)
     for module in pkgutil.walk_packages(pytest_t2i.__path__, "pytest_t2i.")
-    if module.name.split(".")[1] in ROOMS
+    if module.name.split(".")[1] in SUBPACKAGES
 ]
 PRELOADED = (np, PIL.Image, scipy.stats, skimage.metrics, hypothesis.strategies, *OURS)
 

@@ -162,7 +162,7 @@ def test_one_clear_message(project, arguments, expected):
             "@pytest.mark.t2i(read_stereotypes('unfilled.toml'))",
             "1 of 1 stereotypes are not filled in: Indian: hat (expected, source)",
         ),
-        ("@pytest.mark.t2i(42)", "mark t2i takes axes, intersections of axes, prompts"),
+        ("@pytest.mark.t2i(42)", "marker t2i takes axes, intersections of axes, prompts"),
         ("@pytest.mark.t2i()", "fixture 'sample' has nothing to be about"),
     ],
 )

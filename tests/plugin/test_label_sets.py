@@ -1,4 +1,4 @@
-"""Labels other than male and female: detectors on trial, and groups corrected."""
+"""Labels other than male and female: detectors evaluated, and groups corrected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Objects of triplets, from the mark of a test to the report."""
+"""Objects of triplets, from the marker of a test to the report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Detectors on trial against labelled images."""
+"""Detectors evaluated against labelled images."""
 
 from __future__ import annotations
 

@@ -190,7 +190,7 @@ def test_what_was_not_observed_is_told(project):
     told = result.stdout.str()
     assert "write @pytest.mark.t2i(..., observe='features')" in told
     assert "write @pytest.mark.t2i(..., observe='attribute_images')" in told
-    assert "the attribute 'red' is not among those of the mark" in told
+    assert "the attribute 'red' is not among those of the marker" in told
     assert "expected a direction of text, images, kernel, kernel:cosine, " in told
     assert "got 'sideways'" in told
     assert "rank is a whole number from 1 on, got rank=0" in told

@@ -47,7 +47,7 @@ class Audit(Generic[R]):
     of_sample: Mapping[str, Callable[[Any], Any]] = {}
     """Name -> what ``sample.NAME`` gives, computed from a ``Sample``."""
     keywords: Mapping[str, Keyword] = {}
-    """Keywords of the mark ``t2i`` that it understands: ``test.selection.asked("name")``."""
+    """Keywords of the marker ``t2i`` that it understands: ``test.selection.asked("name")``."""
     unmeasured: str = ""
     """A sentence for a Fairness Card of a run that did not measure it."""
     place: int = 50

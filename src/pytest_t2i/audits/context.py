@@ -37,7 +37,7 @@ class AskedTest(Protocol):
 
     @property
     def selection(self) -> Any:
-        """What its mark selects: ``prompts``, ``triplets``, ``stereotypes``, ``detectors``, ..."""
+        """What the test's marker selects: ``prompts``, ``triplets``, ``stereotypes``, ..."""
 
     @property
     def images(self) -> int:

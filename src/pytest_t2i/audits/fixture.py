@@ -1,4 +1,4 @@
-"""What tests see of an audit: fixtures, and keywords of the mark."""
+"""What tests see of an audit: fixtures, and keywords of the marker."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class Fixture:
     make: Callable[[AuditContext, Any], Any]
     """(context, test) -> its value."""
     about: About | None
-    """What the mark must name for it; "detectors" need no mark's word, but labelled images; None
-    for what is the same for all tests."""
+    """What the marker must name for the fixture; "detectors" need labelled images and no name; None
+    for a fixture that is the same for all tests."""
     one_by_one: bool = False
     """Whether there is one test case for each of them; else one test has them all."""
     doc: str = ""
@@ -70,7 +70,7 @@ class Fixture:
 
 
 class Keyword(NamedTuple):
-    """A keyword of the mark that an audit understands.
+    """A keyword of the marker that an audit understands.
 
     >>> Keyword(lambda value: tuple(value), default=()).read(["prompt", "image"])
     ('prompt', 'image')
@@ -79,4 +79,4 @@ class Keyword(NamedTuple):
     read: Callable[[Any], Hashable]
     """What was given -> what the audit is told; ConfigurationError for what it does not take."""
     default: Hashable
-    """What it is told where the mark does not say."""
+    """What it is told where the marker does not say."""

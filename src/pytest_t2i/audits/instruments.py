@@ -22,14 +22,14 @@ class Instruments:
     seed: int
     """Seed of every resampling."""
     observe: tuple[str, ...]
-    """What the mark of the test asks to be observed."""
+    """What the marker of the test asks to be observed."""
     attributes: tuple[Attribute, ...]
     """What it asks to be looked for."""
     seeds: Callable[[Prompt, int], tuple[int, ...]]
     """Prompt, number of images -> their seeds."""
 
     def require(self, observed: str, attribute: Attribute | None, what: str) -> None:
-        """Refuse what the mark did not ask for, so that it is nowhere.
+        """Refuse what the marker did not ask for, so that it is nowhere.
 
         Raises ConfigurationError with the keyword that is missing.
         """
@@ -42,7 +42,7 @@ class Instruments:
             )
         if attribute is not None and attribute not in self.attributes:
             raise ConfigurationError(
-                f"{what}: the attribute {attribute.name!r} is not among those of the mark: write "
+                f"{what}: the attribute {attribute.name!r} is not among those of the marker: write "
                 "@pytest.mark.t2i(..., attributes=[...])"
             )
 

@@ -76,7 +76,7 @@ class Sample(GroupedSample):
         """How much of the spread of its images lies along an attribute, from 0 to 1 (OASIS eq. 7).
 
         ``direction``: "text", "images", "kernel" or another kernel's name ("kernel:poly"). Raises
-        ConfigurationError for what the mark did not ask to be observed.
+        ConfigurationError for what the marker did not ask to be observed.
         """
         return variety_of(self, attribute, direction, center=center, rank=rank).wals
 
@@ -94,14 +94,14 @@ class Sample(GroupedSample):
     def vendi_score(self) -> Measurement:
         """How many different images there are, from 1 to their number; lower is worse.
 
-        Raises ConfigurationError where the mark did not ask for ``observe="features"``.
+        Raises ConfigurationError where the marker did not ask for ``observe="features"``.
         """
         return diversity_of(self).vendi_score
 
     def foreseen(self, attribute: Attribute) -> Predisposition:
         """What its denoising previews show, and the attribute's share at each (OASIS 4.6).
 
-        Raises ConfigurationError for what the mark did not ask to be observed.
+        Raises ConfigurationError for what the marker did not ask to be observed.
         """
         self._require_foreseen(checked_attribute(attribute))
         ref, label = of_attribute(self.ref.name, attribute)

@@ -48,7 +48,7 @@ def audit(
         model: a diffusers pipeline, any ``TextToImage``, a function from prompts and seeds to
             pictures, or what ``--t2i-model`` takes. A pipeline is told from others by a hash of its
             weights and configuration.
-        selected: what the mark ``t2i`` takes: axes, prompts, triplets, stereotypes.
+        selected: what the marker ``t2i`` takes: axes, prompts, triplets, stereotypes.
         images: images per prompt.
         detector: as ``--t2i-detector`` takes it, one or several, or an object that obeys
             ``Detector``; None takes the one that the catalogue names for the model, and
@@ -59,7 +59,7 @@ def audit(
         name: what reports and tables call a model in memory, so that two are told apart.
         progress: whether to show a progress bar.
         options: other options of a run by their names, such as ``seed=1`` or ``steps=4``, and
-            keywords of the mark, such as ``observe="features"``.
+            keywords of the marker, such as ``observe="features"``.
 
     Returns:
         Measurements as attributes, verdicts, tables and a report.

@@ -23,7 +23,7 @@ def fixtures_about(config: pytest.Config) -> Mapping[str, Fixture]:
 
 
 def members_of(selection: Selection, about: About, config: pytest.Config) -> tuple[Any, ...]:
-    """What a mark selects of a kind; detectors are those of the run."""
+    """What a marker selects of a kind; detectors are those of the run."""
     return _detectors(config) if about == "detectors" else selection.members(about)
 
 

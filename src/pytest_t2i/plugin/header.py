@@ -23,7 +23,7 @@ def _model(settings: Settings) -> Iterator[str]:
 def _images(settings: Settings) -> Iterator[str]:
     """Which images, and where they are kept."""
     if not settings.model:
-        # Nothing is made where detectors alone are on trial: no number of images, no seed.
+        # A run that only evaluates detectors makes no images: no number of images, no seed.
         yield f"labelled images of {settings.labels}"
     elif settings.model.startswith("images:"):
         yield f"at most {settings.images} images per prompt"

@@ -1,4 +1,4 @@
-"""Pytest hooks: they translate and delegate; the logic is in the rooms below.
+"""Pytest hooks: they translate and delegate; the logic is in the packages below.
 
 Nothing heavy is imported here: pytest loads this module at every start.
 """

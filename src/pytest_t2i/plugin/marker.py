@@ -45,7 +45,7 @@ def _select(item: pytest.Item, markers: list[pytest.Mark]) -> Selection:
 
 
 def _keywords_of(config: pytest.Config) -> Mapping[str, Keyword]:
-    """Keywords of the mark that audits understand, by name."""
+    """Keywords of the marker that audits understand, by name."""
     audits = audits_of_project(config)
     return {name: keyword for audit in audits for name, keyword in audit.keywords.items()}
 

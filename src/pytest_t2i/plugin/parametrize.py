@@ -22,7 +22,7 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
         if not members:
             raise pytest.Collector.CollectError(
                 f"{metafunc.definition.nodeid}: fixture {name!r} has nothing to be about: give "
-                "the mark t2i(...) an axis, prompt, triplet or stereotype"
+                "the marker t2i(...) an axis, prompt, triplet or stereotype"
             )
         if fixture.one_by_one:
             ids = [member if fixture.about == "detectors" else member.id for member in members]

@@ -77,7 +77,7 @@ class CaptionFile:
 
 @dataclass(frozen=True, slots=True)
 class Captions:
-    """The captions of ``--t2i-captions`` in a mark, and what takes their place without.
+    """The captions of ``--t2i-captions`` in a marker, and what takes their place without.
 
     >>> from pytest_t2i import axes, captions
     >>> captions.or_else(axes.wu.science).otherwise[0].name

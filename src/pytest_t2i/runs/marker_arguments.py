@@ -17,7 +17,7 @@ from pytest_t2i.runs.selection import Selection
 from pytest_t2i.settings import MOST_IMAGES
 
 KEYWORDS = ("images", "attributes", "observe", "extras")
-"""Keywords of every mark; audits have more."""
+"""Keywords of every marker; audits have more."""
 
 
 def select(
@@ -34,7 +34,7 @@ def select(
     unknown = sorted(set(keywords) - {*KEYWORDS, *of_audits})
     if unknown:
         known = ", ".join((*KEYWORDS, *of_audits))
-        raise ConfigurationError(f"mark t2i: unknown argument {unknown[0]!r}; known are {known}")
+        raise ConfigurationError(f"marker t2i: unknown argument {unknown[0]!r}; known are {known}")
     members = _Members()
     for argument in _flat(arguments, captions):
         members.add(argument)
@@ -75,8 +75,8 @@ class _Members:
             self.stereotypes.append(argument)
         else:
             raise ConfigurationError(
-                "mark t2i takes axes, intersections of axes, prompts, triplets, stereotypes, names "
-                f"of axes or whole prompts as texts, got {argument!r}"
+                "marker t2i takes axes, intersections of axes, prompts, triplets, stereotypes, "
+                f"names of axes or whole prompts as texts, got {argument!r}"
             )
 
 
@@ -106,7 +106,7 @@ def _distinct(members: list[Any]) -> tuple[Any, ...]:
     for member in [tagged(member, tags) for member in members] if tags else members:
         if by_id.setdefault(member.id, member) != member:
             raise ConfigurationError(
-                f"mark t2i: two different members have the id {member.id!r}; give one of them "
+                f"marker t2i: two different members have the id {member.id!r}; give one of them "
                 "another axis name or concept"
             )
     return tuple(by_id.values())
@@ -115,7 +115,7 @@ def _distinct(members: list[Any]) -> tuple[Any, ...]:
 def _images(value: Any) -> int | None:
     if value is not None and (type(value) is not int or not 1 <= value <= MOST_IMAGES):
         raise ConfigurationError(
-            f"mark t2i: images is a whole number of at least 1 and at most {MOST_IMAGES}, got "
+            f"marker t2i: images is a whole number of at least 1 and at most {MOST_IMAGES}, got "
             f"{shown(value)}"
         )
     return value
@@ -126,7 +126,7 @@ def _observe(value: Any) -> tuple[str, ...]:
     for name in names:
         if name not in OBSERVED:
             raise ConfigurationError(
-                f"mark t2i: what to observe is one of {', '.join(OBSERVED)}, got {name!r}"
+                f"marker t2i: what to observe is one of {', '.join(OBSERVED)}, got {name!r}"
             )
     return tuple(dict.fromkeys(names))
 
@@ -135,7 +135,9 @@ def _extras(value: Any) -> frozenset[str]:
     names = names_of("an extra", value)
     for name in names:
         if name not in OF_TESTS:
-            raise ConfigurationError(f"mark t2i: extras are of {', '.join(OF_TESTS)}, got {name!r}")
+            raise ConfigurationError(
+                f"marker t2i: extras are of {', '.join(OF_TESTS)}, got {name!r}"
+            )
     return frozenset(names)
 
 
@@ -143,5 +145,5 @@ def _attributes(value: Any) -> tuple[Attribute, ...]:
     attributes = tuple(value) if isinstance(value, Iterable) else (value,)
     for attribute in attributes:
         if not isinstance(attribute, Attribute):
-            raise ConfigurationError(f"mark t2i: expected an Attribute, got {attribute!r}")
+            raise ConfigurationError(f"marker t2i: expected an Attribute, got {attribute!r}")
     return tuple(dict.fromkeys(attributes))

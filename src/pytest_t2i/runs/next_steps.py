@@ -96,7 +96,7 @@ def _needs_images(session: Session, check: Check) -> bool:
 
 
 def _more_labelled(inconclusive: list[Check]) -> Iterator[str]:
-    """Where detectors alone are on trial, people's labels are what there is too little of."""
+    """Where a run only evaluates detectors, more labels of people are needed."""
     if inconclusive:
         need = "needs" if len(inconclusive) == 1 else "need"
         yield f"{counted_checks(inconclusive)} {need} more labelled images (`t2i label`)"

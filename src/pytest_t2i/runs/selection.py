@@ -55,7 +55,7 @@ class Selection:
         return replace(self, **about)
 
     def asked(self, keyword: str) -> Any:
-        """What an audit is told by a keyword of the mark; None where the test has none of it."""
+        """What an audit is told by a keyword of the marker; None where the test has none of it."""
         return dict(self.keywords).get(keyword)
 
     def tagged(self, tags: Tags) -> Selection:
@@ -104,7 +104,7 @@ def narrowed(
     members: Mapping[About, tuple[Any, ...]],
     audits: Iterable[Audit[Any]],
 ) -> Selection:
-    """What a mark selects, as far as the fixtures that a test receives are about it."""
+    """What a marker selects, as far as the fixtures that a test receives are about it."""
     understood = {
         keyword
         for audit in audits

@@ -182,7 +182,7 @@ class Session:
             )
 
     def learn(self, selection: Selection) -> None:
-        """Tell the run's mitigation the triplets of a mark, before its prompts are looked at."""
+        """Tell the run's mitigation the triplets of a marker, before its prompts are looked at."""
         if (mitigating := self.components.mitigating()) is not None:
             mitigating.learn(selection.triplets)
 

@@ -132,7 +132,7 @@ def test_table_2(tmp_path, capsys):
     assert "| Indian | 98.0 %" in out
     assert "| +20.0 [+11.4, +29.2] |" in out
     assert "| +22.0 [+" in out
-    assert "(Indian, Iranian). Add nationality to the mark beside intersection" in out
+    assert "(Indian, Iranian). Add nationality to the marker beside intersection" in out
 
 
 def test_a_crossing_without_its_words_alone_is_told_what_to_add(tmp_path, capsys):
@@ -140,7 +140,7 @@ def test_a_crossing_without_its_words_alone_is_told_what_to_add(tmp_path, capsys
     told = capsys.readouterr()
     assert told.out == ""
     assert "their words alone are missing (Indian, Iranian, doctor)." in told.err
-    assert "Add nationality and profession to the mark beside intersection(...)" in told.err
+    assert "Add nationality and profession to the marker beside intersection(...)" in told.err
 
 
 def test_words_without_a_clear_image(tmp_path, capsys):

@@ -1,6 +1,6 @@
 """Neutrality: do neutral prompts come out nearer to masculine or to feminine ones (Wu eq. 1-2)?
 
-Tests ask with the fixtures ``triplet`` and ``triplets``; ``spaces`` of the mark says where.
+Tests ask with the fixtures ``triplet`` and ``triplets``; ``spaces`` of the marker says where.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _spaces(value: Any) -> tuple[str, ...]:
         if not is_space(space):
             known = ", ".join(dict.fromkeys((*SPACES, *PAPER)))
             raise ConfigurationError(
-                f"mark t2i: a space is one of {known}, or an encoder with its weights such as "
+                f"marker t2i: a space is one of {known}, or an encoder with its weights such as "
                 f"clip:reference, got {space!r}"
             )
     return spaces

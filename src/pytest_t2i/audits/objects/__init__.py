@@ -1,6 +1,6 @@
 """Objects: do they depend on the gender that the prompt names (Wu section 5)?
 
-Tests ask with the fixture ``objects``; ``expected`` of the mark names objects that may differ.
+Tests ask with the fixture ``objects``; ``expected`` of the marker names objects that may differ.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ def _objects(context: AuditContext, test: AskedTest) -> Objects:
 def _expected(value: Any) -> tuple[tuple[str, str], ...]:
     if not isinstance(value, Mapping):
         raise ConfigurationError(
-            f"mark t2i: expected is a dict of objects and why they may differ, got {value!r}"
+            f"marker t2i: expected is a dict of objects and why they may differ, got {value!r}"
         )
     for word, reason in value.items():
         if not isinstance(reason, str) or not reason.strip():
             raise ConfigurationError(
-                f"mark t2i: expected[{word!r}] is the reason why it may differ, got {reason!r}"
+                f"marker t2i: expected[{word!r}] is the reason why it may differ, got {reason!r}"
             )
     return tuple((str(word).lower(), reason) for word, reason in value.items())
 

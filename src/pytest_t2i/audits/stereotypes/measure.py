@@ -139,7 +139,7 @@ class Association:
         """How much of the images' spread lies along the attribute, from 0 to 1 (OASIS eq. 7).
 
         ``direction``: "text", "images", "kernel" or another kernel's name ("kernel:poly"). Raises
-        ConfigurationError for what the mark did not ask to be observed.
+        ConfigurationError for what the marker did not ask to be observed.
         """
         return Variety(
             self.stereotype.prompt, self.seeds, self.observations, self.instruments, self.level,
@@ -150,7 +150,7 @@ class Association:
     def vendi_score(self) -> Measurement:
         """How many different images the concept has, from 1 to their number; lower is worse.
 
-        Raises ConfigurationError where the mark did not ask for ``observe="features"``.
+        Raises ConfigurationError where the marker did not ask for ``observe="features"``.
         """
         return Diversity(
             self.stereotype.prompt, self.seeds, self.observations, self.instruments, self.level
@@ -170,7 +170,7 @@ class Association:
     def foreseen(self) -> Predisposition:
         """What its denoising previews show, and the attribute's share at each (OASIS 4.6).
 
-        Raises ConfigurationError for what the mark did not ask to be observed.
+        Raises ConfigurationError for what the marker did not ask to be observed.
         """
         self.instruments.require(FORESEEN, self.stereotype.attribute, "foreseen()")
         ref, label = of_attribute(self.detector, self.stereotype.attribute)

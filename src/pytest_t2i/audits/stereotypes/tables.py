@@ -164,7 +164,7 @@ def words_missing(run: Any) -> Iterator[str]:
             axes = " and ".join(dict.fromkeys(axis for axis, _ in absent))
             yield (
                 f"{run.model}: {table.rows} x {table.columns}: their words alone are missing "
-                f"({some([word for _, word in absent])}). Add {axes} to the mark beside "
+                f"({some([word for _, word in absent])}). Add {axes} to the marker beside "
                 "intersection(...), and run again."
             )
 

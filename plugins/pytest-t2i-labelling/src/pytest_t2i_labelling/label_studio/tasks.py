@@ -32,7 +32,7 @@ def tasks(given: Iterable[Task], *, predictions: bool, blind: bool = True) -> li
     """The tasks as Label Studio imports them.
 
     ``blind`` leaves prompt and model out, either of which can suggest an answer. Predictions do
-    so, too: they are for going through a detector's word, not for putting it on trial.
+    so, too: they help to review a detector's predicted labels, not to evaluate the detector.
     """
     return [_task(task, predictions=predictions, blind=blind) for task in given]
 

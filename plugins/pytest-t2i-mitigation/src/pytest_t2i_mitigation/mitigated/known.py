@@ -1,4 +1,4 @@
-"""What the audit measures, and what its mark may say."""
+"""What the audit measures, and what its marker may say."""
 
 from __future__ import annotations
 

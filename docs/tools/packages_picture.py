@@ -1,4 +1,4 @@
-"""The picture of the rooms, drawn from the imports: which room uses which."""
+"""The picture of the packages, drawn from the imports: which of them uses which."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import NamedTuple
 
 REPOSITORY = Path(__file__).parents[2]
-PICTURE = REPOSITORY / "docs" / "images" / "rooms.svg"
+PICTURE = REPOSITORY / "docs" / "images" / "packages.svg"
 
 COLUMNS = {
     "plugin": (0.5, "hooks, options, marker, fixtures of pytest"),
@@ -30,23 +30,23 @@ COLUMNS = {
     "adapters": (2.0, "models, detectors, encoders, finders by name"),
     "ground": (1.0, "data, errors, files, protocols, settings"),
 }
-"""Room -> its column, and what lies in it. Rows and arrows come from the imports."""
+"""Subpackage -> its column, and what lies in it. Rows and arrows come from the imports."""
 
 BOX_WIDTH, BOX_HEIGHT = 290, 52
 COLUMN, ROW, EDGE = 320, 92, 20
 STYLE = """
-  .room { fill: #ffffff; stroke: #3f51b5; stroke-width: 1.5 }
+  .subpackage { fill: #ffffff; stroke: #3f51b5; stroke-width: 1.5 }
   .name { font: 600 15px sans-serif; fill: #1a237e; text-anchor: middle }
   .words { font: 12px sans-serif; fill: #333333; text-anchor: middle }
   .arrow { stroke: #5c6bc0; stroke-width: 1.4; fill: none }
 """.strip("\n")
 
 Graph = dict[str, set[str]]
-"""Room -> rooms that it uses."""
+"""Subpackage -> subpackages that it uses."""
 
 
 class Place(NamedTuple):
-    """Where a room's box stands: its upper left corner."""
+    """Where a subpackage's box stands: its upper left corner."""
 
     x: float
     y: float
@@ -60,15 +60,15 @@ class Place(NamedTuple):
 def draw() -> str:
     """The picture as SVG; the same imports give the same text."""
     graph = room_graph()
-    rows = {room: row_of(room, graph) for room in graph}
+    rows = {subpackage: row_of(subpackage, graph) for subpackage in graph}
     top = max(rows.values())
     places = {
-        room: Place(EDGE + COLUMNS[room][0] * COLUMN, EDGE + (top - row) * ROW)
-        for room, row in rows.items()
+        subpackage: Place(EDGE + COLUMNS[subpackage][0] * COLUMN, EDGE + (top - row) * ROW)
+        for subpackage, row in rows.items()
     }
     width, height = 2 * EDGE + 2 * COLUMN + BOX_WIDTH, 2 * EDGE + top * ROW + BOX_HEIGHT
-    arrows = [_arrow(places[room], places[used]) for room, used in shown_arrows(graph)]
-    boxes = [_box(room, place) for room, place in places.items()]
+    arrows = [_arrow(places[subpackage], places[used]) for subpackage, used in shown_arrows(graph)]
+    boxes = [_box(subpackage, place) for subpackage, place in places.items()]
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" '
@@ -87,40 +87,40 @@ def draw() -> str:
 
 
 def room_graph() -> Graph:
-    """Which room uses which, by every import of every module, lazy ones included."""
+    """Which subpackage uses which, by every import of every module, lazy ones included."""
     source = _layout()
-    graph: Graph = {room: set() for room in source.ROOMS}
+    graph: Graph = {subpackage: set() for subpackage in source.SUBPACKAGES}
     for module, targets in source.arrows().items():
-        here = source.room(module)
+        here = source.subpackage(module)
         if here is not None:
-            graph[here] |= {source.room(target) for target in targets} - {here, None}
+            graph[here] |= {source.subpackage(target) for target in targets} - {here, None}
     return graph
 
 
 def shown_arrows(graph: Graph) -> list[tuple[str, str]]:
     """Arrows without those that follow from others: a to c where a uses b, and b uses c."""
     return [
-        (room, used)
-        for room, targets in graph.items()
+        (subpackage, used)
+        for subpackage, targets in graph.items()
         for used in sorted(targets)
         if not any(used in reachable(graph, other) for other in targets - {used})
     ]
 
 
 def reachable(graph: Graph, start: str) -> set[str]:
-    """All rooms that one uses, directly or through others."""
+    """All subpackages that one uses, directly or through others."""
     return set(graph[start]).union(*(reachable(graph, used) for used in graph[start]))
 
 
-def row_of(room: str, graph: Graph) -> int:
-    """How high a room stands: above every room that it uses."""
-    return 1 + max((row_of(used, graph) for used in graph[room]), default=-1)
+def row_of(subpackage: str, graph: Graph) -> int:
+    """How high a subpackage stands: above every subpackage that it uses."""
+    return 1 + max((row_of(used, graph) for used in graph[subpackage]), default=-1)
 
 
 def in_words(graph: Graph) -> str:
     """The picture for those who cannot see it."""
-    uses = [f"{room} uses {', '.join(sorted(t)) or 'nothing'}" for room, t in graph.items()]
-    return f"The rooms of pytest_t2i from the ground up: {'; '.join(uses)}."
+    uses = [f"{name} uses {', '.join(sorted(used)) or 'nothing'}" for name, used in graph.items()]
+    return f"The packages of pytest_t2i from the ground up: {'; '.join(uses)}."
 
 
 def _layout() -> ModuleType:
@@ -133,12 +133,12 @@ def _layout() -> ModuleType:
         sys.path.remove(str(folder))
 
 
-def _box(room: str, place: Place) -> str:
-    words = COLUMNS[room][1]
+def _box(subpackage: str, place: Place) -> str:
+    words = COLUMNS[subpackage][1]
     return (
-        f'<rect class="room" x="{place.x:g}" y="{place.y:g}" width="{BOX_WIDTH}" '
+        f'<rect class="subpackage" x="{place.x:g}" y="{place.y:g}" width="{BOX_WIDTH}" '
         f'height="{BOX_HEIGHT}" rx="6"/>'
-        f'<text class="name" x="{place.middle:g}" y="{place.y + 21:g}">{room}</text>'
+        f'<text class="name" x="{place.middle:g}" y="{place.y + 21:g}">{subpackage}</text>'
         f'<text class="words" x="{place.middle:g}" y="{place.y + 40:g}">{escape(words)}</text>'
     )
 
