@@ -1,9 +1,9 @@
-"""The console script ``t2i``: it finds the command; each has a module of its own beside this one.
+"""The console script ``t2i``: it imports the module of the command given and runs it.
 
-A command's module has ``add_arguments(parser)`` and ``run(**arguments)``. With ``TELLS_PROGRESS``
-it says itself how far it is; of others it is said that they are still at work. One command alone is
-imported, so that each starts fast; companions register theirs as entry points of the group
-``pytest_t2i.commands``, which are looked for where the name is none of these.
+Every other module in this package is one command, and has ``add_arguments(parser)`` and
+``run(**arguments)``. Only the module of the given command is imported, so that each command starts
+fast. While a command runs, heartbeat lines are written, unless its module sets ``TELLS_PROGRESS``.
+Companions register commands as entry points of the group ``pytest_t2i.commands``.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from pytest_t2i.generation.heartbeat import signs_of_life
 
 PACKAGE = "pytest-t2i"
 INTERRUPTED = 130
-"""Exit status of a command that Ctrl-C stopped: 128 and the number of SIGINT, as shells have it."""
+"""Exit status after Ctrl-C: 128 plus the number of SIGINT, as in shells."""
 KEPT = "Files that were finished are kept; the same command makes the rest."
-"""What an interrupted command leaves."""
+"""Note after an interruption, unless the command's module has its own ``KEPT``."""
 COMMANDS = {
     "demo": ("demo", "show a PASS and a FAIL in seconds, from shipped pictures"),
     "init": ("init", "write a suite of your own words, with limits and a CI job"),
@@ -60,7 +60,7 @@ COMMANDS = {
     "stop": ("stop", "find prompts that lead to a model's images of a concept"),
     "hunt": ("hunt", "find the most biased combinations of words"),
 }
-"""Command -> its module and what it does."""
+"""Command -> its module and its help."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -108,7 +108,7 @@ def _run(given: list[str]) -> int:
 
 
 def _words(chosen: str | None) -> dict[str, str]:
-    """Command -> what it does; those of companions where none of ours was chosen."""
+    """Command -> its help; commands of companions only where no built-in one was chosen."""
     ours = {name: words for name, (_, words) in COMMANDS.items()}
     if chosen in ours:
         return ours
@@ -121,7 +121,7 @@ def _words(chosen: str | None) -> dict[str, str]:
 
 
 def _brings(name: str) -> str:
-    """What installs a companion's command; "" where none is known to."""
+    """The command that installs a companion's command; "" where none is known."""
     from pytest_t2i.adapters.registry import INSTALL
 
     return INSTALL.get(("command", name), "")
@@ -136,7 +136,7 @@ def _module(name: str) -> Any:
 
 
 def _signs(command: str | None, module: Any) -> AbstractContextManager[object]:
-    """Lines that say it is still at work, unless its module says that it TELLS_PROGRESS itself."""
+    """Heartbeat lines of a command, unless its module sets TELLS_PROGRESS."""
     if getattr(module, "TELLS_PROGRESS", False):
         return nullcontext()
     return signs_of_life(str(command))
@@ -151,13 +151,13 @@ def _chosen(given: Sequence[str]) -> str | None:
 
 
 def _kept(given: Sequence[str]) -> str:
-    """What an interrupted command leaves: its module may say it as KEPT."""
+    """The note after an interruption: the KEPT of the command's module, else the default."""
     module = COMMANDS.get(_chosen(given) or "", ("", ""))[0]
     return str(getattr(sys.modules.get(f"pytest_t2i.cli.{module}"), "KEPT", KEPT))
 
 
 def _version() -> str:
-    # For those who ask: it is read from the files of the distribution.
+    # Only for --version, as it is read from the files of the distribution.
     from importlib.metadata import version
 
     return f"{PACKAGE} {version(PACKAGE)}"
@@ -165,7 +165,7 @@ def _version() -> str:
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """What is imported is no garbage: looking for some takes a twentieth of a short command."""
+    """Disable garbage collection during imports, which takes a twentieth of a short command."""
     was_on = gc.isenabled()
     gc.disable()
     try:

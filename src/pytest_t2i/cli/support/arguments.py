@@ -1,4 +1,4 @@
-"""Arguments of ``t2i``, read by the same grammar as pytest's options."""
+"""Arguments of ``t2i``, with the same syntax as pytest's options."""
 
 from __future__ import annotations
 

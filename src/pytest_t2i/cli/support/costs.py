@@ -1,4 +1,4 @@
-"""What a command's images cost: told before, kept below the budget, told at the end."""
+"""Costs of a command's images: estimated before, limited by the budget, reported at the end."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pytest_t2i.reporting.formatting import several
 from pytest_t2i.runs.session import Session
 
 COST_OPTIONS = ("price", "budget")
-"""What pytest calls --t2i-price and --t2i-budget."""
+"""Options that pytest calls --t2i-price and --t2i-budget."""
 
 
 def validate(session: Session) -> None:
-    """Resolve every name of a run; options are told as commands call them."""
+    """Resolve every name of a run; messages name options as commands call them."""
     try:
         session.validate()
     except ConfigurationError as error:
@@ -26,13 +26,13 @@ def validate(session: Session) -> None:
 def paid(
     runner: Runner, images: int, say: Callable[[str], None], further: str = ""
 ) -> Iterator[None]:
-    """Images that are paid for; nothing is said where no price is known.
+    """A context for paid images, which reports their cost where a price is known.
 
     Args:
-        runner: has them made; it is not closed yet where this ends.
-        images: how many at most.
-        say: tells the user something.
-        further: what may come to them.
+        runner: makes the images; the context does not close it.
+        images: largest number of images.
+        say: shows a note to the user.
+        further: note on further costs.
 
     Raises BudgetSpentError, in one line, where the budget pays for no further request.
     """

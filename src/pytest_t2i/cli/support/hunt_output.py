@@ -1,4 +1,4 @@
-"""The findings of a hunt as one reads them."""
+"""The findings of a hunt as text for the terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``t2i init`` says of a suite: its price, what it decides, what it cannot see."""
+"""The summary of ``t2i init``: a suite's price, what it decides, and what it cannot detect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files of a new suite: rendered, and written where nothing stands yet."""
+"""Render the files of a new suite, and write them where no file exists yet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A plan in words: which questions are asked of a number of images, and what it answers."""
+"""A plan as text: which checks a number of images decides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``t2i plan --sequential``: what prompts take that stop by their own images."""
+"""``t2i plan --sequential``: images of prompts with early stopping."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a plan is made for: limits and margins, and the power of their verdicts."""
+"""Topics of a plan: limits and margins, with the power of their verdicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a suite shall be able to tell, and with how many words and images it can: by computation.
+"""Presets of ``t2i init``: the words and images that a goal needs, by computation.
 
 Nothing here is remembered from elsewhere: each number comes from the power of the verdicts that a
 run will reach (statistics.power, the exact test of audits.parity.change).

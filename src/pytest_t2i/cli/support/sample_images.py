@@ -1,4 +1,4 @@
-"""``t2i sample --per-prompt``: so many images of every prompt, under names that tell nothing."""
+"""``t2i sample --per-prompt``: some images of every prompt, under neutral file names."""
 
 from __future__ import annotations
 

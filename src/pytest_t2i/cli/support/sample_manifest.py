@@ -1,4 +1,4 @@
-"""A new folder of pictures under numbers, with a manifest that says what each is."""
+"""Write a new folder of numbered pictures with a manifest of their prompts."""
 
 from __future__ import annotations
 

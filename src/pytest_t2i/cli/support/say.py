@@ -1,4 +1,4 @@
-"""What a command says, as wide as the terminal."""
+"""Print lines of a command, wrapped to the width of the terminal."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pytest_t2i.reporting.wrapping import wrapped
 
 
 def say(line: str) -> None:
-    """Print a line of a command, broken between words as wide as the terminal (or ``COLUMNS``).
+    """Print a line, wrapped to the width of the terminal (or ``COLUMNS``).
 
-    What would steer a terminal is escaped, a line break too.
+    Control characters and line breaks are escaped.
 
     >>> say("2 images labelled.")
     2 images labelled.

@@ -1,4 +1,4 @@
-"""What an image takes: as told, as a run measured it, or as the last run here did."""
+"""Seconds per image: as given, as measured by a run, or by the last run in this project."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pytest_t2i.runs.history import last_that_made_images, seconds_per_image
 from pytest_t2i.runs.read_run import read_run
 
 HISTORY = Path("reports/t2i/history")
-"""Where runs leave their small records unless they are told otherwise."""
+"""Default folder of the small records of runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """Seconds per image, and where they come from."""
+    """Seconds per image, and their source."""
 
     seconds: float
     source: str

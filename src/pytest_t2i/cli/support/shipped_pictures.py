@@ -1,4 +1,4 @@
-"""Pictures that ship with the package, and a detector that repeats what was said of them."""
+"""Pictures that ship with the package, and a detector that repeats their stored detections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``--statement FILE``: what people state of a report, where a run does not hold it yet."""
+"""``--statement FILE``: the statement of a report, for a run without one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pytest_t2i.runs.statement import PYPROJECT, TABLE, Statement, read_statemen
 
 
 def add_statement(parser: argparse.ArgumentParser) -> None:
-    """``--statement``, as ``statement``."""
+    """Add ``--statement``, with the destination ``statement``."""
     parser.add_argument(
         "--statement",
         type=path,
@@ -23,7 +23,7 @@ def add_statement(parser: argparse.ArgumentParser) -> None:
 
 
 def with_statement(record: RunRecord, file: Path | None) -> RunRecord:
-    """The record with the statement of a file; as it is where none is given.
+    """The record with the statement of a file; unchanged without a file.
 
     Raises ConfigurationError where the file states nothing.
     """

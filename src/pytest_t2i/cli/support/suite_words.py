@@ -1,4 +1,4 @@
-"""The words of a user's own suite, in the sentences that suit them."""
+"""Group the words of a user's suite into axes with suitable sentences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words that a model is not calibrated for, and such as it is, to take instead."""
+"""Find words that a model is not calibrated for, and suggest words that it is calibrated for."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pytest_t2i.prompts import Axis, builtin_axes
 from pytest_t2i.protocols import Calibrated
 
 SHOWN = 8
-"""Words that are named."""
+"""Number of words named in a note."""
 
 
 def unknown_words(model: str, axes: Sequence[Axis]) -> Iterator[str]:
-    """What is said of words whose prompts the model of a catalogue is not calibrated for.
+    """Notes on words whose prompts the catalogue's model is not calibrated for.
 
-    Nothing, where the model takes any prompt, or is in no catalogue.
+    There are none where the model is calibrated for any prompt, or is in no catalogue.
     """
     entry = read_catalogues(Registries().catalogues).models.get(model)
     calibration = entry.calibration() if entry else None
