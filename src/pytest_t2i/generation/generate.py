@@ -123,7 +123,7 @@ class Runner:
             self._unread.clear()
             self._make_within_budget(plan, keys)
             self.observer.look(self._pictures(plan, keys))
-            self._look_ahead(plan, keys)
+            self._detect_previews(plan, keys)
             if not self._unread:
                 return
         problem = next(iter(self._unread.values()))
@@ -161,7 +161,7 @@ class Runner:
         refusals = {key: stored[key].refusal or "" for key in unseen}
         return Pictures(needs, lambda key: self._open(stored[key]), unseen, refusals)
 
-    def _look_ahead(self, plan: Plan, keys: dict[Request, str]) -> None:
+    def _detect_previews(self, plan: Plan, keys: dict[Request, str]) -> None:
         """Run detectors on the denoising previews, where a test needs them."""
         asking = [r for r, needs in plan.needs.items() if FORESEEN in needs.observe]
         strips = self.store.arrays([keys[r] for r in asking], FORESEEN)
@@ -170,7 +170,7 @@ class Runner:
             key, needs = keys[request], plan.needs[request]
             if key in stored and (array := self.store.open_array(strips[key])).size:
                 self.observer.look_at(
-                    traces.foreseen_pictures(array, stored[key].sha256, needs.detectors)
+                    traces.denoising_previews(array, stored[key].sha256, needs.detectors)
                 )
 
     def _open(self, stored: StoredImage) -> Image | Undetected | None:

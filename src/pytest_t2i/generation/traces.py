@@ -106,17 +106,17 @@ def unpacked(array: np.ndarray) -> list[Image]:
     return [strip.crop((0, k * height, width, (k + 1) * height)) for k in range(count)]
 
 
-def foreseen_key(sha256: str | None, step: int) -> str:
+def preview_key(sha256: str | None, step: int) -> str:
     """Key of the detections of the denoising preview of a step."""
     return digest([FORESEEN, sha256, step])
 
 
-def foreseen_pictures(
+def denoising_previews(
     array: np.ndarray, sha256: str | None, detectors: set[DetectorRef]
 ) -> Pictures:
     """The denoising previews of one image, for detectors; unpacked when needed."""
     count = int.from_bytes(array[:4].tobytes(), "big")
-    steps = {foreseen_key(sha256, step): step for step in range(count)}
+    steps = {preview_key(sha256, step): step for step in range(count)}
     opened: list[Image] = []
 
     def open_step(key: str) -> Image | Undetected | None:

@@ -84,7 +84,7 @@ class VelocityWatch:
     texts: TextBank
     images: int
     attributes: Sequence[Attribute]
-    foresees: bool = False
+    keeps_previews: bool = False
     """Whether denoising previews are recorded."""
     keeps_all: bool = False
     """Whether whole velocities are recorded."""
@@ -127,7 +127,7 @@ class VelocityWatch:
             Step(
                 time.noise,
                 self._spi_of(module, call, latent, time, moved),
-                time.clean(latent, guided.float()).cpu() if self.foresees else None,
+                time.clean(latent, guided.float()).cpu() if self.keeps_previews else None,
                 moved[0].cpu() if self.keeps_all else None,
             )
         )

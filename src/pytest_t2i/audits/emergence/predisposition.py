@@ -12,7 +12,7 @@ from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.data import FORESEEN, Attribute, Detection, Interval, Prompt
 from pytest_t2i.generation.plan import DetectorRef, Need
-from pytest_t2i.generation.traces import foreseen_key, unpacked
+from pytest_t2i.generation.traces import preview_key, unpacked
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -72,7 +72,7 @@ class Predisposition:
         for image, strip, finished in zip(images, strips, final, strict=True):
             if strip is not None:
                 count = int.from_bytes(strip[:4].tobytes(), "big")
-                keys = [foreseen_key(image.sha256, step) for step in range(count)]
+                keys = [preview_key(image.sha256, step) for step in range(count)]
                 known = store.detections(keys, fingerprint)
                 told.append([*(known[key] for key in keys), finished])
         return told

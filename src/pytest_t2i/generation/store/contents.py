@@ -14,7 +14,7 @@ from pytest_t2i.generation.store.row_seals import is_sealed
 
 
 @dataclass(frozen=True, slots=True)
-class OfModel:
+class ModelContents:
     """The images of one model."""
 
     name: str
@@ -29,7 +29,7 @@ class OfModel:
 class Contents:
     """Counts of everything in a store."""
 
-    models: tuple[OfModel, ...]
+    models: tuple[ModelContents, ...]
     """Models, the one with the most images first."""
     detections: dict[str, int]
     """First letters of a detector's fingerprint -> number of its detections."""
@@ -50,7 +50,7 @@ def contents(folder: Path) -> Contents:
     check_is_store(folder)
     check_index(folder)
     with closing(connect(folder)) as index:
-        models = tuple(_of_model(index, row) for row in index.execute(BY_MODEL))
+        models = tuple(_model_contents(index, row) for row in index.execute(BY_MODEL))
         said = {row["by"][:SHORT]: row["count"] for row in index.execute(BY_DETECTOR)}
         arrays = {row["by"]: row["count"] for row in index.execute(BY_ARRAY)}
     owners = (folder / "locks").glob(f"*{claims.ENDING}")
@@ -71,8 +71,10 @@ BY_DETECTOR = (
 BY_ARRAY = "SELECT name AS by, COUNT(*) AS count FROM arrays GROUP BY name ORDER BY name"
 
 
-def _of_model(index: Any, row: Any) -> OfModel:
+def _model_contents(index: Any, row: Any) -> ModelContents:
     query = "SELECT * FROM facts WHERE name = ?"
     fact = index.execute(query, (f"model:{row['model']}",)).fetchone()
     name = fact["value"].strip('"') if fact is not None and is_sealed(fact) else ""
-    return OfModel(name or row["model"][:SHORT], row["images"], row["refused"], row["prompts"])
+    return ModelContents(
+        name or row["model"][:SHORT], row["images"], row["refused"], row["prompts"]
+    )
