@@ -6,12 +6,14 @@ registers with the hooks of :mod:`pytest_t2i.plugin.hookspecs`.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
+from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
 
@@ -152,11 +154,15 @@ class Registry:
         return _version(point) if point and name not in self.local else ""
 
     def summary(self, name: str) -> str:
-        """Summary of the distribution that registers a name; "" where it has none."""
+        """First line of the docstring of a registered module, which is not run; "" without one."""
         point = self._entry_points().get(name)
-        if point is None or point.dist is None or "Summary" not in point.dist.metadata:
+        try:
+            spec = None if point is None else find_spec(point.module)
+            source = Path(spec.origin).read_text(encoding="utf-8") if spec and spec.origin else ""
+            documented = ast.get_docstring(ast.parse(source)) or ""
+        except (ImportError, OSError, ValueError, SyntaxError):
             return ""
-        return point.dist.metadata["Summary"]
+        return documented.partition("\n")[0]
 
     def update(self, factories: Mapping[str, Factory]) -> None:
         """Register the factories of a conftest.py."""

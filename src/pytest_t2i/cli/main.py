@@ -116,8 +116,17 @@ def _words(chosen: str | None) -> dict[str, str]:
 
     others = Registries().commands
     # argparse takes a per cent sign for a place to fill in.
-    told = {name: others.summary(name).replace("%", "%%") for name in others.names()}
+    told = {name: _purpose(others.summary(name)).replace("%", "%%") for name in others.names()}
     return told | ours
+
+
+def _purpose(docstring: str) -> str:
+    """What a command does, from a docstring that begins with its name.
+
+    >>> _purpose("``t2i label``: label the images of a folder.")
+    'label the images of a folder'
+    """
+    return docstring.rpartition("``: ")[2].rstrip(".")
 
 
 def _brings(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Commands of companions: listed with what their distribution says, and run like our own."""
+"""Commands of companions: listed by the docstrings of their modules, and run like our own."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from distributions import installed, write_metadata
 from pytest_t2i.adapters import registry
 from pytest_t2i.cli.main import main
 
-COMMAND = """
+COMMAND = """'''``t2i paint``: paint 100 % of a wall.'''
+
 from pytest_t2i.errors import ConfigurationError
 
 def add_arguments(parser):
@@ -28,8 +29,6 @@ def run(word):
 def companion(tmp_path, monkeypatch):
     (tmp_path / "painting.py").write_text(COMMAND)
     write_metadata(tmp_path, "t2i-painting", "1.0", {"pytest_t2i.commands": {"paint": "painting"}})
-    about = tmp_path / "t2i_painting-1.0.dist-info" / "METADATA"
-    about.write_text(about.read_text() + "Summary: Paint 100 % of a wall\n")
     yield from installed(tmp_path, monkeypatch)
 
 
@@ -47,7 +46,7 @@ def test_it_is_listed_beside_ours(companion, capsys):
     with pytest.raises(SystemExit):
         main(["--help"])
     told = " ".join(capsys.readouterr().out.split())
-    assert "paint Paint 100 % of a wall" in told
+    assert "paint paint 100 % of a wall" in told
     assert "init write a suite" in told
 
 

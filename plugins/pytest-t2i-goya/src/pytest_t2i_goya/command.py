@@ -1,4 +1,4 @@
-"""``t2i goya``: train heads of content and style, or say what heads are worth."""
+"""``t2i goya``: train heads for content and style (GOYA), or evaluate them."""
 
 from __future__ import annotations
 

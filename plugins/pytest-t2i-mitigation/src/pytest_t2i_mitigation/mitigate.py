@@ -1,4 +1,4 @@
-"""``t2i mitigate``: one prompt with and without a mitigation, or mitigations on a whole suite."""
+"""``t2i mitigate``: compare a prompt or a suite with and without mitigations."""
 
 from __future__ import annotations
 

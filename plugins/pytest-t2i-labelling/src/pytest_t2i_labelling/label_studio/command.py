@@ -1,4 +1,4 @@
-"""``t2i label-studio``: images of a folder or a run as tasks for Label Studio."""
+"""``t2i label-studio``: write the images of a folder or a run as tasks for Label Studio."""
 
 from __future__ import annotations
 
