@@ -17,7 +17,7 @@ AUDITS = {
     if type(audit).__module__.startswith("pytest_t2i.")
 }
 PACKAGE = f"{source.PACKAGE}.audits."
-PUBLIC = {source.PACKAGE, f"{PACKAGE}samples", f"{PACKAGE}sampling"}
+PUBLIC = {source.PACKAGE, f"{PACKAGE}samples", f"{PACKAGE}build_samples"}
 """What users import from: the names of the package, and the samples that fixtures hand over."""
 COMMANDS = {
     "pytest_t2i.cli.check_detector": {"detector_validation"},

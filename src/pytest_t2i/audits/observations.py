@@ -20,7 +20,7 @@ from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.encode_texts import TEXT_FEATURES, text_key
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.run_mitigation import varied
-from pytest_t2i.generation.seeding import seeding_of
+from pytest_t2i.generation.seed_probe import seeding_of
 from pytest_t2i.generation.store import Store, StoredImage
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from pytest_t2i.audits.parity import crossed_groups
 from pytest_t2i.audits.parity import measure as parity
 from pytest_t2i.audits.parity.grouped_samples import GroupedSample, GroupedSamples
 from pytest_t2i.audits.parity.measure import Corrected
-from pytest_t2i.audits.variety.vendi import diversity_of
-from pytest_t2i.audits.variety.wals import mean_of, variety_of
+from pytest_t2i.audits.variety.measure_vendi import diversity_of
+from pytest_t2i.audits.variety.measure_wals import mean_of, variety_of
 from pytest_t2i.data import FORESEEN, Attribute, Interval
 from pytest_t2i.errors import UnknownNameError
 from pytest_t2i.prompts import Reference, Stereotype

@@ -14,7 +14,7 @@ from typing import Any
 from pytest_t2i.data import Generated, Request
 from pytest_t2i.errors import ConfigurationError, GenerationError, OutOfDeviceMemoryError, blamed
 from pytest_t2i.generation.batch_size import BatchSize, device_of
-from pytest_t2i.generation.lanes import InLanes, Lanes
+from pytest_t2i.generation.threads import InLanes, Lanes
 from pytest_t2i.protocols import Executor, ExecutorOptions, MakesEach, TextToImage
 
 GPU_FILES = ("nvidia[0-9]*", "dxg")
@@ -37,7 +37,7 @@ class InProcess:
     is_lane: bool = False
     """Whether this executor is one of several threads that share the processor's cores."""
     _lanes: list[Lanes] = field(default_factory=list)
-    """The model's lanes (see ``lanes.py``), once they are known; empty before."""
+    """The model's lanes (see ``threads.py``), once they are known; empty before."""
 
     def run(self, requests: Iterable[Request]) -> Iterator[tuple[Request, Generated]]:
         """Each request once, with its image. A batch is made when its first image is requested."""

@@ -31,7 +31,7 @@ from pytest_t2i.generation.plan import ImageNeeds, Plan
 from pytest_t2i.generation.progress import Progress, Silent
 from pytest_t2i.generation.ready_made import is_ready_made
 from pytest_t2i.generation.run_counts import Pace, Work
-from pytest_t2i.generation.seeding import try_seeds
+from pytest_t2i.generation.seed_probe import try_seeds
 from pytest_t2i.generation.store import Store, StoredImage
 from pytest_t2i.generation.store.entries import NewImage
 from pytest_t2i.generation.store.pruning import name_of_run, note_needed

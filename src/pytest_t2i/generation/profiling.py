@@ -17,11 +17,11 @@ from pytest_t2i.data import Prompt
 from pytest_t2i.generation import detect
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.generate import Runner
-from pytest_t2i.generation.lanes import cores, use_cores
 from pytest_t2i.generation.plan import DetectorRef, Need, Plan
 from pytest_t2i.generation.seeds import seeds_of
 from pytest_t2i.generation.store import Store
 from pytest_t2i.generation.store import store as store_module
+from pytest_t2i.generation.threads import cores, use_cores
 
 TEXT, DENOISER, DECODER, OTHER = "text encoder", "denoiser", "decoder", "rest of the pipeline"
 PNG, DETECTION, STORE, REST = "PNG", "detection", "store", "rest"

@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 from pytest_t2i.metrics.agreement import cohen_kappa, fleiss_kappa, shares
+from pytest_t2i.metrics.attribute_direction import supervised_direction
 from pytest_t2i.metrics.bias import model_bias_score, prompt_bias_score
 from pytest_t2i.metrics.detector_scores import (
     ClassificationScores,
@@ -59,7 +60,6 @@ from pytest_t2i.metrics.retrieval import (
 )
 from pytest_t2i.metrics.similarity import similarities, similarity, similarity_gap, similarity_gaps
 from pytest_t2i.metrics.stereotypes import attribute_presence, stereotype_score
-from pytest_t2i.metrics.supervised import supervised_direction
 from pytest_t2i.metrics.total_variation import total_variation_distance
 from pytest_t2i.metrics.vendi import vendi_score
 from pytest_t2i.metrics.wals import wals

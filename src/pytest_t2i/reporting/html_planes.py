@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from pytest_t2i.reporting.charts import Scale
 from pytest_t2i.reporting.formatting import plain_interval
-from pytest_t2i.reporting.html_blocks import Drawn, draw
+from pytest_t2i.reporting.html_dispatch import Drawn, draw
 from pytest_t2i.sections import Plane, Point
 
 WIDTH, HEIGHT = 320, 260

@@ -17,7 +17,7 @@ from pytest_t2i.reporting import (
 from pytest_t2i.reporting.audit_sections import best_rows, cell_parts
 from pytest_t2i.reporting.charts import Group, Row, Scale, Track, side_by_side
 from pytest_t2i.reporting.formatting import MINUS, plain, written
-from pytest_t2i.reporting.html_blocks import Drawn, draw
+from pytest_t2i.reporting.html_dispatch import Drawn, draw
 from pytest_t2i.reporting.overlays import overlay
 from pytest_t2i.reporting.thumbnails import thumbnails
 from pytest_t2i.sections import (

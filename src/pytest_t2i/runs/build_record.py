@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_t2i.generation.plan import DetectorRef
-from pytest_t2i.generation.seeding import seeding_of
+from pytest_t2i.generation.seed_probe import seeding_of
 from pytest_t2i.runs import canary
 from pytest_t2i.runs.build_baseline_pictures import pictures_before
 from pytest_t2i.runs.build_prompts import prompt_records

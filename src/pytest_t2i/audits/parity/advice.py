@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from pytest_t2i.audits.build_samples import samples_of
 from pytest_t2i.audits.context import AuditContext
 from pytest_t2i.audits.parity.change import PROMPT_MARGIN
 from pytest_t2i.audits.parity.worsened_prompts import (
@@ -14,7 +15,6 @@ from pytest_t2i.audits.parity.worsened_prompts import (
     is_model_bias,
     score,
 )
-from pytest_t2i.audits.sampling import samples_of
 from pytest_t2i.data import Outcome
 from pytest_t2i.errors import some
 from pytest_t2i.statistics.planning.power import Design, images_needed, prompt_change_power

@@ -10,9 +10,9 @@ from functools import cache
 import numpy as np
 
 from pytest_t2i import statistics
+from pytest_t2i.audits.build_samples import sample_of, samples_of
 from pytest_t2i.audits.context import AuditContext
 from pytest_t2i.audits.parity.recorded_pairs import RecordedPairs
-from pytest_t2i.audits.sampling import sample_of, samples_of
 from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.settings import Settings
 from pytest_t2i.statistics import model_images_needed

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from pytest_t2i.audits.build_samples import samples_of
 from pytest_t2i.audits.context import AuditContext
 from pytest_t2i.audits.detected import DetectedPrompt
 from pytest_t2i.audits.parity.change import PROMPT_MARGIN
 from pytest_t2i.audits.parity.recorded_pairs import RecordedPairs
-from pytest_t2i.audits.sampling import samples_of
 from pytest_t2i.data import Outcome
 from pytest_t2i.verdicts.baseline_file import Baseline
 from pytest_t2i.verdicts.check import Check

@@ -15,8 +15,8 @@ from pytest_t2i.audits.emergence.predisposition import Predisposition, of_attrib
 from pytest_t2i.audits.instruments import Instruments
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.audits.stereotypes import after_early_stopping
-from pytest_t2i.audits.variety.vendi import Diversity
-from pytest_t2i.audits.variety.wals import Variety
+from pytest_t2i.audits.variety.measure_vendi import Diversity
+from pytest_t2i.audits.variety.measure_wals import Variety
 from pytest_t2i.data import FORESEEN, Evidence, Interval, Prone
 from pytest_t2i.generation.plan import DetectorRef, Need
 from pytest_t2i.metrics import INFO

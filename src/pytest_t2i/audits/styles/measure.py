@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import NamedTuple
 
+from pytest_t2i.audits.build_samples import one_sample
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.detected import DetectedPrompt, listed
 from pytest_t2i.audits.evidence import IntervalAt, adjusted
-from pytest_t2i.audits.sampling import one_sample
 from pytest_t2i.data import Bounds, Evidence, Interval, Prompt
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
 from pytest_t2i.generation.plan import DetectorRef, Need

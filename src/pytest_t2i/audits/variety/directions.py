@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pytest_t2i.metrics import supervised_direction
-from pytest_t2i.metrics.supervised import KERNELS
+from pytest_t2i.metrics.attribute_direction import KERNELS
 
 KERNEL = "rbf"
 """Kernel of direction "kernel"; "kernel:poly" names another."""

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 from pytest_t2i.audits.context import AuditContext
 from pytest_t2i.audits.variety.change import APART, RecordedVariety
-from pytest_t2i.audits.variety.vendi import Diversity
-from pytest_t2i.audits.variety.wals import Variety
+from pytest_t2i.audits.variety.measure_vendi import Diversity
+from pytest_t2i.audits.variety.measure_wals import Variety
 from pytest_t2i.data import Interval, ShareInterval, Source
 from pytest_t2i.generation.plan import ATTRIBUTE_IMAGES, FEATURES
 

@@ -12,7 +12,7 @@ from PIL import Image
 
 from pytest_t2i.data import Generated, Request
 from pytest_t2i.errors import GenerationError, OutOfDeviceMemoryError
-from pytest_t2i.generation import lanes
+from pytest_t2i.generation import threads
 from pytest_t2i.generation.batch_size import BatchSize
 from pytest_t2i.generation.executors import InProcess
 
@@ -50,7 +50,7 @@ class Model:
             self.busy[1] = max(self.busy)
             self.batches.append(len(requests))
             self.threads.add(threading.current_thread().name)
-            self.cores.append(lanes.cores())
+            self.cores.append(threads.cores())
             if any(request.observe for request in requests):
                 assert self.busy[0] == 1
         try:
@@ -67,8 +67,8 @@ class Model:
 @pytest.fixture(autouse=True)
 def four_cores(monkeypatch):
     count = threading.local()
-    monkeypatch.setattr(lanes, "cores", lambda: getattr(count, "is", 4))
-    monkeypatch.setattr(lanes, "use_cores", lambda cores: setattr(count, "is", cores))
+    monkeypatch.setattr(threads, "cores", lambda: getattr(count, "is", 4))
+    monkeypatch.setattr(threads, "use_cores", lambda cores: setattr(count, "is", cores))
 
 
 def executor(model, batch=8, notes=None):
@@ -91,7 +91,7 @@ def test_each_is_made_once_side_by_side_in_batches_that_share_the_batch():
     assert all(name.startswith("t2i-lane") for name in model.threads)
     # Each of the two has half of the cores, and the thread that asked has its own back.
     assert set(model.cores) == {2}
-    assert lanes.cores() == 4
+    assert threads.cores() == 4
 
 
 def test_few_images_are_shared_out_too():
@@ -166,7 +166,7 @@ def test_an_error_loses_nothing_that_was_made_and_nothing_new_is_begun():
     assert 8 in given  # of the batch that failed
     assert 9 not in given
     assert len(model.batches) < 10
-    assert lanes.cores() == 4
+    assert threads.cores() == 4
 
 
 def test_a_batch_that_does_not_fit_is_made_in_smaller_ones():

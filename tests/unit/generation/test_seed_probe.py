@@ -12,7 +12,7 @@ from PIL import Image
 
 from pytest_t2i.adapters.models import hugging_face_images, openai_images
 from pytest_t2i.data import Generated, GenerationSettings
-from pytest_t2i.generation.seeding import Seeding, difference, probe, seeding_of
+from pytest_t2i.generation.seed_probe import Seeding, difference, probe, seeding_of
 from pytest_t2i.generation.store import Store
 from pytest_t2i.protocols import LoadOptions, MayIgnoreSeeds
 
