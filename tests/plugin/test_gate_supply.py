@@ -59,7 +59,7 @@ def refused(project, *arguments, apart=False):
 def test_prompts_that_are_all_misspelt_are_an_error_that_names_the_nearest(project, way):
     write(project, NURSE.replace("person", "persn"), "a foto of one person", "a cat")
     told = refused(project, "-k", "test_model or test_prompt", *way, apart="-n" in way)
-    assert f"no image of 2 of 2 prompts, such as '{NURSE}'" in told
+    assert f"got none of 2 of 2 prompts, such as '{NURSE}'" in told
     assert "nearest in its manifest: 'a photo of one real persn who is a nurse'" in told
 
 
@@ -67,7 +67,7 @@ def test_one_test_without_pictures_is_an_error_too(project):
     write(project, NURSE, "a photo of one real person who is a pilott")
     told = refused(project)
     pilot = "a photo of one real person who is a pilot"
-    assert "no image of 3 of 4 prompts" in told
+    assert "got none of 3 of 4 prompts" in told
     assert f"'{pilot}' (nearest in its manifest: '{pilot}t')" in told
 
 

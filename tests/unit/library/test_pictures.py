@@ -69,7 +69,7 @@ def test_a_folder_gives_all_that_it_has(taken, tmp_path):
         ("a nurse", 0), ("a nurse", 1), ("a judge", 2)
     ]  # fmt: skip
     assert len(taken(model, "a nurse", images=1)) == 1
-    with pytest.raises(T2IError, match="no image of 1 of 1 prompts, such as 'a nurs'"):
+    with pytest.raises(T2IError, match="got none of 1 of 1 prompts, such as 'a nurs'"):
         taken(model, "a nurs")
 
 

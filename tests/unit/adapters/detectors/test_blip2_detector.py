@@ -85,7 +85,7 @@ def test_a_folder_without_weights(tmp_path):
 
 
 def test_a_path_that_is_not_there(tmp_path):
-    with pytest.raises(ModelLoadError, match="no folder"):
+    with pytest.raises(ModelLoadError, match="no such folder"):
         blip2.load(LoadOptions(source=str(tmp_path / "absent"), device="cpu"))
 
 

@@ -76,7 +76,7 @@ def test_black_and_unreadable_pictures_are_undetected_and_order_is_kept():
 
 def test_features_that_are_not_finite_are_an_error():
     detector = ClipDetector(Fixed([np.nan, 0.2]), {"male": MALE, "female": FEMALE})
-    with pytest.raises(DetectorError, match="not finite"):
+    with pytest.raises(DetectorError, match="expected finite CLIP features"):
         detector.detect(grey())
 
 

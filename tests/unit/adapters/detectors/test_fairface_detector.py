@@ -130,7 +130,7 @@ def test_weights_have_to_be_given():
 
 
 def test_weights_that_are_not_there(tmp_path):
-    with pytest.raises(ModelLoadError, match="no file"):
+    with pytest.raises(ModelLoadError, match="does not exist"):
         fairface.load(options(tmp_path / "absent.pt"))
 
 

@@ -95,7 +95,7 @@ def test_long_texts_are_cut():
 def test_folder_that_is_no_clip(tmp_path):
     with pytest.raises(ModelLoadError, match=r"no config.json"):
         clip.load(LoadOptions(source=str(tmp_path), device="cpu"))
-    with pytest.raises(ModelLoadError, match="is no folder"):
+    with pytest.raises(ModelLoadError, match="no such folder"):
         clip.load(LoadOptions(source="/no/such/clip", device="cpu"))
 
 

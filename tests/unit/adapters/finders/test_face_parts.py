@@ -123,7 +123,7 @@ def test_cnn_takes_packaged_weights_or_a_path(shared_data, tmp_path):
     assert small.fingerprint != dlib_cnn.DlibCnnFaces(path).fingerprint
     wrong = tmp_path / "mmod_human_face_detector.dat"
     wrong.write_bytes(b"nothing of the kind")
-    with pytest.raises(ModelLoadError, match=r"is not mmod_human_face_detector\.dat"):
+    with pytest.raises(ModelLoadError, match=r"expected mmod_human_face_detector\.dat"):
         part("dlib-cnn", str(wrong))
     with pytest.raises(ModelLoadError, match="does not exist"):
         part("dlib-cnn", str(tmp_path / "nowhere.dat"))
@@ -177,7 +177,7 @@ def test_the_network_runs_on_one_thread_and_leaves_the_others_as_they_were(monke
 def test_what_is_no_dlib_network_is_refused(tmp_path):
     wrong = tmp_path / "wrong.dat"
     wrong.write_bytes(b"nothing of the kind")
-    with pytest.raises(ModelLoadError, match=r"is not mmod_human_face_detector\.dat"):
+    with pytest.raises(ModelLoadError, match=r"expected mmod_human_face_detector\.dat"):
         part("mmod", str(wrong))
     with pytest.raises(ModelLoadError, match="does not exist"):
         part("mmod", str(tmp_path / "nowhere.dat"))

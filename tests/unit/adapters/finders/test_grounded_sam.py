@@ -110,7 +110,7 @@ def test_what_cannot_be_had_is_told(vocabulary, tmp_path, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(ConfigurationError, match="expected a vocabulary"):
         grounded_sam.load(options("some/model"))
-    with pytest.raises(ModelLoadError, match="is no folder"):
+    with pytest.raises(ModelLoadError, match="no such folder"):
         grounded_sam.load(options(vocabulary, sam=str(tmp_path / "absent")))
 
 

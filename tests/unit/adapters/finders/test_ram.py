@@ -187,7 +187,7 @@ def test_files_that_do_not_fit_are_told(tmp_path, file, text, error, message):
     ("name", "message"),
     [
         ("fc.weight", "expected weights of RAM, got others"),
-        ("reweight_scale", r"weights of RAM\+\+"),
+        ("reweight_scale", r"got RAM\+\+"),
     ],
 )
 def test_weights_of_other_networks_are_told(tmp_path, name, message):

@@ -78,7 +78,9 @@ def test_confidence_and_overlap_drop_boxes():
 
 def test_weights_without_people_are_refused(tmp_path):
     path = tiny.write_yolo(tmp_path, names=("cat", "dog")) / "yolo.pt"
-    with pytest.raises(ModelLoadError, match="has no class 'person'; it knows cat, dog"):
+    with pytest.raises(
+        ModelLoadError, match="expected weights with the class 'person', got cat, dog"
+    ):
         yolo.YoloPersons(str(path))
 
 
@@ -88,7 +90,7 @@ def test_weights_without_people_are_refused(tmp_path):
         ("model.bin", r"expected a path that ends in .pt, .onnx, .tflite"),
         ("./nowhere.pt", "does not exist"),
         ("owner/name.pt", "does not exist"),
-        ("yolov99.pt", "publishes no weights 'yolov99.pt'.*yolov8n.pt"),
+        ("yolov99.pt", "'yolov99.pt': expected a file or a name .*yolov8n.pt"),
     ],
 )
 def test_wrong_weights(source, problem):
@@ -121,11 +123,11 @@ def test_the_default_is_fetched_with_its_checksum_and_said(monkeypatch, tmp_path
     from pytest_t2i.adapters import fetching
 
     def unreachable(weights):
-        raise ModelLoadError(f"{weights.url} cannot be fetched")
+        raise ModelLoadError(f"{weights.url} cannot be downloaded")
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(fetching, "fetch", unreachable)
-    with pytest.raises(ModelLoadError, match=r"yolov8n\.pt cannot be fetched"):
+    with pytest.raises(ModelLoadError, match=r"yolov8n\.pt cannot be downloaded"):
         yolo.YoloPersons()
     assert "t2i: fetching YOLOv8 nano" in capsys.readouterr().err
     lying = yolo.published()["yolov8n"].path

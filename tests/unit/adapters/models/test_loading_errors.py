@@ -49,7 +49,7 @@ def test_file_in_place_of_a_folder(tmp_path):
 
 def test_folder_without_an_index_says_what_it_holds(tmp_path):
     (tmp_path / "weights.ckpt").touch()
-    with pytest.raises(ModelLoadError, match=r"no model_index.json.*weights.ckpt"):
+    with pytest.raises(ModelLoadError, match=r"model_index.json, found .*weights.ckpt"):
         load(tmp_path)
 
 
@@ -61,7 +61,7 @@ def test_index_that_is_not_json(copied):
 
 def test_missing_part(copied):
     shutil.rmtree(copied / "vae")
-    with pytest.raises(ModelLoadError, match="vae/, absent"):
+    with pytest.raises(ModelLoadError, match="the folder vae/, which"):
         load(copied)
 
 
@@ -91,7 +91,7 @@ def test_schedulers_are_listed():
     folder = tiny.written(tiny.write_stable_diffusion)
     with pytest.raises(UnknownNameError, match="EulerDiscreteScheduler"):
         load(folder, extra={"scheduler": "EulerDiscretScheduler"})
-    with pytest.raises(ConfigurationError, match="does not fit"):
+    with pytest.raises(ConfigurationError, match="expected one that fits"):
         load(folder, extra={"scheduler": "FlowMatchEulerDiscreteScheduler"})
 
 

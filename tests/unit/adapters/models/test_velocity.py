@@ -11,7 +11,7 @@ import torch
 
 from pytest_t2i import metrics
 from pytest_t2i.adapters.models.diffusers import load
-from pytest_t2i.adapters.models.velocity import Time, _leaning, decoded, kind_of
+from pytest_t2i.adapters.models.velocity import Time, _spi, decoded, kind_of
 from pytest_t2i.data import (
     ALL_VELOCITIES,
     FORESEEN,
@@ -146,7 +146,7 @@ def test_the_flow_of_a_unet_is_one_whatever_it_predicts(kind):
 
 def test_velocities_that_cannot_be_had(monkeypatch):
     scheduler = SimpleNamespace(config={"prediction_type": "dreams"})
-    with pytest.raises(ConfigurationError, match=r"prediction_type='dreams'\) cannot be had"):
+    with pytest.raises(ConfigurationError, match=r"prediction_type='dreams'\) cannot be computed"):
         kind_of(SimpleNamespace(scheduler=scheduler))
     model = model_of(tiny.write_stable_diffusion)
     monkeypatch.setattr(model, "_texts", None)  # models are shared
@@ -196,5 +196,5 @@ class TestDecodingInFloat16:
 
 def test_descriptions_that_are_read_alike_give_no_number():
     moved, same = torch.ones(2, 1, 4), torch.full((1, 4), 2.0)
-    assert torch.isnan(_leaning(moved, same, same * (1 + 1e-8))).all()
-    assert not torch.isnan(_leaning(moved, same, -same)).any()
+    assert torch.isnan(_spi(moved, same, same * (1 + 1e-8))).all()
+    assert not torch.isnan(_spi(moved, same, -same)).any()
