@@ -23,7 +23,8 @@ class Model:
 
     def generate(self, requests):
         for request in requests:
-            if Model.made == 4 and not os.path.exists("again"):
+            # By then all is imported: some libraries swallow what an import raises.
+            if Model.made == 40 and not os.path.exists("again"):
                 open("again", "w").close()
                 os.kill(os.getpid(), signal.SIGINT)
             Model.made += 1
