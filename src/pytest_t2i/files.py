@@ -39,7 +39,7 @@ MOST_BITS = 64
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that a reader sees all of it or none; its folder is made where it is absent.
+    """Write a file so that a reader sees all of it or none; create its folder where it is absent.
 
     Raises StoreError when the folder cannot be written or the disk is full.
 
@@ -266,16 +266,17 @@ def parse_json(path: Path, content: str) -> Any:
 
 
 def decode_json(path: Path, kind: type[Kind], *, remedy: str = "") -> Kind:
-    """A JSON file of another program as a value of this type, every field checked.
+    """Read a JSON file of another program as a value of this type, and check every field.
 
     Args:
-        path: The file.
-        kind: A dataclass or a built-in type such as ``list[dict[str, str]]``; keys that it does
-            not have are passed over.
-        remedy: What is expected as a whole; ends every message.
+        path: path of the file.
+        kind: a dataclass or a built-in type such as ``list[dict[str, str]]``; keys of the file that
+            the type does not have are ignored.
+        remedy: description of the expected file, appended to every message.
 
     Raises:
-        FileFormatError: names the key, what is expected there and what stands there.
+        FileFormatError: the file does not match; the message names the key, what was expected and
+            what was given.
 
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "words.json")
@@ -329,7 +330,7 @@ def convert(
         kind: A msgspec Struct, a dataclass or a built-in type such as ``dict[str, float]``.
         where: The place of the value in the file, such as ``[hobby]``.
         number: What a number is there, for messages.
-        remedy: Ends the message.
+        remedy: text appended to the message.
 
     Raises:
         FileFormatError: names the key, what is expected there and what stands there; also where a

@@ -91,7 +91,7 @@ def test_a_run_has_what_its_detectors_said_as_predictions(folder, tmp_path):
 
 def test_what_does_not_fit_is_told(folder, tmp_path, capsys):
     assert main(["label-studio", str(folder), "--predictions"]) == 2
-    assert "give its run.json, not a folder" in capsys.readouterr().err
+    assert "expected a run.json, got a folder" in capsys.readouterr().err
     assert export(run_of(folder, {"a b.png": "old"}), tmp_path, "--predictions") == 2
     assert "the detectors said old, which is none of male, female" in capsys.readouterr().err
     for file in folder.iterdir():

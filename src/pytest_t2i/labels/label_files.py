@@ -1,4 +1,4 @@
-"""Files of labels that other programs write: who reads one is said by its ending."""
+"""Label files of other programs: entry points register a reader for each file ending."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.labels.label import Label
 
 Reader = Callable[[Path], list[Label]]
-"""Given the file. The images lie in its folder, to which their names are relative."""
+"""Takes the path of a file; names of images are relative to the folder of the file."""
 
 
 def reader_of(file: Path) -> Reader | None:
-    """Who reads a file with this ending; None where nobody is known to.
+    """The registered reader for the ending of this file; None where no reader is known.
 
-    Raises ConfigurationError where a companion does that is not installed: says how to install it.
+    Raises:
+        ConfigurationError: a companion has the reader and is not installed; the message holds the
+            command that installs it.
     """
     ending = file.suffix.lower().removeprefix(".")
     registry = Registries().label_files

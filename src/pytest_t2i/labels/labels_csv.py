@@ -30,12 +30,13 @@ EXPECTED = (
 
 
 def read_labels(source: str | Path) -> list[Label]:
-    """Every label of a folder, or of a file that another program wrote.
+    """Every label of a folder, or of a label file that another program wrote.
 
-    Those of a folder are in its labels.csv and in the log beside it; none when there is neither.
+    A folder keeps its labels in labels.csv and in the log beside it; without either the list is
+    empty.
 
     Raises:
-        ConfigurationError: the folder does not exist, or who reads such a file is not installed.
+        ConfigurationError: the folder does not exist, or the reader of the file is not installed.
         FileFormatError: a column is absent or a row cannot be used (file, line, value).
     """
     folder = Path(source)

@@ -117,7 +117,7 @@ class LabelledSet:
 
 
 def load_labelled_set(source: str | Path) -> LabelledSet:
-    """A folder with labels.csv (and labels.toml), or a file of another program beside its images.
+    """Load a folder with labels.csv (and labels.toml), or a label file of another program.
 
     Raises:
         ConfigurationError: there is no such folder, or it holds no label.

@@ -18,18 +18,18 @@ IMAGES = "images"
 def locate_pictures(
     record: RunRecord, source: str | Path, stores: Sequence[Path] = ()
 ) -> RunRecord:
-    """The record with its pictures where they lie by now.
+    """Return the record with the current paths of its pictures.
 
-    Pictures that are not there any more keep their names.
+    A picture that cannot be found keeps its path.
 
     Args:
-        record: as ``read_run`` gave it.
-        source: path of its run.json. A store that was moved along with it is found.
-        stores: folders of images' stores (.t2i) that somebody named.
+        record: the record that ``read_run`` returned.
+        source: path of the run.json. A store that was moved together with it is found.
+        stores: folders of image stores (.t2i) to search first.
 
     Raises:
-        ConfigurationError: what was named is no store, or the record names pictures of none of
-            its own: a run.json comes from anywhere.
+        ConfigurationError: a folder is no store, or the record names pictures outside of the run's
+            own folders, as a run.json from elsewhere may.
 
     >>> from pytest_t2i import RunRecord
     >>> run = RunRecord("2026-11-21T10:00:00+00:00", 12.5, "mine", {}, {}, {})

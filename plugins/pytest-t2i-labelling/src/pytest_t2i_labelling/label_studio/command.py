@@ -28,7 +28,7 @@ FOLDER = Path("labelstudio")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Which images, and what is told of them."""
+    """Options: the images, and what the tasks hold besides them."""
     parser.description = "Write images as tasks for Label Studio, with its labelling interface."
     parser.add_argument(
         "source", metavar="SOURCE", type=path, help="folder of images, or a run.json"
@@ -38,16 +38,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"where {TASKS} and {INTERFACE} are written ({FOLDER})",
     )  # fmt: skip
     parser.add_argument(
-        "--predictions", action="store_true", help="of a run: what its detectors said, too"
+        "--predictions", action="store_true", help="of a run: add the predicted labels"
     )
     parser.add_argument(
         "--annotations", action="store_true",
-        help="of a folder: what people said already, who must be known to Label Studio by these "
-        "names",
+        help="of a folder: add the labels that people gave; Label Studio must know their names",
     )  # fmt: skip
     parser.add_argument(
         "--store", metavar="DIR", type=path,
-        help="of a run: where its images lie (a .t2i beside or above it)",
+        help="of a run: folder of its images (default: a .t2i beside or above the run)",
     )  # fmt: skip
 
 
@@ -59,7 +58,7 @@ def run(
     annotations: bool,
     store: Path | None,
 ) -> int:
-    """Write tasks and interface, and say which folder Label Studio has to serve; 0.
+    """Write tasks and interface, and print the folder that Label Studio has to serve; returns 0.
 
     Raises:
         T2IError: there is no image, or predictions were asked of a folder.
@@ -84,8 +83,8 @@ def write_tasks(
 ) -> Path:
     """Write tasks.json and interface.xml; returns the folder that Label Studio has to serve.
 
-    ``source`` is a folder of images (its labels are its annotations) or a run.json (its
-    detectors' words as predictions). Label Studio's export is read back when it lies in the
+    ``source`` is a folder of images, whose labels become annotations, or a run.json, whose
+    predicted labels become predictions. Label Studio's export is read back when it lies in the
     folder that is served.
 
     Raises:
@@ -94,7 +93,7 @@ def write_tasks(
     if source.is_dir():
         if predictions:
             raise T2IError(
-                "--predictions are what detectors said in a run: give its run.json, not a folder"
+                "--predictions need a run: expected a run.json, got a folder"
             )
         root, vocabulary = source, labels.vocabulary_of(source)
         given = list(_of_folder(source, annotations=annotations))
