@@ -15,12 +15,12 @@ from endpoints import KEY, Endpoint
 from leaks import leaks
 from processes import Child, ended, start
 from small_project import has_traceback, last_lines, made, write
+from stop_parts import Echo, WholePicture
 from tally import Tally
 
 import pytest_t2i.cli.stop  # noqa: F401 - loaded before processes are forked
 from pytest_t2i.adapters.registry import Registry
 from pytest_t2i.cli.main import main
-from pytest_t2i.data import Box, NextToken
 from pytest_t2i.generation.store.repair import verify
 
 WANTED = "0 hangs, 0 lost beyond the batch, 0 damaged, the clusters of an undisturbed search"
@@ -34,25 +34,6 @@ OPTIONS = (
     "--images", str(IMAGES), "--made", str(MADE), "--batch", str(BATCH), "--clusters", "2",
     "--concept", "Iranian person", "--out", "out",
 )  # fmt: skip
-
-
-class WholePicture:
-    """A face finder for which all of a picture is a face."""
-
-    fingerprint = "whole"
-
-    def faces(self, images: Any) -> list[list[Box]]:
-        """One face each."""
-        return [[Box(0, 0, *image.size)] for image in images]
-
-
-class Echo:
-    """A language model of two words."""
-
-    def next_tokens(self, texts: Any, count: int) -> list[list[NextToken]]:
-        """Both, for each text."""
-        del count
-        return [[NextToken(f"{text} blue", 0.5), NextToken(f"{text} red", 0.5)] for text in texts]
 
 
 OFFERED: dict[str, dict[str, Callable[..., Any]]] = {

@@ -9,29 +9,13 @@ import fakes
 import numpy as np
 import pytest
 import tiny
+from stop_parts import Echo, WholePicture
 
 from pytest_t2i.adapters.registry import Registry
 from pytest_t2i.cli.main import main
-from pytest_t2i.data import Box, NextToken
 
 pytestmark = pytest.mark.slow
 FILE = "pytest_t2i.adapters.languages.file:load"
-
-
-class WholePicture:
-    """A face finder for which all of a picture is a face."""
-
-    fingerprint = "whole"
-
-    def faces(self, images):
-        return [[Box(0, 0, *image.size)] for image in images]
-
-
-class Echo:
-    """A language model of two words."""
-
-    def next_tokens(self, texts, count):
-        return [[NextToken(f"{text} blue", 0.5), NextToken(f"{text} red", 0.5)] for text in texts]
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import sys
 
 import fakes
 import pytest
+from stop_parts import Echo, WholePicture
 
 pytest.importorskip("openai")
 
@@ -13,23 +14,10 @@ from image_server import serving
 
 from pytest_t2i.adapters.registry import Registry
 from pytest_t2i.cli.main import main
-from pytest_t2i.data import Box, NextToken
 
 HUNT = ("hunt", "--axes", "place", "--words", "1", "--held-out", "4")
 STOP = ("stop", "--concept", "Iranian person", "--faces", "whole", "--llm", "echo",
         "--tokens", "1", "--clusters", "2", "--made", "2")  # fmt: skip
-
-
-class WholePicture:
-    fingerprint = "whole"
-
-    def faces(self, images):
-        return [[Box(0, 0, *image.size)] for image in images]
-
-
-class Echo:
-    def next_tokens(self, texts, count):
-        return [[NextToken(f"{text} blue", 0.5), NextToken(f"{text} red", 0.5)] for text in texts]
 
 
 @pytest.fixture

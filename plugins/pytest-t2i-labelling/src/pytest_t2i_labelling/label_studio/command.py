@@ -92,9 +92,7 @@ def write_tasks(
     """
     if source.is_dir():
         if predictions:
-            raise T2IError(
-                "--predictions need a run: expected a run.json, got a folder"
-            )
+            raise T2IError("--predictions need a run: expected a run.json, got a folder")
         root, vocabulary = source, labels.vocabulary_of(source)
         given = list(_of_folder(source, annotations=annotations))
     else:
