@@ -29,7 +29,7 @@ def test_a_prompts_change_covers_for_every_word() -> None:
 
 
 @pytest.mark.parametrize(
-    "trial", [coverage.of_model, coverage.of_square, coverage.of_bounded_mean, coverage.of_change]
+    "trial", [coverage.of_model, coverage.of_paper, coverage.of_bounded_mean, coverage.of_change]
 )
 def test_resampling_intervals_cover(trial: coverage.Trial) -> None:
     covered, _, _ = coverage.sampled(trial, "sdxl", 40, 20, repeats=40, seed=3)
