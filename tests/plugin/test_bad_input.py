@@ -163,7 +163,7 @@ def test_one_clear_message(project, arguments, expected):
             "1 of 1 stereotypes are not filled in: Indian: hat (expected, source)",
         ),
         ("@pytest.mark.t2i(42)", "marker t2i takes axes, intersections of axes, prompts"),
-        ("@pytest.mark.t2i()", "fixture 'sample' has nothing to be about"),
+        ("@pytest.mark.t2i()", "fixture 'sample' has nothing to measure"),
     ],
 )
 def test_a_mistake_in_a_suite(project, suite, expected):

@@ -144,7 +144,7 @@ def test_its_limit_is_looked_up_before_anything_is_made(own):
 def test_a_mark_without_prompts_is_told(own):
     own.write({"test_suite.py": "import pytest\n@pytest.mark.t2i\ndef test_it(blue):\n    pass\n"})
     _, told = own.refused()
-    assert "test_suite.py::test_it: fixture 'blue' has nothing to be about" in told
+    assert "test_suite.py::test_it: fixture 'blue' has nothing to measure" in told
 
 
 def test_its_fixtures_are_listed(own):

@@ -1,1 +1,1 @@
-"""The pytest plugin: hooks, options, the marker and the fixtures. It translates and delegates."""
+"""The pytest plugin: hooks, options, the marker and the fixtures. It holds no logic of its own."""

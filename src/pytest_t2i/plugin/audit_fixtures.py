@@ -1,4 +1,4 @@
-"""The fixtures that audits bring, as pytest takes them: made from what each audit declares."""
+"""Pytest fixtures, made from the fixtures that audits declare."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from pytest_t2i.plugin.fixtures import run_of
 
 
 def fixtures_of(audits: Iterable[Audit[Any]]) -> ModuleType:
-    """A plugin with one fixture for each that an audit declares."""
-    # Pytest looks for fixtures in modules and classes, not among what an instance holds.
+    """Return a plugin that has one pytest fixture for each fixture of an audit."""
+    # Pytest looks for fixtures in modules and classes, not in attributes of an instance.
     plugin = ModuleType("t2i_audit_fixtures", __doc__)
     for audit in audits:
         for name, fixture in audit.fixtures.items():

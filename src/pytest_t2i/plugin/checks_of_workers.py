@@ -1,4 +1,4 @@
-"""Checks travel from a running test to the process where the reports come together."""
+"""Checks travel with test reports from the process that runs a test to the one that reports."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from pytest_t2i.verdicts.check import Check
 from pytest_t2i.verdicts.measurement import Compared
 
 CHECKS = pytest.StashKey[list[Check]]()
-"""Stash of an item: the comparisons that it made."""
+"""Stash key of an item: the checks that the test made."""
 COMPARED = pytest.StashKey[list[Compared]]()
-"""Stash of an item: the records of what it compared."""
+"""Stash key of an item: the records of the values that the test compared."""
 INCONCLUSIVE_STATUS = ("inconclusive", "?", ("INCONCLUSIVE", {"yellow": True}))
-"""pytest's category, letter and word of a test that decided nothing."""
+"""Pytest's category, letter and word for a test with an inconclusive check."""
 
 
 def note(item: pytest.Item, check: Check) -> None:
@@ -32,19 +32,19 @@ def note(item: pytest.Item, check: Check) -> None:
 
 
 def keep(item: pytest.Item, compared: Compared) -> None:
-    """Keep the record of what a test compared with the test."""
+    """Keep the record of a compared value with its test."""
     item.stash.setdefault(COMPARED, []).append(compared)
 
 
 def begin(item: pytest.Item) -> None:
-    """A test runs, maybe once more: what an earlier try compared holds no longer."""
+    """Clear the checks of a test before it runs, as it may run again."""
     item.stash[CHECKS] = []
     item.stash[COMPARED] = []
     item.user_properties[:] = [p for p in item.user_properties if not p[0].startswith("t2i ")]
 
 
 def attach(report: Any, item: pytest.Item, *, is_worker: bool) -> None:
-    """Let what a test compared travel with its report; xdist carries plain types alone."""
+    """Add the checks and records to the test's report, as plain types, which is all xdist sends."""
     checks = item.stash.get(CHECKS, [])
     report.t2i_checks = json.loads(json.dumps([asdict(check) for check in checks]))
     compared = item.stash.get(COMPARED, [])
@@ -52,13 +52,13 @@ def attach(report: Any, item: pytest.Item, *, is_worker: bool) -> None:
 
 
 def checks_of(report: Any) -> list[Check]:
-    """The checks that travelled with a report."""
+    """Return the checks of a report."""
     return msgspec.convert(getattr(report, "t2i_checks", []), list[Check])
 
 
 def gather(report: Any, session: Session) -> None:
-    """Take over the checks of a report; a test that is run again counts once."""
-    # The report of a crashed worker is xdist's own: nobody judged that test.
+    """Add the checks of a report to the run; those of a repeated test replace the earlier ones."""
+    # xdist itself writes the report of a crashed worker: it holds no verdict.
     was_run, is_again = hasattr(report, "t2i_marked"), report.nodeid in session.judged
     if was_run and (report.when == "call" or not report.passed):
         session.judged.add(report.nodeid)
@@ -79,21 +79,21 @@ def gather(report: Any, session: Session) -> None:
 
 
 def _first_line(report: Any) -> str:
-    """Why a test failed, in pytest's own words; "" where it tells none."""
+    """Return the first line of pytest's reason for a failure; "" if there is none."""
     crash = getattr(report.longrepr, "reprcrash", None)
     text = str(report.longrepr) if crash is None else str(crash.message)
     return printable(next((line for line in text.splitlines() if line.strip()), ""))
 
 
 def _fails(check: Check, policies: tuple[str, str]) -> bool:
-    """Whether a check explains that its test failed."""
+    """Tell whether a check is a reason for its test to fail."""
     if check.outcome is Outcome.INCONCLUSIVE:
         return policies[check.weighs_on_run] in ("fail", "estimate")
     return check.outcome is Outcome.FAIL
 
 
 def status_of(report: Any) -> tuple[str, str, tuple[str, dict[str, bool]]] | None:
-    """How pytest shows a test that passed without deciding everything; None for any other."""
+    """Return how pytest shows a passed test with an inconclusive check; None for other tests."""
     if report.when != "call" or not report.passed:
         return None
     inconclusive = any(c.outcome is Outcome.INCONCLUSIVE for c in checks_of(report))
@@ -101,7 +101,7 @@ def status_of(report: Any) -> tuple[str, str, tuple[str, dict[str, bool]]] | Non
 
 
 def one_line(check: Check) -> str:
-    """A verdict as a JUnit property."""
+    """Return a verdict as the value of a JUnit property."""
     if check.estimate is None:
         return f"{check.outcome} (no evidence) {check.operator} {check.bound:g}"
     interval = f"{check.estimate:.4f} [{check.low:.4f}, {check.high:.4f}]"

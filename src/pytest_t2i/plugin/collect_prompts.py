@@ -1,4 +1,4 @@
-"""For ``t2i list prompts``: collects suites, writes what images they need, and runs nothing.
+"""Plugin of ``t2i list prompts``: writes the prompts that collected tests need; runs no test.
 
 ``pytest -p pytest_t2i.plugin.collect_prompts --collect-only --t2i-prompts-to FILE``.
 """
@@ -19,7 +19,7 @@ from pytest_t2i.runs.prompt_ids import tagged, tags_of
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Where they are written to."""
+    """Register the option that names the file to write."""
     parser.addoption("--t2i-prompts-to", type=Path, required=True, help="a file of JSON")
 
 

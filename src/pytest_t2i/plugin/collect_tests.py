@@ -1,4 +1,4 @@
-"""Collected items become the selected tests of a run; what could not be judged is refused."""
+"""Select collected tests for a run, and refuse those that could not be judged."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class Selecting:
     context: AuditContext
     limits: LimitFiles
     recorded: Baseline | None
-    """The run of --t2i-baseline."""
+    """The recorded run of --t2i-baseline."""
 
     def select(self, item: pytest.Function) -> None:
-        """Take a marked item into the run, or have it skipped with the reason.
+        """Add a marked item to the run, or mark it as skipped with the reason.
 
-        Raises pytest.UsageError for a test that could not be judged.
+        Raises pytest.UsageError if the test could not be judged.
         """
         selection = selection_of(item)
         reason = self._reason_to_skip(selection)
@@ -57,7 +57,7 @@ class Selecting:
         return self._unmet(selection)
 
     def _unmet(self, selection: Selection) -> str:
-        """Why a fixture that a test receives is not to be had, before pictures are made for it."""
+        """Return why a fixture of a test cannot be provided, before images are made."""
         settings = self.session.settings
         reasons = (
             fixture.unmet(settings)
@@ -68,7 +68,7 @@ class Selecting:
         return next(filter(None, reasons), "")
 
     def _check(self, item: pytest.Function, test: SelectedTest) -> None:
-        """Limits, shares of a reference and recorded prompts that the test asks for are there."""
+        """Check that the limits, reference shares and recorded prompts of a test exist."""
         for name in limits_named_in(item.function):
             self.limits.look_up(name, test.file)
         for audit in self.session.audits:
@@ -79,7 +79,7 @@ class Selecting:
             check_prompts(self.recorded, prompts, test.images)
 
     def _check_counterparts(self, test: SelectedTest) -> None:
-        """The run's mitigation knows what to do with each of its prompts."""
+        """Check that the run's mitigation can treat each prompt of the test."""
         mitigating = self.session.components.mitigating()
         if mitigating is not None:
             for prompt in test.selection.all_prompts:

@@ -1,4 +1,4 @@
-"""The exit status of a run: success is said only of what succeeded."""
+"""The exit status of a run: 0 only if the run decided enough and nothing failed."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pytest_t2i.data import Outcome
 from pytest_t2i.runs.record import RunRecord
 
 INCONCLUSIVE_STATUS = 6
-"""Exit status of a run that decided too little: not 0, and no failure either."""
+"""Exit status of an inconclusive run, which is neither a success nor a failure."""
 
 
 def exit_status(record: RunRecord) -> int:
-    """The exit status of a run in which no test failed."""
+    """Return the exit status of a run in which no test failed."""
     if record.outcome is Outcome.INTERRUPTED:
         return int(pytest.ExitCode.INTERRUPTED)
     return INCONCLUSIVE_STATUS if record.sets_status else int(pytest.ExitCode.OK)

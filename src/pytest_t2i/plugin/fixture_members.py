@@ -1,4 +1,4 @@
-"""Which fixtures are about members of a test: prompts, triplets, stereotypes, detectors."""
+"""The members that fixtures measure: prompts, triplets, stereotypes or detectors of a test."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pytest_t2i.runs.selection import Selection
 
 
 def fixtures_about(config: pytest.Config) -> Mapping[str, Fixture]:
-    """The fixtures of all audits, by name."""
+    """Return the fixtures of all audits, by name."""
     return {
         name: fixture
         for audit in audits_of_project(config)
@@ -23,11 +23,11 @@ def fixtures_about(config: pytest.Config) -> Mapping[str, Fixture]:
 
 
 def members_of(selection: Selection, about: About, config: pytest.Config) -> tuple[Any, ...]:
-    """What a marker selects of a kind; detectors are those of the run."""
+    """Return the selected members of one kind; detectors come from the run's settings."""
     return _detectors(config) if about == "detectors" else selection.members(about)
 
 
 def _detectors(config: pytest.Config) -> tuple[str, ...]:
-    """Names of the detectors of the run; without one, a placeholder that is skipped."""
+    """Return the names of the run's detectors, or a placeholder that is skipped without one."""
     run = config.pluginmanager.get_plugin(RUN)
     return run.session.detectors if run else ("detector",)

@@ -1,4 +1,4 @@
-"""The fixtures that tests ask for; each hands over what the run has measured."""
+"""The fixtures ``model``, ``detector`` and ``baseline``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NO_MODEL = "t2i: no model given; run with --t2i-model NAME (reference, sdxl, a f
 
 
 def run_of(request: pytest.FixtureRequest) -> Any:
-    """The plugin of the run (plugin.run.Run); fixtures need it."""
+    """Return the plugin of the run (plugin.run.Run), or skip the test if no model is given."""
     run = request.config.pluginmanager.get_plugin(RUN)
     if run is None:
         pytest.skip(NO_MODEL)
@@ -27,7 +27,7 @@ def model(request: pytest.FixtureRequest) -> Any:
 
 @pytest.fixture
 def detector(request: pytest.FixtureRequest) -> Any:
-    """The detector whose word decides (pytest_t2i.Detector)."""
+    """The detector whose labels decide the verdicts (pytest_t2i.Detector)."""
     return run_of(request).detector()
 
 

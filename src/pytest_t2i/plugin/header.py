@@ -1,4 +1,4 @@
-"""What pytest's header says of a run: what is measured with what."""
+"""The line about a run in pytest's header: model, detectors, images and store."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _model(settings: Settings) -> Iterator[str]:
 
 
 def _images(settings: Settings) -> Iterator[str]:
-    """Which images, and where they are kept."""
+    """Return the parts of the line about the images and the store."""
     if not settings.model:
         # A run that only evaluates detectors makes no images: no number of images, no seed.
         yield f"labelled images of {settings.labels}"

@@ -1,4 +1,4 @@
-"""Heartbeat of tests that take long, past pytest's capturing."""
+"""Lines on the error stream while a test takes long, although pytest captures output."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ERRORS = 2
 
 
 class Aside:
-    """The error stream as it is before pytest captures what tests write."""
+    """The error stream, opened before pytest captures the output of tests."""
 
     def __init__(self) -> None:
         try:
@@ -21,16 +21,16 @@ class Aside:
             self._stream = None
 
     def signs(self, what: str) -> AbstractContextManager[Sign]:
-        """Tell that a step is still at work, as long as it is."""
+        """Write a line from time to time while a step is at work."""
         return signs_of_life(what, self._write)
 
     def _write(self, line: str) -> None:
         if self._stream is not None:
-            # A test's letter stands before it, on a line that is not over.
+            # The letters of earlier tests may stand on the current line.
             os.write(self._stream, f"\nt2i: {line}\n".encode(errors="replace"))
 
     def close(self) -> None:
-        """Write no more."""
+        """Close the stream."""
         if self._stream is not None:
             with suppress(OSError):
                 os.close(self._stream)

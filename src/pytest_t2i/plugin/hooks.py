@@ -1,6 +1,6 @@
-"""Pytest hooks: they translate and delegate; the logic is in the packages below.
+"""Pytest hooks; each delegates to another module.
 
-Nothing heavy is imported here: pytest loads this module at every start.
+Pytest loads this module at every start, so it imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ MARKER = (
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Options and ini keys."""
+    """Register the options and ini keys."""
     options.add_options(parser)
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
-    """Hooks for conftest.py files."""
+    """Register the hooks for conftest.py files."""
     from pytest_t2i.plugin import hookspecs
 
     pluginmanager.add_hookspecs(hookspecs)
@@ -35,7 +35,7 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) -> None:
-    """The value of one of our options is no path of tests."""
+    """Keep pytest from taking the value of one of our options for a path of tests."""
     if any(arg.startswith("--t2i") for arg in args):
         from pytest_t2i.plugin.rootdir import keep_rootdir
 
@@ -44,7 +44,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> int | None:
-    """Several models are run one after the other, and compared."""
+    """Run several models one after the other, and compare them."""
     if "," not in str(config.getoption("t2i_model") or config.getini("t2i_model") or ""):
         return None
     from pytest_t2i.plugin.several_models import models_of, run_each
@@ -72,7 +72,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """One test case per prompt, triplet or stereotype of the marker."""
+    """Make one test case per prompt, triplet or stereotype of the marker."""
     if metafunc.definition.get_closest_marker("t2i") is not None:
         from pytest_t2i.plugin.parametrize import parametrize
 
@@ -80,7 +80,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Without a model, t2i tests are skipped with one clear line."""
+    """Skip t2i tests with one clear line if no model is given."""
     if config.pluginmanager.has_plugin(RUN) or config.option.collectonly:
         return
     for item in items:
@@ -89,7 +89,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Item]) -> list[str]:
-    """With --collect-only: how many images the tests would need."""
+    """With --collect-only, say how many images the tests need."""
     marked = [item for item in items if item.get_closest_marker("t2i")]
     if not config.option.collectonly or not marked:
         return []
@@ -106,7 +106,7 @@ def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Ite
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Limits are looked up, and verdicts recorded, for the test that runs."""
+    """Provide the test that runs with its limits, and record its verdicts."""
     run = item.config.pluginmanager.get_plugin(RUN)
     if run is None:
         return (yield)

@@ -1,4 +1,4 @@
-"""Hooks for a project's own conftest.py; the entry-point groups say the same for distributions."""
+"""Hooks for a project's conftest.py; installed packages use entry points of the same names."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ def pytest_t2i_models() -> Mapping[str, Factory]:  # type: ignore[empty-body]
 def pytest_t2i_audits() -> Mapping[str, Callable[[], Any]]:  # type: ignore[empty-body]
     """Audits by name; each factory, such as the class, gives a pytest_t2i.Audit.
 
-    Only of a conftest.py that pytest loads before it collects: tests may ask for their fixtures.
+    The conftest.py must be one that pytest loads before it collects tests, because the audits
+    bring fixtures.
     """
 
 

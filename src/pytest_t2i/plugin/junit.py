@@ -1,4 +1,4 @@
-"""JUnit: the run's verdict and its counts as properties of the test suite."""
+"""The run's verdict and counts of checks as properties in pytest's JUnit file."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 class JUnitTotals:
-    """Adds how many checks passed, failed and were inconclusive, before pytest writes the file."""
+    """Adds the counts of passed, failed and inconclusive checks before pytest writes the file."""
 
     def __init__(self, config: pytest.Config, session: Session) -> None:
         self._config, self._session = config, session
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Every report is in by now."""
+        """Write the properties; all reports have arrived."""
         xml = _writer(self._config)
         if xml is None:
             return
@@ -32,7 +32,7 @@ class JUnitTotals:
 
 
 def _writer(config: pytest.Config) -> Any:
-    """Pytest's JUnit writer; None without --junitxml."""
+    """Return pytest's JUnit writer; None without --junitxml."""
     from _pytest.junitxml import xml_key
 
     return config.stash.get(xml_key, None)

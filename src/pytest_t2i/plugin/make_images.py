@@ -1,4 +1,4 @@
-"""Having everything made that the selected tests ask for, with progress on the terminal."""
+"""Make all images that the selected tests need, with progress on the terminal."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 def make_here(results: Results, limits: LimitFiles, config: pytest.Config) -> None:
-    """Make it in this process, showing progress on the terminal."""
+    """Make the images in this process, with progress on the terminal."""
     capture: Any = config.pluginmanager.get_plugin("capturemanager")
     with capture.global_and_fixture_disabled() if capture else nullcontext():
         make(results, limits, terminal_progress(config))
 
 
 def terminal_progress(config: pytest.Config) -> Progress:
-    """A bar on a terminal, plain lines elsewhere."""
+    """Return a progress bar on a terminal, plain lines elsewhere."""
     if sys.stdout.isatty():
         return Bar(sys.stdout)
     reporter: Any = config.pluginmanager.get_plugin("terminalreporter")

@@ -18,13 +18,16 @@ from pytest_t2i.runs.marker_arguments import select
 from pytest_t2i.runs.selection import Selection, narrowed
 
 READ = pytest.StashKey[dict[tuple[int, ...], tuple[list[pytest.Mark], Selection]]]()
-"""Stash of the configuration: markers by identity (and kept alive), with their selections."""
+"""Stash key: selections by the identity of their marker, with the marker to keep it alive."""
 
 
 def read_marker(item: pytest.Item) -> Selection:
-    """The test's marker, those of its class and module included; UsageError names the test."""
+    """Return the selection of the test's markers, including those of its class and module.
+
+    Raises pytest.UsageError, which names the test.
+    """
     markers = list(item.iter_markers("t2i"))
-    # The cases of a test share its markers: with many prompts, reading them anew takes minutes.
+    # All cases of a test share its markers. Reading them for each of many prompts takes minutes.
     known = item.config.stash.setdefault(READ, {})
     key = tuple(map(id, markers))
     if key not in known:
@@ -45,13 +48,13 @@ def _select(item: pytest.Item, markers: list[pytest.Mark]) -> Selection:
 
 
 def _keywords_of(config: pytest.Config) -> Mapping[str, Keyword]:
-    """Keywords of the marker that audits understand, by name."""
+    """Return the marker's keywords that audits declare, by name."""
     audits = audits_of_project(config)
     return {name: keyword for audit in audits for name, keyword in audit.keywords.items()}
 
 
 def _captions_of(config: pytest.Config) -> tuple[Triplet, ...]:
-    """The triplets of --t2i-captions; () without."""
+    """Return the triplets of --t2i-captions; () without the option."""
     settings = options.resolve(config)
     if settings.captions is None:
         return ()
@@ -59,13 +62,13 @@ def _captions_of(config: pytest.Config) -> tuple[Triplet, ...]:
 
 
 def selection_of(item: pytest.Function) -> Selection:
-    """What a collected test case asks for: its marker, as far as its fixtures are about it."""
+    """Return what a collected test case needs: the part of its marker that its fixtures measure."""
     known = fixtures_about(item.config)
     used = {name: known[name] for name in known if name in item.fixturenames}
     selection = read_marker(item)
     kinds = {fixture.about for fixture in used.values() if fixture.about is not None}
     members = {about: members_of(selection, about, item.config) for about in kinds}
-    # A case that has one member alone has no others, whatever else it asks for.
+    # A case with a single member has no other members, even if it uses other fixtures.
     members |= {
         fixture.about: (item.callspec.params[name],)
         for name, fixture in used.items()

@@ -23,13 +23,13 @@ def add_options(parser: pytest.Parser) -> None:
 
 
 NEED_MODEL = ("baseline", "save-baseline")
-"""Options that mean nothing without a model, when they are given on the command line."""
+"""Options of the command line that require a model."""
 SETTINGS = pytest.StashKey[Settings]()
-"""Stash of the configuration: the resolved settings."""
+"""Stash key of the configuration: the resolved settings."""
 
 
 def resolve(config: pytest.Config) -> Settings:
-    """Settings from the command line, then the ini file, then the defaults; resolved once."""
+    """Return the settings: the command line first, then the ini file, then defaults; cached."""
     if SETTINGS not in config.stash:
         config.stash[SETTINGS] = _resolved(config)
     return config.stash[SETTINGS]
@@ -53,7 +53,7 @@ def _resolved(config: pytest.Config) -> Settings:
 
 
 def _check_model_is_not_needed(config: pytest.Config) -> None:
-    """A gate without a model and without labelled images would be green, having tested nothing."""
+    """Refuse options of a gate without model or labels: it would be green and test nothing."""
     for option in OPTIONS:
         if option.name in NEED_MODEL and config.getoption(option.ini) is not None:
             raise ConfigurationError(
@@ -63,11 +63,11 @@ def _check_model_is_not_needed(config: pytest.Config) -> None:
 
 
 def project_folder(config: pytest.Config) -> Path:
-    """The folder of the ini file, else the one pytest was started in.
+    """Return the folder of the ini file, else the folder in which pytest was started.
 
-    Not pytest's rootdir: without an ini file that is the common ancestor of all paths on the
-    command line, a model's or a labelled set's folder somewhere else included. Nor an ini file
-    that pytest found there only.
+    This is not pytest's rootdir. Without an ini file, rootdir is the common ancestor of all paths
+    on the command line, and a model or labelled set may lie elsewhere. An ini file that pytest
+    found only because of such a path is not used, either.
     """
     here = config.invocation_params.dir
     if config.inipath and config.inipath.parent in (here, *here.parents):
@@ -86,7 +86,7 @@ def _value(config: pytest.Config, option: Option) -> Any:
 
 
 def _beside_ini(config: pytest.Config, option: Option, value: Any) -> Any:
-    """An ini path is relative to the ini file, as pytest's own are."""
+    """Resolve a path of the ini file against the file's folder, as pytest does."""
     if isinstance(value, Path) and not value.is_absolute():
         return project_folder(config) / value
     if option.name == "reference" and str(value).endswith(".toml"):

@@ -1,4 +1,4 @@
-"""Marked tests become test cases: one per prompt, triplet, stereotype or detector."""
+"""Parametrize marked tests: one case per prompt, triplet, stereotype or detector."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pytest_t2i.plugin.marker import read_marker
 
 
 def parametrize(metafunc: pytest.Metafunc) -> None:
-    """Give a marked test its cases; an error is told as one line."""
+    """Parametrize a marked test. An error is reported as one line."""
     try:
         selection = read_marker(metafunc.definition)
     except pytest.UsageError as error:
-        # Told as one line: any other exception at collection shows pytest's own frames.
+        # For any other exception, pytest shows a traceback of its own frames.
         raise pytest.Collector.CollectError(str(error)) from None
     for name, fixture in fixtures_about(metafunc.config).items():
         if name not in metafunc.fixturenames or fixture.about is None:
@@ -21,7 +21,7 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
         members = members_of(selection, fixture.about, metafunc.config)
         if not members:
             raise pytest.Collector.CollectError(
-                f"{metafunc.definition.nodeid}: fixture {name!r} has nothing to be about: give "
+                f"{metafunc.definition.nodeid}: fixture {name!r} has nothing to measure: give "
                 "the marker t2i(...) an axis, prompt, triplet or stereotype"
             )
         if fixture.one_by_one:

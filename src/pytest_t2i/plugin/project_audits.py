@@ -1,4 +1,4 @@
-"""The audits of one pytest run: installed ones, and those of the project's conftest.py."""
+"""The audits of one pytest run: installed ones and those of the project's conftest.py."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from pytest_t2i.audits.discovery import audits_of, installed_audits
 from pytest_t2i.errors import T2IError
 
 AUDITS = pytest.StashKey[tuple[Audit[Any], ...]]()
-"""Stash of the configuration: the project's audits."""
+"""Stash key of the configuration: the project's audits."""
 
 
 def audits_of_project(config: pytest.Config) -> tuple[Audit[Any], ...]:
-    """Every audit that tests of this run may ask, read once.
+    """Return all audits that tests of this run can use; cached.
 
-    A conftest.py registers its own with the hook ``pytest_t2i_audits``; it has to be one that
-    pytest loads before it collects: beside the ini file, or of a folder that is named.
+    A conftest.py registers audits with the hook ``pytest_t2i_audits``. Pytest must load this
+    conftest.py before it collects tests: the file lies beside the ini file or in a folder that is
+    named on the command line.
     """
     if AUDITS not in config.stash:
         try:

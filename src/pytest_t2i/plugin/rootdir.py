@@ -1,4 +1,4 @@
-"""Keeps pytest's rootdir what the paths of tests make it.
+"""Keep values of our options from changing pytest's rootdir.
 
 Pytest settles rootdir and settings file before plugins register their options, so it takes the
 value of ``--t2i-store DIR`` for a path of tests where that folder exists (with ``=`` it does not).
@@ -21,7 +21,7 @@ FLAGS = tuple(option.flag for option in OPTIONS if not option.is_switch)
 
 
 class Setup(NamedTuple):
-    """What pytest works in."""
+    """The root folder and settings file of pytest."""
 
     rootdir: Path
     ini: Path | None
@@ -29,9 +29,9 @@ class Setup(NamedTuple):
 
 
 def keep_rootdir(config: pytest.Config, args: Sequence[str]) -> None:
-    """Put back the rootdir that a value of ours has moved.
+    """Restore the rootdir if the value of one of our options has changed it.
 
-    Raises UsageError where it led pytest to other settings: those cannot be taken back.
+    Raises pytest.UsageError if pytest has read another settings file, which cannot be undone.
     """
     taken = _taken_for_tests(args)
     right = _setup(config) if taken else None
@@ -48,8 +48,8 @@ def keep_rootdir(config: pytest.Config, args: Sequence[str]) -> None:
 
 
 def _taken_for_tests(args: Sequence[str]) -> list[tuple[str, str]]:
-    """Our options whose value stands apart and exists as a path, with that value."""
-    # os.path answers for texts that cannot be a path, too.
+    """Return our options whose value is a separate argument and an existing path."""
+    # os.path accepts texts that cannot be a path, too.
     return [
         (flag, value)
         for flag, value in itertools.pairwise(args)
@@ -58,7 +58,7 @@ def _taken_for_tests(args: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _setup(config: pytest.Config) -> Setup | None:
-    """What pytest would settle on, now that it knows our options; None where it cannot be asked."""
+    """Return what pytest would choose now that it knows our options; None if unknown."""
     from _pytest.config import findpaths
 
     known = config.known_args_namespace
@@ -69,7 +69,7 @@ def _setup(config: pytest.Config) -> Setup | None:
         "rootdir_cmd_arg": known.rootdir or None,
         "invocation_dir": config.invocation_params.dir,
     }
-    # Pytest's own function: its parameters are not the same in all versions.
+    # The parameters of pytest's private function differ between versions.
     accepted = inspect.signature(findpaths.determine_setup).parameters
     if not {"inifile", "args", "rootdir_cmd_arg"} <= set(accepted) <= {*facts, "config"}:
         return None

@@ -1,4 +1,4 @@
-"""The plugin that is registered when a model is given: from collected tests to reports.
+"""The plugin of a run with a model or labelled images: from collected tests to reports.
 
 Over 300 lines: pytest finds all hooks of a run on one object; each delegates.
 """
@@ -72,7 +72,7 @@ class Run:
         self.config, self.settings = config, settings
         self.error: str | None = None
         self.stopped: str | None = None
-        """Why a worker runs no test, where no money is left."""
+        """Why this worker skips its tests, if the budget is spent; else None."""
         self.is_made = False
         """Whether everything that the tests ask for is there."""
         self.record: RunRecord | None = None
@@ -98,7 +98,7 @@ class Run:
     # start
 
     def pytest_sessionstart(self) -> None:
-        """Every conftest.py of the arguments is loaded now: take what it registers."""
+        """Register the components of all conftest.py files, which pytest has loaded by now."""
         with _usage_errors():
             for kind in OWN_HOOKS:
                 for offered in getattr(self.config.hook, f"pytest_t2i_{kind}")():
@@ -106,7 +106,7 @@ class Run:
             self.session.validate()
 
     def pytest_report_header(self) -> list[str]:
-        """What is measured with what."""
+        """Return the lines of pytest's header about this run."""
         line = header(self.settings, self.session.detectors)
         captions = f"t2i: {self.session.captions}" if self.session.captions else ""
         return [*wrapped(line, self._width), *(wrapped(captions, self._width) if captions else ())]
@@ -115,7 +115,7 @@ class Run:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> None:
-        """Make everything that the selected tests ask for; then they only read."""
+        """Make all images that the selected tests need; the tests then only read results."""
         if session.testsfailed and not session.config.option.continue_on_collection_errors:
             return
         if self.workers.are_used:
@@ -136,16 +136,16 @@ class Run:
             raise KeyboardInterrupt(interrupted(self.session.work)) from None
         except pytest.UsageError as error:
             self.error = str(error)
-            # In a worker every t2i test errors with the same line, and the controller shows it.
+            # In a worker every t2i test fails with the same line, which the controller shows.
             if not self.workers.is_worker:
                 raise
 
     def _foresee(self) -> None:
-        """Say, before an image is made, what these images cannot decide."""
+        """Say before an image is made which checks the images cannot decide."""
         reporter = self.config.pluginmanager.get_plugin("terminalreporter")
         lines = undecidable(self.session, self.limits)
         unknown = calibration.told(self.session)
-        # Tests of one name in two files are told of once.
+        # Tests of one name in two files get one line.
         for line in dict.fromkeys([*([unknown] if unknown else ()), *lines]):
             if reporter is not None and not self.workers.is_worker:
                 for part in wrapped(f"t2i: {line}", self._width):
@@ -153,22 +153,22 @@ class Run:
 
     @property
     def _only_plans(self) -> bool:
-        """Whether pytest shows fixtures and runs no test: nothing is made, nothing reported."""
+        """Whether pytest only shows fixtures or a plan: then no image and no report is made."""
         return bool(self.config.option.setupplan or self.config.option.setuponly)
 
     @property
     def _width(self) -> int:
-        """Columns of the terminal; pytest asks COLUMNS, and takes 80 where nobody knows."""
+        """The columns of the terminal; pytest reads COLUMNS and falls back to 80."""
         return int(self.config.get_terminal_writer().fullwidth)
 
     def _make_within_budget(self) -> None:
-        """Stop the run where no money is left: as after Ctrl+C, what was made is kept."""
+        """Make the images; stop the run if the budget is spent. Finished images are kept."""
         try:
             self._make()
         except BudgetSpentError as error:
             if not self.workers.is_worker:
                 pytest.exit(f"t2i: {error}", returncode=int(pytest.ExitCode.INTERRUPTED))
-            # A worker that leaves is replaced by another: it stays, and skips its tests.
+            # xdist replaces a worker that leaves. So it stays, and skips its tests.
             self.stopped = str(error)
 
     def _make(self) -> None:
@@ -181,10 +181,10 @@ class Run:
             make_here(self.results, self.limits, self.config)
         self.is_made = True
 
-    # what fixtures hand over
+    # fixtures
 
     def test(self, item: pytest.Item) -> SelectedTest:
-        """The selected test behind a running one."""
+        """Return the selected test of a running item."""
         if self.error is not None:
             pytest.fail(self.error, pytrace=False)
         if self.stopped is not None:
@@ -196,11 +196,11 @@ class Run:
         return self.session.tests[item.nodeid]
 
     def detector(self) -> Any:
-        """The detector whose word decides."""
+        """The detector whose labels decide the verdicts."""
         return self.session.components.detector(DetectorRef(self.session.detectors[0])).get()
 
     def baseline(self, item: pytest.Item) -> RecordedRun | None:
-        """The recorded run, once it was found comparable; None without one."""
+        """The recorded run, after it was found comparable; None without one."""
         if self.recorded is None:
             return None
         prompts = self.test(item).selection.prompts
@@ -216,12 +216,12 @@ class Run:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_report_teststatus(self, report: Any) -> Any:
-        """A test that decided nothing is neither passed nor failed."""
+        """Show an inconclusive test as neither passed nor failed."""
         return status_of(report)
 
     @contextmanager
     def judging(self, item: pytest.Item) -> Iterator[None]:
-        """Limits and recording for one running test."""
+        """Provide one running test with its limits, and record its checks."""
         with _usage_errors():
             limits, file = self.limits.of(Path(item.path))
         s = self.settings
@@ -247,13 +247,13 @@ class Run:
             context.running.reset(token)
 
     def _open_because(self, item: pytest.Item) -> str:
-        """Why no check of a test can be decided; "" where they can."""
+        """Return why no check of a test can be decided; "" if checks can be decided."""
         test = self.session.tests.get(item.nodeid)
         return "" if test is None else calibration.open_because(self.session, test.selection)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: Any) -> Generator[None, Any, Any]:
-        """The test's verdicts travel with its report, from xdist workers too."""
+        """Attach the test's checks to its report, which xdist workers send to the controller."""
         report = yield
         report.t2i_marked = item.get_closest_marker("t2i") is not None
         if call.when == "call":
@@ -261,11 +261,11 @@ class Run:
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Gather verdicts where the reports come together."""
+        """Collect the checks of a report in the process that receives reports."""
         gather(report, self.session)
 
     def pytest_assertrepr_compare(self, left: Any, right: Any) -> list[str] | None:
-        """The failure text of a comparison."""
+        """Return the failure text of a comparison."""
         from pytest_t2i.reporting.explain import explain
 
         return explain(left, right)
@@ -274,17 +274,17 @@ class Run:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """An xdist worker is about to start."""
+        """Prepare an xdist worker that is about to start."""
         self.workers.start(node)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """An xdist worker is done."""
+        """Take over the work of an xdist worker that has ended."""
         self.error = self.workers.stop(node) or self.error
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """A worker hands over what it did; else the reports are written."""
+        """Send a worker's counts to the controller; in other processes write the reports."""
         if self.workers.is_worker:
             self.workers.hand_over(self.error, self.stopped, is_made=self.is_made)
             return
@@ -330,7 +330,7 @@ class Run:
             canary.forget(self.session)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """A summary one can read in ten seconds."""
+        """Print the summary of the run."""
         if self.error is not None and self.workers.are_used:
             terminalreporter.write_line(f"ERROR: {self.error}", red=True)
         if self.record is not None:
@@ -351,9 +351,9 @@ class Run:
 
 
 def interrupted(work: Work) -> str:
-    """What is kept of a run that was stopped while images were made, and how to go on."""
+    """Return the line that says what an interrupted run has kept, and how to resume it."""
     return (
-        f"t2i: interrupted after {work.made} new images. They are kept: the same command goes on "
+        f"t2i: interrupted after {work.made} new images. They are kept: the same command resumes "
         "from there."
     )
 
@@ -366,7 +366,7 @@ def _baseline(settings: Settings, audits: tuple[Audit[Any], ...]) -> Baseline | 
 
 @contextmanager
 def _usage_errors() -> Iterator[None]:
-    """Our errors as pytest's usage errors: one line, exit status 4."""
+    """Turn our errors into pytest's usage errors: one line, exit status 4."""
     try:
         yield
     except T2IError as error:

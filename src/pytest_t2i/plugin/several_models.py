@@ -20,11 +20,11 @@ WORST = (
     pytest.ExitCode.NO_TESTS_COLLECTED,
     pytest.ExitCode.OK,
 )
-"""Exit statuses from the worst to the best; others end the comparison at once."""
+"""Exit statuses from worst to best; any other status ends the comparison at once."""
 
 
 def models_of(model: str | None) -> list[str]:
-    """The models of the option's value: several by comma, unless it is a path with commas.
+    """Return the models of the option's value, separated by commas, unless it is a path.
 
     >>> models_of("sdxl,sd3"), models_of("sdxl")
     (['sdxl', 'sd3'], ['sdxl'])
@@ -35,7 +35,7 @@ def models_of(model: str | None) -> list[str]:
 
 
 def run_each(config: pytest.Config, settings: Settings, models: Sequence[str]) -> int:
-    """Run pytest once for every model, compare what came out, and return the worst exit status."""
+    """Run pytest once per model, compare the runs, and return the worst exit status."""
     if settings.save_baseline is not None:
         raise pytest.UsageError(
             "--t2i-save-baseline records one model: run it for each of them by itself"
@@ -47,7 +47,7 @@ def run_each(config: pytest.Config, settings: Settings, models: Sequence[str]) -
     statuses, folders = [], [settings.report / file_name(model) for model in models]
     if len(set(folders)) < len(models):
         raise pytest.UsageError(f"--t2i-model: expected different models, got {', '.join(models)}")
-    # One history of all: theirs would lie in each model's folder, where t2i history does not look.
+    # All models share one history: t2i history does not look into the folder of each model.
     history = ["--t2i-history", str(settings.history_folder or "off")]
     try:
         for model, folder in zip(models, folders, strict=True):
@@ -68,7 +68,7 @@ def run_each(config: pytest.Config, settings: Settings, models: Sequence[str]) -
 
 
 def _with_options(args: Sequence[str], more: Sequence[str]) -> list[str]:
-    """The command with further options, before a ``--`` that would end them.
+    """Return the command with further options, inserted before a ``--``.
 
     >>> _with_options(["suites", "--", "-x.py"], ["--t2i-model", "a"])
     ['suites', '--t2i-model', 'a', '--', '-x.py']
@@ -79,7 +79,7 @@ def _with_options(args: Sequence[str], more: Sequence[str]) -> list[str]:
 
 
 def compare(settings: Settings, folders: Sequence[Path]) -> None:
-    """Print and write the comparison; say so where there is nothing to compare."""
+    """Print and write the comparison, or print why the models cannot be compared."""
     from pytest_t2i.cli.support.say import say
     from pytest_t2i.reporting.comparison import summary, write_comparison
     from pytest_t2i.runs.comparison.compare import compare_models

@@ -1,4 +1,4 @@
-"""What a test will compare with what, read in its source before it runs."""
+"""Find in the source of a test which comparisons it will make."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from pytest_t2i.runs.selection import Comparison
 
 @lru_cache(maxsize=256)
 def limits_named_in(function: Callable[..., Any]) -> tuple[str, ...]:
-    """Names that ``limit("...")`` is called with; calls that give a bound need no file.
+    """Return the names passed to ``limit("...")`` without a bound, which a file must give.
 
-    Names that are put together at run time, and source that cannot be had, are left out.
+    Names computed at run time, and tests whose source is not available, are left out.
 
     >>> limits_named_in(limits_named_in.__wrapped__)
     ()
@@ -29,7 +29,7 @@ def limits_named_in(function: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def foreseen(item: pytest.Function) -> tuple[Comparison, ...]:
-    """All that a test will compare; () where it cannot be known before it runs."""
+    """Return all comparisons of a test; () if they cannot be known before it runs."""
     known = {*fixtures_about(item.config), "baseline", "model", "detector"}
     used = [name for name in item.fixturenames if name in known]
     return comparisons_in(item.function, used[0]) if len(used) == 1 else ()
@@ -37,11 +37,11 @@ def foreseen(item: pytest.Function) -> tuple[Comparison, ...]:
 
 @lru_cache(maxsize=256)
 def comparisons_in(function: Callable[..., Any], fixture: str) -> tuple[Comparison, ...]:
-    """All that a test compares, where its source says so plainly; else ().
+    """Return all comparisons in the source of a test, if all have a simple form; else ().
 
-    Plain is ``sample.metric <= limit("name")``, with ``abs(...)`` or a bound as number if need
-    be. A test that does anything else with its fixture, or compares anything else, may depend on
-    what cannot be foreseen.
+    The simple form is ``sample.metric <= limit("name")``, possibly with ``abs(...)`` or with a
+    number as bound. A test that uses its fixture otherwise, or compares anything else, may depend
+    on values that are not known before it runs.
 
     >>> comparisons_in(comparisons_in.__wrapped__, "sample")
     ()
@@ -72,7 +72,7 @@ def _comparison(node: ast.Compare, fixture: str) -> Comparison | None:
 
 
 def _limit(node: ast.AST) -> tuple[str, float | None] | None:
-    """Name and bound of ``limit("name")`` or ``limit("name", 0.3)``."""
+    """Return name and bound of ``limit("name")`` or ``limit("name", 0.3)``."""
     if not isinstance(node, ast.Call) or _called(node) != "limit":
         return None
     given = [*node.args, *(keyword.value for keyword in node.keywords if keyword.arg == "bound")]

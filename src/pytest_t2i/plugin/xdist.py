@@ -1,4 +1,4 @@
-"""Under pytest-xdist: what the controller and its workers tell one another."""
+"""Exchange between the controller and the workers of pytest-xdist."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ RUN_ID, HANDED_OVER = "t2i_run_id", "t2i"
 LOOK_EVERY = 0.5
 """Seconds between looks at a worker's progress."""
 WAIT = 0.2
-"""Seconds between looks at whether the makers are done."""
+"""Seconds between checks of whether the workers that make images are done."""
 
 
 class Workers:
-    """This process among the others of the run; alone unless xdist is used."""
+    """This process and the other processes of the run; it is the only one without xdist."""
 
     def __init__(self, config: pytest.Config, session: Session) -> None:
         self._config, self._session = config, session
@@ -52,11 +52,11 @@ class Workers:
     # controller
 
     def start(self, node: Any) -> None:
-        """Tell a worker which run it belongs to."""
+        """Send the run's identity to a worker."""
         node.workerinput[RUN_ID] = self._session.components.run_id
 
     def follow_progress(self) -> None:
-        """Show what the workers make, until they are done."""
+        """Show the workers' progress until they are done."""
         follower = Follower(_progress_file(self._session), terminal_progress(self._config))
 
         def follow() -> None:
@@ -66,7 +66,7 @@ class Workers:
         threading.Thread(target=follow, daemon=True).start()
 
     def stop(self, node: Any) -> str | None:
-        """Keep what a worker did; returns the error that it met."""
+        """Keep the counts of a worker that has ended; return its error."""
         part = getattr(node, "workeroutput", {}).get(HANDED_OVER)
         if part is None:
             return None
@@ -75,11 +75,11 @@ class Workers:
 
     @property
     def have_stopped(self) -> bool:
-        """Whether no money was left for what the tests ask for."""
+        """Whether the budget did not suffice for the tests' images."""
         return any(part["stopped"] for part in self._parts)
 
     def adopt(self) -> bool:
-        """Take over what the workers were asked for and did; False where they made not all."""
+        """Add the workers' needs and counts to the session; return False if images are missing."""
         self._over.set()
         if self.are_used:
             with suppress(OSError):
@@ -99,7 +99,7 @@ class Workers:
         return any(part["is_made"] for part in self._parts)
 
     def _spent(self) -> int:
-        """Requests that all workers together paid for; the run is over, so nobody counts on."""
+        """Return how many requests all workers paid for together; the run is over."""
         spending = self._session.components.spending if self.are_used else None
         if spending is None:
             return 0
@@ -108,7 +108,7 @@ class Workers:
         return requests
 
     def _faults(self) -> dict[str, int]:
-        """How often the model failed all workers together."""
+        """Return the model's failures in all workers together."""
         if not self.are_used:
             return {}
         counts = self._session.components.faults
@@ -119,7 +119,7 @@ class Workers:
     # worker
 
     def hand_over(self, error: str | None, stopped: str | None, *, is_made: bool) -> None:
-        """Give the controller what this worker was asked for and did."""
+        """Send the needs and counts of this worker to the controller."""
         output: dict[str, Any] = self._config.workeroutput  # type: ignore[attr-defined]
         mitigating = self._session.components.mitigating()
         output[HANDED_OVER] = {
@@ -134,12 +134,12 @@ class Workers:
 
 
 def make_shared(results: Results, limits: LimitFiles) -> None:
-    """Make everything together with the other xdist workers.
+    """Make all images together with the other xdist workers.
 
-    One worker per device makes images, the others wait: on one device, two pipelines would only
-    take memory from one another. An executor that loads models elsewhere is asked by one worker
-    alone, or there were as many of its processes for each. A maker that dies frees its lock, and
-    another takes over.
+    One worker per device makes images and the others wait, because two pipelines on one device
+    would compete for memory. Only one worker uses an executor that loads models elsewhere;
+    otherwise each worker would start its processes. If a worker dies, its lock is released and
+    another worker takes over.
     """
     session = results.session
     done = _made(session)
@@ -162,24 +162,24 @@ def make_shared(results: Results, limits: LimitFiles) -> None:
 
 
 def _shared_out(session: Session) -> list[str]:
-    """The devices that each have a worker that makes images."""
+    """Return the devices on each of which one worker makes images."""
     asked = session.settings.device
     here = session.settings.executor in ("auto", "in-process")
     return devices(asked) if here else [asked]
 
 
 def _made(session: Session) -> str:
-    """Name of the fact that everything is made, with what early stopping came to."""
+    """Return the name of the stored fact that all images of the run are made."""
     return f"made:{session.components.run_id}"
 
 
 def _progress_file(session: Session) -> Path:
-    """Where the worker that makes images tells how far it is."""
+    """Return the file to which the worker that makes images writes its progress."""
     return session.store.folder / "locks" / f"{session.components.run_id}.progress"
 
 
 def merged(parts: Iterable[Work]) -> Work:
-    """What several workers did, added up."""
+    """Return the sum of several workers' counts."""
     total = Work()
     for part in parts:
         total.add(part)
@@ -187,10 +187,10 @@ def merged(parts: Iterable[Work]) -> Work:
 
 
 def pickled(value: Any) -> str:
-    """Frozen records as text, for another process of this run."""
+    """Return frozen records as text, for another process of this run."""
     return base64.b64encode(pickle.dumps(value)).decode()
 
 
 def unpickled(text: str) -> Any:
-    """The records of a worker of this run."""
+    """Return the records that another process of this run has written."""
     return pickle.loads(base64.b64decode(text))  # noqa: S301 - written by our own worker
