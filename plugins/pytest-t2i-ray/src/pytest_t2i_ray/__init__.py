@@ -1,1 +1,1 @@
-"""The executor ``ray`` of pytest-t2i: images are made by actors of Ray, here or on a cluster."""
+"""The executor ``ray`` of pytest-t2i: actors of Ray make images, on this machine or a cluster."""

@@ -1,4 +1,4 @@
-"""What a run asks of Ray: where it is, how many actors, and what each of them gets."""
+"""The options of the executor: the address of Ray, the number of actors and their resources."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from dataclasses import dataclass
 from pytest_t2i import T2IError
 
 MOST = 4096
-"""More actors than this are a slip of the finger, and so are more processors for one."""
+"""Largest number of actors, and of processors for each; more is taken for a typing error."""
 HOST_AND_PORT = re.compile(r"[\w.-]+:\d+|\[[\da-fA-F:]+\]:\d+")
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the options say.
+    """The values of the options.
 
     >>> Asked(cpus=2).cpus
     2
     """
 
     address: str | None = None
-    """HOST:PORT or "auto", None: that of RAY_ADDRESS, else a Ray of this machine's own."""
+    """HOST:PORT, "auto" or "local"; None takes RAY_ADDRESS, else "local"."""
     cpus: int | None = None
     """Processors of each actor; None where each has a GPU."""
 
 
 def address(name: str, value: str) -> str:
-    """HOST:PORT of a cluster, "auto" for the one that this machine belongs to, or "local".
+    """Read HOST:PORT of a cluster, "auto" for the cluster of this machine, or "local".
 
     >>> address("--t2i-ray-address", "10.0.0.7:6379")
     '10.0.0.7:6379'
@@ -43,7 +43,7 @@ def address(name: str, value: str) -> str:
 
 
 def cpus(name: str, value: str) -> int:
-    """Processors of each actor.
+    """Read the number of processors of each actor.
 
     >>> cpus("--t2i-ray-cpus", "2")
     2
@@ -52,7 +52,7 @@ def cpus(name: str, value: str) -> int:
 
 
 def actors(value: str) -> int | None:
-    """How many actors ``ray:N`` asks for; None where it leaves that to the cluster.
+    """Read the number of actors of ``ray:N``; None for as many as the cluster has room for.
 
     >>> actors("3"), actors("")
     (3, None)

@@ -1,4 +1,4 @@
-"""Reaching Ray: a cluster that answers, or one of this machine's own, and what it has."""
+"""Connect to Ray, on a cluster or on this machine, and count its resources."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from pytest_t2i_ray.asked import Asked
 
 INSTALL = "pip install pytest-t2i-ray"
 CONNECT = 5.0
-"""Seconds in which somebody must answer at an address."""
+"""Seconds in which an address must accept a connection."""
 JOIN = 30.0
-"""Seconds in which Ray there must let a driver in."""
+"""Seconds in which Ray must accept a driver."""
 TRY = """
 import sys, ray
 ray.init(address=sys.argv[1], log_to_driver=False, logging_level="ERROR")
@@ -25,14 +25,14 @@ ray.shutdown()
 
 
 class Share(NamedTuple):
-    """What each actor gets."""
+    """The resources of each actor."""
 
     gpus: int
     cpus: int
 
     @property
     def words(self) -> str:
-        """As in messages.
+        """The resources in words, for messages.
 
         >>> Share(1, 0).words, Share(0, 2).words
         ('1 GPU', '2 processors')
@@ -42,7 +42,7 @@ class Share(NamedTuple):
         return f"{self.cpus} processor{'s' if self.cpus > 1 else ''}"
 
     def fit(self, resources: dict[str, float]) -> int:
-        """How many actors the resources of a cluster are enough for.
+        """Return the number of actors for which the resources suffice.
 
         >>> Share(0, 2).fit({"CPU": 5.0})
         2
@@ -53,12 +53,12 @@ class Share(NamedTuple):
 
 
 def ray_module() -> Any:
-    """Ray itself, with its reports to its makers switched off.
+    """Import Ray, with its usage reports switched off.
 
-    Raises T2IError that says how to install it.
+    Raises T2IError with the install command where Ray is missing.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    # What Ray 3 will do at once: a process without a GPU of its own sees those of the machine.
+    # The behaviour of Ray 3: a process without an assigned GPU sees those of the machine.
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     try:
         import ray
@@ -72,9 +72,9 @@ def ray_module() -> Any:
 
 
 def connect(asked: Asked) -> bool:
-    """Join the cluster, or start Ray here; False where this process had joined one before.
+    """Join the cluster, or start Ray here; return False where this process had joined one before.
 
-    Raises T2IError where nobody lets it in, after a bounded wait.
+    Raises T2IError where no Ray accepts the driver within a bounded wait.
     """
     ray = ray_module()
     if ray.is_initialized():
@@ -90,9 +90,9 @@ def connect(asked: Asked) -> bool:
 
 
 def share_of(asked: Asked, device: str) -> Share:
-    """A GPU for each actor, unless processors are asked for.
+    """Return the resources of an actor: one GPU, unless processors are asked for.
 
-    Raises T2IError for options that do not go together.
+    Raises T2IError for options that exclude one another.
     """
     if asked.cpus is not None and device not in ("auto", "cpu"):
         raise T2IError(
@@ -105,10 +105,10 @@ def share_of(asked: Asked, device: str) -> Share:
 
 
 def count_of(share: Share, wanted: int | None, resources: dict[str, float], where: str) -> int:
-    """How many actors there will be.
+    """Return the number of actors to start.
 
-    Raises T2IError where the cluster has no room for a single one, or a Ray of this machine's own
-    has none for all of them: nobody would add to it.
+    Raises T2IError where the cluster has no room for a single actor, or where Ray on this machine
+    alone has no room for all of them, as such a Ray does not grow.
 
     >>> count_of(Share(0, 1), None, {"CPU": 2.0}, "local")
     2
@@ -132,7 +132,7 @@ def _place(where: str) -> str:
 
 
 def _check_answers(address: str) -> None:
-    """Try the address in a process that can be ended: Ray itself waits for minutes, or aborts."""
+    """Try the address in a process with a time limit: Ray itself waits for minutes, or aborts."""
     if address != "auto":
         host, _, port = address.rpartition(":")
         try:
@@ -152,5 +152,5 @@ def _check_answers(address: str) -> None:
 def _refused(address: str, why: str) -> T2IError:
     return T2IError(
         f"--t2i-ray-address: expected the address of a Ray cluster, got {address!r}: {why}. "
-        "`ray status` on its head node tells it; without the option Ray is started here."
+        "`ray status` on its head node shows it; without the option Ray is started here."
     )

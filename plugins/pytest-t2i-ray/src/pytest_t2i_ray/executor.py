@@ -16,28 +16,28 @@ from pytest_t2i_ray.maker import Maker, Recipe
 from pytest_t2i_ray.pool import Pool
 
 MAX_RESTARTS = 3
-"""Times that Ray starts an actor again; then another takes its place."""
+"""Times that Ray restarts an actor; then the pool replaces it."""
 
 
 @dataclass(slots=True)
 class RayExecutor:
-    """Has images made by actors of Ray (pytest_t2i.Executor)."""
+    """Makes images with actors of Ray (pytest_t2i.Executor)."""
 
     recipe: Recipe
     share: cluster.Share
     asked: Asked
     wanted: int | None
-    """Actors; None for as many as there is room for."""
+    """Number of actors; None for as many as there is room for."""
     fingerprint: Callable[[], str]
     """Fingerprint of the model, under which the store keeps its pictures."""
     say: Callable[[str], None]
     _pool: Pool | None = None
     _is_ours: bool = False
-    """Whether Ray was joined by us."""
+    """Whether this executor connected to Ray."""
     _told_again: int = field(default=0)
 
     def run(self, requests: Iterable[Request]) -> Iterator[tuple[Request, Generated]]:
-        """Each request once, with its image, in the order in which batches are done."""
+        """Yield each request once, with its image, in the order in which batches are done."""
         pool = self._started()
         try:
             for made in pool.run(iter(requests)):
@@ -51,7 +51,7 @@ class RayExecutor:
             self._tell_again(pool)
 
     def close(self) -> None:
-        """End the actors, and leave Ray as it was found."""
+        """End the actors, and disconnect from Ray if this executor had connected."""
         if self._pool is not None:
             self._pool.close()
             self._pool = None
@@ -76,7 +76,7 @@ class RayExecutor:
         return self._pool
 
     def _check(self, fingerprint: str) -> None:
-        """Pictures of another model than the store's keys say are not kept."""
+        """Refuse pictures of a model other than the one in the store's keys."""
         expected = self.fingerprint()
         if fingerprint and expected and fingerprint != expected:
             raise T2IError(
@@ -93,9 +93,9 @@ class RayExecutor:
 
 
 def load(options: ExecutorOptions, asked: Asked | None = None) -> RayExecutor:
-    """The factory of the entry point; its source is the number of actors.
+    """Make the executor (factory of the entry point); ``options.source`` is the number of actors.
 
-    Raises T2IError for another source, and for a model that no other process can load.
+    Raises T2IError for any other source, and for a model that no other process can load.
     """
     wanted = actors(options.source)
     cluster.ray_module()

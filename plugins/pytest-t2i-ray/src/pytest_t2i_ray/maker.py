@@ -1,4 +1,4 @@
-"""What an actor does: it loads the model once, and makes batches with it."""
+"""The actor, which loads the model once and makes batches with it."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from pytest_t2i import ExecutorOptions, Generated, Request, T2IError
 
 
 class Recipe(NamedTuple):
-    """All that an actor needs to make images; its bytes travel."""
+    """Everything that an actor needs to make images; it can be sent to another process."""
 
     name: str
-    """The model, as it was asked for."""
+    """The model's name, as the user gave it."""
     model: bytes
-    """Pickled: the factory and its LoadOptions."""
+    """The model's factory and its LoadOptions, pickled."""
     batch: int
     device: str
     """Device of the actor: "cpu", or "auto" for the GPU that Ray assigns to it."""
 
 
 class Made(NamedTuple):
-    """What an actor hands back of a batch."""
+    """An actor's answer to a batch."""
 
     images: list[tuple[Request, Generated]]
     notes: list[str]
     fingerprint: str = ""
     """Fingerprint of the actor's model."""
     problem: str = ""
-    """Why the rest of the batch was not made."""
+    """The error because of which the rest of the batch was not made."""
 
 
 class Maker:
@@ -48,11 +48,11 @@ class Maker:
         self._executor: Any = None
 
     def ready(self) -> bool:
-        """Answers once the actor is there."""
+        """Return True; Ray answers this call once the actor has started."""
         return True
 
     def make(self, part: Sequence[Request]) -> Made:
-        """The images of a batch; what came before an error is not lost."""
+        """Make the images of a batch; images made before an error are returned with it."""
         images: list[tuple[Request, Generated]] = []
         problem = ""
         try:
@@ -63,7 +63,7 @@ class Maker:
         return Made(images, notes, str(getattr(self._model, "fingerprint", "")), problem)
 
     def _started(self) -> Any:
-        """The executor ``in-process`` of this very process, around a model that is loaded once."""
+        """Return the executor ``in-process`` of this process; its model is loaded once."""
         if self._executor is None:
             (point,) = entry_points(group="pytest_t2i.executors", name="in-process")
             factory, options = self._unpacked()

@@ -1,4 +1,4 @@
-"""Options of pytest, which the executor is told. Ray itself is imported when it is asked for."""
+"""The executor's pytest options. Ray itself is imported when the executor is used."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ OPTIONS: Mapping[str, tuple[Callable[[str, str], Any], str, str]] = {
         "processors for each actor of Ray, which then has no GPU (default: one GPU each)",
     ),
 }
-"""Name -> how it is read, what stands for its value, what it is."""
+"""Option -> its reader, the placeholder of its value, and its help."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """``--t2i-ray-...`` and their ini keys."""
+    """Register ``--t2i-ray-...`` and their ini keys."""
     group = parser.getgroup("t2i-ray", "images of text-to-image models from a Ray cluster")
     for name, (_, metavar, told) in OPTIONS.items():
         ini = f"t2i_ray_{name}"
@@ -37,7 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Read the options, and offer an executor that knows them."""
+    """Read the options, and register an executor that uses them."""
     try:
         given = {name: _value(config, name) for name in OPTIONS}
     except T2IError as error:
@@ -61,7 +61,7 @@ class _Offer:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_t2i_executors(self) -> Mapping[str, Callable[..., Any]]:
-        """The executor of the entry point, with what the options say."""
+        """Return the executor of the entry point, with the options applied."""
         from pytest_t2i_ray.executor import load
 
         return {"ray": partial(load, asked=self._given)}

@@ -1,8 +1,8 @@
-"""A pool of actors: each always has its next batch, and what a lost one had is made elsewhere.
+"""A pool of actors, each with its next batch queued; batches of a lost actor are made by others.
 
-Ray places the actors and restarts them. Which batch is where, and how often it was lost, is kept
-here: a call of an actor that Ray gave up is told, and not made again. So an image may be made
-twice, and is handed on once.
+Ray places the actors and restarts them. The pool knows which actor has which batch, and how often
+the batch was lost, because Ray reports the failed call of a lost actor and does not repeat it. An
+image may therefore be made twice, but it is yielded once.
 """
 
 from __future__ import annotations
@@ -19,73 +19,73 @@ from pytest_t2i import GenerationError, Request
 from pytest_t2i_ray.maker import Made
 
 AHEAD = 2
-"""Batches that each actor is given at a time: it never waits for its next one."""
+"""Batches that each actor has at a time, so that it never waits for its next one."""
 TRIES = 3
-"""Times that a batch is begun: once, and twice more after the actor that made it was lost."""
+"""Times that a batch is begun: once, and twice more after its actor was lost."""
 PAUSE = 1.0
-"""Seconds that a lost batch and an actor that Ray restarts are left alone: with a node several
-actors go, and Ray tells of them one by one."""
+"""Seconds before a lost batch or a restarted actor is used again: if a node is lost, several actors
+are lost with it, and Ray reports them one by one."""
 LOOK = 1.0
-"""Seconds after which the pool looks whether it has waited too long."""
+"""Seconds between checks of whether the pool has waited too long."""
 TELL_AFTER = 10.0
-"""Seconds without any actor after which it is said what for."""
+"""Seconds without any actor after which a note says what the pool waits for."""
 GIVE_UP_AFTER = 900.0
 """Seconds without any actor after which the run ends: a cluster may first have to grow."""
 
 
 @dataclass(slots=True)
 class Batch:
-    """Requests that one call of an actor makes."""
+    """Requests of one call of an actor."""
 
     requests: list[Request]
     lost: int = 0
-    """Times that an actor was lost while it made them."""
+    """Times that an actor was lost while it made this batch."""
     rests_until: float = 0.0
 
 
 @dataclass(slots=True, eq=False)
 class Actor:
-    """One actor and what it was given; calls are carried out in this order."""
+    """One actor with its batches, which it makes in this order."""
 
     handle: Any
     called: Any = None
-    """Reference to the answer that will say that it is there; None while nobody asks it."""
+    """Reference to the answer of ``ready``; None while it is not called."""
     is_there: bool = False
-    """Whether it takes batches."""
+    """Whether the actor has started and takes batches."""
     rests_until: float = 0.0
     given: dict[Any, Batch] = field(default_factory=dict)
-    """Reference to what it will hand back -> the batch."""
+    """Reference to an answer -> its batch."""
 
     def awaited(self) -> list[Any]:
-        """References to what it will say."""
+        """Return the references to the answers that are due."""
         return [*self.given] if self.called is None else [self.called]
 
 
 @dataclass(slots=True)
 class Pool:
-    """The actors of a run, over all of its plans."""
+    """The actors of a run; they stay alive between its plans."""
 
     ray: Any
     start: Callable[[], Any]
-    """Asks Ray for one more actor."""
+    """Starts one more actor."""
     count: int
     batch: int
     say: Callable[[str], None]
     waits_for: str
-    """What an actor needs, in words."""
+    """Resources of an actor, in words."""
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
     again: int = 0
-    """Batches that were begun again."""
+    """Number of batches that were begun again."""
     _actors: list[Actor] = field(default_factory=list)
     _returned: deque[Batch] = field(default_factory=deque)
-    """Lost batches, which go first."""
+    """Lost batches, which are given out first."""
     _failed_starts: int = 0
     _idle_since: float | None = None
     _told: bool = False
 
     def run(self, requests: Iterator[Request]) -> Iterator[Made]:
-        """What the actors hand back of each batch, in the order in which batches are done."""
+        """Yield the actors' answers, in the order in which batches are done."""
         self._returned.clear()
         while len(self._actors) < self.count:
             self._actors.append(Actor(self.start()))
@@ -106,13 +106,13 @@ class Pool:
         return bool(self._returned) or any(actor.given for actor in self._actors)
 
     def _none_left(self, requests: Iterator[Request]) -> bool:
-        """Whether all is made; a batch that was taken to find out is the next to be given."""
+        """Return whether no request is left; a batch taken to find out is given out next."""
         if part := list(islice(requests, self.batch)):
             self._returned.append(Batch(part))
         return not part
 
     def _give(self, requests: Iterator[Request]) -> None:
-        """Fill up in rounds, so that few batches are spread over all actors."""
+        """Give out batches in rounds, so that a few batches are spread over all actors."""
         there = [actor for actor in self._actors if actor.is_there]
         for depth in range(1, AHEAD + 1):
             for actor in there:
@@ -129,7 +129,7 @@ class Pool:
         return Batch(part) if part else None
 
     def _done(self) -> Iterator[Made]:
-        """Whatever an actor said next."""
+        """Wait for the next answers of actors, and yield those to batches."""
         self._call()
         awaited = {ref: actor for actor in self._actors for ref in actor.awaited()}
         ready: list[Any] = []
@@ -142,7 +142,7 @@ class Pool:
             yield from self._heard(awaited[ref], ref)
 
     def _call(self) -> None:
-        """Ask the actors that are not there yet to answer once they are."""
+        """Call ``ready`` on the actors that have not started yet."""
         now = self.clock()
         for actor in self._actors:
             if not actor.is_there and actor.called is None and actor.rests_until <= now:
@@ -152,7 +152,7 @@ class Pool:
         try:
             answer = self.ray.get(ref)
         except self.ray.exceptions.ObjectLostError as error:
-            # What it handed back is gone with a node, and it is there.
+            # The answer was lost with a node; the actor itself is alive.
             self._ask_again(actor, ref, error)
         except self._losses as error:
             yield from self._lose(actor, error)
@@ -169,7 +169,7 @@ class Pool:
 
     @property
     def _losses(self) -> tuple[type[Exception], ...]:
-        """What Ray raises where an actor, its node or what it handed back is gone."""
+        """Ray's exceptions for a lost actor, node or answer."""
         known = self.ray.exceptions
         return (
             known.RayActorError,  # ActorDiedError and ActorUnavailableError
@@ -189,14 +189,14 @@ class Pool:
         self._count(batch, error)
 
     def _lose(self, actor: Actor, error: Exception) -> Iterator[Made]:
-        """What a lost actor had made; of what it had not, the first is what it was making."""
+        """Yield a lost actor's finished answers; count the first unfinished batch as lost."""
         for ref in [*actor.given]:
             if (answer := self._answer(ref)) is not None:
                 yield self._taken(actor, ref, answer)
         lost, actor.given = [*actor.given.values()], {}
         self._take_back(lost)
         if isinstance(error, self.ray.exceptions.ActorUnavailableError):
-            # Ray restarts it.
+            # Ray restarts this actor.
             actor.called, actor.is_there = None, False
             actor.rests_until = self.clock() + PAUSE
         else:
@@ -216,7 +216,7 @@ class Pool:
         self._actors[self._actors.index(actor)] = Actor(self.start())
 
     def _answer(self, ref: Any) -> Made | None:
-        """What an actor handed back before it was lost; None where it did not."""
+        """Return the answer that an actor gave before it was lost; None without one."""
         ready, _ = self.ray.wait([ref], num_returns=1, timeout=0)
         try:
             return self.ray.get(ref) if ready else None
@@ -244,7 +244,7 @@ class Pool:
             )
 
     def _mind_the_time(self) -> None:
-        """Say for what there is a wait, and give up in the end."""
+        """Note what the pool waits for, and raise GenerationError after the time limit."""
         now = self.clock()
         if any(actor.is_there for actor in self._actors):
             self._idle_since, self._told = None, False
@@ -264,6 +264,6 @@ class Pool:
 
 
 def _short(error: Exception) -> str:
-    """The last line that says something of what Ray tells."""
+    """Return the error's type and the last line of its message."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return f"{type(error).__name__}: {lines[-1][:300] if lines else ''}"
