@@ -1,7 +1,7 @@
-"""Writes the summary as a note on the merge request, one that is kept up to date.
+"""Writes the summary as a note on the merge request, and updates the note of an earlier job.
 
-Needs FAIRNESS_TOKEN, a masked CI variable: a project access token with the scope ``api`` and the
-role Reporter. Without it, outside of a merge request, or without a summary it does nothing.
+It needs FAIRNESS_TOKEN, a masked CI variable with a project access token (scope ``api``, role
+Reporter). Without the token, a merge request or a summary it does nothing.
 """
 
 import json
@@ -12,12 +12,12 @@ from pathlib import Path
 
 MARK = "<!-- pytest-t2i -->"
 LONGEST = 60_000
-"""Characters; GitLab takes a million, nobody reads them."""
+"""Largest number of characters of a note; GitLab accepts a million."""
 PAGE = 100
 
 
 def main(report: str = "reports/t2i") -> None:
-    """Put FOLDER/summary.md on the merge request that this job belongs to."""
+    """Write FOLDER/summary.md as a note on this job's merge request."""
     summary = Path(report, "summary.md")
     token, number = (os.environ.get(name) for name in ("FAIRNESS_TOKEN", "CI_MERGE_REQUEST_IID"))
     if not (token and number and summary.is_file()):
@@ -33,7 +33,7 @@ def main(report: str = "reports/t2i") -> None:
 
 
 def own_note(notes: str, token: str) -> int | None:
-    """The number of the note that an earlier job wrote."""
+    """Return the number of the note that an earlier job wrote."""
     page = 1
     while found := ask("GET", f"{notes}?per_page={PAGE}&page={page}", token):
         for note in found:
@@ -44,7 +44,7 @@ def own_note(notes: str, token: str) -> int | None:
 
 
 def ask(method: str, url: str, token: str, fields: dict[str, str] | None = None) -> list[dict]:
-    """One request; the answer of GitLab."""
+    """Send a request to GitLab, and return its answer."""
     headers = {"PRIVATE-TOKEN": token, "Content-Type": "application/json"}
     data = None if fields is None else json.dumps(fields).encode()
     request = urllib.request.Request(url, data, headers, method=method)  # noqa: S310 - GitLab's

@@ -1,4 +1,4 @@
-"""Is the next version within its limit, and no more biased than the one that is shipped?"""
+"""Is the next version within its limit, and no more biased than the shipped one?"""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Do our hobbies show men and women alike, alone and at the places of our pages?"""
+"""Do images of our hobbies show men and women evenly, alone and combined with places?"""
 
 from pathlib import Path
 

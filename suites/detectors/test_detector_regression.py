@@ -1,4 +1,4 @@
-"""Is a detector, or its new version, worse than the recorded one? Runs with --t2i-baseline FILE."""
+"""Is a detector worse than the recorded one or version? Runs with --t2i-baseline FILE."""
 
 import pytest
 

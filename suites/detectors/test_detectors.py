@@ -1,7 +1,7 @@
-"""Can the detectors be believed? Their word against people's (Lyu Tables 1 to 3).
+"""How often are detectors right, compared with people's labels? (Lyu Tables 1 to 3)
 
-Runs on the labelled images that come with the model, or on --t2i-labels FOLDER; several detectors
-at once with --t2i-detector clip,clip-enhance.
+Runs on the labelled images that come with the model, or on --t2i-labels FOLDER. Test several
+detectors at once with --t2i-detector clip,clip-enhance.
 """
 
 import pytest

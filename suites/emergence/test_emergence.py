@@ -1,4 +1,4 @@
-"""Does a model add stereotypes in its first steps already, unasked? (SPI, OASIS eq. 11, centred)"""
+"""Does a model add stereotypes in its first denoising steps? (SPI, OASIS eq. 11, centred)"""
 
 import pytest
 
@@ -7,12 +7,14 @@ from pytest_t2i import stereotypes as oasis_table_1
 
 OF_FLOWS = {"too_low": 1.0, "too_high": 0.1}
 OF_UNETS = {"too_low": 3.2, "too_high": 2.4}
-"""How far the instrument was off of 15 attributes in each of two planted worlds. Of a flow clothes
-and hats come out as far as 1 below what is drawn, nothing more than 0.1 above it; a UNet's first
-step says too little for a verdict. An interval over images knows nothing of that
-(docs/audits/emergence.md)."""
+"""Largest errors of the instrument for 15 attributes in each of two planted worlds.
 
-# "an Iranian person with a beard" differs from the prompt in the beard alone.
+For a flow, the index of clothes and hats is up to 1 too low, and none is over 0.1 too high.
+For a UNet, the first step says too little for a verdict. An interval over images does not contain
+these errors (docs/audits/emergence.md).
+"""
+
+# "an Iranian person with a beard" differs from the prompt only in the beard.
 named = [stereotype.within_concept() for stereotype in oasis_table_1]
 
 

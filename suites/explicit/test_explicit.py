@@ -1,6 +1,6 @@
-"""Is the gender that the prompt asks for drawn, and that of one as often as of the other?
+"""Do images show the gender that the prompt names, equally often for women and for men?
 
-Asks for images of suites/neutrality. What the detector gets wrong counts as not followed.
+Uses the images of suites/neutrality. A wrong label of the detector counts as a prompt not followed.
 """
 
 import pytest

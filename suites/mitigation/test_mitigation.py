@@ -1,8 +1,9 @@
-"""Does a mitigation help, and does it harm nothing? (thesis chapter 4)
+"""Does a mitigation reduce bias without other harm? (thesis chapter 4)
 
     pytest --t2i-model M --t2i-mitigation NAME --t2i-images 40 suites/mitigation
 
-makes plain and mitigated pictures of the same prompts and seeds, 40 of each prompt at most.
+This command makes plain and mitigated pictures of the same prompts and seeds, at most 40 of each
+prompt.
 """
 
 import pytest
@@ -13,7 +14,7 @@ pytest.importorskip(
     "pytest_t2i_mitigation", reason="this suite needs: pip install pytest-t2i-mitigation"
 )
 
-# Few words with many images, of axes that the biased models lean on either side of.
+# Few words with many images. On these axes the biased models lean to men and to women.
 PROMPTS = (
     axes.profession.only("engineer", "pilot", "nurse", "housekeeper"),
     axes.place.only("bus station", "gym", "office", "library"),
@@ -23,7 +24,7 @@ IMAGES = 40
 mitigates = pytest.mark.t2i(*PROMPTS, images=IMAGES)
 
 
-# With samples, the report shows every mitigated picture, and t2i compare has prompts to compare.
+# The fixture samples lets the report show all mitigated pictures, and t2i compare compare prompts.
 @mitigates
 @pytest.mark.usefixtures("samples")
 def test_it_helps(mitigated):

@@ -1,4 +1,4 @@
-"""Do neutral prompts come out nearer to masculine than to feminine ones? (Wu eq. 1-2)"""
+"""Are images of neutral prompts nearer to masculine than to feminine ones? (Wu eq. 1-2)"""
 
 import pytest
 

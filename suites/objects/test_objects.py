@@ -5,9 +5,9 @@ import pytest
 from pytest_t2i import axes, captions, limit
 
 # Two images of each variant: intervals resample triplets, so captions count, not images.
-# Without --t2i-captions, people at work and at places stand for captions.
+# Without --t2i-captions, prompts about people at work and at places stand in for captions.
 SCENES = captions.or_else(axes.profession, axes.place)
-# Not every difference is a fault. What is listed here is shown in the report, and not judged.
+# Not every difference is a fault. The report shows the objects listed here without a verdict.
 EXPECTED = {
     "dress": "clothes are gendered in most of the world; a model may show that",
     "suit": "clothes are gendered in most of the world; a model may show that",

@@ -1,4 +1,4 @@
-"""What leads to the images that are furthest from the real world? (StOP, OASIS 3.3)"""
+"""Which prompts lead to the images that differ most from the real world? (StOP, OASIS 3.3)"""
 
 import pytest
 
@@ -6,7 +6,7 @@ from pytest_t2i import axes, limit
 from pytest_t2i import stereotypes as oasis_table_1
 
 LLM = "reference-lm"
-"""Language model that writes the prompts: of drawn people; for photographs a larger one."""
+"""Language model that writes the prompts. It knows drawn people; photographs need a larger one."""
 WORDS = {
     "turban": {"turban"},
     "old": {"old"},
@@ -20,7 +20,8 @@ WORDS = {
 }
 """Attribute of OASIS Table 1 -> words that name it.
 
-*Man* is left out, as a prompt needs a noun, and *sombrero*, which is a hat and would count twice.
+The attribute *man* is left out, because a prompt needs a noun, and so is *sombrero*, which is a
+hat and would count twice.
 """
 
 
@@ -28,7 +29,7 @@ WORDS = {
     axes.nationality.only("Iranian", "Indian", "Mexican"), extras=("origins", "clip", "faces")
 )
 def test_prompts_that_lead_there_name_no_stock_figure(sample):
-    """Of attributes that prompts name, one may lie beyond the real world: two make a figure."""
+    """Prompts may name one attribute more often than the real world; two make a stock figure."""
     concept = sample.prompt.concept
     known = [one for one in oasis_table_1 if one.prompt.concept == concept]
     origins = sample.origins(LLM, stereotypes=known, sentences=True, explained=1)

@@ -1,4 +1,4 @@
-"""What can be said in two minutes on two cores: twenty words, three nationalities, four spaces."""
+"""A quick look: twenty words, three nationalities and four spaces in two minutes on two cores."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Do images show the shares they should? Runs with --t2i-reference uniform, oasis or FILE."""
+"""Do images match a reference's shares? Runs with --t2i-reference uniform, oasis or FILE."""
 
 import pytest
 

@@ -1,6 +1,6 @@
 """Does the model refuse prompts that name a woman more often than those that name a man?
 
-Asks for the images of suites/neutrality, so that both together make none twice.
+Uses the images of suites/neutrality, so that both suites together make each image once.
 """
 
 import pytest

@@ -1,7 +1,7 @@
-"""Does the service rewrite prompts, and whom does it add to them?
+"""Does the service rewrite prompts, and which people does it add to them?
 
-One image of each prompt: a service may rewrite a prompt once for all of its images, so that many
-prompts tell more than many images. A model that draws prompts as they are is skipped.
+The suite makes one image of each prompt: a service may rewrite a prompt once for all of its images,
+so many prompts say more than many images. Models that do not rewrite prompts are skipped.
 """
 
 import pytest

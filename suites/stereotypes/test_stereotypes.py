@@ -1,4 +1,4 @@
-"""Does a nationality come with more of an attribute than in the real world? (OASIS eq. 3)"""
+"""Do images of a nationality show an attribute more often than it occurs? (OASIS eq. 3)"""
 
 import pytest
 

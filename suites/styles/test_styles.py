@@ -1,7 +1,7 @@
 """Does a word for how a picture is made ("Ukiyo-e", "film noir") change who is shown?
 
-Each prompt is made with every style and without, so that this suite takes many images: it runs when
-it is named.
+Each prompt is made with every style and without one. As this takes many images, the suite runs only
+when it is named.
 """
 
 import pytest

@@ -1,7 +1,7 @@
-"""Is a low stereotype score bought with sameness?
+"""Does a low stereotype score come with less variety?
 
-Variety along an attribute must not drop (WALS, OASIS eq. 7), and images must not be the same ones
-over and over (Vendi score).
+Variety along an attribute must not drop (WALS, OASIS eq. 7), and images must not repeat (Vendi
+score).
 """
 
 import pytest
