@@ -1,6 +1,6 @@
-"""Dependencies: what brought an object into a picture, the prompt or the scene (Wu section 6)?
+"""Dependencies: did the prompt or the scene bring an object into a picture (Wu section 6)?
 
-Tests ask with the fixture ``dependencies``.
+Tests use the fixture ``dependencies``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def _dependencies(context: AuditContext, test: AskedTest) -> Dependencies:
 
 
 class DependenciesAudit(PackagedAudit):
-    """The objects of triplets by what brought them in."""
+    """The audit that sorts the objects of triplets by what brought them in."""
 
     name = "dependencies"
     keeps = "DependenciesRecord"
@@ -48,11 +48,11 @@ class DependenciesAudit(PackagedAudit):
     )
 
     def needs(self, context: AuditContext, test: AskedTest) -> Iterable[Need]:
-        """Objects and word attention of all three variants."""
+        """Return the objects and the word attention of all three variants."""
         from pytest_t2i.audits.dependencies import measure
 
         return measure.needs(context, test) if self.name in test.selection.fixtures else ()
 
     def upgraded(self, plain: Any, version: int) -> Any:
-        """In an older run.json the record stands in a table of one key."""
+        """Take the record out of the table of one key in which version 1 kept it."""
         return plain["dependencies"] if version == 1 else plain

@@ -1,4 +1,4 @@
-"""Dependency groups: what brought an object into a picture, prompt or scene (Wu 6.1-6.2)."""
+"""Dependency groups: whether the prompt or the scene brought an object in (Wu 6.1-6.2)."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ GROUPS = (
     "implicitly_independent",
     "hidden",
 )
-"""Wu section 6.2, in the order of Tables 7 to 13."""
+"""The groups of Wu section 6.2, in the order of Tables 7 to 13."""
 THRESHOLD = 0.35
 """theta: normalised attention from which a pixel belongs to a word (Wu section 6.1)."""
 ANYBODY = "person"
-"""The lemma that stands for whatever human word the other side has."""
+"""The lemma that matches every word for people."""
 SUFFICIENT, SUFFICIENT_OF_PEOPLE = 0.7, 0.25
 """sigma: covered share of an object from which a word guides it (Wu Definition 2)."""
 Maps = Mapping[str, np.ndarray]
@@ -33,7 +33,7 @@ Maps = Mapping[str, np.ndarray]
 
 
 def maps_of(prompt: str, attention: np.ndarray) -> Maps:
-    """The attention of each noun of a prompt, by the noun's lemma.
+    """Return the attention of each noun of a prompt, by the noun's lemma.
 
     Args:
         prompt: the prompt of the picture.
@@ -56,10 +56,10 @@ def maps_of(prompt: str, attention: np.ndarray) -> Maps:
 
 
 def word_mask(attention: np.ndarray, size: tuple[int, int]) -> np.ndarray:
-    """Where a word was looked at: normalised to [0, 1], and at least the threshold.
+    """Return where a word's attention, normalised to [0, 1], is at least the threshold.
 
     Args:
-        attention: of one word, [height, width].
+        attention: attention of one word, [height, width].
         size: width and height of the picture.
 
     >>> word_mask(np.array([[0.0, 1.0]]), (4, 2)).tolist()[0]
@@ -75,11 +75,12 @@ def word_mask(attention: np.ndarray, size: tuple[int, int]) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """An object of a picture and what brought it there, or a noun that shows none.
+    """An object of a picture with its group, or a noun that no object shows.
 
-    ``region`` is where it lies, [height, width] of bool, nowhere for a hidden noun; ``noun`` the
-    one whose attention covers most of it ("" without any), ``mask`` where that noun was looked at
-    and ``covered`` the share of the region that this covers (Wu eq. 7).
+    ``region`` is where the object lies, [height, width] of bool, all False for a hidden noun.
+    ``noun`` is the noun whose attention covers most of the object ("" without any), ``mask`` the
+    place of that noun's attention and ``covered`` the share of the region that the mask covers (Wu
+    eq. 7).
     """
 
     name: str
@@ -93,16 +94,16 @@ class Placed:
 def placed(
     prompt: str, objects: Sequence[FoundObject], maps: Maps, size: tuple[int, int]
 ) -> list[Placed]:
-    """Objects of a picture, and nouns that show none, each with its group (Wu section 6.2).
+    """Sort the objects of a picture, and the nouns that none shows, into groups (Wu section 6.2).
 
     Args:
         prompt: the prompt of the picture.
-        objects: what a finder sees in it; without a mask, its box is its region.
+        objects: the objects that a detector found; one without a mask has its box as its region.
         maps: attention of each noun, as ``maps_of`` gives it.
         size: width and height of the picture.
 
     Returns:
-        First the objects in their order, then the hidden nouns in theirs.
+        The objects in their order, then the hidden nouns in the order of the prompt.
     """
     masks = {noun: word_mask(attention, size) for noun, attention in maps.items()}
     named = dict.fromkeys(noun for noun, _ in nouns(prompt))
@@ -131,7 +132,7 @@ def _placed(name: str, region: np.ndarray, masks: Maps, named: Mapping[str, None
 
 
 def tally(shown: Sequence[Placed]) -> dict[str, Counter[str]]:
-    """Group -> name -> how often; of "hidden" nouns, of the others objects."""
+    """Count the names of each group: nouns in the group "hidden", objects in the others."""
     groups: dict[str, Counter[str]] = {group: Counter() for group in GROUPS}
     for each in shown:
         groups[each.group][each.name] += 1
@@ -143,9 +144,9 @@ def _group(explicit: bool, guided: bool) -> str:
 
 
 def _same(name: str, noun: str) -> bool:
-    """Whether an object is what a noun names.
+    """Return whether an object is what a noun names.
 
-    A finder that knows persons alone sees the woman of a prompt, too; a man is none.
+    An object detector that only knows persons also finds the woman of a prompt; a man is no woman.
 
     >>> _same("tie", "tie"), _same("person", "woman"), _same("man", "woman")
     (True, True, False)
@@ -154,5 +155,5 @@ def _same(name: str, noun: str) -> bool:
 
 
 def _sufficient(name: str, noun: str) -> float:
-    """Share of an object that a noun's attention must cover (Wu Definition 2)."""
+    """Return the share of an object that a noun's attention must cover (Wu Definition 2)."""
     return SUFFICIENT_OF_PEOPLE if {name, noun} <= PEOPLE else SUFFICIENT

@@ -1,4 +1,4 @@
-"""Dependencies: whether what the prompt or the scene brings depends on gender (Wu section 6)."""
+"""Dependencies: whether the objects that prompt or scene bring depend on gender (Wu section 6)."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from pytest_t2i.verdicts.measurement import Measurement
 Groups = Mapping[str, Counter[str]]
 NO_ATTENTION = "this model does not show word attention: groups need a UNet or an MM-DiT"
 CANDIDATES = 24
-"""Pictures that the example of a group is chosen from."""
+"""Number of pictures from which the example of a group is chosen."""
 
 
 class Example(NamedTuple):
-    """A picture of a group: whose it is, and where the object and the attention lie."""
+    """A picture of a group: its prompt and seed, and where the object and the attention lie."""
 
     prompt: Prompt
     seed: int
@@ -35,7 +35,7 @@ class Example(NamedTuple):
 
 
 def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
-    """What dependencies ask for: objects and attention of all three variants."""
+    """Return the need for objects and word attention of all three variants."""
     return counts.needs(context, test, frozenset({ATTENTION}))
 
 
@@ -53,14 +53,14 @@ class Dependencies(Counted):
     _known: dict[tuple[str, int], Groups | None] = field(default_factory=dict)
 
     def groups_of(self, prompt: Prompt, seeds: Sequence[int]) -> list[Groups | None]:
-        """The groups in each image; None where no picture or no attention is there."""
+        """Return the groups in each image; None without a picture or without attention."""
         todo = [seed for seed in seeds if (prompt.text, seed) not in self._known]
         for seed, known in zip(todo, self.placed_in(prompt, todo), strict=True):
             self._known[prompt.text, seed] = None if known is None else tally(known)
         return [self._known[prompt.text, seed] for seed in seeds]
 
     def placed_in(self, prompt: Prompt, seeds: Sequence[int]) -> list[list[Placed] | None]:
-        """What is where in each image, and what brought it there; None as for ``groups_of``."""
+        """Return the placed objects of each image; None without a picture or without attention."""
         if not seeds:
             return []
         seen = self.observations.objects(prompt, seeds, self.finder)
@@ -74,10 +74,10 @@ class Dependencies(Counted):
         ]
 
     def example(self, group: str) -> Example | None:
-        """The clearest picture of a group's most frequent name; None for an empty group.
+        """Return the clearest picture of a group's most frequent name; None for an empty group.
 
-        Guided: most of the object is covered by a noun's attention; independent: least of it;
-        hidden: the noun was looked at in the most places.
+        In the guided groups a noun's attention covers most of the object, in the independent groups
+        least of it. In the group "hidden" the noun's attention has the largest area.
         """
         if not (prevalent := self.prevalent(group, 1)):
             return None
@@ -98,10 +98,10 @@ class Dependencies(Counted):
         return max(candidates, key=lambda each: _clearness(each.placed))
 
     def group(self, *names: str) -> GroupObjects:
-        """The objects of one group, or of several as one, with all that is asked of objects.
+        """Return the objects of one group, or of several together, with all metrics of objects.
 
         Raises:
-            ConfigurationError: there is no such group, or none is named.
+            ConfigurationError: a group is unknown, or none is named.
         """
         for name in names or ("",):
             if name not in GROUPS:
@@ -110,20 +110,20 @@ class Dependencies(Counted):
         return GroupObjects(**shared, groups=names, dependencies=self)
 
     def independence(self, group: str, *variants: str) -> Measurement:
-        """p-value of "the objects of this group do not depend on the variant" (Wu Tables 7-9)."""
+        """Return the p-value of "the group does not depend on the variant" (Wu Tables 7-9)."""
         return self.group(group).independence(*variants)
 
     def highest_bias_score(self, *groups: str) -> Measurement:
-        """The most one-sided object of a group, or of several (Wu Figures 7 and 8)."""
+        """Return the score of the most one-sided object of the groups (Wu Figures 7 and 8)."""
         return self.group(*groups).highest_bias_score
 
     def pooled_bias_score(self, *groups: str) -> Measurement:
-        """Share of the occurrences in groups, all objects together, with masculine prompts."""
+        """Return the share of all occurrences in the groups that come with masculine prompts."""
         return self.group(*groups).pooled_bias_score
 
     @cached_property
     def images(self) -> list[tuple[Prompt, Groups]]:
-        """Every image of which the groups are known."""
+        """Every image whose groups are known, with its prompt."""
         return [
             (prompt, groups)
             for triplet, seeds in self.members
@@ -133,7 +133,7 @@ class Dependencies(Counted):
         ]
 
     def presence(self, group: str) -> Interval | None:
-        """Share of the images that have something of a group (Wu Table 11); None without any."""
+        """Return the share of images with something of a group (Wu Table 11), or None."""
         if not self.images:
             return None
         present = sum(bool(set(groups[group]) - PEOPLE) for _, groups in self.images)
@@ -141,7 +141,7 @@ class Dependencies(Counted):
 
     @cached_property
     def names(self) -> dict[str, frozenset[str]]:
-        """What occurs in each group, and under "nouns" the nouns of the prompts (Wu Table 12)."""
+        """Names that occur in each group, and under "nouns" the prompts' nouns (Wu Table 12)."""
         names: dict[str, set[str]] = {group: set() for group in (*GROUPS, "nouns")}
         for prompt, groups in self.images:
             for group, found in groups.items():
@@ -150,12 +150,12 @@ class Dependencies(Counted):
         return {group: frozenset(of_group - PEOPLE) for group, of_group in names.items()}
 
     def intersection(self, group: str, other: str) -> float | None:
-        """Share of a group's objects that another has too (Wu Table 13); None for an empty one."""
+        """Return the share of a group's objects that are in another too (Wu Table 13), or None."""
         mine = self.names[group]
         return len(mine & self.names[other]) / len(mine) if mine else None
 
     def prevalent(self, group: str, most: int = 10) -> list[tuple[str, int]]:
-        """What occurs most often in a group, people left out (Wu Figure 6)."""
+        """Return a group's most frequent names with counts, without people (Wu Figure 6)."""
         counts: Counter[str] = Counter()
         for _, groups in self.images:
             counts.update(groups[group])
@@ -164,11 +164,11 @@ class Dependencies(Counted):
 
 @dataclass(frozen=True, repr=False)
 class GroupObjects(Objects):
-    """The objects of some groups; of "hidden", nouns that show none."""
+    """The objects of some groups; in the group "hidden", the nouns that no object shows."""
 
     groups: tuple[str, ...] = ()
     dependencies: Any = None
-    """The ``Dependencies`` that tell groups apart."""
+    """The ``Dependencies`` that sort objects into groups."""
 
     def _counted(self, prompt: Prompt, seeds: Sequence[int]) -> Counter[str]:
         counts: Counter[str] = Counter()
@@ -186,7 +186,7 @@ class GroupObjects(Objects):
 
 
 def dependencies_of(context: AuditContext, test: AskedTest) -> Dependencies:
-    """The objects in the images of the triplets of a test, by dependency group."""
+    """Return the objects in the images of a test's triplets, by dependency group."""
     return counts.counted(Dependencies, context, test)
 
 

@@ -1,4 +1,4 @@
-"""What dependencies keep in run.json."""
+"""The record of dependencies in run.json."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pytest_t2i.audits.objects.record import IndependenceRecord, ObjectRecord, i
 from pytest_t2i.data import Count, Mask, PicturePath, Share, ShareInterval
 
 SKEWED = 10
-"""Objects of a group that are kept."""
+"""Largest number of one-sided objects that are kept of a group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,16 +21,16 @@ class ExampleRecord:
     """A picture of a dependency group, with where its object and the attention lie."""
 
     name: str
-    """The object, or the noun that shows none."""
+    """The object, or the noun that no object shows."""
     prompt: str
     seed: int
     file: PicturePath | None
     region: Mask
-    """Where the object lies; nowhere for a noun that shows none."""
+    """Where the object lies; empty for a noun that no object shows."""
     noun: str
     """Noun of the prompt whose attention covers most of the object; "" without any."""
     attention: Mask
-    """Where that noun was looked at."""
+    """Where the attention to that noun is at least the threshold."""
     covered: Share
     """Share of the region that the attention covers (Wu eq. 7)."""
 
@@ -41,25 +41,25 @@ class GroupRecord:
 
     group: str
     presence: ShareInterval | None
-    """Share of the images that have something of it."""
+    """Share of the images with something of this group."""
     amount: Count
-    """Different objects (of "hidden": nouns)."""
+    """Number of different objects (in the group "hidden": of nouns)."""
     prevalent: Mapping[str, Count]
-    """The most frequent, with how often they occur."""
+    """The most frequent objects, with the number of their occurrences."""
     skewed: tuple[ObjectRecord, ...]
-    """The most one-sided."""
+    """The most one-sided objects."""
     independence: tuple[IndependenceRecord, ...]
-    """Tests of the triplet, and of each pair of variants."""
+    """Tests of all three variants together, and of each pair of them."""
     intersections: Mapping[str, Share]
-    """Other group, or "nouns" -> share of this group's objects that it has too; {} for an empty
+    """Other group, or "nouns" -> share of this group's objects that are in it too; {} for an empty
     group."""
     example: ExampleRecord | None = None
-    """The clearest picture of its most frequent object (Wu Figure 5)."""
+    """The clearest picture of the group's most frequent object (Wu Figure 5)."""
 
 
 @dataclass(frozen=True, slots=True)
 class DependenciesRecord:
-    """What brought objects into the pictures, the prompt or the scene."""
+    """The objects of pictures by what brought them in, the prompt or the scene."""
 
     finder: str
     triplets: Count
@@ -73,7 +73,7 @@ class DependenciesRecord:
 
 
 def measured(context: AuditContext) -> DependenciesRecord | None:
-    """The dependency groups of the run; None where no test asks for them."""
+    """Return the dependency groups of the run; None where no test asks for them."""
     groups = all_counted(Dependencies, context, "dependencies")
     if groups is None:
         return None

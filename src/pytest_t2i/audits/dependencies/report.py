@@ -1,4 +1,4 @@
-"""What dependencies show: groups as tables and charts, and a picture of each (Wu section 6)."""
+"""The report of dependencies: groups as tables and charts, and a picture of each (Wu section 6)."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ READ = (
     "a noun of the prompt covers it; hidden: nouns that show no object."
 )
 PICTURES = (
-    "Outlined: where the finder sees the object. Dark: where the noun was not looked at. Of each "
-    "group's most frequent object, the clearest picture."
+    "The clearest picture of each group's most frequent object. Outlined: where the object "
+    "detector finds it. Dark: where the noun has no attention."
 )
 P_VALUES = 'p-values of "its objects do not depend on the variant", permuted within triplets:'
-INTERSECTIONS = "How many of a group's objects stand in another, too:"
+INTERSECTIONS = "Share of a group's objects that are in another group, too:"
 
 
 def summary(record: DependenciesRecord) -> Summary:
-    """A line for cards, and each group as a table; p-values are of all three variants."""
+    """Return a line for cards and a table of the groups, with p-values over all three variants."""
     columns = ("group", "finder", "images", "presence", "objects", "independence_p_value")
     rows = [
         (
@@ -49,7 +49,7 @@ def summary(record: DependenciesRecord) -> Summary:
 
 
 def sections(record: DependenciesRecord, run: Any) -> Sequence[Section]:  # noqa: ARG001 - as it is called
-    """One, with all that was seen of the groups."""
+    """Return one section, with everything measured of the groups."""
     groups = record.groups
     blocks: tuple[Block, ...] = (
         Note(f"{READ} {_looked_at(record)}"),
@@ -75,7 +75,7 @@ def sections(record: DependenciesRecord, run: Any) -> Sequence[Section]:  # noqa
 
 
 def headline(record: DependenciesRecord) -> str:
-    """Number of images whose groups are known, in words."""
+    """Return the number of images whose groups are known, in words."""
     if not record.images:
         return f"dependency groups: none of {record.left_out} images shows word attention"
     left = f", {record.left_out} images left out" if record.left_out else ""
@@ -85,12 +85,12 @@ def headline(record: DependenciesRecord) -> str:
 def _looked_at(record: DependenciesRecord) -> str:
     left = ""
     if record.left_out:
-        left = f", {record.left_out} left out for want of a picture or of attention"
+        left = f", {record.left_out} left out without a picture or attention"
     return f"{record.triplets} triplets, {record.images} images{left}, by {record.finder}."
 
 
 def _shares(groups: Sequence[GroupRecord]) -> Table:
-    """The terminal shows it, too."""
+    """Return the table of shares, which the terminal shows, too."""
     rows = tuple(
         (_name(group), group.presence, group.amount, _p_value(group, 0)) for group in groups
     )
@@ -99,7 +99,7 @@ def _shares(groups: Sequence[GroupRecord]) -> Table:
 
 
 def _examples(groups: Sequence[GroupRecord]) -> tuple[Block, ...]:
-    """A picture of each group that is in some (Wu Figure 5)."""
+    """Return a picture of each group that occurs (Wu Figure 5)."""
     shown = tuple(_example(group, group.example) for group in groups if group.example)
     return (Overlays(shown), Note(PICTURES)) if shown else ()
 
@@ -112,15 +112,15 @@ def _example(group: GroupRecord, of: ExampleRecord) -> Overlay:
 
 def _seen(group: str, shown: ExampleRecord) -> str:
     if group == "hidden":
-        return f"{shown.name}: named, and not to be seen"
+        return f"{shown.name}: named, but not in the picture"
     covered = f"attention to {shown.noun} covers {100 * shown.covered:.0f} % of it"
     return f"{shown.name}: {covered if shown.noun else 'no noun has attention'}"
 
 
 def _presence(groups: Sequence[GroupRecord]) -> BarChart:
-    """In what share of the images each group is (Wu Table 11)."""
+    """Return the chart of the share of images with each group (Wu Table 11)."""
     bars = tuple(
-        Bar(_name(group), group.presence, f"{group.amount} different", "in no image that is known")
+        Bar(_name(group), group.presence, f"{group.amount} different", "no image has known groups")
         for group in groups
     )
     title = "Share of images that have each"
@@ -150,7 +150,7 @@ def _p_values(groups: Sequence[GroupRecord]) -> Table:
 
 
 def _p_value(group: GroupRecord, place: int) -> str | None:
-    """p-value of the triplet, or of a pair."""
+    """Return the p-value in one column of ``VARIANTS``, in words."""
     tests = group.independence
     known = tests[place].p_value if place < len(tests) else None
     return known_p(known.estimate if known else None)

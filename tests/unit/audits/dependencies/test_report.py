@@ -77,7 +77,7 @@ def test_words_of_a_picture_say_what_is_hidden_or_not_looked_at():
         if isinstance(block, Overlays)
     ]
     assert [picture.words[1] for picture in pictures] == [
-        "scene: named, and not to be seen", "tie: no noun has attention",
+        "scene: named, but not in the picture", "tie: no noun has attention",
     ]  # fmt: skip
 
 
