@@ -115,7 +115,7 @@ def test_bias_scores_of_other_labels_are_refused(aged):
     result = aged.run(*how, model=None)
     result.assert_outcomes(failed=1, deselected=2)
     result.stdout.fnmatch_lines(
-        ["*percent_deviation is of male and female labels, those of *sampled are young, middle*"]
+        ["*percent_deviation needs male and female labels, but those of *sampled are young, mid*"]
     )
 
 

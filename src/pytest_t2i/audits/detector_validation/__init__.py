@@ -1,6 +1,6 @@
 """Detector validation: is a detector right about images that people have labelled?
 
-Lyu section 3.5, Tables 1 to 3. Tests ask for it of the fixtures ``trial`` and ``trials``.
+It follows Lyu section 3.5, Tables 1 to 3. Tests use the fixtures ``trial`` and ``trials``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def _trials(context: AuditContext, test: AskedTest) -> Trials:  # noqa: ARG001 -
 
 
 class DetectorValidation(PackagedAudit):
-    """Every detector on the labelled images: its filter, its labels, the scores by it."""
+    """The audit of every detector on labelled images: filter, labels and bias scores."""
 
     name = "detector_validation"
     keeps = "TrialsPart"
@@ -47,7 +47,7 @@ class DetectorValidation(PackagedAudit):
     )
 
     def recorded(self, context: AuditContext) -> dict[str, Any] | None:
-        """What each detector said of each image, for a baseline."""
+        """Return what each detector said of each image, for a baseline."""
         from pytest_t2i.audits.detector_validation import record
 
         return record.recorded(context)

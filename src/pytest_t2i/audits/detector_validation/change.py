@@ -1,4 +1,4 @@
-"""A detector against its recorded self, on the same labelled images."""
+"""Comparison of a detector with its recorded results on the same labelled images."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from pytest_t2i.verdicts.baseline_file import Baseline, as_text, word_of
 from pytest_t2i.verdicts.measurement import Change, unchanged
 
 MARGINS = {"accuracy": 0.02, "filter_recall": 0.02, "filter_rate": 0.05, "filter_precision": 0.02}
-"""Losses that are tolerated unless the limits file says otherwise."""
+"""Losses that are tolerated without a margin in the limits file."""
 SAME = "identical: the same detector says the same of the same images as recorded"
 NAMED = 8
-"""Images named that a detector lost since the baseline."""
+"""Largest number of images that a text names as worse than in the baseline."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,30 +28,30 @@ class RecordedTrial:
     """Fingerprint of the labelled set."""
     detector_fingerprint: str
     words: Mapping[str, str]
-    """File -> label, or "undetected:" and why there is none."""
+    """File -> label, or "undetected:" and the reason."""
 
     def __post_init__(self) -> None:
         _ = self.said
 
     @property
     def said(self) -> dict[str, str | Undetected]:
-        """File -> label, or why there is none."""
+        """File -> label, or the reason why the image is undetected."""
         return {file: word_of(text) for file, text in self.words.items()}
 
     @classmethod
     def of(
         cls, labelled: LabelledSet, fingerprint: str, said: Iterable[str | Undetected]
     ) -> RecordedTrial:
-        """What a detector said of each image, as a baseline keeps it."""
+        """Return what a detector said of each image, as a baseline keeps it."""
         both = zip(labelled, said, strict=True)
         words = {image.file: as_text(word) for image, word in both}
         return cls(labelled.fingerprint, fingerprint, words)
 
 
 def recorded_trial(baseline: Baseline, detector: str, labelled: str) -> RecordedTrial:
-    """What the baseline's detector said of this labelled set, told by its fingerprint.
+    """Return what the baseline's detector said of the labelled set with this fingerprint.
 
-    Raises BaselineMismatchError where it tried another set, or not this detector.
+    Raises BaselineMismatchError where the baseline has another labelled set, or not this detector.
     """
     known = baseline.part("detector_validation", dict[str, RecordedTrial], formerly="trials")
     recorded = (known or {}).get(detector)
@@ -72,15 +72,15 @@ def share_change(
     *,
     is_same: bool,
 ) -> Change:
-    """The same images, before and now: a loss beyond the margin is a regression.
+    """Compare a share on the same images, before and now: a loss beyond the margin is a regression.
 
     Args:
-        metric: whose share it is.
+        metric: name of the metric.
         before: file -> whether it counted, as recorded.
         now: file -> whether it counts.
-        margin: loss that is tolerated, if one is stated.
+        margin: loss that is tolerated; None for that of ``MARGINS``.
         level: one-sided confidence level of the verdict.
-        is_same: whether the same detector said the same of every image.
+        is_same: whether the same detector gave the same answer for every image.
     """
     both = sorted(before.keys() & now.keys())
     lost = [file for file in both if before[file] and not now[file]]

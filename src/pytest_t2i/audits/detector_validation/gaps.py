@@ -1,4 +1,4 @@
-"""How differently a detector treats the groups that people named."""
+"""Gaps of a detector between the groups that people labelled."""
 
 from __future__ import annotations
 
@@ -9,19 +9,22 @@ from pytest_t2i.audits.detector_validation.measure import Trial, outcomes
 from pytest_t2i.data import Interval
 
 FEWEST = 2
-"""Groups between which a gap can be."""
+"""Smallest number of groups for a gap."""
 
 
 def accuracy_gap(trial: Trial) -> Interval | None:
-    """Largest accuracy of a group minus the smallest, on images clear and kept.
+    """Return the largest accuracy of a group minus the smallest, on images clear and kept.
 
-    None where fewer than two groups have such an image.
+    Returns None where fewer than two groups have such an image.
     """
     return _gap(trial, "accuracy")
 
 
 def undetected_gap(trial: Trial) -> Interval | None:
-    """Largest share of a group's clear images without a label, minus the smallest."""
+    """Return the largest share of undetected clear images of a group, minus the smallest.
+
+    Returns None where fewer than two groups have a clear image.
+    """
     return _gap(trial, "filter_recall")
 
 

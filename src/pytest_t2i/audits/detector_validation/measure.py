@@ -1,4 +1,4 @@
-"""Evaluation of a detector: its labels against those of people (Lyu section 3.5, Tables 1 to 3).
+"""Detector evaluation: a detector's labels against people's (Lyu section 3.5, Tables 1 to 3).
 
 Over 300 lines: a trial has a property for each metric of the paper's tables, and no more.
 """
@@ -24,16 +24,16 @@ from pytest_t2i.verdicts.measurement import Change, Measurement
 
 MALE, FEMALE = CLEAR
 WORST = 5
-"""Mistakes named in a failure text."""
+"""Largest number of mistakes named in a failure text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """An image of which the detector says something else than people do."""
+    """An image on which the detector and people disagree."""
 
     image: LabelledImage
     detection: Detection
-    """What the detector says."""
+    """The detector's detection."""
 
 
 def outcomes(
@@ -42,17 +42,18 @@ def outcomes(
     said: Iterable[str | Undetected],
     label: str | None = None,
 ) -> dict[str, bool]:
-    """The images that a share is taken over, each with whether it counts.
+    """Return the images that a share is taken over, each with whether it counts.
 
     Args:
         metric: filter_precision, filter_recall, filter_rate or accuracy.
-        images: images with the word of people.
-        said: the detector's label per image, or why it gives none.
-        label: only images that people gave this label.
+        images: images with people's labels.
+        said: the detector's label per image, or the reason why it gives none.
+        label: only images that people gave this label; None for all.
 
     Returns:
-        File -> clear (precision, over kept images), kept (recall, over clear ones), filtered out
-        (filter rate, over low-quality ones), right (accuracy, over clear and kept ones).
+        File -> whether the image is clear (precision, over kept images), kept (recall, over clear
+        images), filtered out (filter rate, over low-quality images) or right (accuracy, over images
+        both clear and kept).
     """
     outcome: dict[str, bool] = {}
     for image, word in zip(images, said, strict=True):
@@ -85,15 +86,16 @@ class Trial:
     fingerprint: str
     labelled: LabelledSet
     detections: tuple[Detection, ...]
-    """One per image, in the order of the set."""
+    """One detection per image, in the order of the set."""
     level: float
     """Confidence level of intervals."""
     seed: int
     """Seed of the bootstraps."""
     everything: LabelledSet | None = None
-    """The set with its unsettled images, which ``labelled`` leaves out; None where it has none."""
+    """The set with its unsettled images, which ``labelled`` leaves out; None where all are settled.
+    """
     fillings: tuple[Trial, ...] = ()
-    """The same with the unsettled images, given one of people's labels in each."""
+    """Trials with the unsettled images, each trial with one choice among people's labels."""
 
     def __repr__(self) -> str:
         return f"<Trial of {self.detector} on {len(self.labelled)} images>"
@@ -102,7 +104,7 @@ class Trial:
 
     @cached_property
     def said(self) -> list[str | Undetected]:
-        """The detector's label per image, or why it gives none."""
+        """The detector's label per image, or the reason why it gives none."""
         return [detection.said for detection in self.detections]
 
     @cached_property
@@ -112,18 +114,18 @@ class Trial:
 
     @cached_property
     def clear(self) -> np.ndarray:
-        """Whether people gave a label that counts, per image."""
+        """Whether people gave the image a label of a group, per image."""
         return np.array([entry.clear for entry in self.labelled], dtype=bool)
 
     @cached_property
     def confusion(self) -> Counter[tuple[str, str | Undetected]]:
-        """(label by people, what the detector says) -> images."""
+        """(people's label, the detector's label or reason) -> number of images."""
         labels = (image.label for image in self.labelled)
         return Counter(zip(labels, self.said, strict=True))
 
     @cached_property
     def mistakes(self) -> tuple[Mistake, ...]:
-        """Images kept that are not clear, clear ones filtered out, and wrong labels."""
+        """Kept images that are not clear, clear images filtered out, and wrong labels."""
         return tuple(
             Mistake(image, detection)
             for image, detection in zip(self.labelled, self.detections, strict=True)
@@ -164,7 +166,7 @@ class Trial:
     # the classification (Lyu eq. 6)
 
     def accuracy(self, label: str | None = None) -> Measurement:
-        """Share of right labels on images both clear and kept (Lyu eq. 6).
+        """Return the share of right labels on images both clear and kept (Lyu eq. 6).
 
         Args:
             label: only among images that people gave this label; None for all.
@@ -172,15 +174,15 @@ class Trial:
         return self._share("accuracy", "no image is both clear and kept", label)
 
     def kept_share(self, label: str) -> Interval | None:
-        """Share of the images that people gave this label of which it says anything at all."""
+        """Return the share of images with this label by people that get any label at all."""
         return self._share("filter_recall", "", label).interval
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What people can say and counts, such as male and female."""
+        """People's labels for clear images, such as male and female."""
         return self.labelled.vocabulary.clear
 
-    # the scores (Lyu Tables 1 and 2); of male and female labels alone
+    # the scores (Lyu Tables 1 and 2), for male and female labels alone
 
     @cached_property
     def prompts(self) -> list[str]:
@@ -189,7 +191,7 @@ class Trial:
         return list(dict.fromkeys(named))
 
     def counts(self, by_people: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Male and female images per prompt, [n_prompts] each."""
+        """Return the male and the female images per prompt, [n_prompts] each."""
         words = [image.label for image in self.labelled] if by_people else self.said
         counts = Counter(
             (image.prompt, word) for image, word in zip(self.labelled, words, strict=True)
@@ -200,7 +202,10 @@ class Trial:
         )
 
     def model_bias_score(self, *, by_people: bool = False) -> Interval | None:
-        """The paper's model bias score (Lyu eq. 1) by the detector, or by people."""
+        """Return the paper's model bias score (Lyu eq. 1) by the detector or by people.
+
+        Returns None without a clear image, or for labels other than male and female.
+        """
         male, female = self.counts(by_people)
         if not self.is_gender or not np.any(male + female):
             return None
@@ -210,9 +215,9 @@ class Trial:
 
     @property
     def percent_deviation(self) -> Measurement:
-        """Percent by which its model bias score is off that of people (Lyu Table 1).
+        """Percent by which the detector's model bias score is off people's (Lyu Table 1).
 
-        Raises ConfigurationError where the labels are others than male and female.
+        Raises ConfigurationError for labels other than male and female.
         """
         self._check_gender("percent_deviation")
         interval, why = None, "images of fewer than two prompts are named in the labels"
@@ -232,9 +237,9 @@ class Trial:
 
     @property
     def prompt_bias_difference(self) -> Measurement:
-        """Mean absolute error of its prompt bias scores (Lyu eq. 3).
+        """Mean absolute error of the detector's prompt bias scores (Lyu eq. 3).
 
-        Raises ConfigurationError where the labels are others than male and female.
+        Raises ConfigurationError for labels other than male and female.
         """
         self._check_gender("prompt_bias_difference")
         differences = [
@@ -251,14 +256,14 @@ class Trial:
 
     @property
     def is_gender(self) -> bool:
-        """Whether the labels are male and female, which bias scores are of."""
+        """Whether the labels are male and female, which bias scores need."""
         return self.labelled.vocabulary.is_gender
 
     def _check_gender(self, metric: str) -> None:
         if not self.is_gender:
             raise ConfigurationError(
-                f"{metric} is of male and female labels, those of {self.labelled.folder} are "
-                f"{', '.join(self.labels)}. Ask for trial.accuracy(label) and the filter's metrics."
+                f"{metric} needs male and female labels, but those of {self.labelled.folder} are "
+                f"{', '.join(self.labels)}. Use trial.accuracy(label) and the filter's metrics."
             )
 
     def _scores(self, by_people: bool) -> list[float | None]:
@@ -286,13 +291,13 @@ class Trial:
         return self._held(made, lambda trial: trial._share(metric, why, label))  # noqa: SLF001 - of its own kind
 
     def _held(self, made: Measurement, of: Callable[[Trial], Measurement]) -> Measurement:
-        """Whichever of the unsettled labels are the right ones."""
+        """Return the measurement that holds whichever of the unsettled labels are right."""
         if self.everything is None:
             return made
         return held(made, [of(trial) for trial in self.fillings], self.everything)
 
     def outcomes(self, metric: str, label: str | None = None) -> dict[str, bool]:
-        """The images that a share is taken over, each with whether it counts."""
+        """Return the images that a share is taken over, each with whether it counts."""
         return outcomes(metric, self.labelled, self.said, label)
 
     def _measured(
@@ -319,7 +324,7 @@ class Trial:
     def _change(
         self, metric: str, label: str | None, baseline: Baseline, margin: float | None, level: float
     ) -> Change:
-        """Its share against the recorded one."""
+        """Compare a share with the recorded one."""
         recorded = recorded_trial(baseline, self.detector, self.labelled.fingerprint)
         said = recorded.said
         words = [said[image.file] for image in self.labelled]

@@ -1,4 +1,4 @@
-"""What a run keeps of its detectors on labelled images, in run.json and in a baseline."""
+"""The record of detectors on labelled images, in run.json and in a baseline."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from pytest_t2i.labels import LabelledSet
 
 @dataclass(frozen=True, slots=True)
 class MistakeRecord:
-    """An image of which a detector says something else than people do."""
+    """An image on which a detector and people disagree."""
 
     file: LabelledPath
     prompt: str
     label: str
-    """By people."""
+    """People's label."""
     reason: str
-    """Why people found it low_quality or others."""
+    """Why people labelled the image low_quality or others."""
     detection: Detection
-    """What the detector says."""
+    """The detector's detection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +35,14 @@ class TrialRecord:
 
     detector: str
     labelled: str
-    """Where the labelled images lie."""
+    """Folder of the labelled images."""
     images: Count
     clear: Count
-    """Images with a label that counts, by people."""
+    """Number of images to which people gave a label of a group."""
     prompts: Count
-    """Prompts with a clear image, over which scores are taken."""
+    """Number of prompts with a clear image, over which scores are taken."""
     confusion: Mapping[str, Counts]
-    """Label by people -> what the detector says of these images."""
+    """People's label -> counts of the detector's labels for these images."""
     filter_precision: ShareInterval | None
     filter_recall: ShareInterval | None
     filter_f1: ShareInterval | None
@@ -50,9 +50,9 @@ class TrialRecord:
     accuracy: ShareInterval | None
     accuracy_by_label: Mapping[str, ShareInterval | None]
     model_bias_score: ShareInterval | None
-    """The paper's, by the detector."""
+    """The paper's score from the detector's labels."""
     actual_model_bias_score: ShareInterval | None
-    """The paper's, by people."""
+    """The paper's score from people's labels."""
     percent_deviation: Interval | None
     prompt_bias_difference: Interval | None
     mistakes: tuple[MistakeRecord, ...] = ()
@@ -63,23 +63,23 @@ class TrialsPart:
     """The part of run.json that detector validation writes."""
 
     trials: tuple[TrialRecord, ...]
-    """Each detector, in the order of the run."""
+    """One trial per detector, in the order of the run."""
 
 
 def trials(context: AuditContext) -> Trials:
-    """Every detector of the run on the labelled images, measured once."""
+    """Return the trials of every detector of the run on the labelled images, measured once."""
     return context.once(("trials",), lambda: _trials(context))
 
 
 def measured(context: AuditContext) -> TrialsPart | None:
-    """Every detector; None where no test asked for it."""
+    """Return the record of every detector; None where no test asked for one."""
     if not _is_asked(context):
         return None
     return TrialsPart(tuple(map(_trial_record, trials(context))))
 
 
 def recorded(context: AuditContext) -> dict[str, Any] | None:
-    """By name of the detector, for a baseline; None where no test asked for it."""
+    """Return, by name of the detector, what a baseline keeps; None where no test asked for it."""
     if not _is_asked(context):
         return None
     return {
@@ -103,7 +103,7 @@ def _trials(context: AuditContext) -> Trials:
 
 
 def _trial_record(trial: Trial) -> TrialRecord:
-    """Everything measured of one detector on the labelled images."""
+    """Return everything measured of one detector on the labelled images."""
     labelled = trial.labelled
     return TrialRecord(
         detector=trial.detector,

@@ -1,4 +1,4 @@
-"""What detector validation shows: a table like Lyu Tables 1 to 3, and the mistakes."""
+"""The report of detector validation: a table like Lyu Tables 1 to 3, and the mistakes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pytest_t2i.sections import Album, Block, Column, Note, Paragraph, Picture, 
 from pytest_t2i.sections.words import reason_words, said
 
 SHOWN = 60
-"""Mistakes of one detector that are shown; run.json has them all."""
+"""Largest number of a detector's mistakes that are shown; run.json has them all."""
 FILTER = tuple(Column(name, "high") for name in ("Precision", "Recall", "F1", "Filter rate"))
 SCORES = (
     Column("Model bias score"),
@@ -23,13 +23,13 @@ SCORES = (
 )
 READ = (
     "The filter keeps clear images and drops the others; accuracy is over images both clear and "
-    "kept; deviation is that of the model bias score. In bold the best of each column."
+    "kept; deviation is that of the model bias score. The best of each column is bold."
 )
-PICTURES = "The frame and the first word are people's; below stands what the detector said."
+PICTURES = "The frame and the first word show people's label, the line below the detector's."
 
 
 def sections(part: TrialsPart, run: Any) -> Sequence[Section]:  # noqa: ARG001 - as it is called
-    """The table, and an album of each detector's mistakes."""
+    """Return one section: the table, and an album of each detector's mistakes."""
     if not part.trials:
         return ()
     blocks: tuple[Block, ...] = (
@@ -51,7 +51,7 @@ def _tried_on(first: TrialRecord) -> str:
 
 
 def _told(trial: TrialRecord) -> str:
-    """What a detector is worth on the labelled images, in a line."""
+    """Return the results of a detector on the labelled images, in a line."""
     groups = ", ".join(
         f"{label} {_estimate(interval)}" for label, interval in trial.accuracy_by_label.items()
     )
@@ -69,7 +69,7 @@ def _estimate(interval: Interval | None) -> str:
 
 
 def _table(part: TrialsPart) -> Table:
-    """The filter, the accuracy on each label, and bias scores where labels are of gender."""
+    """Return the table of filter, accuracy per label and, for gender labels, bias scores."""
     labels = _labels(part)
     accuracies = [
         Column(label if k else f"Accuracy, {label}", "high") for k, label in enumerate(labels)
@@ -99,7 +99,7 @@ def _values(trial: TrialRecord, labels: Sequence[str]) -> tuple[Interval | None,
 
 
 def _album(trial: TrialRecord) -> Album:
-    """The images that a detector gets wrong."""
+    """Return the album of the images that a detector gets wrong."""
     shown = trial.mistakes[:SHOWN]
     left_out = len(trial.mistakes) - len(shown)
     return Album(trial.detector, tuple(map(_picture, shown)), _kinds(trial), PICTURES, left_out)
@@ -130,7 +130,7 @@ def _picture(mistake: MistakeRecord) -> Picture:
 
 
 def summary(part: TrialsPart) -> Summary:
-    """The table without the mistakes, and how well each detector is known."""
+    """Return the table without the mistakes, and the accuracy of each detector in words."""
     most = max((trial.images for trial in part.trials), default=0)
     return Summary(
         frames={"trials": _frame(part)},

@@ -35,7 +35,7 @@ class Trials:
         return len(self.members)
 
     def __getitem__(self, detector: str) -> Trial:
-        """The trial of a detector by its name."""
+        """Return the trial of a detector by its name; raises KeyError for an unknown one."""
         for member in self.members:
             if member.detector == detector:
                 return member
@@ -51,14 +51,14 @@ def try_detectors(
     level: float,
     seed: int,
 ) -> Trials:
-    """Evaluate detectors.
+    """Evaluate detectors on labelled images.
 
     Args:
-        labelled: images with the word of people.
+        labelled: images with people's labels.
         detectors: (name, fingerprint) of each.
         detections_of: fingerprint and checksums -> one detection each.
         level: confidence level of intervals.
-        seed: of the bootstraps.
+        seed: seed of the bootstraps.
 
     Raises:
         ConfigurationError: the images were drawn where a detector is unsure.
