@@ -1,6 +1,6 @@
-"""Emergence: at which steps of the making an attribute gets into the images (OASIS eq. 10-11, 4.6).
+"""Emergence: at which denoising steps an attribute gets into the images (OASIS eq. 10-11, 4.6).
 
-SPI, and what the denoising preview of each step shows. Tests ask for them of the fixtures
+It measures SPI, and what the denoising preview of each step shows. Tests use the fixtures
 ``sample`` and ``stereotype``.
 """
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class EmergenceAudit(PackagedAudit):
-    """How an attribute gets into a prompt's images, step by step."""
+    """The audit of how an attribute gets into a prompt's images, step by step."""
 
     name = "emergence"
     keeps = "EmergencePart"
@@ -25,7 +25,7 @@ class EmergenceAudit(PackagedAudit):
     formerly = ("emergence", "foreseen")
 
     def needs(self, context: AuditContext, test: AskedTest) -> Iterator[Need]:
-        """Velocities held against an attribute's descriptions, and what denoising previews show."""
+        """Return the need for velocities compared with descriptions, and for denoising previews."""
         from pytest_t2i.audits.emergence import measure, predisposition
 
         yield from measure.needs(context, test)

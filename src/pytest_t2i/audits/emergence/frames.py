@@ -1,4 +1,4 @@
-"""Tables of emergence: what was measured over all steps, and step by step."""
+"""Tables of emergence: values over all steps, and step by step."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BANDS = ("spi", "spi_low", "spi_high", "centred", "centred_low", "centred_high")
 
 
 def frames(part: EmergencePart) -> Mapping[str, Frame]:
-    """Whole curves, their steps, and denoising previews."""
+    """Return the tables of whole curves, of their steps, and of denoising previews."""
     whole = [(*_named(one), one.images, one.half_step, one.absent) for one in part.emergence]
     return {
         "emergence": Frame((*NAMED, "images", "half_step", "absent"), whole, ("half_step",)),
@@ -35,7 +35,7 @@ def _named(one: EmergenceRecord) -> Sequence[Any]:
 
 
 def _steps(one: EmergenceRecord) -> Iterator[tuple[Any, ...]]:
-    """A row for each step; empty cells where there is no band."""
+    """Yield a row for each step; cells are empty where there is no band."""
     none = (None,) * len(one.noise)
     bands = (
         one.mean, one.low, one.high, one.centred, one.centred_low, one.centred_high,
@@ -46,7 +46,7 @@ def _steps(one: EmergenceRecord) -> Iterator[tuple[Any, ...]]:
 
 
 def _foreseen(one: ForeseenRecord) -> Iterator[tuple[Any, ...]]:
-    """A row for each step, and a last one of the finished images; empty where nothing is known."""
+    """Yield a row for each step and one for the finished images; unknown cells are empty."""
     known = zip_longest(one.shares, one.undetected)
     for step, (share, undetected) in enumerate(known, 1):
         yield (

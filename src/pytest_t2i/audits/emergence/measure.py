@@ -1,6 +1,6 @@
-"""Emergence: at which steps of the making an attribute gets into a concept's images (SPI, OASIS).
+"""Emergence: at which denoising steps an attribute gets into a concept's images (SPI, OASIS).
 
-Each step of each image says how far it moves towards the attribute. The mean over images has a band
+SPI says how far each step moves an image towards the attribute. The mean over images has a band
 that holds at all steps at once.
 """
 
@@ -29,13 +29,13 @@ from pytest_t2i.statistics.means.bands import FEWEST_CURVES
 from pytest_t2i.verdicts.measurement import Measurement
 
 CENTRED = 3
-"""Row of a trace (``data.SPI_ROWS``)."""
+"""Row of a trace (``data.SPI_ROWS``) with the centred index."""
 EARLY = 0.25
-"""Part of the steps that are called early."""
+"""First part of the steps over which ``mean`` is taken by default."""
 
 
 def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
-    """What SPI asks for: velocities held against the descriptions of the attribute."""
+    """Yield the need of SPI: velocities compared with the descriptions of the attribute."""
     if VELOCITY not in test.selection.observe:
         return
     for prompt, attribute in test.selection.subjects:
@@ -46,7 +46,7 @@ def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
 
 
 class Error(NamedTuple):
-    """How far an instrument may be off, whatever images are drawn.
+    """The largest errors of an instrument in both directions, whatever images are drawn.
 
     >>> Error(1.0, 0.1).words
     'instrument up to 1 too low, 0.1 too high'
@@ -57,12 +57,12 @@ class Error(NamedTuple):
 
     @property
     def words(self) -> str:
-        """In a few words."""
+        """The error in a few words."""
         return f"instrument up to {self.too_low:g} too low, {self.too_high:g} too high"
 
     @property
     def told(self) -> str:
-        """In a line."""
+        """The error as a remark on an interval."""
         return f"the interval allows for an {self.words}"
 
 
@@ -77,10 +77,11 @@ class Emergence:
     instruments: Instruments
     level: float
     guidance: bool = True
-    """Whether the velocity that the images were made with counts, or that without guidance."""
+    """True for the velocity that the images were made with, False for that without guidance."""
     center: bool = False
-    """Whether a step is told by its place between both descriptions, from -1 at the attribute's
-    absence to 1 at its presence, instead of the paper's cosine. Guidance plays no part in it."""
+    """Whether a step's value is its place between both descriptions, from -1 at the attribute's
+    absence to 1 at its presence, instead of the paper's cosine. Guidance has no effect on this
+    value."""
 
     def __post_init__(self) -> None:
         described(self.attribute)
@@ -97,18 +98,19 @@ class Emergence:
 
     @property
     def is_of_flow(self) -> bool:
-        """Whether its model is a flow, such as Stable Diffusion 3; a UNet's early steps say less.
+        """Whether the model is a flow, such as Stable Diffusion 3.
 
-        How far the instrument is off differs (docs/audits/emergence.md).
+        The instrument's error differs between flows and UNets, whose early steps are less
+        informative (docs/audits/emergence.md).
         """
         return self.observations.is_of_flow
 
     @cached_property
     def curves(self) -> np.ndarray:
-        """SPI of every image that there is at every step, [n_images, n_steps]."""
+        """SPI of every image at every step, [n_images, n_steps], without images without a trace."""
         row = CENTRED if self.center else 1 if self.guidance else 2
         rows = [trace[row] for trace in self._traces if len(trace) > row]
-        # 0/0 of descriptions that the model reads alike.
+        # Where the model reads both descriptions alike, the index is 0/0.
         rows = [curve for curve in rows if np.isfinite(curve).all()]
         return np.stack(rows) if rows else np.empty((0, 0))
 
@@ -126,9 +128,9 @@ class Emergence:
 
     @cached_property
     def half_step(self) -> Interval | None:
-        """The step by which half of the final lean is there; None where there is none.
+        """The step by which half of the final lean is reached; None where there is none.
 
-        None, too, of fewer than ten images.
+        It is also None with fewer than ten images.
         """
         if len(self.curves) < FEWEST_CURVES:
             return None
@@ -139,11 +141,13 @@ class Emergence:
     def mean(
         self, part: float = EARLY, *, too_low: float = 0.0, too_high: float = 0.0
     ) -> Measurement:
-        """Mean SPI of the first part of the steps; above 0 adds the attribute.
+        """Return the mean SPI of the first steps; above 0 they add the attribute.
 
         ``too_low`` and ``too_high`` are how far the instrument itself may lie below and above the
-        truth, whatever images are drawn, which an interval over images knows nothing of: its upper
-        and its lower end reach so much further, and verdicts allow for it.
+        truth, whatever images are drawn. An interval over images cannot show this error, so its
+        upper end is raised by ``too_low``, its lower end is lowered by ``too_high``, and verdicts
+        allow for both. Raises ConfigurationError for a part outside (0, 1] and for a negative or
+        infinite error.
         """
         if not 0.0 < part <= 1.0:
             raise ConfigurationError(f"a part of the steps lies in (0, 1], got part={part!r}")
@@ -165,7 +169,7 @@ class Emergence:
             metric=INFO["centred_spi" if self.center else "spi"],
             subject=self.id,
             interval=None if known is None else _widened(known, off_by),
-            # More images take nothing off the instrument's own error.
+            # More images do not reduce the instrument's own error.
             images=None if any(off_by) else len(values),
             evidence=_evidence(interval_at, off_by) if known else None,
             absent=self.absent,
@@ -174,7 +178,7 @@ class Emergence:
 
     @property
     def absent(self) -> str:
-        """Why there is no band; "" where there is."""
+        """Why there is no band; "" where there is one."""
         if len(self.curves) >= FEWEST_CURVES:
             return ""
         if len(self.curves):
@@ -193,7 +197,7 @@ class Emergence:
 
 
 def _widened(interval: Interval, off_by: Error) -> Interval:
-    """The same, off by at most so much whatever the images show."""
+    """Return the interval widened by the instrument's own error."""
     if not any(off_by):
         return interval
     return replace(
@@ -205,7 +209,7 @@ def _widened(interval: Interval, off_by: Error) -> Interval:
 
 
 def _evidence(interval_at: IntervalAt, off_by: Error) -> Callable[[float, float], Evidence]:
-    """p-values of the bound moved away on either side by the instrument's own error."""
+    """Return evidence against the bound moved away, on each side, by the instrument's own error."""
     of_images = inverted(interval_at, "higher")
 
     def evidence(bound: float, level: float) -> Evidence:
@@ -218,7 +222,10 @@ def _evidence(interval_at: IntervalAt, off_by: Error) -> Callable[[float, float]
 def emergence_of(
     sample: DetectedPrompt, attribute: Attribute, *, guidance: bool, center: bool
 ) -> Emergence:
-    """Emergence of a sample's images; ConfigurationError where nothing was observed for it."""
+    """Return the emergence of a sample's images.
+
+    Raises ConfigurationError where the marker did not ask for velocities or the attribute.
+    """
     return Emergence(
         sample.prompt, sample.seeds, attribute, sample.observations, sample.observed,
         sample.level, guidance, center,

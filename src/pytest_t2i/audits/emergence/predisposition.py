@@ -1,4 +1,4 @@
-"""Predisposition: what the finished image is taken to be at each step of its making (OASIS 4.6)."""
+"""Predisposition: what the finished image is predicted to show at each step (OASIS 4.6)."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 
 PRESENT = "present"
-"""What a detector that looks for an attribute says where it finds it."""
+"""Label of a detector that looks for an attribute, where the attribute is present."""
 
 
 def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
-    """What it asks for: denoising previews, and every detector on them and on the finished ones."""
+    """Yield the need for denoising previews, and for every detector on previews and images."""
     if FORESEEN not in test.selection.observe:
         return
     detectors = {DetectorRef(name) for name in context.detectors}
-    # Without an attribute, detectors' own labels are asked alone.
+    # Without an attribute, only the detectors' own labels are used.
     unattributed = [(prompt, None) for prompt in test.selection.prompts]
     for prompt, attribute in test.selection.subjects or unattributed:
         looking = {DetectorRef(context.detectors[0], attribute)} if attribute else set()
@@ -43,7 +43,7 @@ class Predisposition:
     seeds: tuple[int, ...]
     ref: DetectorRef
     label: str
-    """Whose share is taken: "present" of an attribute, a label of the detector otherwise."""
+    """The label whose share is taken: "present" for an attribute, else a label of the detector."""
     observations: Observations
     level: float
 
@@ -52,7 +52,7 @@ class Predisposition:
 
     @property
     def id(self) -> str:
-        """The prompt's id with what is looked for."""
+        """The prompt's id with the attribute or label."""
         return f"{self.prompt.id}-{self.looked_for}"
 
     @property
@@ -62,7 +62,7 @@ class Predisposition:
 
     @cached_property
     def said(self) -> list[list[Detection]]:
-        """Detections of each image at each step; the last one is of the finished image."""
+        """Detections of each image at each step, and last that of the finished image."""
         images = self.observations.images(self.prompt, self.seeds)
         strips = self.observations.arrays(self.prompt, self.seeds, FORESEEN)
         final = self.observations.detections(self.prompt, self.seeds, self.ref)
@@ -79,17 +79,17 @@ class Predisposition:
 
     @property
     def steps(self) -> int:
-        """Steps of the making; 0 where the model shows none."""
+        """Number of denoising steps; 0 where the model gives no previews."""
         return len(self.said[0]) - 1 if self.said else 0
 
     @cached_property
     def shares(self) -> list[Interval | None]:
-        """P(label | step) with its interval, the finished images' last; None without any label."""
+        """Share of the label at each step, last of the finished images; None without any label."""
         return [self._share([image[step] for image in self.said]) for step in range(self.steps + 1)]
 
     @property
     def undetected(self) -> list[int]:
-        """How many images of each step have no label."""
+        """Number of undetected images at each step, last of the finished images."""
         return [
             sum(image[step].label is None for image in self.said) for step in range(self.steps + 1)
         ]
@@ -98,7 +98,7 @@ class Predisposition:
     def settles(self) -> int | None:
         """The step from which the share stays within the finished images' interval.
 
-        None where a step has no label at all, or the model shows none.
+        None where a step has no label at all, or the model gives no previews.
         """
         known = [share for share in self.shares if share is not None]
         if not self.said or len(known) < len(self.shares):
@@ -106,7 +106,7 @@ class Predisposition:
         return statistics.settled_step([share.estimate for share in known], known[-1])
 
     def strip(self, place: int) -> list[Image]:
-        """The denoising previews of one image; [] where there are none."""
+        """Return the denoising previews of one image, by its position; [] where there are none."""
         strip = self.observations.arrays(self.prompt, [self.seeds[place]], FORESEEN)[0]
         return [] if strip is None else unpacked(strip)
 
@@ -118,5 +118,5 @@ class Predisposition:
 
 
 def of_attribute(detector: str, attribute: Attribute) -> tuple[DetectorRef, str]:
-    """Which detector looks for an attribute, and which of its labels says that it is there."""
+    """Return the detector that looks for an attribute, and its label for "present"."""
     return DetectorRef(detector, attribute), PRESENT

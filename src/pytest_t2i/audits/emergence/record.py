@@ -1,4 +1,4 @@
-"""What emergence keeps in run.json: SPI step by step, and denoising previews."""
+"""The record of emergence in run.json: SPI step by step, and denoising previews."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 SHOWN = 12
-"""Images whose own curves are kept."""
+"""Largest number of images whose own curves are kept."""
 SHOWN_STRIPS = 4
-"""Images whose film strips are kept."""
+"""Largest number of images whose film strips are kept."""
 STRIP_SIZE = 72
-"""Side in pixels of a picture of a film strip."""
+"""Side of each picture in a film strip, in pixels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,23 +49,23 @@ class EmergenceRecord:
     concept: str
     attribute: str
     guidance: bool
-    """Whether the velocity with guidance counts."""
+    """Whether the values are of the velocity with guidance."""
     noise: tuple[Share, ...]
     """Share of noise in the latent at each step, from 1 to 0."""
     mean: tuple[Number, ...]
     """Mean SPI of each step; () without a band."""
     low: tuple[Number, ...]
-    """Lower end of a band that holds at all steps at once."""
+    """Lower ends of a band that holds at all steps at once."""
     high: tuple[Number, ...]
     half_step: Interval | None
-    """The step by which half of the final lean is there; None where there is none."""
+    """The step by which half of the final lean is reached; None where there is none."""
     images: Count
     absent: str
-    """Why there is no band."""
+    """Why there is no band; "" where there is one."""
     curves: tuple[tuple[Number, ...], ...] = ()
-    """SPI of some of the images."""
+    """SPI of some of the images, step by step."""
     centred: tuple[Number, ...] = ()
-    """Mean of each step less the midpoint of both descriptions; () without a band."""
+    """Mean centred index of each step; () without a band."""
     centred_low: tuple[Number, ...] = ()
     centred_high: tuple[Number, ...] = ()
 
@@ -94,11 +94,11 @@ class ForeseenRecord:
     shares: tuple[ShareInterval | None, ...]
     """Share at each step, then of the finished images; None where no picture has a label."""
     undetected: tuple[Count, ...]
-    """Pictures of each step without a label."""
+    """Number of pictures without a label at each step, last among the finished images."""
     settles: Count | None
     """The step from which the share stays within the finished images' interval."""
     strips: tuple[Strip, ...] = ()
-    """Some film strips, each a small JPEG as a data URI: the denoising previews of one image."""
+    """Film strips, each with the denoising previews of one image: a small JPEG as a data URI."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,19 +106,19 @@ class EmergencePart:
     """The part of run.json that emergence writes."""
 
     emergence: tuple[EmergenceRecord, ...] = ()
-    """Each attribute in the making of each prompt's images, with guidance and without."""
+    """SPI of each prompt and attribute, with guidance and without."""
     foreseen: tuple[ForeseenRecord, ...] = ()
-    """Each attribute or label among the denoising previews."""
+    """Shares of each attribute or label among the denoising previews."""
 
 
 def measured(context: AuditContext) -> EmergencePart | None:
-    """Everything that the tests of a run asked to be observed; None where they asked nothing."""
+    """Return what the tests of a run asked to be observed; None where they asked for nothing."""
     part = EmergencePart(tuple(_emergences(context)), tuple(_foreseens(context)))
     return part if part != EmergencePart() else None
 
 
 def _emergences(context: AuditContext) -> Iterator[EmergenceRecord]:
-    """Every concept and attribute, with guidance and without."""
+    """Yield the records of every prompt and attribute, with guidance and without."""
     for test, prompt, attribute in _observed(context, VELOCITY):
         seeds = context.seeds(prompt, test.images)
         for guidance in (True, False):
@@ -153,13 +153,13 @@ def _emergence(emergence: Emergence) -> EmergenceRecord:
 
 
 def _foreseens(context: AuditContext) -> Iterator[ForeseenRecord]:
-    """Every attribute, and the labels of the deciding detector."""
+    """Yield the records of every attribute, and of the labels of the deciding detector."""
     told: set[tuple[str, DetectorRef]] = set()
     for test, prompt, attribute in _observed(context, FORESEEN):
         sample = context.one_sample(prompt, test)
         asked = [sample.foreseen(attribute)] if attribute else []
         first, *others = context.observations.labels(sample.ref)
-        # The share of one of two labels gives both.
+        # With two labels, the share of one gives that of the other.
         labels = [first, *others] if len(others) > 1 else [first]
         asked += [sample.foreseen_label(label) for label in labels]
         for place, predisposition in enumerate(asked):
@@ -188,7 +188,7 @@ def _foreseen(predisposition: Predisposition, *, strips: int) -> ForeseenRecord:
 
 
 def _observed(context: AuditContext, what: str) -> Iterator[tuple[AskedTest, Prompt, Any]]:
-    """Prompts and attributes of which this is observed, each once, with the most images."""
+    """Yield each prompt and attribute with this observation once, with most images."""
     widest: dict[tuple[str, Attribute | None], tuple[AskedTest, Prompt, Any]] = {}
     for test in context.tests:
         if what not in test.selection.observe:
@@ -202,7 +202,7 @@ def _observed(context: AuditContext, what: str) -> Iterator[tuple[AskedTest, Pro
 
 
 def _film_strip(pictures: Sequence[Image]) -> str:
-    """The denoising previews of one image, side by side, as a data URI."""
+    """Return the denoising previews of one image, side by side, as a data URI."""
     from PIL import Image as Images
 
     small = [picture.resize((STRIP_SIZE, STRIP_SIZE)) for picture in pictures]

@@ -1,4 +1,4 @@
-"""What emergence shows: curves over the steps of the making (OASIS Fig. 6, 8 and 9)."""
+"""The report of emergence: curves over the denoising steps (OASIS Fig. 6, 8 and 9)."""
 
 from __future__ import annotations
 
@@ -13,27 +13,29 @@ from pytest_t2i.sections import Block, Cell, CurveChart, Note, Paragraph, Sectio
 SPI = (
     "SPI: how far each step of the making moves an image towards an attribute, from \u22121 to 1. "
     "Thin lines are single images, the thick one is their mean with a band that holds at all steps "
-    "at once; shaded is the interval of the step by which half of the final lean is there. Centred "
-    "says where a step lies between the descriptions, from \u22121 at the attribute\u2019s absence "
-    "to 1 at its presence: compare attributes by that, where the descriptions name the concept."
+    "at once; shaded is the interval of the step by which half of the final lean is reached. "
+    "The centred index says where a step lies between the descriptions, from \u22121 at the "
+    "attribute\u2019s absence to 1 at its presence: use it to compare attributes, where the "
+    "descriptions name the concept."
 )
 FORESEEN = (
-    "Share of denoising previews (the finished image as each step predicts it) that show it, with "
-    "intervals; the last is the finished images'. A film strip shows the previews of one image."
+    "Share of denoising previews (the finished image as each step predicts it) that show the "
+    "attribute or label, with intervals; the last share is that of the finished images. A film "
+    "strip shows the previews of one image."
 )
 STRIP = "the denoising previews of one image, from the first step to the last"
 COLUMNS = ("Emergence", "SPI of the first step", "Centred", "Half of the lean by step")
 
 
 def sections(part: EmergencePart, run: Any) -> Sequence[Section]:  # noqa: ARG001 - as it is called
-    """One for SPI and one for denoising previews, where they were measured."""
+    """Return a section for SPI and one for denoising previews, where they were measured."""
     spi, foreseen = _spi(part), _foreseen(part)
     made = (Section("Emergence of attributes", spi), Section("Denoising previews", foreseen))
     return [section for section in made if section.blocks]
 
 
 def summary(part: EmergencePart) -> Summary:
-    """What the first step adds most of, in words, and all curves as tables."""
+    """Return, in words, what the first step adds most of, and all curves as tables."""
     return Summary(in_words(part), frames=frames(part))
 
 
@@ -51,7 +53,7 @@ def _foreseen(part: EmergencePart) -> tuple[Block, ...]:
 
 
 def _shown(part: EmergencePart) -> list[EmergenceRecord]:
-    """With guidance, as the images were made."""
+    """Return the records with guidance, with which the images were made."""
     return [one for one in part.emergence if one.mean and one.guidance]
 
 
@@ -61,7 +63,7 @@ def _paragraphs(part: EmergencePart) -> Iterator[Paragraph]:
 
 
 def in_words(part: EmergencePart) -> str:
-    """The attribute that the first steps lead to most, or away from least; "" without any."""
+    """Return the attribute that the first step leads to most, in words; "" without any."""
     leaning = [(one.centred[0], one) for one in part.emergence if one.centred and one.guidance]
     if not leaning:
         return ""
@@ -78,7 +80,7 @@ def in_words(part: EmergencePart) -> str:
 
 
 def _spi_charts(part: EmergencePart, shown: Sequence[EmergenceRecord]) -> Iterator[CurveChart]:
-    """All on one scale."""
+    """Yield the charts, all on one scale."""
     reach = max((abs(v) for one in part.emergence for v in (*one.low, *one.high)), default=0.0)
     half_scale = half_width(min(reach, 1.0))
     for one in shown:
@@ -101,7 +103,7 @@ def _spi_charts(part: EmergencePart, shown: Sequence[EmergenceRecord]) -> Iterat
 
 
 def _centred(one: EmergenceRecord) -> str:
-    """The first step's, with its band."""
+    """Return the centred index of the first step with its band, in words."""
     if not one.centred:
         return ""
     first, low, high = (_signed(v[0]) for v in (one.centred, one.centred_low, one.centred_high))
@@ -118,7 +120,7 @@ def _row(one: EmergenceRecord) -> tuple[Cell, ...]:
 
 
 def _first_step(*band: Sequence[float]) -> str:
-    """The mean of the first step with its band."""
+    """Return the mean of the first step with its band, in words."""
     return "{:+.3f} [{:+.3f}, {:+.3f}]".format(*(ends[0] for ends in band)) if band[0] else "none"
 
 
@@ -149,6 +151,6 @@ def _foreseen_chart(one: ForeseenRecord) -> CurveChart:
 
 
 def _signed(value: float) -> str:
-    """``+0.85``, with a true minus sign; no sign at 0."""
+    """Return a number such as ``+0.85``, with a true minus sign and without a sign at 0."""
     text = f"{value:+.2f}"
     return text[1:] if float(text) == 0 else text.replace("-", "\u2212")
