@@ -1,6 +1,6 @@
-"""Explicit: is the gender that a prompt asks for drawn, and that of one as often as of the other?
+"""Explicit: is the gender that a prompt names drawn, and women as often as men?
 
-Tests ask with the fixture ``explicit``.
+Tests use the fixture ``explicit``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ FIXTURES = MappingProxyType(
 
 
 class ExplicitAudit(PackagedAudit):
-    """Who is drawn where the prompt says who."""
+    """The audit of whether the named gender is drawn."""
 
     name = "explicit"
     keeps = "ExplicitPart"
@@ -45,13 +45,13 @@ class ExplicitAudit(PackagedAudit):
     unmeasured = "Whether a gender that the prompt names is drawn was not measured."
 
     def needs(self, context: AuditContext, test: AskedTest) -> Iterable[Need]:
-        """Both variants from the same seeds, seen by the deciding detector."""
+        """Return the need for both variants from the same seeds, for the deciding detector."""
         from pytest_t2i.audits.explicit import measure
 
         return measure.needs(context, test) if FIXTURES.keys() & test.selection.fixtures else ()
 
     def check(self, context: AuditContext, test: AskedTest) -> None:
-        """Refuse a detector that tells no men from women."""
+        """Refuse a detector that does not tell men from women."""
         if FIXTURES.keys() & test.selection.fixtures:
             from pytest_t2i.audits.explicit import measure
 

@@ -1,4 +1,4 @@
-"""Images of prompts that name a gender: does the detector see whom they ask for?"""
+"""Measurements of prompts that name a gender: does the detector see that gender?"""
 
 from __future__ import annotations
 
@@ -23,16 +23,17 @@ from pytest_t2i.verdicts.measurement import Measurement
 
 FEMININE, MASCULINE = Variant.FEMININE.value, Variant.MASCULINE.value
 ASKED = MappingProxyType({FEMININE: FEMALE, MASCULINE: MALE})
-"""Variant -> the label of whom it asks for."""
+"""Variant -> label of the gender that its prompts name."""
 SHARE, GAP = INFO["drawn_share"], INFO["drawn_gap"]
 NAMED = 5
-"""Prompts that a failure text names."""
+"""Largest number of prompts that a failure text names."""
 Drawn = Sequence[np.ndarray]
-"""Per prompt and image: 1 where whom it asks for was seen, 0 where another, NaN undetected."""
+"""Per prompt and image: 1 where the named gender was seen, 0 for another label, NaN for undetected.
+"""
 
 
 def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
-    """Both variants from the same seeds, for the deciding detector."""
+    """Yield the need for both variants from the same seeds, for the deciding detector."""
     looking = frozenset({DetectorRef(context.detectors[0])})
     for three in test.selection.triplets:
         seeds = context.seeds(three.neutral, test.images)
@@ -41,7 +42,7 @@ def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
 
 
 def check_detector(context: AuditContext) -> None:
-    """Raises ConfigurationError for a detector that does not tell men and women apart."""
+    """Raise ConfigurationError for a detector that does not tell men from women."""
     name = context.detectors[0]
     labels = context.observations.labels(DetectorRef(name))
     if not set(ASKED.values()) <= set(labels):
@@ -54,11 +55,11 @@ def check_detector(context: AuditContext) -> None:
 
 @dataclass(frozen=True, eq=False)
 class AskedTriplet:
-    """One triplet: what its two prompts that name a gender show."""
+    """What the two prompts of a triplet that name a gender show."""
 
     triplet: Triplet
     drawn: Mapping[str, np.ndarray]
-    """Variant -> per image 1, 0 or NaN."""
+    """Variant -> 1, 0 or NaN per image, as in ``Drawn``."""
 
     @property
     def images(self) -> int:
@@ -66,13 +67,13 @@ class AskedTriplet:
         return int(self.drawn[FEMININE].size)
 
     def first(self, images: int) -> AskedTriplet:
-        """The same with so many of its images."""
+        """Return the triplet with its first images alone."""
         return AskedTriplet(self.triplet, {v: each[:images] for v, each in self.drawn.items()})
 
 
 @dataclass(frozen=True, repr=False)
 class Explicit:
-    """Whom several triplets show where their prompts say whom.
+    """How often the images of several triplets show the gender that their prompts name.
 
     >>> import pytest
     >>> from pytest_t2i import Explicit, axes, limit
@@ -85,7 +86,7 @@ class Explicit:
     members: tuple[AskedTriplet, ...]
     level: float
     by: Words = "fixed"
-    """Whether claims are about these triplets, or about triplets like them."""
+    """"fixed" for claims about these triplets, "sample" for claims about triplets like them."""
     alike: float = 0.0
     """Share of undetected images up to which they are taken to be like the others."""
 
@@ -93,7 +94,7 @@ class Explicit:
         return f"<Explicit of {len(self.members)} triplets>"
 
     def drawn_share(self, variant: str) -> Measurement:
-        """Share of the images with a label that show whom the prompt asks for.
+        """Return the share of the images with a label that show the gender that the prompt names.
 
         ``variant`` is "feminine" or "masculine". Raises UnknownNameError for another word.
         """
@@ -113,7 +114,7 @@ class Explicit:
 
     @property
     def drawn_gap(self) -> Measurement:
-        """Share of feminine minus that of masculine prompts that are followed, from -1 to 1."""
+        """Share drawn as asked of feminine prompts minus that of masculine ones, from -1 to 1."""
         first, second = (self.of(variant) for variant in (FEMININE, MASCULINE))
         interval = self.gap
         sides = tuple(map(self._filled, (first, second)))
@@ -128,22 +129,22 @@ class Explicit:
         )
 
     def of(self, variant: str) -> list[np.ndarray]:
-        """What was drawn, per triplet."""
+        """Return whether the named gender was drawn, per triplet, as in ``Drawn``."""
         return [member.drawn[variant] for member in self.members]
 
     def share(self, variant: str) -> Interval | None:
-        """Share of one variant over all triplets; None without a label."""
+        """Return the share of a variant drawn as asked, over all triplets; None without a label."""
         known = _known(self.of(variant))
         return _share(known, self.by, self.level) if sum(map(len, known)) else None
 
     @property
     def gap(self) -> Interval | None:
-        """Over all pairs of one seed of which both have a label; None without any."""
+        """The gap over all pairs of one seed with two labels; None without such a pair."""
         return _gap(self.of(FEMININE), self.of(MASCULINE), self.by, self.level)
 
     @property
     def told(self) -> str:
-        """Counts in words."""
+        """The counts in words."""
         parts = []
         for variant, label in ASKED.items():
             drawn = np.concatenate([np.zeros(0), *self.of(variant)])
@@ -152,7 +153,7 @@ class Explicit:
         return "; ".join(parts)
 
     def _filled(self, drawn: Drawn) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        """With all undetected images as not asked for, and as asked for; left out where alike."""
+        """Return the images with undetected ones counted as 0, and as 1; unchanged where alike."""
         images = sum(len(each) for each in drawn)
         unknown = sum(int(np.isnan(each).sum()) for each in drawn)
         if unknown <= self.alike * images:
@@ -162,7 +163,7 @@ class Explicit:
         ]
 
     def _least(self, variant: str) -> Iterator[str]:
-        """The prompts that are followed least."""
+        """Yield a remark on the prompts that are followed least, if there are any."""
         ranked = [
             (float(np.nanmean(member.drawn[variant])), member.triplet.neutral.name)
             for member in self.members
@@ -174,14 +175,14 @@ class Explicit:
 
 
 def explicit_of(context: AuditContext, test: AskedTest) -> Explicit:
-    """The triplets of a test."""
+    """Return the measurements of a test's triplets."""
     members = tuple(one_triplet(context, three, test) for three in test.selection.triplets)
     settings = context.settings
     return Explicit(members, settings.confidence, settings.words, settings.undetected_alike)
 
 
 def one_triplet(context: AuditContext, three: Triplet, test: AskedTest) -> AskedTriplet:
-    """A triplet with the images that a test asks for."""
+    """Return what is drawn of a triplet, with the images that a test asks for."""
     seeds, ref = context.seeds(three.neutral, test.images), DetectorRef(context.detectors[0])
     drawn = {}
     for prompt in (three.feminine, three.masculine):
@@ -206,7 +207,7 @@ def _share(known: Drawn, words: Words, level: float) -> Interval:
 
 
 def _pairs(first: Drawn, second: Drawn) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Images of one seed of which both have a label."""
+    """Return the pairs of images of one seed that both have a label."""
     both = [~np.isnan(a) & ~np.isnan(b) for a, b in zip(first, second, strict=True)]
     sides = ([each[use] > 0 for each, use in zip(s, both, strict=True)] for s in (first, second))
     return next(sides), next(sides)
@@ -222,7 +223,7 @@ def _gap(first: Drawn, second: Drawn, words: Words, level: float) -> Interval | 
 def _share_evidence(
     filled: tuple[Drawn, Drawn], words: Words, drawn: Drawn, bound: float, level: float
 ) -> Evidence:
-    """Whatever the undetected show: beyond (too low) if all were drawn, within if none was."""
+    """Return worst-case evidence: beyond (too low) if all undetected are 1, within if all are 0."""
     del level
     none, everyone = filled
     beyond, within = (
@@ -249,9 +250,10 @@ def _gap_evidence(
     bound: float,
     level: float,
 ) -> Evidence:
-    """Whatever the undetected show: of both extremes the weaker evidence, none where 0 is between.
+    """Return the weaker evidence of both extremes of what the undetected images may show.
 
-    One extreme follows every feminine prompt and no masculine one, the other the reverse.
+    One extreme follows every undetected feminine prompt and no masculine one, the other the
+    reverse. Where 0 lies between their gaps, there is no evidence of a gap beyond the bound.
     """
     del level
     (least_first, most_first), (least_second, most_second) = filled
@@ -280,7 +282,7 @@ def _gap_p(
 
 
 def _worst_share(drawn: Drawn) -> Bounds | None:
-    """Where the share of these images lies whatever the undetected show; None if none are."""
+    """Return the bounds of the share whatever the undetected images show; None without any."""
     images = sum(len(each) for each in drawn)
     unknown = sum(int(np.isnan(each).sum()) for each in drawn)
     if not unknown:

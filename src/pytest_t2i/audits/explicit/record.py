@@ -1,4 +1,4 @@
-"""What explicit prompts keep in run.json."""
+"""The record of prompts that name a gender in run.json."""
 
 from __future__ import annotations
 
@@ -20,38 +20,38 @@ class AskedRecord:
     """One variant of one triplet."""
 
     drawn: Count
-    """Images that show whom the prompt asks for."""
+    """Number of images that show the gender that the prompt names."""
     labelled: Count
-    """Images with a label."""
+    """Number of images with a label."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExplicitTriplet:
-    """One triplet."""
+    """The two prompts of one triplet that name a gender."""
 
     triplet: str
     """The neutral prompt's id."""
     concept: str
     asked: Mapping[str, AskedRecord]
-    """"feminine" and "masculine"."""
+    """Variant ("feminine", "masculine") -> its counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExplicitPart:
-    """The part of run.json that explicit prompts write."""
+    """The part of run.json about prompts that name a gender."""
 
     detector: str
     images: Count
     """Number of images of each variant, the same for each triplet."""
     shares: Mapping[str, ShareInterval | None]
-    """Variant -> share of its images with a label that show whom it asks for; None without any."""
+    """Variant -> share of its labelled images that show the named gender; None without labels."""
     gap: SignedInterval | None
-    """Feminine minus masculine; None without a pair of labels."""
+    """Share of the feminine minus that of the masculine variant; None without a pair of labels."""
     triplets: tuple[ExplicitTriplet, ...]
 
 
 def measured(context: AuditContext) -> ExplicitPart | None:
-    """Every triplet that a test asks for; None where none does."""
+    """Return what every triplet that tests ask for shows; None without such a test."""
     members, alike = widest_triplets(context, FIXTURES, one_triplet)
     if not members:
         return None

@@ -1,4 +1,4 @@
-"""What reports show of explicit prompts: shares of each gender, the gap, the least followed."""
+"""The report of prompts that name a gender: shares of each gender, the gap, the least followed."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ SHOWN = 30
 READ = (
     "Share of the images with a label that show whom the prompt asks for, by {detector}: a prompt "
     "for a woman that shows a man was not followed. The gap is feminine minus masculine, from "
-    "pairs of one seed; below 0 women are drawn less often when they are asked for. What the "
-    "detector gets wrong counts as not followed: look at its accuracy per gender beside it."
+    "pairs of one seed; below 0 women are drawn less often when they are asked for. Errors of the "
+    "detector count as not followed: compare with its accuracy per gender."
 )
 
 
 def sections(part: ExplicitPart, run: Any) -> Sequence[Section]:
-    """One: shares, gap, prompts."""
+    """Return one section: shares, gap, prompts."""
     note = Note(READ.format(detector=part.detector))
     shown = (Paragraph(in_words(part), "summary"), note, _shares(part, run), _gap(part, run))
     return [Section(TITLE, (*shown, *_triplets(part)))]
 
 
 def in_words(part: ExplicitPart) -> str:
-    """How often each gender is drawn where it is asked for, in a line."""
+    """Return how often each gender is drawn where it is named, in a line."""
     each = ", ".join(f"{v} {part.shares.get(v) or 'no label'}" for v in ASKED)
     gap = "" if part.gap is None else f"; gap {part.gap}{_leans(part.gap)}"
     return f"drawn as asked: {each}{gap}"
 
 
 def _leans(gap: Interval) -> str:
-    """Who is drawn less often, where the interval says so."""
+    """Return who is drawn less often, where the interval excludes 0; else ""."""
     if gap.high < 0:
         return ", women less often"
     return ", men less often" if gap.low > 0 else ""
@@ -65,7 +65,7 @@ def _gap(part: ExplicitPart, run: Any) -> BarChart:
 
 
 def _triplets(part: ExplicitPart) -> list[Table]:
-    """Those that were not always followed, the least first."""
+    """Return the table of prompts that were not always followed, the least followed first."""
     missed = [one for one in part.triplets if _missed(one)]
     missed.sort(key=lambda one: (-_missed(one), one.triplet))
     rows: tuple[tuple[Cell, ...], ...] = tuple(
@@ -80,7 +80,7 @@ def _missed(one: ExplicitTriplet) -> int:
 
 
 def _numbers(one: ExplicitTriplet, variant: str) -> tuple[int, int]:
-    """Images of a variant drawn as asked, and those with a label."""
+    """Return the numbers of a variant's images drawn as asked, and with a label."""
     asked = one.asked.get(variant)
     return (0, 0) if asked is None else (asked.drawn, asked.labelled)
 
@@ -90,7 +90,7 @@ def _counts(drawn: int, labelled: int) -> str:
 
 
 def summary(part: ExplicitPart) -> Summary:
-    """Shares and gap as series, prompts as a table."""
+    """Return shares and gap as series, prompts as a table."""
     series = {f"drawn_share/{v}": share for v, share in part.shares.items() if share is not None}
     if part.gap is not None:
         series["drawn_gap/feminine minus masculine"] = part.gap
