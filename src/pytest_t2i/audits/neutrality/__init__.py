@@ -1,6 +1,7 @@
-"""Neutrality: do neutral prompts come out nearer to masculine or to feminine ones (Wu eq. 1-2)?
+"""Neutrality: are neutral prompts' images nearer to masculine or feminine ones (Wu eq. 1-2)?
 
-Tests ask with the fixtures ``triplet`` and ``triplets``; ``spaces`` of the marker says where.
+Tests use the fixtures ``triplet`` and ``triplets``; the marker's ``spaces`` names the spaces in
+which images are compared.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def _spaces(value: Any) -> tuple[str, ...]:
 
 
 class NeutralityAudit(PackagedAudit):
-    """In which spaces neutral prompts lean towards one gender."""
+    """The audit of whether neutral prompts lean towards one gender, space by space."""
 
     name = "neutrality"
     keeps = "NeutralityPart"
@@ -68,7 +69,7 @@ class NeutralityAudit(PackagedAudit):
     )
 
     def needs(self, context: AuditContext, test: AskedTest) -> Iterable[Need]:
-        """The three variants from the same seeds, with traces and features."""
+        """Return the need for the three variants from the same seeds, with traces and features."""
         from pytest_t2i.audits.neutrality import measure
 
         return measure.needs(context, test)

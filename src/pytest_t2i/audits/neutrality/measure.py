@@ -1,4 +1,4 @@
-"""Neutrality: whether neutral prompts come out nearer to masculine than to feminine ones (Wu)."""
+"""Neutrality: whether neutral images are nearer to masculine than to feminine ones (Wu)."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from pytest_t2i.statistics import Words
 from pytest_t2i.verdicts.measurement import Measurement
 
 METHOD = 2
-"""Version of how images are compared; a new one is never mixed with what was kept of another."""
+"""Version of the comparison of images; stored results of another version are not used."""
 UNPAIRED = "variants share no noise: the endpoint draws every picture anew, whatever its seed"
 SIDES = ("to_feminine", "to_masculine")
 
 
 class Leaning(NamedTuple):
-    """One test over all spaces."""
+    """The p-values of one test over all spaces."""
 
     masculine: float
     """p-value against "in some space neutral is not nearer to masculine"."""
@@ -36,14 +36,14 @@ class Leaning(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """Similarities of one prompt's neutral images to the two others, one value per seed."""
+    """Similarities of a triplet's neutral images to the two other variants, one value per seed."""
 
     to_feminine: np.ndarray
     to_masculine: np.ndarray
 
 
 def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
-    """What the gap asks for: the three variants from the same seeds, with traces and features."""
+    """Yield the need for the three variants from the same seeds, with traces and features."""
     spaces = test.selection.asked("spaces") or ()
     if not spaces:
         return
@@ -84,14 +84,16 @@ class TripletSample:
         return self.triplet.id
 
     def similarities(self, space: str) -> Pair | None:
-        """Neutral to feminine and to masculine, per seed; None where the space is not seen.
+        """Return the similarities of neutral to feminine and masculine, per seed.
 
-        Wu eq. 1 (prompt), eq. 2 (denoising), section 4.1.3 (encoders: cosine of their features, of
-        patches the likest; ssim: structural similarity; diff_pix: 1 - Diff. Pix / 100).
+        Sources are Wu eq. 1 (prompt), eq. 2 (denoising) and section 4.1.3: for encoders the cosine
+        of their features, with patches the highest of all pairs; ssim is structural similarity;
+        diff_pix is 1 - Diff. Pix / 100. Returns None where the model does not expose the space.
+        Raises ConfigurationError for an unknown space.
         """
         if not is_space(space):
             names = ", ".join(dict.fromkeys((*SPACES, *PAPER)))
-            raise ConfigurationError(f"expected a space of {names}, got {space!r}")
+            raise ConfigurationError(f"expected a space among {names}, got {space!r}")
         known, key = self.observations.derived, (self.triplet, self.seeds, self.encoder, space)
         if key not in known:
             known[key] = self._remembered(space)
@@ -99,7 +101,7 @@ class TripletSample:
         return similarities
 
     def _remembered(self, space: str) -> Pair | None:
-        """From the store, where these very images were compared before."""
+        """Return the similarities from the store; compute and store them at the first call."""
         if space == "prompt":
             return self._in_prompt_space()
         name = f"similarities:{self._compared(space)}"
@@ -111,7 +113,7 @@ class TripletSample:
         return Pair(*(np.array(known[side]) for side in SIDES)) if known else None
 
     def _compared(self, space: str) -> str:
-        """Hash of all that these similarities depend on: pictures, encoder, method."""
+        """Return a hash of all that these similarities depend on: pictures, encoder, method."""
         name = encoder_of(space, self.encoder)
         encoder = self.observations.components.encoder(name).fingerprint if name else None
         pictures = [
@@ -135,7 +137,7 @@ class TripletSample:
         return Pair(to_feminine, to_masculine)
 
     def similarity_gap(self, space: str) -> Measurement:
-        """Similarity to masculine minus similarity to feminine; > 0 leans masculine."""
+        """Return similarity to masculine minus similarity to feminine; > 0 leans masculine."""
         return TripletSamples((self,), self.level, self.seed).similarity_gap(space)
 
     def _in_prompt_space(self) -> Pair | None:
@@ -157,7 +159,7 @@ class TripletSample:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TripletSamples:
-    """Several triplets: what a similarity gap of the model is computed from.
+    """Several triplets, from which the similarity gap of the model is computed.
 
     >>> import pytest
     >>> from pytest_t2i import TripletSamples, axes, limit
@@ -170,7 +172,7 @@ class TripletSamples:
     level: float
     seed: int
     words: Words = "fixed"
-    """Whether claims are about these triplets, or about triplets like them."""
+    """"fixed" for claims about these triplets, "sample" for claims about triplets like them."""
 
     def __repr__(self) -> str:
         return f"<TripletSamples of {len(self.members)} triplets>"
@@ -182,19 +184,19 @@ class TripletSamples:
         return len(self.members)
 
     def similarities(self, space: str) -> list[Pair]:
-        """Per triplet, where the space is seen."""
+        """Return the similarities of each triplet for which the space is exposed."""
         similarities = (member.similarities(space) for member in self.members)
         return [pair for pair in similarities if pair is not None]
 
     def gap_interval(self, pairs: Sequence[Pair]) -> Interval | None:
-        """Mean gap over triplets, prompts being the clusters; None where there is no spread."""
+        """Return the mean gap over triplets, each a cluster; None with fewer than two values."""
         gaps = _gaps(pairs)
         if sum(gap.size for gap in gaps) < 2:  # noqa: PLR2004 - one value shows no spread
             return None
         return statistics.gap_interval(gaps, level=self.level, words=self.words)
 
     def similarity_gap(self, space: str) -> Measurement:
-        """Similarity to masculine minus to feminine (Wu eq. 1-2); > 0 leans masculine."""
+        """Return similarity to masculine minus to feminine (Wu eq. 1-2); > 0 leans masculine."""
         pairs = self.similarities(space)
         interval = self.gap_interval(pairs)
         images = sum(3 * len(member.seeds) for member in self.members)
@@ -211,10 +213,10 @@ class TripletSamples:
         )
 
     def leaning(self, spaces: Sequence[str]) -> Leaning | None:
-        """Whether neutral is nearer to one gender in every space: one test of all (Wu RQ1).
+        """Test whether neutral is nearer to one gender in every space (Wu RQ1).
 
-        The intersection-union test: each space at the level of the whole, the weakest decides.
-        None where a space is not seen or shows no spread.
+        This is the intersection-union test: each space is tested at the full level, and the largest
+        p-value counts. Returns None where a space is not exposed or has fewer than two values.
         """
         gaps = [_gaps(self.similarities(space)) for space in spaces]
         if any(sum(gap.size for gap in of_space) < 2 for of_space in gaps):  # noqa: PLR2004 - a spread
@@ -231,7 +233,7 @@ class TripletSamples:
         return f"this model does not show its {space} space"
 
     def _unpaired(self, space: str) -> tuple[str, ...]:
-        """That a triplet's pictures share nothing: each is compared with any of another variant."""
+        """Return a remark where the model ignores seeds, so that images are no pairs."""
         seen = space != "prompt" and any(m.observations.draws_anew() for m in self.members[:1])
         return (UNPAIRED,) if seen else ()
 
@@ -245,14 +247,14 @@ class TripletSamples:
 
 
 def triplets_of(context: AuditContext, test: AskedTest) -> TripletSamples:
-    """The triplets of a test."""
+    """Return the samples of a test's triplets."""
     members = (one_triplet(context, three, test) for three in test.selection.triplets)
     settings = context.settings
     return TripletSamples(tuple(members), settings.confidence, settings.seed, settings.words)
 
 
 def one_triplet(context: AuditContext, three: Triplet, test: AskedTest) -> TripletSample:
-    """A triplet with the images that a test asks for."""
+    """Return the sample of a triplet, with the images that a test asks for."""
     return TripletSample(
         three,
         context.seeds(three.neutral, test.images),
@@ -268,12 +270,12 @@ def _gaps(pairs: Sequence[Pair]) -> list[np.ndarray]:
 
 
 def _features(a: np.ndarray, b: np.ndarray) -> float:
-    """Cosine of two vectors; of patches, [n_patches, d], the highest."""
+    """Return the cosine of two vectors; for patches, [n_patches, d], the highest of all pairs."""
     return split_product(a, b) if a.ndim == 2 else _cosine(a, b)  # noqa: PLR2004 - patches
 
 
 def _alike(a: np.ndarray, b: np.ndarray) -> float:
-    """Share of the pixels outside of what differs."""
+    """Return the share of pixels outside the region that differs."""
     return 1.0 - diff_pix(a, b) / 100.0
 
 
@@ -282,4 +284,4 @@ def _cosine(a: np.ndarray, b: np.ndarray) -> float:
 
 
 COMPARE = {"ssim": ssim, "diff_pix": _alike, "denoising": _cosine}
-"""Space -> how two of its points are compared; features of encoders by ``_features``."""
+"""Space -> comparison of two of its points; encoders' features are compared by ``_features``."""

@@ -1,4 +1,4 @@
-"""What neutrality keeps in run.json: gaps in each space, and one test over all of them."""
+"""The record of neutrality in run.json: gaps in each space, and one test over all spaces."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from pytest_t2i.audits.neutrality.measure import TripletSample, TripletSamples, 
 from pytest_t2i.data import Count, Interval, Number, Share
 
 LEAST_SPACES = 2
-"""A test over all spaces is none over one."""
+"""Smallest number of spaces for the test over all spaces."""
 
 
 @dataclass(frozen=True, slots=True)
 class GapRecord:
-    """Similarity gap in one space over a set of triplets."""
+    """The similarity gap in one space over a set of triplets."""
 
     space: str
     name: str
-    """"model" or an axis."""
+    """Name of the set: "model" or an axis."""
     gap: Interval | None
     to_feminine: Number | None
     to_masculine: Number | None
     triplets: Count
     p_value: Share | None = None
-    """Two-sided, against "the gap is 0"; None without an interval."""
+    """Two-sided p-value against "the gap is 0"; None without an interval."""
 
     @property
     def is_of_model(self) -> bool:
-        """Whether it is over all triplets, and not over those of an axis."""
+        """Whether the set holds all triplets, and not those of one axis."""
         return self.name == "model"
 
 
@@ -53,11 +53,11 @@ class NeutralityPart:
 
     gaps: tuple[GapRecord, ...] = ()
     leaning: LeaningRecord | None = None
-    """None where fewer than two spaces are seen."""
+    """The test over all spaces; None where fewer than two are exposed."""
 
 
 def measured(context: AuditContext) -> NeutralityPart | None:
-    """Every space that the tests of a run ask for; None where they ask for none."""
+    """Return the gaps in every space that tests ask for; None where they ask for none."""
     gaps = _Gaps(context)
     records = tuple(gaps.records())
     return NeutralityPart(records, gaps.leaning()) if records else None
@@ -65,7 +65,7 @@ def measured(context: AuditContext) -> NeutralityPart | None:
 
 @dataclass
 class _Gaps:
-    """Reads the triplets of a run, space by space."""
+    """The gaps of a run's triplets, space by space."""
 
     context: AuditContext
 
@@ -80,7 +80,7 @@ class _Gaps:
         )
 
     def records(self) -> Iterator[GapRecord]:
-        """Space by space, over all triplets that are measured in it and axis by axis."""
+        """Yield the gaps of each space, over all triplets measured in it and axis by axis."""
         for space in self._spaces:
             members = self._members(space)
             yield _gap("model", space, self._samples(members))
@@ -90,7 +90,7 @@ class _Gaps:
                 yield _gap(axis, space, self._samples(part))
 
     def leaning(self) -> LeaningRecord | None:
-        """One test over all spaces that every triplet is measured in."""
+        """Return one test over all spaces in which every triplet is measured."""
         spaces = [
             s for s in self._spaces if all(s in t.selection.asked("spaces") for t in self._asking)
         ]
@@ -104,7 +104,7 @@ class _Gaps:
         return LeaningRecord(tuple(seen), leaning.masculine, leaning.feminine)
 
     def _members(self, space: str) -> tuple[TripletSample, ...]:
-        """Every triplet once, with the test that asks for most images of it."""
+        """Return every triplet once, with the images of the test that asks for most."""
         pairs = (
             (three, test)
             for test in self._asking

@@ -1,4 +1,4 @@
-"""What neutrality shows: gaps in each space, and both similarities (Wu Tables 5 and 10)."""
+"""The report of neutrality: gaps in each space, and both similarities (Wu Tables 5 and 10)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pytest_t2i.verdicts.check import Check
 METRIC = "similarity_gap"
 TITLE = "Similarity gaps"
 LEVEL = 0.05
-"""Error level at which a leaning is named."""
+"""Largest p-value at which the test over all spaces names a gender."""
 HOW = (
     "Similarity of a neutral prompt to its masculine variant minus to its feminine one: above 0 "
     "leans masculine, below 0 feminine. Every space has a scale of its own."
@@ -28,16 +28,16 @@ SPACES = {
     "denoising": ("denoising space", "final latents"),
     "image": ("image space", "image features"),
     "ssim": ("SSIM", "structural similarity of the pictures"),
-    "diff_pix": ("Diff. Pix", "share of the pixels outside of what differs"),
+    "diff_pix": ("Diff. Pix", "share of the pixels outside the region that differs"),
     "resnet": ("ResNet", "last fully connected layer of ResNet-50"),
     "clip": ("CLIP", "features of CLIP ViT-B/32"),
     "dino": ("DINO", "features of DINO ViT-S/16"),
-    "split_product": ("split-product", "likest patch by DINO ViT-B/8"),
+    "split_product": ("split-product", "most similar patches by DINO ViT-B/8"),
 }
 
 
 def sections(part: NeutralityPart, run: Any) -> Sequence[Section]:
-    """One, with a chart for each space and a table of all spaces."""
+    """Return one section, with a chart for each space and a table of all spaces."""
     if not part.gaps:
         return ()
     told = in_words(part)
@@ -46,19 +46,19 @@ def sections(part: NeutralityPart, run: Any) -> Sequence[Section]:
 
 
 def in_words(part: NeutralityPart) -> str:
-    """The gap over all triplets in each space, and the test over all spaces; "" without any."""
+    """Return the gaps over all triplets and the joint test in words; "" without gaps."""
     gaps = [f"{gap.space} {known.estimate:+.3f}" for gap, known in _of_model(part)]
     tested = f"; {_leaning(part.leaning)}" if part.leaning else ""
     return f"similarity gap (> 0 leans masculine): {', '.join(gaps)}{tested}" if gaps else ""
 
 
 def _of_model(part: NeutralityPart) -> list[tuple[GapRecord, Interval]]:
-    """Gaps over all triplets, where there is an interval."""
+    """Return the gaps over all triplets that have an interval."""
     return [(gap, gap.gap) for gap in part.gaps if gap.is_of_model and gap.gap is not None]
 
 
 def _leaning(tested: LeaningRecord) -> str:
-    """The test over all spaces in a sentence."""
+    """Return the test over all spaces in words."""
     among = f"in all {len(tested.spaces)} spaces"
     for side, p_value in (("masculine", tested.masculine), ("feminine", tested.feminine)):
         if p_value <= LEVEL:
@@ -93,7 +93,7 @@ def _bar(gap: GapRecord, checks: Sequence[Check]) -> Bar:
 
 
 def _leans(gap: Interval) -> str:
-    """Which way a gap leans, when its interval says so."""
+    """Return the direction of a gap whose interval excludes 0, in words."""
     if gap.low > 0:
         return "leans masculine"
     return "leans feminine" if gap.high < 0 else "0 lies within the interval"
@@ -111,21 +111,21 @@ def _row(gap: GapRecord) -> tuple[Cell, ...]:
     name = SPACES.get(gap.space, (gap.space, ""))[0]
     sides: tuple[Cell, Cell] = (gap.to_feminine, gap.to_masculine)
     if gap.space == "diff_pix":
-        name += " (%, lower is more alike; the gap is turned)"
+        name += " (%, lower is more alike; the gap is of 1 minus this)"
         sides = (_differing(gap.to_feminine), _differing(gap.to_masculine))
     return name, *sides, gap.gap, p_words(gap.p_value)
 
 
 def _differing(alike: float | None) -> str | None:
-    """As Wu prints it: percent of the pixels that differ, where lower is more alike."""
+    """Return the percentage of pixels that differ, as Wu prints it; lower is more alike."""
     return None if alike is None else f"{100.0 * (1.0 - alike):.2f}"
 
 
-# what other places show
+# outside the section
 
 
 def summary(part: NeutralityPart) -> Summary:
-    """The gaps in words, as series, as a table, and the widest one as a figure."""
+    """Return the gaps in words, as series, as a table, and the widest one as a figure."""
     named = [(f"{gap.space}: {gap.name}", gap.gap) for gap in part.gaps]
     return Summary(
         in_words(part),
