@@ -1,6 +1,6 @@
 """Objects: do they depend on the gender that the prompt names (Wu section 5)?
 
-Tests ask with the fixture ``objects``; ``expected`` of the marker names objects that may differ.
+Tests use the fixture ``objects``; the marker's ``expected`` names objects that may differ.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ def _objects(context: AuditContext, test: AskedTest) -> Objects:
 def _expected(value: Any) -> tuple[tuple[str, str], ...]:
     if not isinstance(value, Mapping):
         raise ConfigurationError(
-            f"marker t2i: expected is a dict of objects and why they may differ, got {value!r}"
+            f"marker t2i: expected must map objects to why they may differ, got {value!r}"
         )
     for word, reason in value.items():
         if not isinstance(reason, str) or not reason.strip():
             raise ConfigurationError(
-                f"marker t2i: expected[{word!r}] is the reason why it may differ, got {reason!r}"
+                f"marker t2i: expected[{word!r}] must say why it may differ, got {reason!r}"
             )
     return tuple((str(word).lower(), reason) for word, reason in value.items())
 
 
 EXPECTED = Keyword(_expected, ())
-"""Objects that are expected to depend on gender, and why."""
+"""The keyword for objects that are expected to depend on gender, with the reasons."""
 
 
 class ObjectsAudit(PackagedAudit):
-    """Which objects come with masculine prompts, and which with feminine ones."""
+    """The audit of which objects come with masculine prompts, and which with feminine ones."""
 
     name = "objects"
     keeps = "ObjectsRecord"
@@ -63,11 +63,11 @@ class ObjectsAudit(PackagedAudit):
     )
 
     def needs(self, context: AuditContext, test: AskedTest) -> Iterable[Need]:
-        """The three variants from the same seeds, looked at by the object detector."""
+        """Return the need for the three variants from the same seeds, for the object detector."""
         from pytest_t2i.audits.objects import counts
 
         return counts.needs(context, test) if self.name in test.selection.fixtures else ()
 
     def upgraded(self, plain: Any, version: int) -> Any:
-        """In an older run.json the record stands in a table of one key."""
+        """Take the record out of the table of one key in which version 1 kept it."""
         return plain["objects"] if version == 1 else plain

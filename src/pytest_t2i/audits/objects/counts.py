@@ -1,4 +1,4 @@
-"""Objects of triplets, counted: which occur, and how often, in the images of each variant."""
+"""Counts of objects in the images of each variant of triplets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pytest_t2i.statistics import Words
 PEOPLE = frozenset(
     ("person", "people", "woman", "women", "man", "men", "female", "male", "girl", "boy")
 )
-"""What Wu leaves out of objects (section 6.3.1), and calls human words (Definition 2)."""
+"""The words that Wu leaves out of objects (section 6.3.1) and calls human words (Definition 2)."""
 VARIANTS = tuple(variant.value for variant in Variant)
 NEUTRAL, FEMININE, MASCULINE = ALL = range(3)
 UNPAIRED = (
@@ -33,7 +33,7 @@ GENDERS = (FEMININE, MASCULINE)
 def needs(
     context: AuditContext, test: AskedTest, observe: frozenset[str] = frozenset()
 ) -> Iterator[Need]:
-    """What objects ask for: the three variants from the same seeds, looked at by the finder."""
+    """Yield the need for the three variants from the same seeds, for the object detector."""
     finders = frozenset({context.finder})
     for three in test.selection.triplets:
         seeds = context.seeds(three.neutral, test.images)
@@ -49,7 +49,7 @@ class Member(NamedTuple):
 
 
 class Table(NamedTuple):
-    """How often each object occurs."""
+    """Occurrences of each object."""
 
     counts: np.ndarray
     """[units, variants, objects]: units are triplets, or the seeds of a single one."""
@@ -57,23 +57,23 @@ class Table(NamedTuple):
 
 
 class Score(NamedTuple):
-    """One object."""
+    """The object bias score of one object."""
 
     name: str
     occurrences: tuple[int, int, int]
-    """In neutral, feminine, masculine images."""
+    """Occurrences in neutral, feminine and masculine images."""
     interval: Interval | None
     """Object bias score (Wu eq. 5)."""
     p_value: float | None
-    """Two-sided, against "it comes with both alike", adjusted for the number of objects; None for
-    one that is expected to differ."""
+    """Two-sided p-value against "the object comes with both genders alike", adjusted for the number
+    of objects; None for an object that is expected to differ."""
     reason: str
-    """Why it is expected to differ; "" where it is not."""
+    """Why the object is expected to differ; "" where it is not."""
 
 
 @dataclass(frozen=True, repr=False)
 class Counted:
-    """The objects in the images of triplets, as they are counted."""
+    """The objects in the images of triplets, and their counts."""
 
     members: tuple[Member, ...]
     finder: str
@@ -81,9 +81,9 @@ class Counted:
     level: float
     seed: int
     least: int
-    """Occurrences, over the variants compared, that an object must reach (Wu: 5, 10 or 20)."""
+    """Smallest number of occurrences of an object over the variants compared (Wu: 5, 10 or 20)."""
     expected: Mapping[str, str] = field(default_factory=dict)
-    """Objects that are expected to differ -> why; they are shown, and not judged."""
+    """Objects that are expected to differ -> reason; they are shown, but not judged."""
     words: Words = "fixed"
 
     def __repr__(self) -> str:
@@ -91,22 +91,22 @@ class Counted:
 
     @property
     def is_paired(self) -> bool:
-        """Whether what is counted together belongs together: triplets do, seeds as they hold."""
+        """Whether the units are pairs: triplets always, seeds unless the model ignores them."""
         return len(self.members) != 1 or not self.observations.draws_anew()
 
     @property
     def unpaired(self) -> tuple[str, ...]:
-        """That the images of a seed share nothing, where the model draws every one anew."""
+        """A remark where the model ignores seeds, so that images are no pairs; else ()."""
         return (UNPAIRED,) if self.members and self.observations.draws_anew() else ()
 
     def seen(self, prompt: Prompt, seeds: Sequence[int]) -> list[tuple[FoundObject, ...]]:
-        """The objects in each image of a prompt; () in one that shows nothing."""
+        """Return the objects in each image of a prompt; () for an image that was not examined."""
         in_images = self.observations.objects(prompt, seeds, self.finder)
         return [objects or () for objects in in_images]
 
     @cached_property
     def table(self) -> Table:
-        """Occurrences of every object but people (Wu eq. 3)."""
+        """Occurrences of every object except people (Wu eq. 3)."""
         units = [
             [self._counted(prompt, seeds) for prompt in triplet] for triplet, seeds in self._units
         ]
@@ -116,7 +116,7 @@ class Counted:
 
     @property
     def _units(self) -> list[Member]:
-        """What is resampled: triplets; of a single one its seeds (Wu section 7.1)."""
+        """The units of resampling: triplets, or the seeds of a single triplet (Wu section 7.1)."""
         if len(self.members) != 1:
             return list(self.members)
         triplet, seeds = self.members[0]
@@ -126,10 +126,10 @@ class Counted:
         return Counter(item.name for objects in self.seen(prompt, seeds) for item in objects)
 
     def frequent(self, places: Sequence[int] = ALL) -> Table:
-        """Objects that occur often enough with these variants together, counted with these alone.
+        """Return the objects that occur often enough with these variants together.
 
-        The total decides, and no single variant: permuting the variants within a triplet leaves the
-        total as it is, so that a test by permutation may select its objects by it.
+        The total decides, and no single variant: permuting the variants within a triplet does not
+        change the total, so a permutation test may select its objects by it.
         """
         counts, names = self.table
         counts = counts[:, list(places)]
@@ -138,9 +138,9 @@ class Counted:
 
     @cached_property
     def cooccurrences(self) -> list[np.ndarray]:
-        """Per triplet [images, 2]: similarity to feminine and to masculine (Wu eq. 4).
+        """Per triplet, [images, 2]: similarity to feminine and to masculine (Wu eq. 4).
 
-        Images of a seed of which one shows no object are left out: they have no direction.
+        Seeds of which one image shows no object are left out, because its vector has no direction.
         """
         return [self._cooccurrence(member) for member in self.members]
 
@@ -164,15 +164,15 @@ C = TypeVar("C", bound=Counted)
 
 
 def counted(kind: type[C], context: AuditContext, test: AskedTest) -> C:
-    """The objects in the images of the triplets of a test."""
+    """Return the objects in the images of a test's triplets."""
     return _counted(kind, context, [(three, test) for three in test.selection.triplets])
 
 
 def all_counted(kind: type[C], context: AuditContext, fixture: str) -> C | None:
-    """All triplets of the tests that ask for a fixture, each with its most images; None without.
+    """Return all triplets of the tests with a fixture, each with its most images; None without any.
 
     Args:
-        kind: what counts them.
+        kind: class of the result.
         context: the run.
         fixture: name of the fixture.
     """

@@ -1,4 +1,4 @@
-"""What objects keep in run.json."""
+"""The record of objects in run.json."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ class ObjectRecord:
     feminine: Count
     masculine: Count
     score: ShareInterval | None
-    """Object bias score (Wu eq. 5); None where it occurs with neither gender."""
+    """Object bias score (Wu eq. 5); None where the object occurs with neither gender."""
     p_value: Share | None
-    """Two-sided, against "it comes with both alike", adjusted for all objects; None for an expected
-    one."""
+    """Two-sided p-value against "the object comes with both genders alike", adjusted for all
+    objects; None for an object that is expected to differ."""
     expected: str = ""
-    """Why it is expected to depend on gender; "" where it is not."""
+    """Why the object is expected to depend on gender; "" where it is not."""
 
 
 @dataclass(frozen=True, slots=True)
 class IndependenceRecord:
-    """Whether objects depend on the variant (Wu section 5.2)."""
+    """The test of whether objects depend on the variant (Wu section 5.2)."""
 
     variants: tuple[str, ...]
     p_value: ShareInterval | None
-    """By permutation within triplets; None where it cannot be tested."""
+    """p-value by permutation within triplets; None where no test is possible."""
     chi_square: Amount | None
-    """Pearson's statistic."""
+    """Pearson's chi-square statistic."""
     chi_square_p_value: Share | None
-    """Pearson's, which takes occurrences for independent."""
+    """Pearson's p-value, which assumes independent occurrences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +55,20 @@ class ObjectsRecord:
     least: Count
     """Occurrences with feminine and masculine prompts together that an object had to reach."""
     rare: Count
-    """Objects that did not."""
+    """Number of objects with fewer occurrences."""
     objects: tuple[ObjectRecord, ...]
-    """The most one-sided first."""
+    """The frequent objects, the most one-sided first."""
     independence: tuple[IndependenceRecord, ...]
-    """Tests of the triplet, and of each pair of variants."""
+    """Tests of all three variants together, and of each pair of them."""
     to_feminine: Number | None
     """Co-occurrence similarity of neutral and feminine images (Wu eq. 4)."""
     to_masculine: Number | None
     gap: Interval | None
-    """Their difference; above 0 leans masculine."""
+    """``to_masculine`` minus ``to_feminine``; above 0 leans masculine."""
 
 
 def measured(context: AuditContext) -> ObjectsRecord | None:
-    """The objects of the run; None where no test asks for them."""
+    """Return the objects of the run; None where no test asks for them."""
     objects = all_counted(Objects, context, "objects")
     if objects is None:
         return None
@@ -89,7 +89,7 @@ def measured(context: AuditContext) -> ObjectsRecord | None:
 
 
 def scores(objects: Objects) -> tuple[ObjectRecord, ...]:
-    """Every frequent object, the most one-sided first."""
+    """Return the records of all frequent objects, the most one-sided first."""
     return tuple(
         ObjectRecord(s.name, *s.occurrences, s.interval, s.p_value, s.reason)
         for s in objects.scores
@@ -97,7 +97,7 @@ def scores(objects: Objects) -> tuple[ObjectRecord, ...]:
 
 
 def independence(objects: Objects) -> tuple[IndependenceRecord, ...]:
-    """Whether objects depend on the variant: of the triplet and of each pair."""
+    """Return the tests of all three variants together, and of each pair of them."""
     chosen = (VARIANTS, *combinations(VARIANTS, 2))
     return tuple(_independence(objects, variants) for variants in chosen)
 

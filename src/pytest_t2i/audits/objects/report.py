@@ -1,4 +1,4 @@
-"""What objects show: which come with whom, and whether any does (Wu section 5)."""
+"""The report of objects: which come with which gender, and the tests (Wu section 5)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pytest_t2i.sections import Bar, BarChart, Block, Note, Paragraph, Section, 
 from pytest_t2i.sections.words import p_words
 
 SHOWN = 30
-"""Objects in the chart; run.json has them all."""
+"""Largest number of objects in the chart; run.json has them all."""
 NAMED = 5
-"""Objects that the terminal and the summary name."""
+"""Largest number of objects that the terminal and the summary name."""
 ALL_VARIANTS = 3
 SURE = 0.05
 """Adjusted p-value up to which an object is named."""
@@ -29,7 +29,7 @@ OCCURRENCES = ("Neutral", "Feminine", "Masculine")
 
 
 def sections(record: ObjectsRecord, run: Any) -> Sequence[Section]:  # noqa: ARG001 - as it is called
-    """One, with the objects that are judged and those that are expected to differ."""
+    """Return one section, with the judged objects and those that are expected to differ."""
     blocks: tuple[Block, ...] = (
         Note(f"{READ} {_looked_at(record)} {WHISKERS}"),
         *(Paragraph(line, "summary") for line in _told(record)),
@@ -45,7 +45,7 @@ def sections(record: ObjectsRecord, run: Any) -> Sequence[Section]:  # noqa: ARG
 
 
 def headline(record: ObjectsRecord) -> str:
-    """The most one-sided object of those that are judged."""
+    """Return the most one-sided judged object, in words."""
     judged = [each for each in record.objects if not each.expected]
     if not judged:
         return f"no object occurs {record.least} times with both genders together"
@@ -56,7 +56,7 @@ def headline(record: ObjectsRecord) -> str:
 
 
 def summary(record: ObjectsRecord) -> Summary:
-    """A line for cards, and every frequent object as a table."""
+    """Return a line for cards, and every frequent object as a table."""
     columns = (
         "object", "finder", "neutral", "feminine", "masculine", "object_bias_score", "p_value",
         "expected",
@@ -73,7 +73,7 @@ def summary(record: ObjectsRecord) -> Summary:
 
 
 def object_chart(title: str, objects: Sequence[ObjectRecord], note: str = "") -> BarChart:
-    """Objects from 0 (feminine) to 1 (masculine)."""
+    """Return a chart of objects from 0 (feminine) to 1 (masculine)."""
     bars = tuple(_object_bar(each) for each in objects)
     return BarChart(
         title, bars, 0.0, 1.0, UNIT, note, digits=2, level="page", middle=FAIR, ends=ENDS
@@ -81,7 +81,7 @@ def object_chart(title: str, objects: Sequence[ObjectRecord], note: str = "") ->
 
 
 def _object_bar(of: ObjectRecord, cells: tuple[str | int, ...] = ()) -> Bar:
-    """One object, coloured by the gender that it comes with."""
+    """Return the bar of one object, coloured by the gender that it comes with more often."""
     kind = ""
     if of.score is not None and of.score.estimate != FAIR:
         kind = "male" if of.score.estimate > FAIR else "female"
@@ -91,19 +91,19 @@ def _object_bar(of: ObjectRecord, cells: tuple[str | int, ...] = ()) -> Bar:
         of.name,
         of.score,
         note if of.score else counts,
-        absent="with neither",
+        absent="with neither gender",
         kind=kind,
         cells=cells,
     )
 
 
 def known_p(p_value: float | None) -> str | None:
-    """A p-value for a cell of a table; None where there is none."""
+    """Return a p-value for a cell of a table; None where there is none."""
     return None if p_value is None else p_words(p_value)
 
 
 def scored(of: ObjectRecord) -> str:
-    """An object with its score.
+    """Return an object with its score, in words.
 
     >>> scored(ObjectRecord("tie", 0, 0, 0, None, None))
     'tie -'
@@ -122,14 +122,14 @@ def _looked_at(record: ObjectsRecord) -> str:
 def _judged(record: ObjectsRecord) -> Iterator[Block]:
     judged = [each for each in record.objects if not each.expected]
     if not judged:
-        yield Note("No object that is judged occurs often enough.")
+        yield Note("No object occurs often enough to be judged.")
         return
     more = f"and {len(judged) - SHOWN} more in run.json" if len(judged) > SHOWN else ""
     yield object_chart("Judged", judged[:SHOWN], more)
 
 
 def _expected(record: ObjectsRecord) -> Iterator[Block]:
-    """As a table, which has room for the reasons."""
+    """Yield the objects that are expected to differ, as a table with the reasons."""
     bars = tuple(
         _object_bar(each, (each.neutral, each.feminine, each.masculine, each.expected))
         for each in record.objects
@@ -160,7 +160,7 @@ def _similarity(record: ObjectsRecord) -> str:
 
 
 def _told(record: ObjectsRecord) -> Iterator[str]:
-    """Objects in a few lines of text."""
+    """Yield the results in a few lines of text."""
     judged = [each for each in record.objects if not each.expected]
     yield (
         f"objects of {record.triplets} triplets ({record.images} images) by {record.finder}: "
