@@ -1,7 +1,7 @@
 """Origins: what a model associates with a concept, as prompts that lead there (StOP, OASIS).
 
-The images fall into clusters by their faces, each with the prompts that are nearest to its images.
-Images made from the best of them are held beside those of the plain prompt.
+Images are clustered by their faces; each cluster has the prompts that are nearest to its images.
+Images made from the best of these prompts are compared with those of the plain prompt.
 """
 
 from __future__ import annotations
@@ -30,42 +30,45 @@ class Cluster:
     """Images of a concept whose faces are alike."""
 
     members: tuple[int, ...]
-    """Places of its images, among those with a face."""
+    """Positions of the cluster's images among the images with a face."""
     share: Interval
-    """Share of the concept's images with a face."""
+    """The cluster's share of the concept's images with a face."""
     excess: float | None
-    """Mean stereotype score within it; None where no real-world share is known."""
+    """Mean stereotype score within the cluster; None where no real-world share is known."""
     shares: dict[str, Interval]
     """Attribute -> share of the cluster's images that show it."""
     prompts: tuple[OptimisedPrompt, ...] = ()
-    """The best first."""
+    """Prompts that lead to the cluster, the best first."""
     plain: Interval | None = None
-    """Similarity of all images of the plain prompt, those without a face too, to the cluster.
+    """Mean similarity of all images of the plain prompt, faceless ones included, to the cluster.
 
-    One of the cluster's own is held beside the others of it. None for a cluster of a single image.
+    An image of the cluster is compared with the cluster's other images. None for a cluster of one
+    image.
     """
     optimised: Interval | None = None
-    """The same of all images of the best optimised prompt, none of which is the cluster's own."""
+    """Mean similarity of all images of the best optimised prompt to the cluster; none is its own.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Origins:
-    """What was found for one concept."""
+    """The clusters and prompts found for one concept."""
 
     prompt: Prompt
     images: int
     faceless: int
-    """Images without a face: in no cluster."""
+    """Number of images without a face, which are in no cluster."""
     clusters: tuple[Cluster, ...]
-    """Those furthest from the real world first."""
+    """The clusters, those furthest from real-world shares first."""
     means: tuple[Image, ...]
     """Mean aligned face of each cluster."""
     features: np.ndarray = field(repr=False, compare=False)
-    """Unit rows of the images with a face, [n_images, d]: clusters count by these."""
+    """Features of the images with a face, unit rows, [n_images, d]; ``Cluster.members`` index
+    these."""
     places: tuple[int, ...] = ()
-    """Indices of the images with a face, among all."""
+    """Positions of the images with a face among all images."""
     shown: tuple[Shown, ...] = ()
-    """Attributes of known real-world share, in all images with a face."""
+    """Shares of the attributes with a known real-world share, over all images with a face."""
     made: tuple[tuple[Image, ...], ...] = ()
     """Some images of each cluster's best prompt (OASIS Table 3); () where none were made."""
     level: float = 0.95
@@ -74,10 +77,10 @@ class Origins:
     def stock_figure(
         self, words: Mapping[str, Collection[str]], *, cluster: int = 0, most: int = 1
     ) -> Measurement:
-        """Excess over the real world that more than ``most`` attributes reach which prompts name.
+        """Return the excess over the real world that more than ``most`` named attributes reach.
 
-        ``words`` has the words by which prompts name each attribute; the prompts are those of a
-        cluster, by default the first. 0 where they name no more than ``most``. Intervals and
+        An attribute is named if the prompts of the cluster (by default the first) have one of its
+        ``words``. The excess is 0 where they name at most ``most`` attributes. Intervals and
         verdicts hold for all known attributes at once.
         """
         said = {word for one in self.clusters[cluster].prompts for word in one.text.lower().split()}
@@ -88,7 +91,10 @@ class Origins:
 def presence_of(
     features: np.ndarray, encoder: TextEncoder, stereotypes: Sequence[Stereotype]
 ) -> dict[str, np.ndarray]:
-    """Attribute -> which images show it (eq. 5); ``features`` are unit rows of whole images."""
+    """Return, by attribute, which images show it (OASIS eq. 5).
+
+    ``features`` are unit rows of whole images, [n_images, d].
+    """
     return {
         stereotype.attribute.name: _presence(features, encoder, stereotype)
         for stereotype in stereotypes
@@ -101,9 +107,10 @@ def clusters_of(
     stereotypes: Sequence[Stereotype],
     level: float,
 ) -> list[Cluster]:
-    """Clusters, those furthest from real-world shares first; without any known, the largest.
+    """Return the clusters, those furthest from real-world shares first, else the largest.
 
-    ``labels`` has the cluster of each image, ``shows`` by attribute whether it shows it.
+    ``labels`` holds the cluster of each image; ``shows`` maps an attribute to whether each image
+    shows it.
     """
     clusters = []
     for label in sorted(set(labels.tolist())):
@@ -125,7 +132,7 @@ def clusters_of(
 def shown_attributes(
     shows: dict[str, np.ndarray], stereotypes: Sequence[Stereotype], level: float
 ) -> tuple[Shown, ...]:
-    """How many of all images show each attribute, beside its real-world share."""
+    """Return the share of all images that show each attribute, with its real-world share."""
     shares = {
         name: statistics.share_interval(int(said.sum()), len(said), level)
         for name, said in shows.items()
@@ -137,7 +144,7 @@ def shown_attributes(
 
 
 def _presence(features: np.ndarray, encoder: TextEncoder, stereotype: Stereotype) -> np.ndarray:
-    """Which images show the attribute (eq. 5)."""
+    """Return which images show the attribute (OASIS eq. 5)."""
     texts = [stereotype.attribute.positive, stereotype.attribute.negative]
     positive, negative = (features @ unit_rows(encoder.encode_text(texts)).T).T
     return np.asarray(attribute_presence(positive, negative))
@@ -146,11 +153,11 @@ def _presence(features: np.ndarray, encoder: TextEncoder, stereotype: Stereotype
 def nearness(
     features: np.ndarray, cluster: np.ndarray, level: float, seed: int, own: Sequence[int] = ()
 ) -> Interval | None:
-    """Mean similarity of images to a cluster's; None with fewer than two.
+    """Return the mean similarity of images to those of a cluster; None with fewer than two images.
 
-    ``own`` has the places of those images that are the cluster's own, in its order. Each is held
-    beside the others of the cluster: it is like itself whatever it shows, which would bring images
-    near that are not. None, too, where there are no others.
+    ``own`` holds the positions of those images that belong to the cluster, in its order. Each of
+    them is compared with the cluster's other images alone, because its similarity to itself would
+    inflate the mean. Returns None also where there are no other images.
     """
     if min(len(features), len(cluster) if len(own) else 2) < 2:  # noqa: PLR2004 - no spread of one
         return None
@@ -159,12 +166,12 @@ def nearness(
         others = (cluster.sum(axis=0) - cluster) / (len(cluster) - 1)
         near[list(own)] = (cluster * others).sum(axis=1)
     known = statistics.mean_interval([near], level=level, seed=seed)
-    # Few images say little of their spread: no mean cosine lies beyond.
+    # With few images the interval may leave the range of a cosine.
     return replace(known, low=max(-1.0, known.low), high=min(1.0, known.high))
 
 
 def mean_picture(pictures: Sequence[Image]) -> Image:
-    """The mean of pictures of one size.
+    """Return the mean of pictures of one size.
 
     >>> from PIL import Image
     >>> mean_picture([Image.new("RGB", (2, 2), c) for c in ("black", "white")]).getpixel((0, 0))

@@ -1,4 +1,4 @@
-"""Prompts that a CLIP finds nearest to images, written by a language model (StOP, OASIS eq. 8)."""
+"""Search for a language model's prompts that CLIP finds nearest to images (StOP, OASIS eq. 8)."""
 
 from __future__ import annotations
 
@@ -14,32 +14,33 @@ from pytest_t2i.protocols import NextTokens, TextEncoder
 START = "This is a photo of"
 """Beginning of every prompt (OASIS 3.3)."""
 STOPS = (".", "!", "?")
-"""Signs that end a sentence: some language models seldom end a text after one."""
+"""Signs that end a sentence: some language models rarely end the text after one."""
 
 TOKENS, SENTENCE_TOKENS = 2, 12
-"""Added to the beginning: as in OASIS 3.3, and of a sentence the most."""
+"""Tokens added to the beginning: as in OASIS 3.3, and at most in a sentence."""
 SENTENCE_LIKELY = 0.05
-"""Least probability of a token in a sentence."""
+"""Smallest probability of a token in a sentence."""
 BEAM, WIDTH, TOP = 24, 64, 10
-"""Prompts kept at each token, tokens offered for each, prompts given in the end."""
+"""Prompts kept at each token, tokens offered for each prompt, prompts returned."""
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """How prompts are looked for."""
+    """The settings of the search for prompts."""
 
     tokens: int = TOKENS
-    """How many are added to the beginning; of whole sentences, the most."""
+    """Number of tokens added to the beginning; for whole sentences, the largest number."""
     beam: int = BEAM
-    """Prompts that are kept at each token."""
+    """Number of prompts that are kept at each token."""
     width: int = WIDTH
-    """Tokens that the language model offers for each."""
+    """Number of tokens that the language model offers for each prompt."""
     top: int = TOP
-    """Prompts that are given in the end."""
+    """Number of prompts that are returned."""
     likely: float = 0.0
-    """Least probability of a token that is tried, in [0, 1): with 0, prompts are heaps of words."""
+    """Smallest probability of a token, in [0, 1); with 0, prompts are word lists rather than
+    phrases."""
     sentences: bool = False
-    """Only prompts that the language model may end, of any length up to ``tokens``."""
+    """Whether only whole sentences are returned, of up to ``tokens`` tokens."""
     start: str = START
 
     def __post_init__(self) -> None:
@@ -52,7 +53,7 @@ class Search:
 
 
 def check_count(name: str, count: object) -> None:
-    """ConfigurationError for what is no whole number from 1 on."""
+    """Raise ConfigurationError for anything but a whole number of at least 1."""
     if not isinstance(count, int) or count < 1:
         raise ConfigurationError(f"{name} is a whole number from 1 on, got {count!r}")
 
@@ -66,7 +67,7 @@ def chosen_search(
     width: int = WIDTH,
     top: int = TOP,
 ) -> Search:
-    """A search of which some things are left open: as in the paper, or as sentences need it.
+    """Return a search with the defaults of the paper, or those for sentences.
 
     >>> chosen_search().tokens, chosen_search(sentences=True).tokens
     (2, 12)
@@ -79,21 +80,23 @@ def chosen_search(
 
 @dataclass(frozen=True, slots=True)
 class OptimisedPrompt:
-    """A prompt and how near the CLIP finds it to a cluster's images."""
+    """A prompt and its similarity to a cluster's images."""
 
     text: str
     similarity: float
-    """Mean cosine over the images (eq. 8)."""
+    """Mean cosine over the images (OASIS eq. 8)."""
 
 
 def optimised_prompts(
     language: NextTokens, encoder: TextEncoder, features: np.ndarray, search: Search
 ) -> tuple[OptimisedPrompt, ...]:
-    """Prompts that the CLIP finds nearest to images, by beam search (eq. 8).
+    """Return the prompts that CLIP finds nearest to images, the best first (OASIS eq. 8).
 
-    The mean cosine with images of unit features is the product with their mean: all candidates of
-    a token are scored at once. Raises ConfigurationError where the language model offers nothing,
-    or ends no sentence in time.
+    The search is a beam search.
+
+    ``features`` are unit rows, so the mean cosine is the product with their mean, and all
+    candidates of a token are scored at once. Raises ConfigurationError where the language model
+    offers no token or ends no sentence in time.
     """
     centre = features.mean(axis=0)
     kept, whole = [search.start], dict[str, None]()
@@ -111,13 +114,13 @@ def optimised_prompts(
         kept = [prompt.text for prompt in best]
     if not search.sentences:
         return tuple(best[: search.top])
-    # The last ones may be whole, too.
+    # The last texts may be whole sentences, too.
     whole |= _continued(language, kept, search)[1]
     whole.pop(search.start, None)
     if not whole:
         raise ConfigurationError(
             f"the language model ends no sentence within {search.tokens} {_likely(search)}tokens: "
-            "allow more, or ask for no sentences"
+            "allow more tokens, or search without sentences"
         )
     return tuple(_nearest(list(whole), encoder, centre, search.top))
 
@@ -125,7 +128,7 @@ def optimised_prompts(
 def _continued(
     language: NextTokens, texts: Sequence[str], search: Search
 ) -> tuple[list[str], dict[str, None]]:
-    """The longer texts that may go on, and the whole sentences among texts old and new."""
+    """Return the longer texts to continue, and the whole sentences among old and new texts."""
     longer, whole = dict[str, None](), dict[str, None]()
     rows = checked_tokens(language, texts, search.width)
     for text, tokens in zip(texts, rows, strict=True):
@@ -140,7 +143,7 @@ def _continued(
 def _nearest(
     texts: list[str], encoder: TextEncoder, centre: np.ndarray, count: int
 ) -> list[OptimisedPrompt]:
-    """The texts nearest to the images, the best first."""
+    """Return the texts nearest to the images, the best first."""
     scores = unit_rows(encoder.encode_text(texts)) @ centre
     order = np.argsort(-scores, kind="stable")[:count]
     return [OptimisedPrompt(texts[k], float(scores[k])) for k in order]
@@ -151,7 +154,7 @@ def _likely(search: Search) -> str:
 
 
 def unit_rows(features: np.ndarray) -> np.ndarray:
-    """Rows of unit length."""
+    """Return rows scaled to unit length; rows of zeros stay."""
     plain = np.asarray(features, dtype=np.float64)
     lengths = np.linalg.norm(plain, axis=1, keepdims=True)
     return np.asarray(plain / np.where(lengths > 0, lengths, 1.0))

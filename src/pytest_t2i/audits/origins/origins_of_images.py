@@ -1,6 +1,6 @@
-"""From a prompt's images to prompts that lead to each kind of face among them (OASIS 3.3).
+"""From a prompt's images to prompts that lead to each cluster of their faces (OASIS 3.3).
 
-Makes no image: what ``t2i stop`` and a test's ``sample.origins`` have in common.
+``t2i stop`` and a test's ``sample.origins`` share this module, which makes no image.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 METHOD = 2
-"""Version of the search for prompts; what another one found is never taken for what it finds."""
+"""Version of the search for prompts; stored results of another version are not used."""
 USUAL_FACES = "dlib-hog"
-"""Face part where the catalogue names none for the detector."""
+"""Face detector where the catalogue names none for the detector."""
 
 
 @dataclass(frozen=True, slots=True)
 class OriginParts:
-    """What images are looked at with."""
+    """The encoder, face detector, language model and settings behind origins."""
 
     encoder: Any
     """Encoder of images and texts."""
@@ -61,18 +61,18 @@ class OriginParts:
     language: NextTokens
     search: Search
     clusters: int | None
-    """How many; None: by the eigengap."""
+    """Number of clusters; None chooses it by the eigengap."""
     seed: int
     level: float
     explained: int | None = None
-    """Clusters that prompts are looked for; None: all."""
+    """Number of clusters for which prompts are searched; None for all."""
     language_name: str = ""
-    """Stands for a language model that has no fingerprint."""
+    """Name that identifies a language model without a fingerprint."""
 
 
 @dataclass(frozen=True, slots=True)
 class SeenImages:
-    """Images of a prompt that show something, in the order of their seeds."""
+    """The images of a prompt, without refused, black and unreadable ones, by their seeds."""
 
     features: np.ndarray
     """Unit rows of the whole pictures, [n_images, d]."""
@@ -86,7 +86,7 @@ class SeenImages:
 def seen_images(
     observations: Observations, prompt: Prompt, seeds: Sequence[int], encoder: str
 ) -> SeenImages:
-    """Images that are there, those refused, black or unreadable left out.
+    """Return a prompt's images with features, without refused, black or unreadable ones.
 
     Features come from the store where they were observed; else they are encoded now.
     """
@@ -103,7 +103,7 @@ def seen_images(
 def _features(
     known: Sequence[np.ndarray | None], pictures: Sequence[Image], encoder: NamedComponent[Encoder]
 ) -> np.ndarray:
-    """Unit rows of pictures, of which those without ``known`` features are encoded."""
+    """Return unit rows of features; pictures without ``known`` features are encoded."""
     unknown = [picture for picture, row in zip(pictures, known, strict=True) if row is None]
     encoded = iter(encoder.get().encode(unknown)) if unknown else iter(())
     rows = [next(encoded) if row is None else row for row in known]
@@ -117,7 +117,7 @@ def origins_of_images(
     parts: OriginParts,
     store: Store,
 ) -> Origins:
-    """Clusters of a prompt's images by their faces, each with the prompts nearest to it.
+    """Return clusters of a prompt's images by their faces, each with the prompts nearest to it.
 
     ``store`` remembers these prompts. Raises ConfigurationError where no face is found, and for
     fewer faces than clusters.
@@ -157,7 +157,7 @@ def origins_of_images(
 def _prompts(
     images: SeenImages, own: Sequence[int], parts: OriginParts, store: Store
 ) -> tuple[OptimisedPrompt, ...]:
-    """The prompts nearest to a cluster's ``own`` images; from the store where they were found."""
+    """Return the prompts nearest to a cluster's ``own`` images, from the store where known."""
     name = _name_of_search(images, own, parts)
     known = store.fact(name) if name else None
     if known is None:
@@ -170,9 +170,9 @@ def _prompts(
 
 
 def _name_of_search(images: SeenImages, own: Sequence[int], parts: OriginParts) -> str | None:
-    """What the prompts are remembered by: all that they depend on.
+    """Return the store's name for the prompts, a hash of all that they depend on.
 
-    None for a language model without fingerprint and name: nothing tells it from another one.
+    None for a language model without fingerprint and name, which cannot be told from another one.
     """
     language = getattr(parts.language, "fingerprint", None) or parts.language_name
     if not language:
@@ -192,14 +192,15 @@ def origins_of_sample(
     explained: int | None,
     search: Search,
 ) -> Origins:
-    """Origins of the images of a test's prompt, which exist already.
+    """Return the origins of the images of a test's prompt, which exist already.
 
-    Raises as ``origins_of_images`` does; UnknownNameError for an unknown part or language model.
+    Raises ConfigurationError as ``origins_of_images`` does and for wrong arguments,
+    UnknownNameError for an unknown part or language model.
     """
     _check(llm, stereotypes, clusters=clusters, explained=explained)
     seen, instruments = sample.observations, sample.instruments
     if instruments is None:
-        raise ConfigurationError(f"{sample.prompt.id}: the images of one prompt are asked for")
+        raise ConfigurationError(f"{sample.prompt.id}: origins need a sample of a test run")
     face = _face_name(seen.components, faces, sample.ref.name)
     how = (llm, tuple(stereotypes), face, clusters, explained, search)
     by = (instruments.encoder, instruments.seed, sample.level)
@@ -223,7 +224,7 @@ def origins_of_sample(
 
 
 def _check(llm: object, stereotypes: Sequence[object], **counts: object) -> None:
-    """ConfigurationError for what a test may have mistaken."""
+    """Raise ConfigurationError for wrong arguments."""
     if not isinstance(llm, str) or not llm.strip():
         raise ConfigurationError(f"llm names a language model, such as 'reference-lm', got {llm!r}")
     for given in stereotypes:
@@ -235,7 +236,7 @@ def _check(llm: object, stereotypes: Sequence[object], **counts: object) -> None
 
 
 def _once(observations: Observations, name: tuple[Any, ...], make: Callable[[], T]) -> T:
-    """What was made under this name before in the run, else made now."""
+    """Return what was made under this name before in the run; make it at the first call."""
     known = observations.derived
     if name not in known:
         known[name] = make()
@@ -244,7 +245,7 @@ def _once(observations: Observations, name: tuple[Any, ...], make: Callable[[], 
 
 
 def text_encoder(components: Components, name: str) -> Any:
-    """The encoder of this name; ConfigurationError for one without features of texts."""
+    """Return the encoder of this name; raises ConfigurationError for one without text features."""
     encoder = components.encoder(name).get()
     if not isinstance(encoder, TextEncoder):
         raise ConfigurationError(f"encoder {name!r} has no features of texts")
@@ -252,15 +253,15 @@ def text_encoder(components: Components, name: str) -> Any:
 
 
 def _face_name(components: Components, name: str | None, detector: str) -> str:
-    """The name of a face part: the one that is given, else that of the detector's alias."""
+    """Return the name of a face detector: the given one, else that of the detector's alias."""
     alias = detector.partition(":")[2]
     return name or components.catalogue.weights.get(FACES, {}).get(alias, USUAL_FACES)
 
 
 def face_part(components: Components, name: str | None, detector: str) -> FaceDetector:
-    """The face part of this name; without one that of the detector's alias.
+    """Return the face detector of this name; without a name, that of the detector's alias.
 
-    Raises UnknownNameError.
+    Raises UnknownNameError for an unknown name.
     """
     named = _face_name(components, name, detector)
     factory, source = named_part(components.registries.faces, named)

@@ -1,8 +1,8 @@
-"""Do prompts that lead to a cluster name a stock figure: several attributes, all of them shown?
+"""Stock figures: do the prompts of a cluster name several attributes that images overstate?
 
-Of the attributes that the prompts name, the second largest excess over the real world is judged
-(with ``most`` = 1): one attribute makes no stock figure. Intervals hold for all known attributes at
-once, so which of them the prompts name, found with the same images, may be chosen after the fact.
+A single overstated attribute makes no stock figure, so with ``most`` = 1 the second largest excess
+over the real world among the named attributes is judged. Intervals hold for all known attributes at
+once, because the prompts that name the attributes are found with the same images.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ METRIC = INFO["stock_figure"]
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """An attribute of known real-world share, and how many of all images show it."""
+    """An attribute with its real-world share and the share of all images that show it."""
 
     name: str
     share: Interval
-    """Share of the concept's images with a face."""
+    """Share among the concept's images with a face."""
     expected: float
-    """Real-world share."""
+    """The real-world share."""
     direction: Prone
 
     @property
     def beyond(self) -> bool:
-        """Whether it is more frequent than in the real world (prone to "under": rarer)."""
+        """Whether it is more frequent than in the real world (direction "under": rarer)."""
         if self.direction == "under":
             return self.share.high < self.expected
         return self.share.low > self.expected
@@ -41,13 +41,13 @@ class Shown:
 def stock_figure(
     subject: str, shown: Sequence[Shown], named: Sequence[str], most: int, level: float
 ) -> Measurement:
-    """The excess that more than ``most`` of the named attributes reach.
+    """Return the excess that more than ``most`` of the named attributes reach.
 
     Args:
-        subject: the prompt whose images show them.
-        shown: every attribute of known real-world share.
-        named: those that the prompts of a cluster name.
-        most: attributes that make no stock figure yet, at least 0.
+        subject: id of the prompt whose images show the attributes.
+        shown: every attribute with a known real-world share.
+        named: names of the attributes that the prompts of a cluster name.
+        most: largest number of attributes that make no stock figure, at least 0.
         level: confidence level of the interval.
     """
     chosen = [one for one in shown if one.name in named]
@@ -58,7 +58,7 @@ def stock_figure(
             METRIC, subject, None, absent="no attribute has a known real-world share"
         )
     if len(chosen) <= most:
-        # What the prompts do not name is no part of a figure, whatever the images show.
+        # Attributes that the prompts do not name are no part of a figure, whatever the images show.
         n = shown[0].share.n
         nothing = Interval(0.0, 0.0, 0.0, level, f"{len(chosen)} named, {most} allowed", n)
         return Measurement(METRIC, subject, nothing, remarks=(remark,))
@@ -80,7 +80,7 @@ def stock_figure(
 
 
 def _excess(one: Shown, level: float) -> Interval:
-    """Share less the real world's; of an attribute prone to be too rare the other way round."""
+    """Return the share minus the real-world share; for direction "under" the other way round."""
     share = statistics.share_interval(_count(one), one.share.n, level)
     if one.direction == "under":
         middle, low, high = (one.expected - x for x in (share.estimate, share.high, share.low))
@@ -96,11 +96,13 @@ def _count(one: Shown) -> int:
 def _evidence(
     chosen: Sequence[Shown], known: int, most: int, bound: float, level: float
 ) -> Evidence:
-    """Partial conjunction: more than ``most`` beyond, or all but ``most`` within.
+    """Return evidence that more than ``most`` lie beyond, or all but ``most`` within.
 
-    Beyond: of p-values of all known attributes, the (most + 1)-th smallest times the number of
-    those left (Benjamini and Heller 2008). Within: all but ``most`` must be shown to lie within;
-    of the most + 1 that would lie beyond, at least one would be shown wrongly.
+    This is the partial conjunction of Benjamini and Heller (2008).
+
+    Beyond: the (most + 1)-th smallest p-value times the number of the attributes left. Within: all
+    but ``most`` must be shown to lie within. If that were false, most + 1 attributes would lie
+    beyond, and at least one of them would have to be shown within wrongly.
     """
     del level
     beyond = sorted(_p_value(one, bound, beyond=True) for one in chosen)
@@ -109,11 +111,11 @@ def _evidence(
 
 
 def _p_value(one: Shown, bound: float, *, beyond: bool) -> float:
-    """Exact, of one attribute."""
+    """Return the exact p-value of one attribute."""
     is_over = one.direction != "under"
     limit = one.expected + bound if is_over else one.expected - bound
     if not 0.0 <= limit <= 1.0:
-        # No share lies there: nothing is beyond, everything within.
+        # No share lies beyond such a limit: nothing is beyond it, everything within.
         return 1.0 if beyond else 0.0
     if beyond == is_over:
         return statistics.share_p_value(_count(one), one.share.n, limit, "above")
