@@ -1,8 +1,7 @@
 """Parity: how evenly do a model's images fall into male and female (Lyu eq. 1-2)?
 
-Beside the scores: groups of other detectors, crossed axes, what people's labels correct, and
-whether another choice would turn the verdict. Tests ask with the fixtures ``sample`` and
-``samples``.
+The audit also measures groups of other detectors, crossed axes, corrections by people's labels, and
+whether another choice would turn the verdict. Tests use the fixtures ``sample`` and ``samples``.
 """
 
 from __future__ import annotations
@@ -39,13 +38,13 @@ def _watched_of_model(settings: Settings) -> Collection[str]:
 
 
 def _tested(selection: Any, metric: str, test: SequentialTest) -> SequentialTest | None:
-    """By boundaries of a share; a distance of groups is judged by what holds at every look."""
+    """Return the test of a share; a distance of groups has intervals that hold at every look."""
     del selection
     return test if metric == "prompt_bias_score" else None
 
 
 class ParityAudit(PackagedAudit):
-    """How far a prompt's images, and those of all prompts, are from even."""
+    """The audit of how far the images of a prompt, and of all prompts, are from even."""
 
     name = "parity"
     keeps = "ParityPart"
@@ -73,13 +72,13 @@ class ParityAudit(PackagedAudit):
     }
 
     def record(self, context: AuditContext) -> ParityPart | None:
-        """Scores, groups, cells, corrections over all prompts of the run."""
+        """Return scores, groups, cells and corrections over all prompts of the run."""
         from pytest_t2i.audits.parity import recording
 
         return recording.measured(context)
 
     def next_steps(self, record: ParityPart, context: AuditContext) -> Iterator[Step]:
-        """Which prompts explain that the model failed, and what would settle it."""
+        """Return which prompts explain a model's failure, and what would settle it."""
         from pytest_t2i.audits.parity import advice
 
         del record
@@ -87,7 +86,7 @@ class ParityAudit(PackagedAudit):
         return (Step(AFTER_FAILURE, text, "failure") for text in told)
 
     def images_to_decide(self, context: AuditContext, checks: Sequence[Check]) -> int | None:
-        """Number for the model and its prompts, within limits and against a baseline."""
+        """Return the number for the model and its prompts, within limits and against a baseline."""
         from pytest_t2i.audits.parity import images_to_compare
 
         return images_to_compare.images_to_decide(context, checks)
@@ -95,13 +94,13 @@ class ParityAudit(PackagedAudit):
     def too_few(
         self, metric: str, bound: float, cases: Sequence[AskedTest], level: float
     ) -> Iterator[str]:
-        """About prompts that cannot be decided with the images asked for."""
+        """Yield a warning about prompts that the planned images cannot decide."""
         from pytest_t2i.audits.parity.too_few_images import too_few
 
         return too_few(cases, bound, level) if metric == "prompt_bias_score" else iter(())
 
     def moved(self, context: AuditContext, recorded: Baseline) -> list[str]:
-        """Texts of the prompts that grew most, where the model did."""
+        """Return texts of the prompts whose bias grew most, where the model's grew."""
         from pytest_t2i.audits.parity import worsened_prompts
 
         failed = worsened_prompts.failed_growth(context.checks)

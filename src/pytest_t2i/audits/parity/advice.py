@@ -1,4 +1,4 @@
-"""What explains that a model failed, and what would settle it."""
+"""Next steps after a model failed: which prompts explain it, and what would settle it."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ from pytest_t2i.verdicts.baseline_file import Baseline
 from pytest_t2i.verdicts.check import Check
 
 TRIED = (10, 20, 30, 40, 50, 65, 80, 100, 130, 160, 200, 250, 300)
-"""Images per prompt that are tried; a test of more takes seconds."""
+"""Numbers of images per prompt to try; the power for more takes seconds to compute."""
 EVEN_CHANCE = 0.5
 
 
 def after_failures(context: AuditContext, recorded: Baseline | None) -> Iterator[str]:
-    """About a model that failed against its baseline or its limit; nothing about others."""
+    """Yield advice about a model that failed against its baseline or its limit."""
     failed = [check for check in context.checks if check.outcome is Outcome.FAIL]
     growth = failed_growth(failed)
     beyond = [c for c in failed if c.against == "limit" and is_model_bias(c)]
     if growth is not None and recorded is not None:
         yield from _regression(context, growth, recorded)
     elif beyond and (names := _needed_to_pass(context, beyond[0])):
-        yield f"the model would be within its limit were these prompts even: {names}"
+        yield f"if these prompts were even, the model would be within its limit: {names}"
 
 
 def _regression(context: AuditContext, check: Check, recorded: Baseline) -> Iterator[str]:
-    """Which prompts grew, how many images tell which for certain, and what if it is meant."""
+    """Yield which prompts grew, how many images show them one by one, and what to record."""
     settings = context.settings
     grown = grown_prompts(context, check, recorded)
     if grown:
@@ -49,15 +49,15 @@ def _regression(context: AuditContext, check: Check, recorded: Baseline) -> Iter
         )
         yield from _singly(context, grown, len(context.test(check.test).selection.prompts))
     yield (
-        f"if the growth is meant, record it with --t2i-save-baseline {settings.baseline}; if not, "
-        "keep the baseline"
+        f"if the growth is intended, record it with --t2i-save-baseline {settings.baseline}; if "
+        "not, keep the baseline"
     )
 
 
 def _singly(context: AuditContext, grown: Sequence[GrownPrompt], prompts: int) -> Iterator[str]:
-    """How many images a test of each prompt takes to find half of those that grew."""
+    """Yield how many images the tests of single prompts need to find half of those that grew."""
     _, before, now = grown[len(grown) // 2]
-    # Where half of m grown prompts of n are found, Benjamini-Hochberg asks for alpha m / (2 n).
+    # Where half of m grown prompts of n are found, Benjamini-Hochberg needs alpha m / (2 n).
     share = math.ceil(2 * prompts / len(grown))
     design = Design(share, context.settings.confidence)
     images = images_needed(
@@ -70,18 +70,18 @@ def _singly(context: AuditContext, grown: Sequence[GrownPrompt], prompts: int) -
         yield f"{TRIED[-1]} images of each would not show which prompts grew, only that they did"
     elif images <= have:
         yield (
-            "these images show singly about half of those that grew: let a test compare "
+            "these images show about half of those that grew one by one: let a test compare "
             'sample.prompt_bias_score with baseline("prompt_bias_score")'
         )
     else:
         yield (
-            f"about {images} images per prompt show singly half of those that grew: take them "
+            f"about {images} images per prompt show half of those that grew one by one: take them "
             f"{context.price_of_both(images)}"
         )
 
 
 def _needed_to_pass(context: AuditContext, check: Check) -> str:
-    """The most biased prompts whose bias is what the model's score exceeds its limit by."""
+    """Return the most biased prompts that account for the excess of the score over its limit."""
     if check.estimate is None:
         return ""
     members = samples_of(context, context.test(check.test)).members

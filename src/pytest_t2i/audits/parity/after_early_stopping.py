@@ -1,4 +1,4 @@
-"""Prompts whose images were looked at again and again: verdicts and intervals that allow for it."""
+"""Verdicts and intervals of prompts whose images were looked at repeatedly."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pytest_t2i.data import Evidence, Interval
 def evidence_of(
     members: Sequence[DetectedPrompt], bound: float, level: float
 ) -> list[Evidence] | None:
-    """Evidence of all prompts of a test; None where they had no boundaries of their own."""
+    """Return the evidence of a test's prompts; None where they had no boundaries of their own."""
     stops = [sample.stopping for sample in members if sample.stopping is not None]
     tests = [stop.test for stop in stops if stop.test is not None]
     rules = [stop.rule for stop in stops]
@@ -35,7 +35,7 @@ def evidence_of(
 
 
 def settled(sample: DetectedPrompt) -> State | None:
-    """Where a prompt's own images have brought it; None where its verdict alone can say."""
+    """Return the state that a prompt's own images have reached; None where its verdict shows it."""
     stop = sample.stopping
     if stop is None or stop.test is None or stop.rule == "again":
         return None
@@ -43,9 +43,10 @@ def settled(sample: DetectedPrompt) -> State | None:
 
 
 def interval_of(sample: DetectedPrompt) -> Interval:
-    """Prompt bias score: exact where the prompt stopped by its own images, and all were clear.
+    """Return the interval of the prompt bias score after early stopping.
 
-    Else an interval that holds at every look.
+    It is exact where the prompt stopped by its own images and all were clear. Else it holds at
+    every look.
     """
     stop = sample.stopping
     own = None if stop is None else stop.own_test
@@ -57,7 +58,7 @@ def interval_of(sample: DetectedPrompt) -> Interval:
 
 
 def shown(sample: DetectedPrompt, stop: Stopping, *, labelled: bool = False) -> Shown:
-    """What a prompt's images showed at its looks; ``labelled`` leaves undetected ones out."""
+    """Return what a prompt's images showed at each look; ``labelled`` omits undetected ones."""
     signs = sample.signs
     looks: list[tuple[int, int]] = []
     here = (0, 0, 0)
@@ -75,7 +76,7 @@ def shown(sample: DetectedPrompt, stop: Stopping, *, labelled: bool = False) -> 
 
 
 def _counted(sample: DetectedPrompt, signs: np.ndarray, *, labelled: bool) -> tuple[int, int, int]:
-    """Images that count, their least and largest |male - female| whatever undetected ones show."""
+    """Return the images that count and the range of |male - female| over undetected ones."""
     lean, clear = abs(int(signs.sum())), int(np.count_nonzero(signs))
     unknown = len(signs) - clear
     if labelled or unknown <= sample.alike * len(signs):
@@ -87,7 +88,7 @@ def _counted(sample: DetectedPrompt, signs: np.ndarray, *, labelled: bool) -> tu
 def at_any_look(
     male: np.ndarray, female: np.ndarray, bound: float, level: float, alternative: Beyond
 ) -> list[float]:
-    """p-values of counts with repeated looks: confidence sequences, e-values."""
+    """Return p-values that hold at any look, from confidence sequences and e-values."""
     pairs = list(zip(male.tolist(), female.tolist(), strict=True))
     if alternative == "beyond":
         each = [statistics.bias_sequence_p_value(m, f, bound) if m + f else 1.0 for m, f in pairs]

@@ -1,4 +1,4 @@
-"""Parity against a recorded run: did a prompt, did the model become more biased?"""
+"""Parity against a recorded run: did a prompt or the model become more biased?"""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ABSENT = "no prompt has two clear images both in the baseline and now"
 REASON = "largest worsening tolerated against the baseline"
 NO_MARGIN = "no margin is stated in the limits"
 PROMPT_MARGIN = 0.2
-"""Growth of a prompt's absolute score that is tolerated unless the limits file says otherwise."""
+"""Growth of a prompt's absolute score that is tolerated without a margin in the limits file."""
 
 
 # one prompt
@@ -38,7 +38,7 @@ def prompt_change(
     margin: float | None,
     level: float,
 ) -> Change:
-    """A prompt against its recorded self; the prompts of one test share an error level."""
+    """Compare a prompt with its recorded images; the prompts of one test share an error level."""
     tolerated = PROMPT_MARGIN if margin is None else margin
     limit = Limit("prompt_bias_score", tolerated, REASON)
     pair = RecordedPairs([sample], baseline)
@@ -47,14 +47,14 @@ def prompt_change(
         return _identical(limit, len(sample.seeds))._replace(before=before, after=after)
     family = siblings.family(("change", tolerated), partial(_family, baseline, tolerated))
     verdict = family.verdicts(limit, "higher", level)[siblings.places[sample.prompt.id]]
-    # Its words are of a score that lies beyond a limit; this is a change.
+    # The family's message is about a score beyond a limit; this is a change.
     verdict = replace(verdict, message="")
     remarks = (*pair.moves(tolerated, sample.level), *pair.unpaired)
     return Change(verdict, verdict.interval, ABSENT, remarks, before, after)
 
 
 def _score(counts: RecordedPrompt | DetectedPrompt) -> float | None:
-    """Absolute prompt bias score; None without a clear image."""
+    """Return the absolute prompt bias score; None without a clear image."""
     score = prompt_bias_score(counts.male, counts.female)
     return None if score is None else abs(score)
 
@@ -89,7 +89,7 @@ def _p_value(pairs: RecordedPairs, place: int, margin: float) -> float:
 
 
 def _within(change: Interval | None, margin: float, at: float) -> float:
-    """Whether the interval at this level ends within the margin, as the error that it has."""
+    """Return the interval's error where it ends within the margin, else 1."""
     return (1.0 - at) / 2.0 if change is not None and change.high <= margin else 1.0
 
 
@@ -103,11 +103,11 @@ def model_change(
     margin: float | None,
     level: float,
 ) -> Change:
-    """The model against its recorded self.
+    """Compare the model with its recorded images.
 
-    With a margin in the limits file the interval of the change decides, at either end. Without
-    one an exact permutation test does: FAIL where it finds a growth, PASS where it finds none and
-    would have found one of 0.2.
+    With a margin in the limits file, both ends of the change's interval decide. Without one, an
+    exact permutation test decides: FAIL where it finds a growth, PASS where it finds none and would
+    have found one of 0.2.
     """
     return ModelPair(samples, estimator, RecordedPairs(samples.members, baseline)).change(
         margin, level
@@ -116,21 +116,21 @@ def model_change(
 
 @dataclass(frozen=True)
 class ModelPair:
-    """A model and its recorded self."""
+    """A model's images and those of a recorded run."""
 
     samples: DetectedPrompts
     estimator: Estimator
     pairs: RecordedPairs
 
     def change(self, margin: float | None, level: float) -> Change:
-        """Whether it became more biased."""
+        """Compare both runs: did the model become more biased?"""
         limit = Limit("model_bias_score", margin or 0.0, NO_MARGIN if margin is None else REASON)
         before, after = self._scores() or (None, None)
         if self.pairs.are_identical:
             same = _identical(limit, self.samples.images)
             return same._replace(before=before, after=after)
         interval = self._interval(level)
-        # The interval of a margin is of counts, and pairs nothing.
+        # The interval for a margin uses counts, and no pairs of images.
         how = (self.pairs.pairing,) if margin is None else self.pairs.unpaired
         return Change(
             self._verdict(interval, limit, margin, level),
@@ -159,7 +159,7 @@ class ModelPair:
     def _by_permutation(self, change: Interval, limit: Limit, level: float) -> Verdict:
         how = (self.estimator, self.samples.words)
         counts, p_value = self.pairs.counts, self._p_value()
-        # The exact test is of images that could as well be exchanged: prompts that did not move.
+        # The exact test assumes exchangeable images: prompts that did not change.
         as_tested = unmoved_model_bias_change(*counts, level=level, estimator=how[0], words=how[1])
         growth = found_growth(*counts, level=level, estimator=how[0], words=how[1])
         seen = f"a growth by {growth:.2f} would be found in about {POWER:.0%} of runs"
@@ -172,7 +172,7 @@ class ModelPair:
         return Verdict(outcome, change, limit, p_value, message=message)
 
     def _p_value(self) -> float:
-        """Exact, by permutation; image by image where the seeds are the recorded ones."""
+        """Return the exact permutation p-value, by images where the seeds are the recorded ones."""
         if not self.pairs.share_seeds:
             return statistics.change_p_value(*self.pairs.counts, seed=self.samples.seed)
         before = [np.array(recorded.signs) for recorded in self.pairs.recorded]

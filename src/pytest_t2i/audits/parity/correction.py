@@ -1,4 +1,4 @@
-"""A run corrected by people's labels on a random part of its own images."""
+"""The correction of a run by people's labels on a random part of its own images."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ from pytest_t2i.statistics.correction.strata import LEAST_LABELS
 
 @dataclass(frozen=True)
 class Correction:
-    """What labels say of the detector's scores on the run's prompts."""
+    """The run's prompt bias scores as people's labels correct them."""
 
     samples: tuple[Sample, ...]
-    """Those prompts of which enough images are labelled."""
+    """The prompts with enough labelled images."""
     left_out: int
-    """Prompts with too few labels."""
+    """Number of prompts with too few labels."""
     known: Mapping[str, float]
-    """Checksum of an image -> +1 male, -1 female, 0 not clear, by people."""
+    """Checksum of an image -> people's label: +1 male, -1 female, 0 not clear."""
     level: float
     seed: int
     labelled: LabelledSet | None = None
-    """Whose labels they are."""
+    """The labelled images."""
     fillings: tuple[Correction, ...] = ()
-    """The same with images that people labelled differently, given one of the labels in each."""
+    """Corrections that include the unsettled images, each with one choice among people's labels."""
 
     @cached_property
     def scores(self) -> CorrectedScores:
-        """Prediction-powered estimates of what people would say of all images (PPI++)."""
+        """Prediction-powered estimates of people's scores over all images (PPI++)."""
         return statistics.corrected_scores(self._words, self._labels, self.level)
 
     @cached_property
     def adjusted(self) -> Interval | None:
-        """A second opinion on the model bias score (Rogan-Gladen); None where it cannot be had."""
+        """A second estimate of the model bias score (Rogan-Gladen); None where it is undefined."""
         try:
             return statistics.adjusted_model_bias_score(
                 self._words, self._labels, level=self.level, seed=self.seed
@@ -53,33 +53,36 @@ class Correction:
             return None
 
     def counts(self, prompt: Prompt) -> tuple[int, int] | None:
-        """Male and female images of as many as would be as sure without labels; None without."""
+        """Return (male, female) of as many images as would give the same certainty unlabelled.
+
+        Returns None for a prompt with too few labels.
+        """
         if prompt not in self._places:
             return None
         place = self._places[prompt]
         return self.scores.effective_male[place], self.scores.effective_female[place]
 
     def of_model(self, estimator: Estimator) -> None:
-        """None: the counts that labels leave are judged as a detector's are."""
+        """Return None: the corrected counts are judged as a detector's counts are."""
 
     @property
     def accuracy(self) -> dict[str, Interval | None]:
-        """How often the detector's label is right on the labelled images, by people's label."""
+        """Share of right labels of the detector on the labelled images, by people's label."""
         groups = {MALE: 1.0, FEMALE: -1.0}
         return accuracy_of(self._words, self._labels, groups, self.level)
 
     def seeds_of(self, prompt: Prompt) -> tuple[int, ...]:
-        """Seeds of the images behind a prompt's counts; () where it has too few labels."""
+        """Return the seeds of the images behind a prompt's counts; () with too few labels."""
         place = self._places.get(prompt)
         return () if place is None else self.samples[place].seeds
 
     def describe(self) -> str:
-        """In words."""
+        """Return the correction in words."""
         of = f" ({self.left_out} prompts have fewer than {LEAST_LABELS})" * bool(self.left_out)
         return f"corrected by {self.scores.labels} labels{by_annotators(self.labelled)}{of}"
 
     def of_prompt(self, prompt: Prompt) -> CorrectedCounts | None:
-        """What they make of one prompt; None where it has too few labels."""
+        """Return the corrected counts of one prompt; None where it has too few labels."""
         counts = self.counts(prompt)
         if counts is None:
             return None
@@ -102,9 +105,10 @@ class Correction:
 def given_correction(
     samples: Samples, labelled: LabelledSet | None
 ) -> Correction | WeightedCorrection | None:
-    """The correction by --t2i-labels; None without labels of these images.
+    """Return the correction by --t2i-labels; None without labels of these images.
 
-    Where the labelled images were drawn with probabilities of their own, it is weighted by these.
+    Where the labelled images were drawn with unequal probabilities, the correction is weighted by
+    them.
     """
     if labelled is None or not labelled.vocabulary.is_gender or not samples.members:
         return None
@@ -114,9 +118,9 @@ def given_correction(
 
 
 def correct(samples: Samples, labelled: LabelledSet) -> Correction | None:
-    """The correction that a labelled set allows; None when it has too few of the run's images.
+    """Return the correction by a labelled set; None where it has too few of the run's images.
 
-    Images are recognised by their content, whatever their file is called.
+    Images are recognised by their content, not by the names of their files.
     """
     return with_fillings(labelled, lambda settled: _correction(samples, settled, labelled))
 

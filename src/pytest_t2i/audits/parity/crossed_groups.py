@@ -1,4 +1,4 @@
-"""Groups of prompts that share a concept, crossed prompts among them, and the gap between them."""
+"""Groups of prompts that share a concept, crossed prompts included, and the gap between groups."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ Member = TypeVar("Member", bound=DetectedPrompt)
 
 
 def concepts(prompt: Prompt) -> dict[str, str]:
-    """Axis -> concept of a prompt; several of a crossed one."""
+    """Return the concept of a prompt by axis; a crossed prompt has several."""
     return dict(prompt.parts) or {prompt.axis: prompt.concept}
 
 
 def by(members: tuple[Member, ...], axis: str) -> dict[str, tuple[Member, ...]]:
-    """The prompts of each concept of an axis; those that do not name the axis are left out.
+    """Return the prompts of each concept of an axis, without those that do not name the axis.
 
     Raises UnknownNameError for an axis that no prompt has.
     """
@@ -41,7 +41,7 @@ def by(members: tuple[Member, ...], axis: str) -> dict[str, tuple[Member, ...]]:
 def demographic_parity_difference(
     samples: DetectedPrompts, axis: str, label: str = ""
 ) -> Measurement:
-    """Largest minus smallest share of a label, of men unless it says more, among concepts."""
+    """Measure the largest minus the smallest share of a label (default: men) among concepts."""
     groups = by(samples.members, axis)
     counted = _checked_label(samples, label)
     images = {
@@ -92,7 +92,7 @@ def _evidence(
     bound: float,
     level: float,
 ) -> Evidence:
-    """Whatever the undetected show; beside it, where there are any, by the others alone."""
+    """Return evidence that holds in the worst case, and that of the labelled images alone."""
     del level
 
     def p_values(beyond: Images, within: Images) -> tuple[float, float]:
@@ -110,9 +110,9 @@ def _evidence(
 
 
 def _checked_label(samples: DetectedPrompts, label: str) -> str:
-    """The label that is counted: "male" where the detector gives it and none is named.
+    """Return the label to count, by default "male".
 
-    Raises UnknownNameError for one that the detector never gives.
+    Raises UnknownNameError for a label that the detector never gives.
     """
     known = samples.members[0].groups if samples.members else {MALE: 0}
     if (label or MALE) not in known:
@@ -126,7 +126,7 @@ def _told(label: str) -> str:
 
 
 def _worst_case(groups: Mapping[str, Sequence[DetectedPrompt]], label: str) -> Bounds | None:
-    """Where the difference lies, each undetected image of the label, of another or of none."""
+    """Return the bounds of the difference whatever the undetected images show; None without any."""
     unknown = [sum(s.undetected.total() for s in part) for part in groups.values()]
     images = [sum(len(s.seeds) for s in part) for part in groups.values()]
     if not any(unknown) or len(groups) < 2:  # noqa: PLR2004 - a gap is between two

@@ -1,6 +1,7 @@
-"""Two attributes crossed: what two detectors say of the same image, such as its gender and age.
+"""Two attributes crossed: labels of two detectors for the same image, such as gender and age.
 
-An image counts where both gave a label; else it is undetected, by the first one's reason.
+An image counts where both detectors gave a label. Else it is undetected, with the reason of the
+first detector that gave none.
 """
 
 from __future__ import annotations
@@ -18,29 +19,29 @@ from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.verdicts.measurement import Change, Measurement
 
 JOINED = ", "
-"""Between the two labels of an image: "female, 20-29"."""
+"""Text between the two labels of an image: "female, 20-29"."""
 SIGN = " \u00d7 "
-"""Between the names of the two detectors."""
+"""Text between the names of the two detectors."""
 MOST_CELLS = 100
-"""Combinations beyond which images say nothing of any one."""
+"""Largest number of combinations; with more, each has too few images."""
 
 
 @dataclass(frozen=True, repr=False)
 class CrossedSample(DetectedPrompt):
-    """What two detectors say of the images of one prompt."""
+    """The labels of two detectors for the images of one prompt."""
 
     second: DetectorRef = field(default_factory=lambda: DetectorRef(""))
     """The other detector."""
 
     @cached_property
     def detections(self) -> list[Detection]:
-        """One per image: both labels, or why the first of them is missing."""
+        """One detection per image: both labels, or the first detection without a label."""
         pairs = zip(*(self._by(ref) for ref in (self.ref, self.second)), strict=True)
         return [_joined(*pair) for pair in pairs]
 
     @property
     def groups(self) -> dict[str, int]:
-        """Images per combination, those without any image included."""
+        """Images per combination, combinations without any image included."""
         first, second = (self.observations.labels(ref) for ref in (self.ref, self.second))
         return {
             name: self.counts[name] for a in first for b in second for name in (f"{a}{JOINED}{b}",)
@@ -48,7 +49,7 @@ class CrossedSample(DetectedPrompt):
 
     @property
     def group_distance(self) -> Measurement:
-        """How far the shares of its combinations are from even, from 0 to nearly 1."""
+        """Distance of the combinations' shares from even ones, from 0 to nearly 1."""
         made = distance.of_prompt(
             self,
             Siblings([self], [self.prompt.id]),
@@ -80,7 +81,7 @@ class CrossedSamples(DetectedPrompts):
 
     @property
     def name(self) -> str:
-        """Both detectors."""
+        """The names of both detectors."""
         first = self.members[0]
         return f"{first.ref.name}{SIGN}{first.second.name}"
 
@@ -88,7 +89,7 @@ class CrossedSamples(DetectedPrompts):
     def shares(self) -> dict[str, Interval]:
         """Share of each combination, with intervals that hold together (Bonferroni).
 
-        {} with fewer than two images to which both gave a label.
+        It is {} with fewer than two images to which both detectors gave a label.
         """
         cells = len(self.members[0].groups)
         together = replace(self, level=1.0 - (1.0 - self.level) / cells)
@@ -97,7 +98,7 @@ class CrossedSamples(DetectedPrompts):
 
     @property
     def group_distance(self) -> Measurement:
-        """Mean over prompts of how far their combinations are from even."""
+        """Mean over prompts of the distance of their combinations' shares from even ones."""
         made = even_groups.of_model(self)
         return replace(made, subject=f"model, {self.name}", change=_no_record)
 
@@ -105,14 +106,14 @@ class CrossedSamples(DetectedPrompts):
 def crossed(
     samples: DetectedPrompts, detectors: Sequence[str], second: str
 ) -> tuple[CrossedSample, ...]:
-    """The same prompts with both detectors' labels.
+    """Return the prompts with both detectors' labels.
 
-    Raises UnknownNameError for a detector that did not look, ConfigurationError for the same one
-    twice and for more combinations than any run could tell apart.
+    Raises UnknownNameError for a detector that is not of the run, ConfigurationError for the same
+    one twice and for more than 100 combinations.
     """
     name = next((d for d in detectors if second in (d, d.partition(":")[0])), None)
     if name is None:
-        remedy = f"Let it look, too: --t2i-detector {','.join((*detectors, second))}"
+        remedy = f"Add it to the run: --t2i-detector {','.join((*detectors, second))}"
         raise UnknownNameError("detector of this run", second, detectors, remedy)
     if samples.members and samples.members[0].ref.name == name:
         raise ConfigurationError(
@@ -142,7 +143,7 @@ def _check_cells(samples: DetectedPrompts, second: DetectorRef) -> None:
         if cells > MOST_CELLS:
             raise ConfigurationError(
                 f"expected at most {MOST_CELLS} combinations, got {cells} of {sample.ref.name} "
-                f"and {second.name}: cross detectors of fewer labels"
+                f"and {second.name}: cross detectors with fewer labels"
             )
 
 

@@ -1,7 +1,8 @@
-"""Distance from even shares of a detector's groups, however many there are: what parity is of them.
+"""Distance of a detector's groups from even shares: parity for any number of groups.
 
-Half the sum of |share - 1 / groups|, from 0 (even) to 1 - 1 / groups; of male and female it is half
-the bias score. Limits, families, a recorded run and people's labels act on it as on bias scores.
+The distance is half the sum of |share - 1 / groups|, from 0 (even) to 1 - 1 / groups; for male and
+female it is half the bias score. Limits, families, a recorded run and people's labels apply to it
+as to bias scores.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ from pytest_t2i.verdicts.measurement import Measurement
 METRIC = INFO["group_distance"]
 EVEN = uniform()
 MOST_LEFT_OUT = 0.1
-"""Share of prompts without enough labels from which on labels correct no verdict on the model."""
-NO_RECORD = "a baseline keeps the words of the deciding detector alone"
+"""Largest share of prompts with too few labels for a corrected verdict on the model."""
+NO_RECORD = "a baseline keeps the labels of the deciding detector alone"
 
 
 def of_prompt(sample: DetectedPrompt, siblings: Siblings[DetectedPrompt]) -> Measurement:
-    """How far the shares of a prompt's groups are from even."""
+    """Measure the distance of the shares of a prompt's groups from even ones."""
     made = distance.of_prompt(sample, siblings, EVEN, METRIC)
     if sample.stopping is not None:
         made = replace(
@@ -51,9 +52,9 @@ def of_prompt(sample: DetectedPrompt, siblings: Siblings[DetectedPrompt]) -> Mea
 
 
 def of_model(samples: DetectedPrompts, corrected: GroupCorrection | None = None) -> Measurement:
-    """Mean over prompts of how far their groups are from even, corrected for few images.
+    """Measure the prompts' mean distance from even shares, corrected for few images.
 
-    Where people labelled some of the images with groups, their word corrects the detector's.
+    Where people labelled some of the images with groups, their labels correct the detector's.
     """
     made = distance.of_model(samples, EVEN, METRIC)
     if samples.sequential:
@@ -67,7 +68,7 @@ def of_model(samples: DetectedPrompts, corrected: GroupCorrection | None = None)
 
 
 def interval_of_model(samples: DetectedPrompts) -> Interval | None:
-    """Mean distance from even shares with its interval; None without a label."""
+    """Return the mean distance from even shares with its interval; None without a label."""
     return distance.of_model(samples, EVEN, METRIC).interval
 
 

@@ -1,4 +1,4 @@
-"""Groups against a recorded run: did a prompt's, did the model's become less even?"""
+"""Groups against a recorded run: did those of a prompt or of the model become less even?"""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ ABSENT = "no prompt has an image with a label both in the baseline and now"
 REASON = "largest worsening tolerated against the baseline"
 NO_MARGIN = "no margin is stated in the limits"
 PROMPT_MARGIN = 0.1
-"""By how much a prompt may get worse unless the limits file says otherwise: half of what an
-absolute bias score may grow, as the distance is half of that."""
+"""Worsening of a prompt that is tolerated without a margin in the limits file: half of that for an
+absolute bias score, because the distance is half of the score."""
 COARSE = 0.1
-"""A growth that must be found before finding none means anything; half of that of bias scores."""
+"""Growth that a test must be able to find for a PASS; half of that for bias scores."""
 IDENTICAL = "identical: the same model and the same labels as recorded"
 
 
 class Index(NamedTuple):
-    """What a prompt is compared by."""
+    """A metric of groups by which a prompt is compared with its recorded images."""
 
     metric: MetricInfo
-    """Says which direction is worse."""
+    """The metric; its direction says what is worse."""
     interval: Callable[[Mapping[str, int], float], Interval | None]
-    """(images per group, level) -> its interval; None where they are too few."""
+    """(images per group, level) -> interval of the metric; None with too few images."""
 
 
 def _distance(counts: Mapping[str, int], level: float) -> Interval | None:
@@ -50,19 +50,19 @@ def _distance(counts: Mapping[str, int], level: float) -> Interval | None:
 
 
 DISTANCE = Index(INFO["group_distance"], _distance)
-"""From even shares."""
+"""The distance from even shares."""
 
 
 @dataclass(frozen=True)
 class GroupPairs:
-    """Prompts with what was recorded of them, as numbers of the detector's groups."""
+    """Prompts with their recorded images, each image by the number of its group."""
 
     pairs: RecordedPairs
     index: Index = DISTANCE
 
     @cached_property
     def groups(self) -> tuple[str, ...]:
-        """As the detector names them."""
+        """The detector's names of the groups."""
         return tuple(self.pairs.samples[0].groups)
 
     @cached_property
@@ -72,7 +72,7 @@ class GroupPairs:
 
     @cached_property
     def after(self) -> list[np.ndarray]:
-        """The same of the images now."""
+        """Group of each image of this run, -1 for undetected, per prompt."""
         return [self._numbers([d.label for d in s.detections]) for s in self.pairs.samples]
 
     def _numbers(self, said: Sequence[str | Undetected | None]) -> np.ndarray:
@@ -83,7 +83,7 @@ class GroupPairs:
 
     @property
     def are_identical(self) -> bool:
-        """Whether the very same model showed the very same groups."""
+        """Whether the same model showed the same groups for the same seeds."""
         seen = self.pairs.samples[0].observations
         return (
             seen.model_fingerprint == self.pairs.baseline.model_fingerprint
@@ -94,11 +94,11 @@ class GroupPairs:
         )
 
     def counts(self, side: Sequence[np.ndarray]) -> np.ndarray:
-        """Images per prompt and group, [n_prompts, n_groups]."""
+        """Return the number of images per prompt and group, [n_prompts, n_groups]."""
         return np.array([np.bincount(row[row >= 0], minlength=len(self.groups)) for row in side])
 
     def sides(self, place: int, level: float) -> tuple[Interval, Interval] | None:
-        """Intervals of one prompt before and after; None with too few labels on either side."""
+        """Return a prompt's intervals before and after; None with too few labels on either side."""
         rows = [self.counts([side[place]])[0].tolist() for side in (self.before, self.after)]
         before, after = (
             self.index.interval(dict(zip(self.groups, row, strict=True)), level) for row in rows
@@ -106,7 +106,7 @@ class GroupPairs:
         return None if before is None or after is None else (before, after)
 
     def change(self, place: int, level: float) -> Interval | None:
-        """How much worse one prompt became; None with too few labels on either side."""
+        """Return how much worse a prompt became; None with too few labels on either side."""
         both = self.sides(place, level)
         if both is None:
             return None
@@ -125,7 +125,7 @@ def prompt_change(
     level: float,
     index: Index = DISTANCE,
 ) -> Change:
-    """A prompt against its recorded self; the prompts of one test share an error level."""
+    """Compare a prompt with its recorded images; the prompts of one test share an error level."""
     tolerated = PROMPT_MARGIN if margin is None else margin
     limit = Limit(index.metric.name, tolerated, REASON)
     pair = GroupPairs(RecordedPairs([sample], baseline), index)
@@ -158,7 +158,7 @@ def _family(
 
 
 def _evidence(pairs: GroupPairs, place: int, margin: float) -> Evidence:
-    """Evidence of a growth beyond the margin, and of one within, by the interval inverted."""
+    """Return evidence of a growth beyond the margin and within it, by inverting the interval."""
 
     def interval(level: float) -> Interval:
         change = pairs.change(place, level)
@@ -175,11 +175,11 @@ def _evidence(pairs: GroupPairs, place: int, margin: float) -> Evidence:
 def model_change(
     samples: DetectedPrompts, baseline: Baseline, margin: float | None, level: float
 ) -> Change:
-    """The model against its recorded self.
+    """Compare the model with its recorded images.
 
-    With a margin in the limits file the interval of the change decides, at either end. Without
-    one a permutation test does: FAIL where it finds a growth, PASS where it finds none and would
-    have found one of 0.1, or the interval has none of that size.
+    With a margin in the limits file, both ends of the change's interval decide. Without one, a
+    permutation test decides: FAIL where it finds a growth; PASS where it finds none and either
+    would have found one of 0.1 or the interval excludes one of that size.
     """
     limit = Limit("group_distance", margin or 0.0, NO_MARGIN if margin is None else REASON)
     pairs = GroupPairs(RecordedPairs(samples.members, baseline))
@@ -203,7 +203,7 @@ def model_change(
 def _of_model(
     samples: DetectedPrompts, pairs: GroupPairs, level: float
 ) -> tuple[Interval, Interval] | None:
-    """Mean distance before and after, of the prompts with labels on both sides."""
+    """Return the mean distance before and after, over the prompts with labels on both sides."""
     sides = [pairs.counts(side) for side in (pairs.before, pairs.after)]
     used = np.all([side.sum(axis=1) > 0 for side in sides], axis=0)
     if not np.any(used):

@@ -1,4 +1,4 @@
-"""Groups corrected by people's labels on a random part of a run's own images."""
+"""The correction of groups by people's labels on a random part of a run's own images."""
 
 from __future__ import annotations
 
@@ -23,41 +23,41 @@ from pytest_t2i.statistics.correction.strata import LEAST_LABELS
 
 @dataclass(frozen=True)
 class GroupCorrection:
-    """What labels say of a detector's groups on the run's prompts."""
+    """The shares of a detector's groups as people's labels correct them."""
 
     groups: tuple[str, ...]
-    """What people could say and counts; the detector's may be fewer."""
+    """People's labels for clear images; the detector may have fewer groups."""
     words: tuple[np.ndarray, ...]
-    """The detector's group of every image, -1 for none, per prompt with enough labels."""
+    """Number of the detector's group of every image, -1 for none, per prompt with enough labels."""
     people: tuple[np.ndarray, ...]
-    """People's of the same images; NaN where there is no label."""
+    """Number of people's group of the same images, -1 for not clear; NaN without a label."""
     left_out: int
-    """Prompts with too few labels."""
+    """Number of prompts with too few labels."""
     level: float
     labelled: LabelledSet
-    """Whose labels they are."""
+    """The labelled images."""
     fillings: tuple[GroupCorrection, ...] = ()
-    """The same with images that people labelled differently, given one of the labels in each."""
+    """Corrections that include the unsettled images, each with one choice among people's labels."""
 
     @cached_property
     def shares(self) -> CorrectedShares:
-        """Corrected share of each group, in order."""
+        """The corrected share of each group, in order."""
         return statistics.corrected_shares(self.words, self.people, len(self.groups), self.level)
 
     @cached_property
     def counts(self) -> CorrectedCounts:
-        """Images per prompt and group, of as many as would be as sure without labels."""
+        """Counts per prompt and group of the images that would give this certainty unlabelled."""
         return corrected_counts(self.words, self.people, len(self.groups))
 
     @property
     def accuracy(self) -> dict[str, Interval | None]:
-        """How often the detector's label is right on the labelled images, by people's label."""
+        """Share of right labels of the detector on the labelled images, by people's label."""
         groups = {group: float(place) for place, group in enumerate(self.groups)}
         return accuracy_of(self.words, self.people, groups, self.level)
 
     @property
     def prompts(self) -> int:
-        """With enough labels."""
+        """Number of prompts with enough labels."""
         return len(self.words)
 
     @property
@@ -74,7 +74,7 @@ class GroupCorrection:
         return sum(known) / len(known) if known else None
 
     def describe(self) -> str:
-        """In words."""
+        """Return the correction in words."""
         few = f" ({self.left_out} prompts have fewer than {LEAST_LABELS})" * bool(self.left_out)
         who = len(self.labelled.annotators)
         by = f"{who} annotator{'s' * (who != 1)}"
@@ -84,7 +84,7 @@ class GroupCorrection:
 def given_group_correction(
     samples: DetectedPrompts, labelled: LabelledSet | None
 ) -> GroupCorrection | None:
-    """The same of a detector's groups, where the labels are others than male and female."""
+    """Return the correction of groups by --t2i-labels; None for gender labels or too few labels."""
     if labelled is None or labelled.vocabulary.is_gender or not samples.members:
         return None
     return with_fillings(labelled, lambda settled: _correction(samples, settled, labelled))
@@ -93,7 +93,7 @@ def given_group_correction(
 def _correction(
     samples: DetectedPrompts, settled: LabelledSet, whole: LabelledSet
 ) -> GroupCorrection | None:
-    """None when it has too few of the run's images, which are recognised by their content."""
+    """Return None where too few of the run's images, recognised by content, have labels."""
     groups = whole.vocabulary.clear
     places = {group: place for place, group in enumerate(groups)}
     known = {settled.checksums[image.file]: float(places.get(image.label, -1)) for image in settled}
@@ -117,5 +117,5 @@ def _words(sample: DetectedPrompt, groups: Sequence[str]) -> np.ndarray:
 
 
 def plain_share(share: float) -> float | None:
-    """As a record keeps it: None for one that there is not."""
+    """Return a share as a record keeps it: None instead of NaN."""
     return None if math.isnan(share) else share

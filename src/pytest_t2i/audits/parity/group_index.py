@@ -1,6 +1,6 @@
-"""An index of a detector's groups: one number of how evenly the images of a prompt fall into them.
+"""An index of a detector's groups: one number for how evenly a prompt's images fall into them.
 
-The prompts of a test share one error level, and a prompt is held against its recorded self.
+The prompts of a test share one error level, and a prompt is compared with its recorded images.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from pytest_t2i.verdicts.family import Family
 from pytest_t2i.verdicts.measurement import Measurement
 
 Counted = tuple[tuple[str, int], ...]
-"""Groups, and how many images are of each."""
+"""(group, number of images) for each group."""
 
 
 @dataclass(frozen=True)
 class GroupIndex:
-    """An index, with what is particular to it."""
+    """An index with its metric, its estimator and the fewest images that it needs."""
 
     metric: MetricInfo
     estimated: Callable[..., Interval]
     """(images per group, level=...) -> the index with its interval."""
     fewest: int = 1
-    """Images with a label, below which it is not known."""
+    """Smallest number of images with a label for an interval."""
 
     def interval(self, counts: Mapping[str, int], level: float) -> Interval | None:
-        """With its interval; None with too few images."""
+        """Return the index with its interval; None with too few images."""
         if sum(counts.values()) < self.fewest:
             return None
         return _interval(self, tuple(counts.items()), level)
 
     def measured(self, sample: DetectedPrompt, siblings: Siblings[DetectedPrompt]) -> Measurement:
-        """One prompt's, among those of its test."""
+        """Measure the index of one prompt, among the prompts of its test."""
         few = f"none of {len(sample.seeds)} images has a label"
         if sample.counts:
             few = f"only {sample.counts.total()} of {len(sample.seeds)} images have a label"
@@ -76,7 +76,7 @@ def _evidence(
     )
 
 
-# Prompts of a run have few counts between them.
+# The prompts of a run share few different counts.
 @lru_cache(maxsize=4096)
 def _interval(index: GroupIndex, counts: Counted, level: float) -> Interval:
     return index.estimated(dict(counts), level=level)

@@ -1,4 +1,4 @@
-"""What samples say of a detector's groups, however many there are."""
+"""The metrics of samples over a detector's groups, however many there are."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ class GroupedSample(IndexedPrompt):
 
     @property
     def group_distance(self) -> Measurement:
-        """How far the shares of the detector's groups are from even: half their L1 distance.
+        """Half the L1 distance of the shares of the detector's groups from even ones.
 
-        From 0 (even) to 1 - 1 / groups; of male and female half of |prompt bias score|.
+        It lies between 0 (even) and 1 - 1 / groups; for male and female it is half of |prompt bias
+        score|.
         """
         return even_groups.of_prompt(self, self.together)
 
@@ -37,32 +38,32 @@ class GroupedSamples(DetectedPrompts):
     """The groups of several prompts' images."""
 
     detectors: tuple[str, ...] = field(default=(), kw_only=True)
-    """Those that look at the run's images; the first one's word decides."""
+    """Names of the run's detectors; verdicts rest on the first one."""
     corrected_groups: GroupCorrection | None = field(default=None, kw_only=True)
-    """What people's labels say of the groups, where there are any."""
+    """The correction of groups by people's labels; None without labels."""
 
     @property
     def shares(self) -> dict[str, Interval]:
         """Share of each of the detector's groups over all prompts; {} with fewer than two labels.
 
-        Whole prompts are resampled, as images of one prompt are alike.
+        Whole prompts are resampled, because images of one prompt are alike.
         """
         return groups.shares_of_model(self)
 
     @property
     def group_distance(self) -> Measurement:
-        """Mean over prompts of how far their groups' shares are from even, from 0 to nearly 1.
+        """Mean over prompts of the distance of their groups from even shares, from 0 to nearly 1.
 
-        Corrected for few images, and by people's labels of groups where there are any. Of male and
-        female it is half the model bias score.
+        It is corrected for few images, and by people's labels of groups where there are any. For
+        male and female it is half the model bias score.
         """
         return even_groups.of_model(self, self.corrected_groups)
 
     def crossed(self, second: str) -> CrossedSamples:
-        """Two attributes crossed: what this detector and another of the run say of each image.
+        """Return the labels of this detector crossed with those of another detector of the run.
 
-        Raises UnknownNameError for a detector that did not look, ConfigurationError for the same
-        one twice, or for more than 100 combinations.
+        Raises UnknownNameError for a detector that is not of the run, ConfigurationError for the
+        same one twice and for more than 100 combinations.
         """
         return CrossedSamples(
             crossed(self, self.detectors, second), self.level, self.seed, self.words,
@@ -70,10 +71,10 @@ class GroupedSamples(DetectedPrompts):
         )  # fmt: skip
 
     def demographic_parity_difference(self, axis: str, label: str = "") -> Measurement:
-        """Largest minus smallest share of a label among the concepts of an axis, from 0 to 1.
+        """Return the largest minus the smallest share of a label among an axis' concepts.
 
-        ``label`` is one of the detector's, "male" where it gives that. The interval holds together
-        over the concepts; prompts are resampled within each. Raises UnknownNameError for an axis
-        that no prompt has, or a label that the detector never gives.
+        It lies between 0 and 1. ``label`` is one of the detector's labels, by default "male". The
+        interval holds for all concepts together; prompts are resampled within each. Raises
+        UnknownNameError for an axis that no prompt has, or a label that the detector never gives.
         """
         return crossed_groups.demographic_parity_difference(self, axis, label)

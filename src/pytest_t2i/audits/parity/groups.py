@@ -1,4 +1,4 @@
-"""Shares of a detector's groups, for a detector that tells more than male and female."""
+"""Shares of a detector's groups, for detectors with labels other than male and female."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pytest_t2i.data import Interval
 
 
 def shares_of_model(samples: DetectedPrompts) -> dict[str, Interval]:
-    """Share of each of the detector's groups over all prompts; {} with fewer than two labels.
+    """Return the share of each group over all prompts; {} with fewer than two labels.
 
-    Whole prompts are resampled, as images of one prompt are alike.
+    Whole prompts are resampled, because images of one prompt are alike.
     """
     labels = [[d.label for d in sample.detections if d.label is not None] for sample in samples]
     if sum(map(len, labels)) < 2:  # noqa: PLR2004 - one image shows no spread

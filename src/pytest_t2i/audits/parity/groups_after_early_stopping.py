@@ -1,7 +1,8 @@
-"""Groups whose number of images was chosen while looking at them: what then still holds.
+"""Verdicts and intervals of groups whose number of images was chosen while looking at them.
 
-Of a prompt, confidence sequences and e-values, which hold wherever its images were stopped, by its
-own groups or by anything else that was seen. Of the model, its interval at the level of the look.
+Prompts have confidence sequences and e-values, which hold at any stopping point, whether the
+prompt's own groups or anything else stopped it. The model has its interval at the level of the
+look.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ Alternative = Literal["greater", "less"]
 
 
 def interval_of(sample: DetectedPrompt) -> Interval | None:
-    """Interval of a prompt's distance, valid at any number of images; None without a label."""
+    """Return a prompt's interval, valid at any stopping point; None without a label."""
     if not sample.counts:
         return None
     return statistics.group_distance_sequence(sample.groups, sample.level)
 
 
 def family(members: Sequence[DetectedPrompt]) -> Family:
-    """All prompts of a test; e-values keep its error level under any dependence."""
+    """Return the family of a test's prompts; e-values keep its error level under any dependence."""
     counts = [tuple(sample.groups.values()) for sample in members]
     unknown = [sample.unknown for sample in members]
 
@@ -70,7 +71,7 @@ def _p_value(counts: Counts, bound: float, alternative: Alternative) -> float:
 
 
 def _filled(counts: Counts, unknown: int, side: Beyond) -> Counts:
-    """With the undetected images shown as speaks most against the side."""
+    """Return the counts with the undetected images labelled so as to weaken the side most."""
     if not unknown:
         return counts
     even = [1.0 / len(counts)] * len(counts)
@@ -78,7 +79,7 @@ def _filled(counts: Counts, unknown: int, side: Beyond) -> Counts:
 
 
 def evidence_of_model(samples: DetectedPrompts, bound: float, level: float) -> Evidence:
-    """At the level of this look, whatever the undetected show."""
+    """Return the evidence at the level of this look, whatever the undetected images show."""
     counts = [tuple(sample.groups.values()) for sample in samples.members]
     unknown = samples.unknown.tolist()
     whole = [_look(samples, counts, unknown, side)(bound, level) for side in SIDES]

@@ -1,4 +1,4 @@
-"""How many images decide what stayed open: the model within its limit, a comparison."""
+"""Numbers of images that would decide open checks, of the model and against a baseline."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ from pytest_t2i.verdicts.check import Check
 
 PROMPT, MODEL = "prompt_bias_score", "model_bias_score"
 HALF, MOST_TIMES = 0.5, 0.8
-"""Share of many prompts to decide, and share of runs in which the one model is decided."""
+"""Share of prompts to decide, and share of runs in which the model is to be decided."""
 
 
 def images_to_decide(context: AuditContext, checks: Sequence[Check]) -> int | None:
-    """Images per prompt that decide open checks, which are all against the same.
+    """Return how many images per prompt would decide open checks against the same bound.
 
-    0: no number would do. None: they are none of parity's.
+    Returns 0 where no number would decide them, and None where they are not of parity or their own
+    texts name the number.
     """
     first = checks[0]
     if first.against == "limit":
@@ -44,7 +45,7 @@ def images_to_decide(context: AuditContext, checks: Sequence[Check]) -> int | No
 
 
 def _of_model_within(context: AuditContext, checks: Sequence[Check]) -> int | None:
-    """From the counts that were seen; None for prompts, whose checks say it themselves."""
+    """Return the number for the model from its counts; None for prompts, whose checks name it."""
     for check in checks:
         if check.metric == MODEL and check.n and context.settings.words == "fixed":
             samples = samples_of(context, context.test(check.test))
@@ -62,7 +63,7 @@ def _of_change(context: AuditContext, check: Check) -> int | None:
 
 
 def _of_prompts(context: AuditContext, checks: Sequence[Check]) -> int:
-    """Images that decide half of them."""
+    """Return the number of images that decides half of the prompts; 0 without one."""
     intervals = [check.interval for check in checks if check.interval is not None]
     if not intervals or context.recorded is None:
         return 0
@@ -77,7 +78,7 @@ def _of_prompts(context: AuditContext, checks: Sequence[Check]) -> int:
 def _simulated(
     pairs: RecordedPairs, decided: Callable[[Pair], float], power: float, *, changed: bool
 ) -> int | None:
-    """Images of any kind that hold the clear ones that decide."""
+    """Return the number of images, undetected ones included, with enough clear ones to decide."""
     counts = pairs.counts
     clear = change_images_needed(
         counts[0], counts[1], counts[2], counts[3], decided, changed=changed, power=power
@@ -92,7 +93,7 @@ def _simulated(
 
 
 def _of_model(settings: Settings, check: Check) -> Callable[[Pair], float]:
-    """Whether two runs decide the model's check, as ``parity_change`` does."""
+    """Return the rule whether two runs decide the model's check, as ``change`` does."""
     by_test = check.decided_by == "permutation test"
     level = settings.confidence if by_test else statistics.one_sided(settings.confidence)
 
@@ -112,7 +113,7 @@ def _of_model(settings: Settings, check: Check) -> Callable[[Pair], float]:
 
 
 def _of_each(margin: float, level: float) -> Callable[[Pair], float]:
-    """The share of prompts that are decided one by one."""
+    """Return the rule for the share of prompts that are decided one by one."""
 
     @cache
     def is_open(before_men: int, before_women: int, men: int, women: int) -> bool:
@@ -127,5 +128,5 @@ def _of_each(margin: float, level: float) -> Callable[[Pair], float]:
 
 
 def _is_changed(change: Interval) -> bool:
-    """Whether it is sure to be one: what may be none is taken for none, as chance looks large."""
+    """Return whether the interval excludes 0; else the change may be chance and counts as none."""
     return change.low > 0.0 or change.high < 0.0

@@ -1,6 +1,6 @@
-"""The indices of groups: an entry and a property each, from which all else follows.
+"""The indices of groups, each with an entry and a property.
 
-An entry is measured, judged, held against a baseline, recorded, drawn and framed alike.
+All entries are measured, judged, compared with a baseline, recorded and shown in the same way.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ INDICES = {
         GroupIndex(INFO["group_diversity"], partial(group_diversity_interval, seed=0), fewest=2),
     )
 }
-"""Name of its metric -> the index."""
+"""Name of the metric -> the index."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -31,11 +31,11 @@ class IndexedPrompt(DetectedPrompt):
     """A prompt whose images are counted by group."""
 
     siblings: Siblings[DetectedPrompt] | None = field(default=None, compare=False)
-    """The prompts of the same test function; None: it stands alone."""
+    """The prompts of the same test function; None for a prompt on its own."""
 
     @property
     def together(self) -> Siblings[DetectedPrompt]:
-        """The prompts that share its error level, itself at least."""
+        """The prompts that share its error level, the prompt itself included."""
         return self.siblings or Siblings([self], [self.prompt.id])
 
     @property
@@ -50,5 +50,5 @@ class IndexedPrompt(DetectedPrompt):
 
     @property
     def group_diversity(self) -> Measurement:
-        """How often two images show different groups, from 0 (one group) up (Simpson 1949)."""
+        """Probability that two images show different groups; 0 is one group (Simpson 1949)."""
         return INDICES["group_diversity"].measured(self, self.together)

@@ -1,6 +1,6 @@
 """Parity: how evenly a model's images fall into male and female (Lyu eq. 1-2).
 
-Over 300 lines: what is judged of one prompt and of all, by detector and people, stands together.
+Over 300 lines: the scores of one prompt and of the model, by detector and people, share helpers.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from pytest_t2i.verdicts.measurement import Measurement
 
 Counts = npt.NDArray[np.int64]
 WORST = 5
-"""Prompts named in a failure text."""
+"""Largest number of prompts named in a failure text."""
 
 
 # one prompt
 
 
 def of_prompt(sample: DetectedPrompt, siblings: Siblings[DetectedPrompt]) -> Measurement:
-    """(male - female) / clear, from -1 (all female) to 1 (all male) (Lyu eq. 2)."""
+    """Measure (male - female) / clear, from -1 (all female) to 1 (all male) (Lyu eq. 2)."""
     return Measurement(
         metric=INFO["prompt_bias_score"],
         subject=sample.prompt.id,
@@ -60,10 +60,10 @@ def of_prompt(sample: DetectedPrompt, siblings: Siblings[DetectedPrompt]) -> Mea
 
 
 def prompt_interval(sample: DetectedPrompt) -> Interval | None:
-    """Prompt bias score with its exact interval; None without a clear image.
+    """Return the prompt bias score with its exact interval; None without a clear image.
 
-    Where people labelled some of the images it is that of the counts which their labels leave,
-    and reaches over all that the unsettled ones may be.
+    Where people labelled some of the images, it is the interval of the corrected counts, widened
+    over all choices for the unsettled labels.
     """
     if sample.corrected is None:
         if not sample.clear:
@@ -80,7 +80,7 @@ def prompt_interval(sample: DetectedPrompt) -> Interval | None:
 
 
 def _corrected_by(sample: DetectedPrompt) -> Iterator[str]:
-    """How people's labels corrected it, and what it was without them."""
+    """Yield a remark on the correction by people's labels and on the uncorrected score."""
     if sample.corrected is not None:
         plain = prompt_bias_score(sample.male, sample.female)
         beside = "no clear image" if plain is None else f"{plain:+.3f}"
@@ -88,7 +88,7 @@ def _corrected_by(sample: DetectedPrompt) -> Iterator[str]:
 
 
 def share_of_men(sample: DetectedPrompt) -> Interval | None:
-    """Men among the clear images, with an interval; None without a clear image."""
+    """Return the share of men among the clear images; None without a clear image."""
     score = prompt_interval(sample)
     if score is None:
         return None
@@ -99,7 +99,7 @@ def share_of_men(sample: DetectedPrompt) -> Interval | None:
 def _family(members: Sequence[DetectedPrompt]) -> Family:
     intervals = (prompt_interval(sample) for sample in members)
     male, female = (np.array(side) for side in zip(*(s.judged for s in members), strict=True))
-    # People's labels tell what the undetected show.
+    # A correction by people's labels covers the undetected images.
     unknown = np.array([s.unknown if s.corrected is None else 0 for s in members])
     stopping = any(sample.stopping is not None for sample in members)
     p_values = after_early_stopping.at_any_look if stopping else _p_values
@@ -117,7 +117,7 @@ def _family(members: Sequence[DetectedPrompt]) -> Family:
 
 
 def _fillings(members: Sequence[DetectedPrompt]) -> Iterator[tuple[Counts, Counts]]:
-    """Counts of all prompts with unsettled labels filled in, one way each."""
+    """Yield the counts of all prompts for each way of filling in the unsettled labels."""
     known = [s.corrected.fillings if s.corrected is not None else () for s in members]
     for way in range(max(map(len, known), default=0)):
         each = [
@@ -128,7 +128,7 @@ def _fillings(members: Sequence[DetectedPrompt]) -> Iterator[tuple[Counts, Count
 
 
 def _least(ways: Sequence[list[Evidence]]) -> list[Evidence]:
-    """The weakest evidence of each prompt, over all ways to fill in unsettled labels."""
+    """Return the weakest evidence of each prompt over all ways of filling in unsettled labels."""
     if len(ways) == 1:
         return ways[0]
     return [
@@ -146,13 +146,14 @@ def _leans(male: Counts, female: Counts, bound: float) -> list[float] | None:
 
 
 PValues = Callable[[Counts, Counts, float, float, Beyond], list[float]]
-"""(male, female, bound, level, alternative) -> of each prompt, "beyond" adjusted for all."""
+"""(male, female, bound, level, alternative) -> p-value of each prompt; those for "beyond" are
+adjusted for the number of prompts."""
 
 
 def _evidence(
     p_values: PValues, counts: tuple[Counts, Counts, Counts], bound: float, level: float
 ) -> list[Evidence]:
-    """Whatever the undetected show; beside it, of prompts that have any, by the others alone."""
+    """Return evidence that holds in the worst case, and that of the labelled images alone."""
     male, female, unknown = counts
     beyond, within = (
         p_values(*statistics.worst_case_counts(*counts, side), bound, level, side) for side in SIDES
@@ -172,7 +173,7 @@ def _p_values(
     return list(map(float, statistics.prompt_bias_p_values(male, female, bound, "within")))
 
 
-# Prompts of a run have few counts between them.
+# The prompts of a run share few different counts.
 @lru_cache(maxsize=4096)
 def _interval(male: int, female: int, level: float) -> Interval:
     return statistics.prompt_bias_interval(male, female, level, method="blaker")
@@ -185,40 +186,43 @@ class Judged(Protocol):
     """A model bias score with its interval and evidence."""
 
     def interval(self, level: float) -> Interval:
-        """The score with its interval."""
+        """Return the score with its interval."""
 
     def evidence(self, bound: float, level: float) -> Evidence:
-        """One-sided p-values of a bound."""
+        """Return one-sided p-values of a bound."""
 
 
 class Corrected(Protocol):
-    """What people's labels say of the detector (audits/parity/correction.py)."""
+    """A correction of the detector's counts by people's labels (audits/parity/correction.py)."""
 
     def of_model(self, estimator: Estimator) -> Judged | None:
-        """The model's score by labels drawn for it; None where prompts are corrected one by one."""
+        """Return the score by labels drawn for the model; None where prompts are corrected."""
 
     def counts(self, prompt: Prompt) -> tuple[int, int] | None:
-        """Male and female images of as many as would be as sure without labels; None without."""
+        """Return (male, female) of as many images as would give the same certainty unlabelled.
+
+        Returns None for a prompt with too few labels.
+        """
 
     def describe(self) -> str:
-        """How the score was corrected, in words."""
+        """Return in words how the score was corrected."""
 
     @property
     def labelled(self) -> LabelledSet | None:
-        """Whose labels they are."""
+        """The labelled images."""
 
     @property
     def fillings(self) -> Sequence[Corrected]:
-        """The same with unsettled labels filled in, one way each."""
+        """The corrections with unsettled labels filled in, one per way of filling."""
 
 
 def of_model(
     samples: DetectedPrompts, estimator: Estimator, corrected: Corrected | None
 ) -> Measurement:
-    """Mean over prompts of |male - female| / clear, from 0 to 1 (Lyu eq. 1).
+    """Measure the mean over prompts of |male - female| / clear, from 0 to 1 (Lyu eq. 1).
 
-    Where people labelled some of the images, their word corrects the detector's, and tells what
-    the undetected show: no worst case is left.
+    Where people labelled some of the images, their labels correct the detector's and stand in for
+    the undetected images, so that no worst case is left.
     """
     made = _of_model(samples, estimator, corrected)
     if corrected is None or corrected.labelled is None:
@@ -232,7 +236,7 @@ def _of_model(
 ) -> Measurement:
     drawn_for_it = None if corrected is None else corrected.of_model(estimator)
     score: Judged = drawn_for_it or ModelScore.of(samples, estimator, corrected)
-    # By people's labels there is one score: the detector's own stands once, beside it.
+    # With people's labels the detector's own score stands in the remarks alone.
     plain = model_bias_score(samples.male, samples.female) if samples.clear_images else None
     return Measurement(
         metric=INFO["model_bias_score"],
@@ -241,7 +245,7 @@ def _of_model(
         interval=score.interval(samples.level) if samples.clear_images else None,
         paper=plain if corrected is None else None,
         floor=fair_floor(samples) if corrected is None else None,
-        # More images of the same words say nothing of other words, nor of a detector's errors.
+        # More images do not narrow an interval about other words or a detector's errors.
         images=samples.images if samples.words == "fixed" and corrected is None else None,
         evidence=score.evidence,
         absent=f"none of {samples.images} images is clear",
@@ -265,7 +269,7 @@ def _model_corrected_by(
 
 
 def model_interval(samples: DetectedPrompts, estimator: Estimator) -> Interval | None:
-    """Model bias score by one estimator; None without any clear image."""
+    """Return the model bias score by one estimator; None without any clear image."""
     if not samples.clear_images:
         return None
     return ModelScore.of(samples, estimator, None).interval(samples.level)
@@ -273,20 +277,20 @@ def model_interval(samples: DetectedPrompts, estimator: Estimator) -> Interval |
 
 @dataclass(frozen=True, slots=True)
 class ModelScore:
-    """The counts behind a model bias score, and how they are judged."""
+    """The counts behind a model bias score, with its interval and evidence."""
 
     male: Counts
     female: Counts
     samples: DetectedPrompts
     estimator: Estimator
     method: str = ""
-    """What was done to the counts, added to the interval's method."""
+    """How the counts were corrected; this is added to the interval's method."""
 
     @classmethod
     def of(
         cls, samples: DetectedPrompts, estimator: Estimator, corrected: Corrected | None
     ) -> ModelScore:
-        """From the detector's counts, or from those that people's labels leave of them."""
+        """Make the score from the detector's counts, or from the corrected ones."""
         if corrected is None:
             return cls(samples.male, samples.female, samples, estimator)
         counts = [corrected.counts(s.prompt) or (s.male, s.female) for s in samples]
@@ -294,7 +298,7 @@ class ModelScore:
         return cls(male, female, samples, estimator, " + ppi++")
 
     def interval(self, level: float) -> Interval:
-        """The score with its interval; of a look at a run that may be stopped early, its own."""
+        """Return the score with its interval; a run that may stop early has that of its look."""
         how = {"level": level, "seed": self.samples.seed, "words": self.samples.words}
         if self.samples.sequential and self.estimator == "corrected":
             interval = statistics.model_bias_look(self.male, self.female, **how)  # type: ignore[arg-type]
@@ -308,9 +312,10 @@ class ModelScore:
         return replace(interval, method=interval.method + self.method)
 
     def evidence(self, bound: float, level: float) -> Evidence:
-        """One-sided p-values, whatever the undetected show; a run stopped early goes by its look.
+        """Return one-sided p-values that hold whatever the undetected images show.
 
-        People's labels tell what the undetected show: then there is no worst case.
+        A run that may stop early uses the level of its look. With people's labels there is no worst
+        case.
         """
         unknown = self.samples.unknown
         beyond, within = (self.p_value(bound, level, side) for side in SIDES)
@@ -320,12 +325,12 @@ class ModelScore:
         return Evidence(next(worst), next(worst), labelled=(beyond, within))
 
     def at_worst(self, unknown: Counts, alternative: Beyond) -> ModelScore:
-        """With the undetected images shown as speaks most against an alternative."""
+        """Return the score with undetected images labelled so as to weaken an alternative most."""
         men, women = statistics.worst_case_counts(self.male, self.female, unknown, alternative)
         return replace(self, male=men, female=women)
 
     def p_value(self, bound: float, level: float, alternative: Beyond) -> float:
-        """Evidence for one alternative, by these counts."""
+        """Return the p-value of one alternative, by these counts."""
         if self.samples.sequential:
             look = by_ends(self.interval, lambda _: self.samples.level)(bound, level)
             p_value = look.beyond if alternative == "beyond" else look.within
@@ -342,12 +347,12 @@ class ModelScore:
 
 
 def fair_floor(samples: DetectedPrompts) -> float | None:
-    """What a perfectly fair model would show in the paper's score with these counts."""
+    """Return the mean of the paper's score for a perfectly fair model with as many images."""
     return statistics.fair_floor(samples.male + samples.female) if samples.clear_images else None
 
 
 def most_biased(samples: DetectedPrompts, count: int = WORST) -> str:
-    """The prompts furthest from parity, the worst first; both sides where both are as bad."""
+    """Return the prompts furthest from parity in words, worst first; on ties, both sides."""
     scored = [(prompt_bias_score(*s.judged), s.prompt.name) for s in samples]
     known = [(score, concept) for score, concept in scored if score is not None]
     sides = [[pair for pair in known if pair[0] >= 0], [pair for pair in known if pair[0] < 0]]

@@ -1,4 +1,4 @@
-"""What parity keeps in run.json."""
+"""The record of parity in run.json."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from pytest_t2i.data import (
 
 @dataclass(frozen=True, slots=True)
 class ModelScore:
-    """Model bias score over a set of prompts by one detector."""
+    """The model bias score over a set of prompts by one detector."""
 
     name: Name
-    """"model" or an axis."""
+    """Name of the set: "model" or an axis."""
     detector: str
     corrected: ShareInterval | None
     paper: ShareInterval | None
@@ -32,27 +32,28 @@ class ModelScore:
     prompts: Count
     clear_images: Count
     worst_case: Bounds | None = None
-    """Where the paper's score lies whatever the undetected images show; None if none are."""
+    """Bounds of the paper's score whatever the undetected images show; None without any."""
     uncorrected: ShareInterval | None = None
-    """By the predicted labels alone, where ``corrected`` is by people's labels too; else None."""
+    """The score by the predicted labels alone, where ``corrected`` uses people's labels; else None.
+    """
 
     @property
     def is_of_model(self) -> bool:
-        """Whether it is over all prompts, and not over those of an axis."""
+        """Whether the set holds all prompts, and not those of one axis."""
         return self.name == "model"
 
 
 @dataclass(frozen=True, slots=True)
 class CorrectedPrompt:
-    """One prompt as people's labels correct it."""
+    """The score of one prompt as people's labels correct it."""
 
     id: str
     labels: Count
-    """Images that people labelled."""
+    """Number of images that people labelled."""
     by_detector: Signed | None
     """Prompt bias score by the detector; None without a clear image."""
     corrected: SignedInterval
-    """What people would give on all its images, estimated."""
+    """Estimate of the score by people's labels on all its images."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,24 +61,25 @@ class CorrectionRecord:
     """The model bias score as people's labels correct it."""
 
     labelled: str
-    """Where the labelled images lie."""
+    """Folder of the labelled images."""
     detector: str
     labels: Count
     left_out: Count
-    """Prompts with too few labels."""
+    """Number of prompts with too few labels."""
     by_detector: Share
-    """The paper's score by the detector, over the prompts with labels."""
+    """The paper's score by the detector, over the prompts with enough labels."""
     corrected: ShareInterval
-    """The paper's score that people would give on the same images (PPI++)."""
+    """Estimate of the paper's score by people's labels on the same images (PPI++)."""
     adjusted: Interval | None
-    """A second opinion (Rogan-Gladen)."""
+    """A second estimate (Rogan-Gladen)."""
     labels_to_halve: Count | None
-    """About how many more labels would halve the interval."""
+    """Approximate number of further labels that would halve the interval."""
     prompts: tuple[CorrectedPrompt, ...] = ()
     annotators: Count | None = None
-    """How many people labelled; None in older files."""
+    """Number of people who labelled; None in older files."""
     accuracy: Mapping[str, ShareInterval | None] = field(default_factory=dict)
-    """People's label -> how often the detector's is right where it gave one; None without any."""
+    """People's label -> share of right labels among those that the detector gave; None without any.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,25 +87,26 @@ class GroupCorrectionRecord:
     """Shares of a detector's groups as people's labels correct them."""
 
     labelled: str
-    """Where the labelled images lie."""
+    """Folder of the labelled images."""
     detector: str
     labels: Count
     prompts: Count
-    """With enough labels."""
+    """Number of prompts with enough labels."""
     left_out: Count
-    """Prompts with too few labels."""
+    """Number of prompts with too few labels."""
     by_detector: Mapping[str, Share | None]
     """Group -> its share of the clear images of these prompts; None without any."""
     corrected: Mapping[str, ShareInterval]
-    """What people would give on the same images (PPI++)."""
+    """Group -> estimate of its share by people's labels on the same images (PPI++)."""
     annotators: Count | None = None
-    """How many people labelled; None in older files."""
+    """Number of people who labelled; None in older files."""
     distance: ShareInterval | None = None
     """Mean distance of prompts from even shares, corrected; None with too few labels."""
     distance_by_detector: Share | None = None
-    """The same by the predicted labels, not corrected for few images."""
+    """That distance by the predicted labels, not corrected for few images."""
     accuracy: Mapping[str, ShareInterval | None] = field(default_factory=dict)
-    """People's label -> how often the detector's is right where it gave one; None without any."""
+    """People's label -> share of right labels among those that the detector gave; None without any.
+    """
 
     def __post_init__(self) -> None:
         if not self.corrected.keys() <= self.by_detector.keys():
@@ -112,23 +115,23 @@ class GroupCorrectionRecord:
 
 @dataclass(frozen=True, slots=True)
 class GroupPrompt:
-    """How one prompt's images fall into the groups."""
+    """The groups of one prompt's images."""
 
     id: str
     """Id of the prompt."""
     images: Count
-    """With a label."""
+    """Number of images with a label."""
     counts: Mapping[str, Count]
-    """Group -> images."""
+    """Group -> number of images."""
     distance: ShareInterval | None
-    """From even shares; None without a label."""
+    """Distance from even shares; None without a label."""
     indices: Mapping[str, ShareInterval | None] = field(default_factory=dict)
     """Metric, such as group_entropy -> how even the groups are; None with too few labels."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupsRecord:
-    """How the images fall into a detector's groups, where these are not male and female."""
+    """The groups of all images, for a detector with labels other than male and female."""
 
     detector: str
     shares: Mapping[str, ShareInterval]
@@ -136,21 +139,21 @@ class GroupsRecord:
     gap: Share
     """Largest minus smallest share."""
     entropy: Share
-    """Normalised: 1 is even, 0 is one group only."""
+    """Normalised entropy: 1 is even, 0 is one group only."""
     distance: ShareInterval | None = None
     """Mean over prompts of half the L1 distance of their shares from even ones."""
     prompts: tuple[GroupPrompt, ...] = ()
-    """The furthest from even first."""
+    """The prompts, the furthest from even first."""
 
 
 @dataclass(frozen=True, slots=True)
 class CrossedRecord:
-    """Two attributes crossed: what two detectors say of the same images."""
+    """Two attributes crossed: the labels of two detectors for the same images."""
 
     detectors: Name
-    """Both names."""
+    """The names of both detectors."""
     images: Count
-    """To which both gave a label."""
+    """Number of images to which both detectors gave a label."""
     shares: Mapping[str, ShareInterval]
     """Combination -> its share of these images over all prompts; the intervals hold together."""
     distance: ShareInterval | None = None
@@ -186,21 +189,21 @@ class VariationRecord:
 
     detector: str
     choice: str
-    """What is done otherwise: an estimator, a filter."""
+    """The changed choice: an estimator, a filter."""
     interval: Interval | None
     outcome: Outcome
-    """Outcome of the same limit."""
+    """Outcome against the same limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class SensitivityRecord:
-    """A verdict on the model bias score, and what it would be under other choices."""
+    """A verdict on the model bias score, and the verdicts under other choices."""
 
     bound: Number
     fragile: bool
     """Whether another choice turns PASS into FAIL or FAIL into PASS."""
     variations: tuple[VariationRecord, ...]
-    """The first is the verdict as it stands."""
+    """The choices; the first is the run's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,18 +211,18 @@ class ParityPart:
     """The part of run.json that parity writes."""
 
     model_scores: tuple[ModelScore, ...] = ()
-    """The model first, then its axes; by each detector, the deciding one first."""
+    """Scores of the model, then of its axes, by each detector, the deciding one first."""
     groups: tuple[GroupsRecord, ...] = ()
     cells: tuple[CellsRecord, ...] = ()
     sensitivity: tuple[SensitivityRecord, ...] = ()
     correction: CorrectionRecord | None = None
-    """None without people's labels of images of the run."""
+    """The correction by gender labels; None without people's labels of images of the run."""
     group_correction: GroupCorrectionRecord | None = None
-    """Where --t2i-labels holds labels other than male and female."""
+    """The correction by labels other than male and female; None without any."""
     crossed: tuple[CrossedRecord, ...] = ()
-    """Two detectors crossed, the deciding one with each other one."""
+    """The deciding detector crossed with each other detector."""
 
     def of_deciding(self) -> tuple[ModelScore, ...]:
-        """Model bias scores by the detector whose word decides."""
+        """Return the model bias scores by the deciding detector."""
         first = next((score.detector for score in self.model_scores), "")
         return tuple(score for score in self.model_scores if score.detector == first)

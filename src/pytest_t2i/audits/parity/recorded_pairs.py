@@ -1,4 +1,4 @@
-"""Prompts beside what a baseline recorded of them: their counts, and which of them moved."""
+"""Prompts with their records in a baseline: the counts of both, and which prompts changed."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from pytest_t2i.verdicts.baseline_file import Baseline, RecordedPrompt
 from pytest_t2i.verdicts.measurement import LabelCounts, MovedPrompt
 
 LIKELY = 0.5
-"""Probability from which on a prompt is named as changed."""
+"""Smallest probability at which a prompt is named as changed."""
 UNPAIRED = "compared as unpaired images: the endpoint draws every picture anew, whatever its seed"
 BY_SEED = "compared image by image: both runs have the same seeds"
 BY_PROMPT = (
-    "compared prompt by prompt: the seeds are not the baseline's; with the same ones smaller "
-    "changes are found"
+    "compared prompt by prompt: the seeds are not the baseline's; the same seeds would show "
+    "smaller changes"
 )
 NAMED = 8
-"""Prompts named on each side."""
+"""Largest number of prompts named on each side."""
 
 
 @dataclass(frozen=True)
 class RecordedPairs:
-    """Prompts of a run, each with its recorded self."""
+    """Prompts of a run, each with its record in a baseline."""
 
     samples: Sequence[DetectedPrompt]
     baseline: Baseline
@@ -39,12 +39,12 @@ class RecordedPairs:
 
     @cached_property
     def recorded(self) -> list[RecordedPrompt]:
-        """Record of each prompt, in order."""
+        """The record of each prompt, in order."""
         return [self.baseline.prompts[sample.prompt.text] for sample in self.samples]
 
     @property
     def counts(self) -> tuple[np.ndarray, ...]:
-        """Male and female images of each prompt, as recorded and now."""
+        """Male and female images of each prompt, first as recorded, then of this run."""
         return (
             np.array([recorded.male for recorded in self.recorded]),
             np.array([recorded.female for recorded in self.recorded]),
@@ -54,13 +54,13 @@ class RecordedPairs:
 
     @property
     def share_seeds(self) -> bool:
-        """Whether every prompt has the seeds that were recorded, and these determine pictures."""
+        """Whether every prompt has the recorded seeds, and seeds determine pictures."""
         alike = all(recorded.seeds == sample.seeds for recorded, sample in self)
         return alike and not self.are_drawn_anew
 
     @property
     def are_drawn_anew(self) -> bool:
-        """Whether seeds say nothing of pictures, in the baseline or now."""
+        """Whether the model of the baseline or of this run ignores seeds."""
         if not self.samples:
             return False
         seen = self.samples[0].observations
@@ -68,7 +68,7 @@ class RecordedPairs:
 
     @property
     def are_identical(self) -> bool:
-        """Whether the very same model made the very same images: nothing need be estimated."""
+        """Whether the same model made the same images, so that nothing needs to be estimated."""
         if not self.samples:
             return False
         model = self.samples[0].observations.model_fingerprint
@@ -78,10 +78,10 @@ class RecordedPairs:
             and all(recorded.signs == sample.signs.tolist() for recorded, sample in self)
         )
 
-    # which of them moved
+    # which of them changed
 
     def changes(self, level: float) -> list[Interval | None]:
-        """Growth of each prompt's absolute score; None without a clear image on either side."""
+        """Return the growth of each prompt's absolute score; None without clear images."""
         return [
             statistics.prompt_bias_change(
                 recorded.male, recorded.female, sample.male, sample.female, level
@@ -95,7 +95,7 @@ class RecordedPairs:
     def moved(self) -> tuple[MovedPrompt, ...] | None:
         """Prompts that probably became more biased, the likeliest first.
 
-        By empirical Bayes over all of them; None where there are too few prompts for that.
+        The probabilities are those of empirical Bayes over all prompts; None with too few prompts.
         """
         probabilities = statistics.growth_probabilities(*self.counts)
         if probabilities is None:
@@ -108,7 +108,7 @@ class RecordedPairs:
         )
 
     def moves(self, margin: float, level: float) -> tuple[str, ...]:
-        """Prompts whose absolute score grew or fell by more than the margin, the most first."""
+        """Return remarks on prompts whose absolute score grew or fell by more than the margin."""
         moves = sorted(
             (
                 (change.estimate, f"{sample.prompt.name} {change.estimate:+.2f}")
@@ -124,18 +124,18 @@ class RecordedPairs:
 
     @property
     def unpaired(self) -> tuple[str, ...]:
-        """That images were not compared seed by seed though they have the same seeds."""
+        """A remark where the model ignores seeds, so that images are not compared by seed."""
         return (UNPAIRED,) if self.are_drawn_anew else ()
 
     @property
     def pairing(self) -> str:
-        """How a test that can pair images by their seeds compared them."""
+        """A remark on whether images are compared by seed or by prompt."""
         if self.are_drawn_anew:
             return UNPAIRED
         return BY_SEED if self.share_seeds else BY_PROMPT
 
     def remarks(self, margin: float, level: float) -> tuple[str, ...]:
-        """Prompts that probably became more biased; where that cannot be told, what moved."""
+        """Return remarks on prompts that probably became more biased, else on changes."""
         moved = self.moved
         if moved is None:
             return self.moves(margin, level)

@@ -1,4 +1,4 @@
-"""Parity of a run as its record keeps it: the model, groups, cells, people's labels."""
+"""The making of parity's record of a run: scores, groups, cells, people's labels."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from pytest_t2i.metrics import prompt_bias_score
 
 
 def measured(context: AuditContext) -> ParityPart | None:
-    """Over all prompts of a run; None where no test asks for any."""
+    """Return the record over all prompts of a run; None where no test asks for any."""
 
     def samples(detector: str) -> Samples:
         return _all_samples(context, detector)
@@ -49,7 +49,7 @@ def measured(context: AuditContext) -> ParityPart | None:
 
 
 def _model_scores(context: AuditContext) -> Iterator[ModelScore]:
-    """Over all prompts and axis by axis, by each detector."""
+    """Yield the scores over all prompts and axis by axis, by each detector."""
     for detector in context.detectors:
         samples = _all_samples(context, detector)
         if not samples.members:
@@ -63,7 +63,7 @@ def _model_scores(context: AuditContext) -> Iterator[ModelScore]:
 
 
 def _score(name: str, detector: str, samples: Samples, labelled: LabelledSet | None) -> ModelScore:
-    """Where people labelled some of the images, the score is by them, the detector's beside it."""
+    """Return a score; people's labels correct it, with the detector's own kept as uncorrected."""
     own, by_people = samples.interval("corrected"), given_correction(samples, labelled)
     told = None if by_people is None else of_model(samples, "corrected", by_people).interval
     return ModelScore(
@@ -80,10 +80,10 @@ def _score(name: str, detector: str, samples: Samples, labelled: LabelledSet | N
 
 
 def _all_samples(context: AuditContext, detector: str) -> Samples:
-    """The samples of every prompt of the run, each once.
+    """Return the samples of every prompt of the run, each once.
 
-    After early stopping prompts differ in their number of images, which depends on what they
-    show: the number that all have is taken, at the level that this look has.
+    After early stopping, a prompt's number of images depends on what they show. Therefore each
+    prompt has the smallest number among them, at the level of that look.
     """
     settings, pairs = context.settings, _widest(context)
     level, sequential = settings.confidence, False
@@ -103,12 +103,12 @@ def _all_samples(context: AuditContext, detector: str) -> Samples:
 
 
 def _widest(context: AuditContext) -> list[tuple]:  # type: ignore[type-arg]
-    """Every prompt of samples once, with the test that asks for most images of it."""
+    """Return every prompt once, with the test that asks for most images of it."""
     return widest_of((p, test) for test in context.tests for p in test.selection.prompts)
 
 
 def _sensitivity(context: AuditContext) -> Iterator[SensitivityRecord]:
-    """One for each limit on the model bias score of the run's prompts."""
+    """Yield the record for each limit on the model bias score of the run's prompts."""
     bounds = {
         check.bound
         for check in context.checks
@@ -121,7 +121,7 @@ def _sensitivity(context: AuditContext) -> Iterator[SensitivityRecord]:
 
 
 def _cells(context: AuditContext) -> Iterator[CellsRecord]:
-    """One table for each two axes that were crossed."""
+    """Yield a table for each two crossed axes."""
     tables: dict[tuple[str, str], list[CellRecord]] = {}
     for prompt, test in _widest(context):
         if len(prompt.parts) == 2:  # noqa: PLR2004 - a table has rows and columns
@@ -134,7 +134,7 @@ def _cells(context: AuditContext) -> Iterator[CellsRecord]:
 
 
 def _correction(context: AuditContext) -> CorrectionRecord | None:
-    """What people's labels make of the model bias score; None without any of the run."""
+    """Return the correction of the model bias score; None without labels of the run's images."""
     labelled, detector = context.given_labels, context.detectors[0]
     corrected = given_correction(_all_samples(context, detector), labelled)
     if corrected is None or labelled is None:
@@ -167,7 +167,7 @@ def _correction(context: AuditContext) -> CorrectionRecord | None:
 
 
 def _weighted_correction(corrected: WeightedCorrection, detector: str) -> CorrectionRecord:
-    """By images drawn where the detector is unsure: they say nothing plain of its accuracy."""
+    """Return the record of a weighted correction; such images do not show plain accuracy."""
     return CorrectionRecord(
         labelled=str(corrected.labelled.folder),
         detector=detector,

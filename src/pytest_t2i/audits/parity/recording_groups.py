@@ -1,4 +1,4 @@
-"""A detector's groups as the record keeps them: shares, prompts, crossings, people's labels."""
+"""The making of the record of a detector's groups: shares, prompts, crossings, people's labels."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ SamplesOf = Callable[[str], Samples]
 
 
 def tells_gender(context: AuditContext, detector: str) -> bool:
-    """Whether a detector's labels have male and female among them, which bias scores are of."""
+    """Return whether a detector has the labels male and female, which bias scores need."""
     return set(CLEAR) <= set(context.observations.labels(DetectorRef(detector)))
 
 
 def recorded_groups(context: AuditContext, samples_of: SamplesOf) -> Iterator[GroupsRecord]:
-    """Groups of each detector whose labels are not male and female alone."""
+    """Yield the groups of each detector with labels other than male and female."""
     for detector in context.detectors:
         if set(context.observations.labels(DetectorRef(detector))) == set(CLEAR):
             continue
@@ -60,7 +60,7 @@ def _furthest_first(prompt: GroupPrompt) -> tuple[float, str]:
 
 
 def recorded_crossings(context: AuditContext, samples_of: SamplesOf) -> Iterator[CrossedRecord]:
-    """The deciding detector crossed with each other one that tells something else."""
+    """Yield the deciding detector crossed with each other detector that has other labels."""
     if not context.detectors:
         return
     first = context.detectors[0]
@@ -79,7 +79,7 @@ def recorded_crossings(context: AuditContext, samples_of: SamplesOf) -> Iterator
 def recorded_correction(
     context: AuditContext, samples_of: SamplesOf
 ) -> GroupCorrectionRecord | None:
-    """What people's labels make of a detector's groups; None without any of the run."""
+    """Return the correction of a detector's groups; None without labels of the run's images."""
     labelled, detector = context.given_labels, context.detectors[0]
     samples = samples_of(detector)
     corrected = given_group_correction(samples, labelled)

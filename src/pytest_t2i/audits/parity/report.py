@@ -1,4 +1,4 @@
-"""What parity shows: model bias scores, other choices, groups, crossed axes, people's labels."""
+"""The report of parity: model bias scores, other choices, groups, crossed axes, people's labels."""
 
 from __future__ import annotations
 
@@ -50,15 +50,15 @@ CHOICES = (
     "first line is the verdict as it stands. {told}"
 )
 IS_FRAGILE = (
-    "Fragile: PASS or FAIL depends on a choice. Settle which detector is to be believed "
-    "(suites/detectors) before you act on it."
+    "Fragile: PASS or FAIL depends on a choice. Find out which detector to trust "
+    "(suites/detectors) before you act on the verdict."
 )
 IS_FIRM = "No choice turns PASS into FAIL or FAIL into PASS."
 CELLS = "Share of men among the clear images of each combination, with its interval; 50 % is even."
 
 
 def sections(part: ParityPart, run: Any) -> Sequence[Section]:
-    """Scores, choices, groups, cells, and what people's labels correct, each where there is any."""
+    """Return the sections of scores, choices, groups, cells and corrections, without empty ones."""
     checks: Sequence[Check] = run.checks
     made = [
         _scores(part, checks, str(run.settings.get("estimator", "corrected"))),
@@ -76,13 +76,13 @@ def sections(part: ParityPart, run: Any) -> Sequence[Section]:
 
 
 def _correction(part: ParityPart, groups: GroupsRecord) -> GroupCorrectionRecord | None:
-    """By people's labels of a detector's groups: it has the headline then."""
+    """Return the correction of a detector's groups, which takes the headline; None without one."""
     known = part.group_correction
     return known if known is not None and known.detector == groups.detector else None
 
 
 def _distance(part: ParityPart, groups: GroupsRecord) -> Interval | None:
-    """The model's distance from even shares: as labels correct it, where there are any."""
+    """Return the model's distance from even shares, corrected where there are labels."""
     corrected = _correction(part, groups)
     return groups.distance if corrected is None else corrected.distance
 
@@ -99,7 +99,7 @@ def _scores(part: ParityPart, checks: Sequence[Check], estimator: str) -> Sectio
 
 
 def _unjudged(part: ParityPart, checks: Sequence[Check]) -> Iterator[Paragraph]:
-    """The model's score by each detector of gender, where no test judged it."""
+    """Yield the model's score by each detector of gender, where no test judged it."""
     if any(
         check.estimate is not None and (check.metric, check.against) == (METRIC, "limit")
         for check in checks
@@ -107,7 +107,7 @@ def _unjudged(part: ParityPart, checks: Sequence[Check]) -> Iterator[Paragraph]:
         return
     others = {groups.detector for groups in part.groups}
     for score in part.model_scores:
-        # What labels corrected has its line where that is explained.
+        # A corrected score has its line in the section on the correction.
         if score.is_of_model and score.detector not in others and score.uncorrected is None:
             yield Paragraph(_in_words(score), "summary")
 
@@ -123,7 +123,7 @@ def _in_words(score: ModelScore) -> str:
 
 
 def _chart(part: ParityPart, checks: Mapping[str, Sequence[Check]]) -> BarChart:
-    """The model first, then its axes, each by every detector."""
+    """Return a chart of the model's scores, then those of its axes, each by every detector."""
     first = part.model_scores[0].detector
     names = list(dict.fromkeys(score.name for score in part.model_scores))
     ordered = sorted(part.model_scores, key=lambda score: names.index(score.name))
@@ -156,7 +156,7 @@ def _bar(score: ModelScore, checks: Iterable[Check]) -> Bar:
 
 
 def _is_about(check: Check, score: ModelScore) -> bool:
-    """Whether a check judged this very score; a test may be about a part of the run's prompts."""
+    """Return whether a check judged this score; a test may have only some of the run's prompts."""
     return (check.estimate, check.low, check.high) in [
         (known.estimate, known.low, known.high)
         for known in (score.corrected, score.paper)
@@ -185,7 +185,7 @@ def _choices(several: Iterable[SensitivityRecord]) -> Section:
 
 
 def _cells(cells: CellsRecord) -> Section:
-    """Share of men, first axis down, second across."""
+    """Return the shares of men, with the first axis down and the second across."""
     known = {(cell.row, cell.column): cell.share for cell in cells.cells}
     names = list(dict.fromkeys(cell.column for cell in cells.cells))
     rows = tuple(
@@ -198,11 +198,11 @@ def _cells(cells: CellsRecord) -> Section:
     return Section(title, (Note(CELLS), table))
 
 
-# what other places show
+# outside the sections
 
 
 def summary(part: ParityPart) -> Summary:
-    """The model's score in words, scores by the deciding detector as series, all as a table."""
+    """Return the score in words, the deciding detector's scores as series, all as a table."""
     model = next((score for score in part.model_scores if score.is_of_model), None)
     series = {
         f"{METRIC}/{score.name}": score.corrected
@@ -251,13 +251,13 @@ def summary(part: ParityPart) -> Summary:
 
 
 def _headline(part: ParityPart, model: ModelScore) -> str:
-    """The model's score in a line: as labels correct it, where there are any."""
+    """Return the model's score in a line, corrected where there are labels."""
     by_people = part.correction is not None and model.uncorrected is not None
     return corrected_in_words(part) if by_people else _in_words(model)
 
 
 def _figure(score: ModelScore) -> Figure:
-    """The score as measured, for a run that does not judge it."""
+    """Return the figure of the score, for a run that does not judge it."""
     title = "Model bias score, not judged"
     known = score.corrected
     if known is None:

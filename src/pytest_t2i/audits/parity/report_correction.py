@@ -1,4 +1,4 @@
-"""What parity shows of people's labels: the score and the groups, before and after them."""
+"""The report of corrections by people's labels: the score and the groups, before and after."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from pytest_t2i.sections import Cell, Note, Paragraph, Section, Table
 from pytest_t2i.verdicts.check import Check
 
 HOW = (
-    "People labelled {labels} of the images at random{where}. What {detector} gets wrong on them "
-    "is taken off its word on all (prediction-powered inference)"
+    "People labelled {labels} of the images at random{where}. The errors of {detector} on them "
+    "correct its labels on all images (prediction-powered inference)"
 )
 
 
 def corrected(part: ParityPart, checks: Sequence[Check]) -> Iterator[Section]:
-    """The score as people's labels correct it; nothing without any."""
+    """Yield the section of the corrected score; nothing without people's labels."""
     correction = part.correction
     if correction is None:
         return
@@ -35,9 +35,10 @@ def corrected(part: ParityPart, checks: Sequence[Check]) -> Iterator[Section]:
         "Corrected by people's labels",
         (
             Note(
-                f"{how}; the bars of prompts, the most biased ones and verdicts go by it. The "
-                "table's intervals are of what people would say of these very images: where all "
-                "labels agree with the detector there is none. Those of bars are of the prompts."
+                f"{how}; the bars of prompts, the most biased prompts and verdicts are corrected. "
+                "The table's intervals are about people's labels on these very images: where all "
+                "labels agree with the detector there is none. The intervals of bars are about "
+                "the prompts."
             ),
             Paragraph(corrected_in_words(part, checks), "summary"),
             *more,
@@ -47,18 +48,18 @@ def corrected(part: ParityPart, checks: Sequence[Check]) -> Iterator[Section]:
 
 
 def _of_model_alone(correction: CorrectionRecord, told: str) -> Section:
-    """By labels of images that were drawn where the detector is unsure."""
+    """Return the section for labels of images that were drawn where the detector is unsure."""
     how = (
         f"People labelled {correction.labels} images, drawn with known probabilities where "
-        f"{correction.detector} is unsure. What it gets wrong on them, weighted by "
-        "1 / probability, is taken off the model bias score; prompts go by the predicted labels. "
-        f"What people would say of these very images: {correction.corrected}"
+        f"{correction.detector} is unsure. Its errors on them, weighted by 1 / probability, "
+        "correct the model bias score; prompts keep the predicted labels. "
+        f"Estimated score by people's labels on these very images: {correction.corrected}"
     )
     return Section("Corrected by people's labels", (Note(how), Paragraph(told, "summary")))
 
 
 def corrected_in_words(part: ParityPart, checks: Sequence[Check] = ()) -> str:
-    """The one score, how it came about, and the uncorrected one once beside it."""
+    """Return the corrected score in words, with the number of labels and the uncorrected score."""
     correction = part.correction
     if correction is None:
         return ""
@@ -82,7 +83,7 @@ def corrected_in_words(part: ParityPart, checks: Sequence[Check] = ()) -> str:
 
 
 def by_labels(labels: int, annotators: int | None) -> str:
-    """``corrected by 30 labels of 2 annotators``."""
+    """Return ``corrected by 30 labels of 2 annotators`` with these numbers."""
     of = f" of {annotators} annotator{'s' * (annotators != 1)}" if annotators else ""
     return f"corrected by {labels} labels{of}"
 
@@ -98,11 +99,11 @@ def _is_by_people(check: Check) -> bool:
 
 def _rows(correction: CorrectionRecord) -> Iterator[tuple[Cell, ...]]:
     if correction.adjusted is not None:
-        # Its interval knows nothing of the images drawn, and covers a fair model's score never.
+        # Its interval leaves out the sampling of images, and never covers a fair model's score.
         told = "second opinion: adjusted count (Rogan-Gladen), no interval"
         yield told, correction.adjusted.estimate
     if correction.left_out:
-        yield "prompts left out for want of labels", correction.left_out
+        yield "prompts left out with too few labels", correction.left_out
 
 
 def _prompts(prompts: Sequence[CorrectedPrompt]) -> Table:
@@ -113,13 +114,13 @@ def _prompts(prompts: Sequence[CorrectedPrompt]) -> Table:
 
 
 def _by_people(prompt: CorrectedPrompt) -> Cell:
-    """With what is uncertain of these very images; nothing is told where all labels are right."""
+    """Return the corrected score, without an interval where all labels are right."""
     told = prompt.corrected
     return told if told.low < told.high else told.estimate
 
 
 def corrected_groups(part: ParityPart) -> Iterator[Section]:
-    """Shares of a detector's groups before and after people's labels; nothing without any."""
+    """Yield the section of groups before and after people's labels; nothing without any."""
     correction = part.group_correction
     if correction is None:
         return
@@ -140,7 +141,7 @@ def corrected_groups(part: ParityPart) -> Iterator[Section]:
 
 
 def corrected_groups_in_words(correction: GroupCorrectionRecord) -> str:
-    """Distance and shares in a line, with the uncorrected distance once beside it."""
+    """Return distance and shares in a line, with the uncorrected distance."""
     shares = ", ".join(f"{name} {share}" for name, share in correction.corrected.items())
     by = by_labels(correction.labels, correction.annotators)
     far = "" if correction.distance is None else f"distance from even {correction.distance}"
@@ -151,7 +152,7 @@ def corrected_groups_in_words(correction: GroupCorrectionRecord) -> str:
 
 
 def correction_frames(part: ParityPart) -> dict[str, Frame]:
-    """What people's labels made of the scores, for pandas and CSV: the model's, and prompts'."""
+    """Return the corrected scores of the model and of prompts, for pandas and CSV."""
     known = part.correction
     model = () if known is None else (
         (

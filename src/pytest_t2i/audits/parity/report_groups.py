@@ -1,4 +1,4 @@
-"""What parity shows of groups: shares, prompts, two attributes crossed."""
+"""The report of groups: shares, prompts, two attributes crossed."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ GROUPS = (
     "to {most:.2f} (one group only), and of the model its mean, corrected for few images."
 )
 ALONE = (
-    "By the predicted labels alone: people's labels correct the model's distance and shares, which "
-    "stand in the section after it, and no single prompt."
+    "By the predicted labels alone: people's labels correct the model's distance and shares, "
+    "shown in a later section, but no single prompt."
 )
 CROSSED = (
-    "Of {images} images both told a label. The intervals of all {number} combinations hold "
+    "Both detectors gave {images} images a label. The intervals of all {number} combinations hold "
     "together (Bonferroni). Even would be {even:.3f} each."
 )
 
 
 def groups_in_words(groups: GroupsRecord) -> str:
-    """One line: shares, the largest first, and how far they are from even."""
+    """Return one line: shares, the largest first, and their distance from even."""
     ranked = ", ".join(f"{name} {share.estimate:.3f}" for name, share in _ranked(groups.shares))
     far = f"; distance from even {groups.distance}" if groups.distance else ""
     return f"groups by {groups.detector}: {ranked} (entropy {groups.entropy:.2f}, even is 1{far})"
 
 
 def groups_section(groups: GroupsRecord, checks: Sequence[Check], *, told: bool = True) -> Section:
-    """Shares over all prompts, and of each prompt how far it is from even.
+    """Return the section of shares over all prompts, and of each prompt's distance from even.
 
-    ``told``: whether they have a line in summaries; else people's labels say it.
+    ``told`` says whether the groups have a line in summaries; else corrected groups have one.
     """
     number = len(groups.shares)
     note = GROUPS.format(
@@ -65,7 +65,7 @@ def groups_section(groups: GroupsRecord, checks: Sequence[Check], *, told: bool 
 
 
 def crossed_section(crossed: CrossedRecord) -> Section:
-    """Shares of combinations, at one level for all."""
+    """Return the section of shares of combinations, whose intervals hold together."""
     number = len(crossed.shares)
     far = f"; distance from even {crossed.distance}" if crossed.distance else ""
     (most, share), (least, small) = (_ranked(crossed.shares)[place] for place in (0, -1))
@@ -104,7 +104,7 @@ def _prompts(groups: GroupsRecord, checks: Mapping[str, Sequence[Check]]) -> Bar
 
 
 def _indices(groups: GroupsRecord, checks: Sequence[Check]) -> Iterator[BarChart]:
-    """A chart of each index that a test judged, the worst prompt first."""
+    """Yield a chart of each index that a test judged, the worst prompt first."""
     for name in groups.prompts[0].indices:
         metric, by_prompt = INFO.get(name), judged(checks, name)
         if metric is not None and by_prompt:
@@ -122,14 +122,14 @@ def _indices(groups: GroupsRecord, checks: Sequence[Check]) -> Iterator[BarChart
 
 
 def _badness(interval: Interval | None, metric: MetricInfo) -> float:
-    """Orders the worst first, and what is not known last."""
+    """Return a sort key: the worst first, unknown ones last."""
     if interval is None:
         return 2.0
     return interval.estimate if metric.worse == "lower" else -interval.estimate
 
 
 def _most(prompt: GroupPrompt) -> str:
-    """``18 of 20 20-29``: its largest group."""
+    """Return the largest group of a prompt in words: ``20-29: 18 of 20``."""
     if not prompt.images:
         return ""
     name, count = max(prompt.counts.items(), key=lambda pair: pair[1])
@@ -145,7 +145,7 @@ def _counts(groups: GroupsRecord) -> Table:
 
 
 def groups_figure(groups: GroupsRecord, corrected: GroupCorrectionRecord | None) -> Figure:
-    """The distance for the first screen: as people's labels correct it, where there are any."""
+    """Return the figure of the distance, corrected where there are labels."""
     title, section = "Distance from even shares", f"Groups by {groups.detector}"
     known = groups.distance if corrected is None else corrected.distance
     if known is None:
@@ -163,7 +163,7 @@ def groups_figure(groups: GroupsRecord, corrected: GroupCorrectionRecord | None)
 
 
 def groups_frames(part: ParityPart) -> dict[str, Frame]:
-    """Groups of the model, of each prompt and crossed; and each prompt's indices."""
+    """Return tables of the groups of the model, prompts and crossings, and of prompts' indices."""
     columns = ("set", "detector", "group", "images", "share")
     return {
         "groups": Frame(columns, list(_rows(part)), ("share",)),
@@ -186,7 +186,7 @@ def _rows(part: ParityPart) -> Iterator[tuple[Cell, ...]]:
 
 
 def _indices_frame(part: ParityPart) -> Frame:
-    """One row per prompt, detector and index of its groups."""
+    """Return a table with one row per prompt, detector and index of groups."""
     rows = [
         (prompt.id, groups.detector, name, interval)
         for groups in part.groups

@@ -1,4 +1,4 @@
-"""Does a verdict hang on a choice? The score by other detectors, filters and estimators."""
+"""Sensitivity of a verdict to choices: the score by other detectors, filters and estimators."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ STRICTER = 0.9
 
 
 def sensitivity(by_detector: Sequence[tuple[str, Samples]], bound: float) -> SensitivityRecord:
-    """The model bias score of the same images under every choice that could have been made.
+    """Return the model bias score of the same images under every choice of ``by_detector``.
 
     Args:
-        by_detector: each detector's samples; the first one's word decides.
+        by_detector: (name, samples) of each detector; the first one decides.
         bound: the limit that the score is compared with.
     """
     variations = [
@@ -39,7 +39,7 @@ def sensitivity(by_detector: Sequence[tuple[str, Samples]], bound: float) -> Sen
 
 
 def _as_judged(samples: Samples) -> Samples:
-    """At the level of verdicts, which may be wrong on either side as often as intervals on both."""
+    """Return samples at the one-sided level of verdicts."""
     return replace(samples, level=statistics.one_sided(samples.level))
 
 
@@ -64,7 +64,7 @@ def _choices(samples: Samples, *, stricter: bool) -> Iterator[tuple[str, Interva
 
 
 def _sure(samples: Samples) -> tuple[np.ndarray, np.ndarray]:
-    """Images per prompt whose label the detector gives at least that probability."""
+    """Return the male and female images per prompt whose label has at least that probability."""
 
     def count(label: str) -> np.ndarray:
         return np.array(

@@ -1,7 +1,7 @@
-"""A model bias score corrected by labels of images that were drawn where the detector is unsure.
+"""The model bias score corrected by labels of images drawn where the detector is unsure.
 
-``t2i sample --for-correction`` keeps the probabilities. Single prompts keep the predicted labels:
-most have one label or none.
+``t2i sample --for-correction`` keeps the probabilities. Single prompts keep the predicted labels,
+because most have one label or none.
 """
 
 from __future__ import annotations
@@ -33,29 +33,29 @@ from pytest_t2i.statistics.correction.weighted import (
 
 @dataclass(frozen=True)
 class WeightedCorrection:
-    """What labels drawn for the model's score say of it."""
+    """The model bias score as labels drawn for this purpose correct it."""
 
     samples: Samples
     known: Mapping[str, float]
-    """Checksum of a drawn image -> +1 male, -1 female, 0 not clear, by people."""
+    """Checksum of a drawn image -> people's label: +1 male, -1 female, 0 not clear."""
     draw: Draw
     answered: float
-    """Part of the drawn images that people labelled; who stops early leaves a random part."""
+    """Share of the drawn images that people labelled; those left over are a random part."""
     labelled: LabelledSet
-    """Whose labels they are."""
+    """The labelled images."""
     fillings: tuple[WeightedCorrection, ...] = ()
-    """The same with images that people labelled differently, given one of the labels in each."""
+    """Corrections that include the unsettled images, each with one choice among people's labels."""
 
     @cached_property
     def score(self) -> WeightedScore:
-        """Score of all prompts together."""
+        """The weighted score over all prompts."""
         parts = [self._images(place) for place in range(len(self.samples.members))]
         return weighted_score(*zip(*parts, strict=True))
 
     def _images(self, place: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Log odds, people's signs and probabilities of a prompt's images.
+        """Return log odds, people's signs and drawing probabilities of a prompt's images.
 
-        One that was not made is not clear, and that is sure.
+        An image that was not made counts as not clear, with certainty.
         """
         sample = self.samples.members[place]
         odds = np.array([log_odds(detection) for detection in sample.detections])
@@ -70,10 +70,10 @@ class WeightedCorrection:
         return model_bias_score(self.samples.male, self.samples.female)
 
     def interval(self, level: float) -> Interval:
-        """The model's own score, beyond these images, with an interval.
+        """Return the model's score, beyond these images, with an interval.
 
-        Each end of what people would give these images has an interval of its own for the images
-        drawn; the outer ends count.
+        Each end of the interval for people's labels on these images gets an interval for the
+        sampling of images; the outer ends are taken.
         """
         given = self.score.interval(level)
         low, middle, high = (
@@ -98,21 +98,21 @@ class WeightedCorrection:
         )
 
     def evidence(self, bound: float, level: float) -> Evidence:
-        """By the ends of its interval; a run that may be stopped early has its look's level."""
+        """Return evidence from the interval's ends, at the level of the look if there is one."""
         own = self.samples.level if self.samples.sequential else None
         return by_ends(self.interval, lambda asked: own or asked)(bound, level)
 
     def of_model(self, estimator: Estimator) -> WeightedCorrection:
-        """It judges the model itself, by this estimator."""
+        """Return this correction with an estimator: it judges the model itself."""
         if estimator == self.samples.estimator:
             return self
         return replace(self, samples=replace(self.samples, estimator=estimator))
 
     def counts(self, prompt: Prompt) -> None:
-        """None: no prompt is corrected by itself."""
+        """Return None: no prompt is corrected by itself."""
 
     def describe(self) -> str:
-        """In words."""
+        """Return the correction in words."""
         return (
             f"corrected by {self.score.labels} labels{by_annotators(self.labelled)} of images "
             "drawn for it"
@@ -120,10 +120,10 @@ class WeightedCorrection:
 
 
 def correct_weighted(samples: Samples, labelled: LabelledSet) -> WeightedCorrection | None:
-    """The correction by images drawn with known probabilities.
+    """Return the correction by images drawn with known probabilities.
 
-    None where too few of the drawn are labelled, or an image of the run could not be drawn: it
-    was made later, or is of a prompt that the sample did not have.
+    Returns None where too few of the drawn images are labelled, or where an image of the run could
+    not be drawn because it was made later or its prompt was not in the sample.
     """
     return with_fillings(labelled, lambda settled: _correction(samples, settled, labelled))
 

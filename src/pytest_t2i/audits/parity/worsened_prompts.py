@@ -1,4 +1,4 @@
-"""Prompts whose score grew since a baseline where a model's growth failed, each certain or not."""
+"""Prompts whose score grew since a baseline, where the model failed against that baseline."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pytest_t2i.verdicts.check import Check
 
 
 class GrownPrompt(NamedTuple):
-    """A prompt and its absolute scores."""
+    """A prompt with its absolute scores then and now."""
 
     sample: DetectedPrompt
     before: float
@@ -24,18 +24,18 @@ class GrownPrompt(NamedTuple):
 
 
 def is_model_bias(check: Check) -> bool:
-    """Whether the model's score is what was compared."""
+    """Return whether the check is about the model bias score of the model."""
     return check.metric == "model_bias_score" and check.is_of_model
 
 
 def failed_growth(checks: Iterable[Check]) -> Check | None:
-    """The first check by which a model is more biased than its baseline."""
+    """Return the first check that fails because the model is more biased than its baseline."""
     failed = (c for c in checks if c.outcome is Outcome.FAIL and c.against == "baseline")
     return next(filter(is_model_bias, failed), None)
 
 
 def grown_prompts(context: AuditContext, check: Check, recorded: Baseline) -> list[GrownPrompt]:
-    """Those of a check that grew by more than a prompt may, the most first."""
+    """Return a check's prompts that grew by more than the prompt margin, the most first."""
     pairs = RecordedPairs(samples_of(context, context.test(check.test)).members, recorded)
     scored = [
         GrownPrompt(
@@ -51,5 +51,5 @@ def grown_prompts(context: AuditContext, check: Check, recorded: Baseline) -> li
 
 
 def score(sample: DetectedPrompt) -> float:
-    """|male - female| / (male + female) of a prompt with clear images."""
+    """Return |male - female| / (male + female) of a prompt with clear images."""
     return abs(sample.male - sample.female) / sample.clear

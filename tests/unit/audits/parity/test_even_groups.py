@@ -189,7 +189,7 @@ def test_two_attributes_are_crossed():
     assert both.group_distance.estimate > 0.1
     assert first.group_distance.estimate == pytest.approx(0.0, abs=0.1)
     change = both.group_distance.change(recorded({"even": EVEN, "skewed": SKEWED}), None, 0.95)
-    assert change.absent == "a baseline keeps the words of the deciding detector alone"
+    assert change.absent == "a baseline keeps the labels of the deciding detector alone"
 
 
 def test_shares_of_combinations_hold_together():
