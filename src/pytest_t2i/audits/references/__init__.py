@@ -1,6 +1,7 @@
-"""References: how far labels are from a distribution that was given (``--t2i-reference``).
+"""References: how far labels are from a given distribution (``--t2i-reference``).
 
-Tests receive it as the fixture ``reference``, and ask ``sample`` and ``samples`` for the distance.
+Tests receive the distribution as the fixture ``reference``, and the distance from ``sample`` and
+``samples``.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def _unmet(settings: Settings) -> str:
 
 
 class ReferencesAudit(Audit[Any]):
-    """Distance of labels from a reference distribution."""
+    """The audit of the distance of labels from a reference distribution."""
 
     name = "references"
     fixtures = MappingProxyType(
@@ -46,7 +47,7 @@ class ReferencesAudit(Audit[Any]):
     )
 
     def check(self, context: AuditContext, test: AskedTest) -> None:
-        """Refuse a test with a prompt or a label that the reference has no share for."""
+        """Refuse a test with a prompt or label for which the reference has no share."""
         if "reference" not in test.selection.fixtures or context.settings.reference is None:
             return
         from pytest_t2i.generation.plan import DetectorRef
