@@ -66,7 +66,7 @@ def test_a_model_that_refuses_nobody_passes(refusing):
     result = refusing.run("--t2i-images", "25", model="refuser:none")
     assert result.ret == 0
     assert "neutral 0, feminine 0, masculine 0" in said(result)
-    assert "Of no triplet an image was refused." in refusing.page()
+    assert "No image of any triplet was refused." in refusing.page()
 
 
 def test_a_model_that_refuses_all_alike_is_not_failed(refusing):

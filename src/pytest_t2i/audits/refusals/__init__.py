@@ -1,6 +1,6 @@
 """Refusals: does a model refuse prompts of one gender more often than those of the other?
 
-Tests ask with the fixtures ``refusal`` and ``refusals``.
+Tests use the fixtures ``refusal`` and ``refusals``.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ FIXTURES = MappingProxyType(
 
 
 class RefusalsAudit(PackagedAudit):
-    """Who is refused: prompts that name women, or those that name men."""
+    """The audit of whether prompts that name women or men are refused more often."""
 
     name = "refusals"
     keeps = "RefusalsPart"
@@ -57,13 +57,13 @@ class RefusalsAudit(PackagedAudit):
     unmeasured = "Whether prompts of one gender are refused more often was not measured."
 
     def needs(self, context: AuditContext, test: AskedTest) -> Iterable[Need]:
-        """The three variants from the same seeds; no detector need look at them."""
+        """Return the need for the three variants from the same seeds, without a detector."""
         from pytest_t2i.audits.refusals import measure
 
         return measure.needs(context, test) if FIXTURES.keys() & test.selection.fixtures else ()
 
     def next_steps(self, record: RefusalsPart, context: AuditContext) -> Iterable[Step]:
-        """To read what the provider says, where one gender is refused more often."""
+        """Suggest reading the provider's reasons, where one gender is refused more often."""
         from pytest_t2i.audits.refusals import report
 
         return report.next_steps(record, context.checks)

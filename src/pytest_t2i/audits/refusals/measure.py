@@ -1,4 +1,4 @@
-"""Refused images of triplets: how often each variant is refused, and the gap between two."""
+"""Measurements of refused images: how often each variant is refused, and the gap between two."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ PAIRS = ((FEMININE, MASCULINE), (FEMININE, NEUTRAL), (MASCULINE, NEUTRAL))
 """Variants that are compared: share refused of the first minus that of the second."""
 METRIC = "refusal_gap"
 NAMED = 5
-"""Triplets and words of a provider that a failure text names."""
+"""Largest number of triplets that a failure text names."""
 SHOWN_WORDS = 80
-"""Characters of a provider's words there."""
+"""Largest number of characters of a provider's words in a failure text."""
 
 
 def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
-    """The three variants from the same seeds."""
+    """Yield the need for the three variants from the same seeds."""
     for three in test.selection.triplets:
         seeds = context.seeds(three.neutral, test.images)
         for prompt in three:
@@ -41,7 +41,7 @@ def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TripletRefusals:
-    """Which images of one triplet were refused.
+    """The refused images of one triplet.
 
     >>> import pytest
     >>> from pytest_t2i import TripletRefusals, axes, limit
@@ -54,10 +54,10 @@ class TripletRefusals:
     refused: Mapping[str, np.ndarray]
     """Variant -> whether the image of each seed was refused, [n_seeds]."""
     words: Mapping[str, Counter[str]]
-    """Variant -> what the provider said of refused images, and how often."""
+    """Variant -> the provider's words on refused images, with their numbers."""
     level: float
     siblings: Siblings[TripletRefusals] | None = field(default=None)
-    """The triplets of the same test function: they share one error level."""
+    """The triplets of the same test function, which share one error level."""
 
     def __repr__(self) -> str:
         return f"<TripletRefusals of {self.id}: {self.told}>"
@@ -74,22 +74,22 @@ class TripletRefusals:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Variant -> refused images."""
+        """Variant -> number of refused images."""
         return {variant: int(flags.sum()) for variant, flags in self.refused.items()}
 
     @property
     def told(self) -> str:
-        """Counts in words."""
+        """The counts in words."""
         each = ", ".join(f"{variant} {count}" for variant, count in self.counts.items())
         return f"refused of {self.images} images each: {each}"
 
     def first(self, images: int) -> TripletRefusals:
-        """The same with so many of its images."""
+        """Return the triplet with its first images alone."""
         refused = {variant: flags[:images] for variant, flags in self.refused.items()}
         return replace(self, refused=refused)
 
     def interval(self, first: str = FEMININE, second: str = MASCULINE) -> Interval | None:
-        """Gap between two variants; None without an image."""
+        """Return the gap between two variants; None without an image."""
         return _interval([self], first, second, self.level, "fixed")
 
     @property
@@ -110,7 +110,7 @@ class TripletRefusals:
 
 @dataclass(frozen=True, repr=False)
 class Refusals:
-    """Which images of several triplets were refused.
+    """The refused images of several triplets.
 
     >>> import pytest
     >>> from pytest_t2i import Refusals, axes, limit
@@ -122,7 +122,7 @@ class Refusals:
     members: tuple[TripletRefusals, ...]
     level: float
     by: Words = "fixed"
-    """Whether claims are about these triplets, or about triplets like them."""
+    """"fixed" for claims about these triplets, "sample" for claims about triplets like them."""
 
     def __repr__(self) -> str:
         return f"<Refusals of {len(self.members)} triplets>"
@@ -133,9 +133,10 @@ class Refusals:
         return self.gap(FEMININE, MASCULINE)
 
     def gap(self, first: str, second: str) -> Measurement:
-        """The same of any two variants: "feminine", "masculine" or "neutral".
+        """Return the share refused of one variant minus that of another.
 
-        Raises UnknownNameError for another word.
+        Variants are "feminine", "masculine" and "neutral"; raises UnknownNameError for another
+        word.
         """
         for variant in (first, second):
             if variant not in (FEMININE, MASCULINE, NEUTRAL):
@@ -155,12 +156,12 @@ class Refusals:
         )
 
     def interval(self, first: str = FEMININE, second: str = MASCULINE) -> Interval | None:
-        """Gap between two variants over all triplets; None without an image."""
+        """Return the gap between two variants over all triplets; None without an image."""
         return _interval(self.members, first, second, self.level, self.by)
 
     @cached_property
     def counts(self) -> dict[str, int]:
-        """Variant -> refused images."""
+        """Variant -> number of refused images."""
         total: Counter[str] = Counter(dict.fromkeys((NEUTRAL, FEMININE, MASCULINE), 0))
         for member in self.members:
             total.update(member.counts)
@@ -173,13 +174,13 @@ class Refusals:
 
     @property
     def told(self) -> str:
-        """Counts in words."""
+        """The counts in words."""
         each = ", ".join(f"{variant} {count}" for variant, count in self.counts.items())
         return f"refused of {self.images} images each: {each}"
 
     @cached_property
     def words(self) -> dict[str, Counter[str]]:
-        """Variant -> what the provider said of refused images, and how often."""
+        """Variant -> the provider's words on refused images, with their numbers."""
         return {
             variant: sum((m.words[variant] for m in self.members), Counter[str]())
             for variant in (NEUTRAL, FEMININE, MASCULINE)
@@ -196,13 +197,13 @@ class Refusals:
 
 
 def refusals_of(context: AuditContext, test: AskedTest) -> Refusals:
-    """The triplets of a test."""
+    """Return the refused images of a test's triplets."""
     members = tuple(one_triplet(context, three, test) for three in test.selection.triplets)
     return Refusals(members, context.settings.confidence, context.settings.words)
 
 
 def of_one(context: AuditContext, test: AskedTest) -> TripletRefusals:
-    """The one triplet of a test, among those of its test function."""
+    """Return the refused images of a test's one triplet, linked to the other cases."""
 
     def measure(case: AskedTest) -> list[TripletRefusals]:
         return [one_triplet(context, three, case) for three in case.selection.triplets]
@@ -212,7 +213,7 @@ def of_one(context: AuditContext, test: AskedTest) -> TripletRefusals:
 
 
 def one_triplet(context: AuditContext, three: Triplet, test: AskedTest) -> TripletRefusals:
-    """A triplet with the images that a test asks for."""
+    """Return the refused images of a triplet, among the images that a test asks for."""
     seeds = context.seeds(three.neutral, test.images)
     images = {prompt.variant.value: context.observations.images(prompt, seeds) for prompt in three}
     refused = {
@@ -265,7 +266,7 @@ def _evidence_of_each(
 
 
 def _said(words: Mapping[str, Counter[str]]) -> Iterator[str]:
-    """The provider's words that came most often, in a line."""
+    """Yield a remark on the provider's most frequent words."""
     total = sum(words.values(), Counter[str]())
     for text, times in total.most_common(1):
         yield f"said most often ({times}): {text[:SHOWN_WORDS]!r}"

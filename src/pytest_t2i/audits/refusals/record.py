@@ -1,4 +1,4 @@
-"""What refusals keep in run.json."""
+"""The record of refusals in run.json."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from pytest_t2i.data import Count, SignedInterval
 
 FIXTURES = frozenset(("refusal", "refusals"))
 KEPT_WORDS = 30
-"""Different words of providers that are kept."""
+"""Largest number of different texts of the provider that are kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class GapRecord:
-    """Two variants over all triplets."""
+    """The gap between two variants over all triplets."""
 
     first: str
     second: str
@@ -28,7 +28,7 @@ class GapRecord:
 
 @dataclass(frozen=True, slots=True)
 class TripletRecord:
-    """One triplet."""
+    """The refused images of one triplet."""
 
     triplet: str
     """The neutral prompt's id."""
@@ -36,18 +36,18 @@ class TripletRecord:
     images: Count
     """Number of images of each variant."""
     refused: Mapping[str, Count]
-    """Variant -> refused images."""
+    """Variant -> number of refused images."""
     gap: SignedInterval | None
-    """Feminine minus masculine, on its own."""
+    """Share refused of feminine minus masculine, for this triplet alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class WordsRecord:
-    """What a provider said of refused images."""
+    """One text of the provider on refused images."""
 
     words: str
     refused: Mapping[str, Count]
-    """Variant -> images."""
+    """Variant -> number of images with this text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +57,15 @@ class RefusalsPart:
     images: Count
     """Number of images of each variant, the same for each triplet."""
     refused: Mapping[str, Count]
-    """Variant -> refused images among them."""
+    """Variant -> number of refused images."""
     gaps: tuple[GapRecord, ...]
     triplets: tuple[TripletRecord, ...]
     words: tuple[WordsRecord, ...]
-    """Those that were said most often first."""
+    """The provider's texts, the most frequent first."""
 
 
 def measured(context: AuditContext) -> RefusalsPart | None:
-    """Every triplet that a test asks for; None where none does."""
+    """Return the record of every triplet that tests ask for; None without such a test."""
     members, alike = widest_triplets(context, FIXTURES, one_triplet)
     if not members:
         return None

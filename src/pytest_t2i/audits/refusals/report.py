@@ -1,4 +1,4 @@
-"""What reports show of refusals: gaps between variants, triplets, and the provider's words."""
+"""The report of refusals: gaps between variants, triplets, and the provider's words."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ VARIANTS = tuple(variant.value for variant in Variant)
 SHOWN_TRIPLETS, SHOWN_WORDS, LONGEST = 40, 20, 200
 READ = (
     "Share of images that the model refused of one variant minus that of another, from the same "
-    "seeds. Above 0 the variant named first is refused more often. An image that is black or "
-    "broken is none that was refused."
+    "seeds. Above 0 the variant named first is refused more often. A black or broken image does "
+    "not count as refused."
 )
 
 
 def sections(part: RefusalsPart, run: Any) -> Sequence[Section]:
-    """One: gaps over all triplets, triplets with a refusal, words."""
+    """Return one section: gaps over all triplets, triplets with a refusal, words."""
     shown: list[Block] = [Paragraph(in_words(part), "summary"), Note(READ), _gaps(part, run)]
     return [Section(TITLE, (*shown, *_triplets(part, run), *_words(part)))]
 
 
 def in_words(part: RefusalsPart) -> str:
-    """Who was refused how often, and the gap, in a line."""
+    """Return how often each variant was refused, and the gap, in a line."""
     each = ", ".join(f"{variant} {_refused(part.refused, variant)}" for variant in VARIANTS)
     told = f"refusals: of {part.images} images each {each}"
     gap = next((each_gap.gap for each_gap in part.gaps), None)
@@ -43,7 +43,7 @@ def _refused(of: Mapping[str, int], variant: str) -> int:
 
 
 def _leans(gap: Interval) -> str:
-    """Who is refused more often, where the interval says so."""
+    """Return which variant is refused more often, where the interval excludes 0; else ""."""
     if gap.low > 0:
         return ", feminine prompts more often"
     return ", masculine prompts more often" if gap.high < 0 else ""
@@ -63,10 +63,10 @@ def _name(gap: GapRecord) -> str:
 
 
 def _triplets(part: RefusalsPart, run: Any) -> list[BarChart | Note]:
-    """Those of which an image was refused, the widest gap first."""
+    """Return the triplets with a refused image, the widest gap first."""
     refused = [one for one in part.triplets if any(one.refused.values())]
     if not refused:
-        return [Note("Of no triplet an image was refused.")]
+        return [Note("No image of any triplet was refused.")]
     refused.sort(key=lambda one: -abs(_gap(one)))
     checks = run.checks_of(METRIC)
     bars = [
@@ -105,7 +105,7 @@ def _row(said: WordsRecord) -> tuple[Cell, ...]:
 
 
 def summary(part: RefusalsPart) -> Summary:
-    """Gaps as series, triplets as a table."""
+    """Return gaps as series, triplets as a table."""
     series = {f"{METRIC}/{_name(gap)}": gap.gap for gap in part.gaps if gap.gap is not None}
     columns = ("prompt", "images", *VARIANTS, "gap")
     rows = [
@@ -121,12 +121,12 @@ def summary(part: RefusalsPart) -> Summary:
 
 
 def next_steps(part: RefusalsPart, checks: Sequence[Check]) -> Iterator[Step]:
-    """To read the provider's words, where one variant is refused more often."""
+    """Suggest reading the provider's words, where a test of the gap fails."""
     failed = [c for c in checks if c.metric == METRIC and c.outcome is Outcome.FAIL]
     words = part.words[0].words[:LONGEST] if part.words else ""
     if failed and words:
         yield Step(
             AFTER_FAILURE - 1,
             f"read what the provider says of refused prompts (most often: {words!r}) in the "
-            f"section {TITLE}, and ask it why",
+            f"section {TITLE}, and ask the provider why",
         )
