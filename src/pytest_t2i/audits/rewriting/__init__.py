@@ -1,6 +1,6 @@
-"""Rewriting: what a service adds to a prompt before it draws it, where it says what it drew.
+"""Rewriting: what a service adds to a prompt before drawing, where it reports the revised prompt.
 
-Tests ask with the fixture ``rewriting``.
+Tests use the fixture ``rewriting``.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _unseen(context: AuditContext, test: AskedTest) -> str:
 
 
 class RewritingAudit(PackagedAudit):
-    """How often a service draws another text, and whom it adds to it."""
+    """The audit of how often a service rewrites prompts, and which people it adds."""
 
     name = "rewriting"
     keeps = "RewritingPart"
@@ -75,7 +75,7 @@ class RewritingAudit(PackagedAudit):
     )
 
     def next_steps(self, record: RewritingPart, context: AuditContext) -> Iterable[Step]:
-        """What to do about people whom the service adds."""
+        """Suggest what to do about people whom the service adds."""
         from pytest_t2i.audits.rewriting import report
 
         return report.next_steps(record, context.checks)

@@ -1,4 +1,4 @@
-"""What a service drew in the place of prompts, and how often it added a word of some kind."""
+"""Measurements of rewritten prompts: how often a service added a word of some kind."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ from pytest_t2i.prompts.added_words import KINDS, Kind, added_words, is_rewritte
 from pytest_t2i.verdicts.measurement import Measurement
 
 NAMED = 5
-"""Words, and prompts, that a failure text names."""
+"""Largest number of words, and of prompts, that a failure text names."""
 SHORT = 2
-"""Words of so many letters say nothing by themselves."""
+"""Largest number of letters of words that are not shown."""
 
 
 @dataclass(frozen=True)
 class DrawnPrompt:
-    """One prompt, and the texts that were drawn in its place."""
+    """One prompt with the revised prompts that were drawn."""
 
     prompt: Prompt
     texts: tuple[str, ...]
-    """Revised prompt of each image whose service reports one."""
+    """The revised prompt of each image for which the service reports one."""
     images: int
-    """All images of the prompt."""
+    """Number of all images of the prompt."""
 
     @property
     def rewritten(self) -> int:
-        """Images of which another text was drawn."""
+        """Number of images for which another text was drawn."""
         return sum(is_rewritten(self.prompt.text, text) for text in self.texts)
 
     @cached_property
     def own(self) -> dict[Kind, frozenset[str]]:
-        """Words of each kind that the prompt has itself."""
+        """Words of each kind in the prompt itself."""
         return {kind: self._words(kind, self.prompt.text) for kind in KINDS}
 
     @cached_property
     def added(self) -> dict[Kind, list[frozenset[str]]]:
-        """Words of each kind that were added, text by text."""
+        """Words of each kind that were added, per revised prompt."""
         return {
             kind: [self._words(kind, text) - self.own[kind] for text in self.texts]
             for kind in KINDS
@@ -53,13 +53,13 @@ class DrawnPrompt:
 
     @cached_property
     def words(self) -> Counter[str]:
-        """Images by each word that was added, whatever it says."""
+        """Added word of any kind -> number of images."""
         return Counter(word for text in self.texts for word in added_words(self.prompt.text, text))
 
     def counts(self, kind: Kind) -> tuple[int, int]:
-        """Images to which such a word was added, and images that count.
+        """Return how many images got a word of a kind added, and how many images count.
 
-        None counts where the prompt has such a word itself: nothing was left open.
+        No image counts where the prompt itself has such a word, because nothing was left open.
         """
         if self.own[kind]:
             return 0, 0
@@ -67,7 +67,7 @@ class DrawnPrompt:
 
     @cached_property
     def _people(self) -> frozenset[str]:
-        """The last word of a concept that is a person: "a photo of {a nurse}"."""
+        """The last word of a concept that is a person, as in "a photo of {a nurse}"."""
         concept = self.prompt.concept.casefold().split()
         pattern = rf"\b(?:is|of) (?:an? )?{re.escape(' '.join(concept))}\b"
         is_one = concept and re.search(pattern, self.prompt.text.casefold())
@@ -79,9 +79,9 @@ class DrawnPrompt:
 
 @dataclass(frozen=True, repr=False)
 class Rewriting:
-    """What a service added to several prompts.
+    """The words that a service added to several prompts.
 
-    A prompt counts once, however many images it has: a service may rewrite it once for all of them.
+    A prompt counts once, however many images it has, because a service may rewrite it once for all.
 
     >>> import pytest
     >>> from pytest_t2i import Rewriting, axes, limit
@@ -93,24 +93,24 @@ class Rewriting:
     members: tuple[DrawnPrompt, ...]
     level: float
     is_service: bool
-    """Whether the model answers over HTTP, so that prompts may be rewritten unseen."""
+    """Whether the model answers over HTTP, so that prompts may be rewritten without a report."""
 
     def __repr__(self) -> str:
         return f"<Rewriting of {len(self.members)} prompts: {self.told} images told>"
 
     @property
     def images(self) -> int:
-        """Images in all."""
+        """Number of images of all prompts."""
         return sum(member.images for member in self.members)
 
     @property
     def told(self) -> int:
-        """Images whose service says what it drew."""
+        """Number of images for which the service reports a revised prompt."""
         return sum(len(member.texts) for member in self.members)
 
     @property
     def rewritten_share(self) -> Measurement:
-        """Share of images of which another text was drawn than the prompt, mean over prompts."""
+        """Share of images drawn from another text than the prompt, mean over prompts."""
         counts = [(member.rewritten, len(member.texts)) for member in self.members]
         return self._measured("rewritten_share", counts, self._most(self.words))
 
@@ -131,15 +131,15 @@ class Rewriting:
 
     @cached_property
     def words(self) -> Counter[str]:
-        """Images by each word that was added."""
+        """Added word -> number of images."""
         return sum((member.words for member in self.members), Counter[str]())
 
     def words_of(self, kind: Kind) -> Counter[str]:
-        """Images by each word of a kind that was added."""
+        """Return, by added word of a kind, the number of images."""
         return Counter(word for m in self.members for words in m.added[kind] for word in words)
 
     def interval(self, counts: Sequence[tuple[int, int]], level: float) -> Interval | None:
-        """Mean share over prompts; None where no image counts."""
+        """Return the mean share over prompts; None where no image counts."""
         if not any(images for _, images in counts):
             return None
         return statistics.share_by_prompt_interval(*zip(*counts, strict=True), level=level)
@@ -165,7 +165,7 @@ class Rewriting:
         hits, images = (sum(column) for column in zip(*counts, strict=True))
         told = f"{hits} of {images} images"
         untold = self.images - self.told
-        told += f"; of {untold} more nobody says what was drawn" if untold else ""
+        told += f"; {untold} more have no revised prompt" if untold else ""
         return Measurement(
             metric=INFO[metric],
             subject="model",
@@ -179,7 +179,7 @@ class Rewriting:
     def _absent(self) -> str:
         if self.told:
             return "every prompt has such a word itself"
-        return f"the service does not say what it drew (revised_prompt), of {self.images} images"
+        return f"the service does not say what it drew (revised_prompt) for {self.images} images"
 
     def _most(self, words: Counter[str]) -> tuple[str, ...]:
         named = (f"{word} ({images})" for word, images in most_common(words)[:NAMED])
@@ -188,9 +188,9 @@ class Rewriting:
 
 
 def most_common(words: Counter[str]) -> list[tuple[str, int]]:
-    """Words with their images, the most frequent first, then by the alphabet.
+    """Return words with their numbers of images, the most frequent first, then alphabetically.
 
-    Words of one or two letters, and those that join others, say nothing by themselves.
+    Words of one or two letters and function words are left out, because they are not informative.
     """
     telling = [(word, n) for word, n in words.items() if len(word) > SHORT and word not in JOINTS]
     return sorted(telling, key=lambda pair: (-pair[1], pair[0]))
@@ -201,18 +201,18 @@ JOINTS = frozenset((
     "over", "that", "the", "their", "them", "they", "this", "through", "under", "upon", "was",
     "were", "while", "who", "with", "within",
 ))  # fmt: skip
-"""Words that are not told of: they join others."""
+"""Function words, which are not shown."""
 
 
 def rewriting_of(context: AuditContext, test: AskedTest) -> Rewriting:
-    """The prompts of a test."""
+    """Return the rewriting of a test's prompts."""
     return rewriting_in(context, [(prompt, test) for prompt in test.selection.prompts])
 
 
 def rewriting_in(context: AuditContext, asked: Sequence[tuple[Prompt, AskedTest]]) -> Rewriting:
-    """Prompts, each with the images that a test asks for."""
+    """Return the rewriting of prompts, each with the images that a test asks for."""
     members = tuple(_drawn(context, prompt, test.images) for prompt, test in asked)
-    # What answers over HTTP says where.
+    # A model that answers over HTTP has its endpoint in its provenance.
     is_service = "endpoint" in context.observations.components.model().provenance
     return Rewriting(members, context.settings.confidence, is_service)
 

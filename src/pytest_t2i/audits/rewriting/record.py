@@ -1,4 +1,4 @@
-"""What rewriting keeps in run.json."""
+"""The record of rewriting in run.json."""
 
 from __future__ import annotations
 
@@ -13,41 +13,41 @@ from pytest_t2i.prompts.added_words import KINDS
 
 FIXTURE = "rewriting"
 KEPT_WORDS = 50
-"""Words that are kept of a run, and of each kind all."""
+"""Largest number of words without a kind that are kept of a run; all words of a kind are kept."""
 KEPT_OF_PROMPT = 8
 SHARES = ("rewritten_share", *(f"{kind}_added_share" for kind in KINDS))
-"""Names of the metrics."""
+"""Names of the metrics of rewriting."""
 
 
 @dataclass(frozen=True, slots=True)
 class WordRecord:
-    """A word that was added."""
+    """One word that a service added."""
 
     word: str
     kind: str
     """"gender", "age", "ethnicity" or "" for any other."""
     images: Count
     prompts: Count
-    """Prompts that it was added to."""
+    """Number of prompts to which it was added."""
 
 
 @dataclass(frozen=True, slots=True)
 class DrawnRecord:
-    """One prompt, and what was drawn in its place."""
+    """One prompt, and the words that were added to it."""
 
     prompt: str
     text: str
     images: Count
     told: Count
-    """Images whose service says what it drew."""
+    """Number of images for which the service reports a revised prompt."""
     rewritten: Count
     added: Mapping[str, Count | None]
-    """"gender", "age", "ethnicity" -> images to which such a word was added; None where the prompt
-    has one itself."""
+    """"gender", "age", "ethnicity" -> number of images to which such a word was added; None where
+    the prompt itself has one."""
     words: tuple[WordRecord, ...]
-    """Added most often."""
+    """The words that were added most often."""
     example: str = ""
-    """A text that was drawn in its place."""
+    """A revised prompt that was drawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +56,19 @@ class RewritingPart:
 
     images: Count
     told: Count
-    """Images whose service says what it drew; no other counts."""
+    """Number of images for which the service reports a revised prompt; no other image counts."""
     shares: Mapping[str, ShareInterval | None]
-    """Each metric with its share of images, mean over prompts; None where no image counts."""
+    """Metric -> its share of images, mean over prompts; None where no image counts."""
     words: tuple[WordRecord, ...]
-    """Those of a kind first, each with the most frequent first."""
+    """Added words, those of a kind first, in order of frequency."""
     prompts: tuple[DrawnRecord, ...]
 
 
 def measured(context: AuditContext) -> RewritingPart | None:
-    """Prompts of the tests that ask, or else all of the run; None where nothing tells.
+    """Return the rewriting of prompts whose tests ask for it, else of all prompts of the run.
 
-    A mitigation's own texts are none of the service's doing.
+    Returns None where the service reports no revised prompt and no test asks, and for a run with a
+    mitigation, whose texts are not the service's.
     """
     if context.mitigation is not None:
         return None
@@ -115,7 +116,7 @@ def _record(member: DrawnPrompt) -> DrawnRecord:
 
 
 def _example(member: DrawnPrompt) -> str:
-    """The text with the most words of a kind among those that were drawn in its place."""
+    """Return the revised prompt with the most added words of any kind; "" without one."""
 
     def added(place: int) -> int:
         return sum(len(member.added[kind][place]) for kind in KINDS)

@@ -1,4 +1,4 @@
-"""What reports show of rewriting: shares, the words that were added most, and prompt by prompt."""
+"""The report of rewriting: shares, the words that were added most, and prompts."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ TOLD = {
     "age_added_share": "an age word added",
     "ethnicity_added_share": "an ethnicity word added",
 }
-"""Metric -> what was drawn."""
+"""Metric -> description of what was drawn."""
 SHOWN_WORDS, SHOWN_PROMPTS, NAMED = 20, 40, 3
 READ = (
-    "Share of images of which the service drew such a text, as it says itself (revised_prompt). A "
+    "Share of images drawn from such a text, by the service's own report (revised_prompt). A "
     "prompt counts once, however many images it has. A word counts as added where the prompt has "
     "none of its kind."
 )
-OF_PROMPTS = ("prompt", "images told", "rewritten", *KINDS, "added most")
+OF_PROMPTS = ("prompt", "images reported", "rewritten", *KINDS, "added most")
 
 
 def sections(part: RewritingPart, run: Any) -> Sequence[Section]:
-    """One: shares, words, prompts."""
+    """Return one section: shares, words, prompts."""
     shown: list[Block] = [Paragraph(in_words(part), "summary"), Note(READ)]
     if part.told:
         shown += [_chart(part, run), *_words(part.words), *_prompts(part.prompts)]
@@ -39,16 +39,16 @@ def sections(part: RewritingPart, run: Any) -> Sequence[Section]:
 
 
 def in_words(part: RewritingPart) -> str:
-    """What was added, in a line."""
+    """Return what was added, in a line."""
     if not part.told:
-        return f"rewriting: the service says of none of {part.images} images what it drew"
+        return f"rewriting: the service reports no revised prompt for {part.images} images"
     told = f"rewriting: {_share(part.shares.get(SHARES[0]))} of prompts rewritten"
     for kind in KINDS:
         words = ", ".join([word.word for word in part.words if word.kind == kind][:NAMED])
         share = _share(part.shares.get(f"{kind}_added_share"))
         told += f"; {kind} added to {share}{f' ({words})' if words else ''}"
     untold = part.images - part.told
-    return told + (f"; {untold} of {part.images} images are not told of" if untold else "")
+    return told + (f"; {untold} of {part.images} images have no revised prompt" if untold else "")
 
 
 def _share(share: Interval | None) -> str:
@@ -77,7 +77,7 @@ def _words(words: Sequence[WordRecord]) -> list[Table]:
 
 
 def _prompts(prompts: Sequence[DrawnRecord]) -> list[Block]:
-    """Those with most words that say who is to be seen first, then the most rewritten."""
+    """Return the prompts with most added words for people first, then the most rewritten."""
     rewritten = sorted(
         (p for p in prompts if p.rewritten), key=lambda p: (-_added(p), -p.rewritten)
     )
@@ -107,7 +107,7 @@ def _kinds(prompt: DrawnRecord) -> Iterator[int | None]:
 
 
 def summary(part: RewritingPart) -> Summary:
-    """Shares as series, prompts as a table."""
+    """Return shares as series, prompts as a table."""
     series = {name: value for name, value in part.shares.items() if value is not None}
     columns = ("prompt", "images", "told", "rewritten", *KINDS)
     rows = [(p.prompt, p.images, p.told, p.rewritten, *_kinds(p)) for p in part.prompts]
@@ -116,12 +116,12 @@ def summary(part: RewritingPart) -> Summary:
         series,
         {"rewriting": Frame(columns, rows)},
         scope="What a service adds to prompts before it draws them.",
-        limitations=["Of rewriting, only what the service itself reports is known."],
+        limitations=["Rewriting is known only as far as the service itself reports it."],
     )
 
 
 def next_steps(part: RewritingPart, checks: Sequence[Check]) -> Iterator[Step]:
-    """To tell the service from the model, where it added people beyond a limit."""
+    """Suggest judging the model without the service, where added people exceed a limit."""
     failed = {check.metric for check in checks if check.outcome is Outcome.FAIL}
     kinds = [kind for kind in KINDS if f"{kind}_added_share" in failed]
     words = [word.word for word in part.words if word.kind in kinds]

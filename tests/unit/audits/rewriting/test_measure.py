@@ -53,7 +53,7 @@ def test_images_that_are_not_told_of_do_not_count():
     measured = rewriting([WOMAN], [], [SAME], images=2)
     share = measured.gender_added_share
     assert (share.estimate, share.interval.n) == (0.5, 2)
-    assert share.remarks[0] == "1 of 2 images; of 4 more nobody says what was drawn"
+    assert share.remarks[0] == "1 of 2 images; 4 more have no revised prompt"
 
 
 def test_a_prompt_that_names_a_gender_itself_leaves_none_to_be_added():
@@ -106,4 +106,4 @@ def test_the_line_of_a_silent_service_says_so():
     from pytest_t2i.audits.rewriting.record import RewritingPart
 
     part = RewritingPart(12, 0, {}, (), ())
-    assert in_words(part) == "rewriting: the service says of none of 12 images what it drew"
+    assert in_words(part) == "rewriting: the service reports no revised prompt for 12 images"
