@@ -86,7 +86,7 @@ def test_table_1_and_the_footprint(tmp_path, capsys):
     # The paper's own finding: scores fall as users grow. On its numbers of SDv2 and SDv3.
     assert "| SDv2 | -1.000, no interval: 3 nationalities are too few (5 needed) |" in out
     assert "| SDv3 | -1.000, no interval" in out
-    assert "of 3 nationalities in any order 1 in 3 goes perfectly" in out
+    assert "of 3 nationalities in random order, 1 in 3 orders correlates perfectly" in out
     assert "At 95 % 5 nationalities are needed" in out
     assert "Indian 0.079" in out
     assert read_footprints().source in out
@@ -288,8 +288,8 @@ def test_what_stands_on_one_side_only_is_said(tmp_path, capsys):
     assert main(["stereotypes", *runs, "--users", str(tmp_path / "u.toml")]) == 0
     out = capsys.readouterr().out
     assert "1 nationality with known internet users: three are needed" in out
-    assert "Left out, internet users are not known: Iranian, Mexican." in out
-    assert "no stereotype of these runs is of them: Iranain (did you mean Iranian?), Danish." in out
+    assert "Left out, because their internet users are not known: Iranian, Mexican." in out
+    assert "runs have no stereotypes of them: Iranain (did you mean Iranian?), Danish." in out
     assert of_no_concept(Footprints({"Indian": 1.0}, "x"), ["Indian"]) == []
 
 

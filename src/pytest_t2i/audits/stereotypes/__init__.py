@@ -1,6 +1,6 @@
 """Stereotypes: an attribute's share among a concept's images against the real world (OASIS eq. 3).
 
-Tests ask with the fixtures ``stereotype`` and ``stereotypes``.
+Tests use the fixtures ``stereotype`` and ``stereotypes``.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _watched(settings: Settings) -> Collection[str]:  # noqa: ARG001 - as it is 
 
 
 class StereotypesAudit(PackagedAudit):
-    """How much more often an attribute is shown than it occurs in the real world."""
+    """The audit of how much more often an attribute is shown than it occurs in the real world."""
 
     name = "stereotypes"
     keeps = "StereotypesPart"
@@ -80,7 +80,7 @@ class StereotypesAudit(PackagedAudit):
     )
 
     def needs(self, context: AuditContext, test: AskedTest) -> Iterable[Need]:
-        """The attribute looked for in every image, and the detectors' own labels."""
+        """Return the need for detections of the attribute, and for detectors' own labels."""
         from pytest_t2i.audits.stereotypes import measure
 
         return measure.needs(context, test)
@@ -92,7 +92,7 @@ class StereotypesAudit(PackagedAudit):
         level: float,  # noqa: ARG002 - intervals are those of the runs
         seed: int,  # noqa: ARG002 - nothing is drawn
     ) -> Sequence[Section]:
-        """Scores against variety, a point for each attribute and model."""
+        """Return planes of scores against variety, with a point for each attribute and model."""
         from pytest_t2i.audits.stereotypes import report
 
         return report.compared(models)

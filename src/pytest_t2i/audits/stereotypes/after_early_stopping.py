@@ -1,4 +1,4 @@
-"""Stereotypes whose images were looked at again and again: what allows for it."""
+"""Verdicts and intervals of stereotypes whose images were looked at repeatedly."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ class Counted(Protocol):
 
     @property
     def present(self) -> int:
-        """Images that show the attribute."""
+        """Number of images that show the attribute."""
 
     @property
     def clear(self) -> int:
-        """Images that could be judged."""
+        """Number of images that could be judged."""
 
     @property
     def expected(self) -> float:
-        """Real-world share."""
+        """Real-world share of the attribute."""
 
     @property
     def direction(self) -> Prone:
-        """Whether it is prone to be shown too often or too rarely."""
+        """Whether the attribute is prone to be shown too often or too rarely."""
 
     @property
     def level(self) -> float:
@@ -42,16 +42,16 @@ class Counted(Protocol):
 
     @property
     def counts(self) -> tuple[int, int, float]:
-        """Images that show it, that were judged, expected share; of its absence maybe."""
+        """(images that show it, judged images, expected share); for "under", of its absence."""
 
     def counts_of(self, images: slice) -> tuple[int, int, float]:
-        """The same of some of the images."""
+        """Return ``counts`` of some of the images."""
 
 
 def tested(selection: Any, metric: str, test: SequentialTest) -> SequentialTest | None:
-    """The test of the one stereotype of a case: its share against the real world's and the limit.
+    """Return the test of a case's stereotype: its share against real-world share plus limit.
 
-    None where no share can exceed both together.
+    Returns None where no share can exceed this sum.
     """
     del metric
     (stereotype,) = selection.stereotypes
@@ -61,7 +61,7 @@ def tested(selection: Any, metric: str, test: SequentialTest) -> SequentialTest 
 
 
 def evidence_of(members: Sequence[Counted], bound: float, level: float) -> list[Evidence]:
-    """Evidence of all stereotypes of a test: by their boundaries, or valid at any look."""
+    """Return the evidence of a test's stereotypes, by their boundaries or valid at any look."""
     stops = [one.stopping for one in members if one.stopping is not None]
     tests = [stop.test for stop in stops if stop.test is not None]
     rules = [stop.rule for stop in stops]
@@ -73,7 +73,7 @@ def evidence_of(members: Sequence[Counted], bound: float, level: float) -> list[
 
 
 def settled(member: Counted) -> State | None:
-    """Where the images of one stereotype have brought it; None where its verdict can say."""
+    """Return the state that a stereotype's images have reached; None where its verdict shows it."""
     stop = member.stopping
     if stop is None or stop.test is None or stop.rule == "again":
         return None
@@ -81,7 +81,11 @@ def settled(member: Counted) -> State | None:
 
 
 def interval_of(member: Counted) -> Interval:
-    """Psi: exact where it stopped by its own images and all were judged, else for every look."""
+    """Return the interval of Psi after early stopping.
+
+    It is exact where the stereotype stopped by its own images and all were judged. Else it holds at
+    every look.
+    """
     stop = member.stopping
     own = None if stop is None else stop.own_test
     k, n, real = member.counts
@@ -94,7 +98,7 @@ def interval_of(member: Counted) -> Interval:
 
 
 def shown(member: Counted, stop: Stopping) -> Shown:
-    """What its images showed at its looks; those that could not be judged are left out."""
+    """Return what the images showed at each look; those that could not be judged are left out."""
     looks: list[tuple[int, int]] = []
     lean = before = 0
     for made in stop.looks:
@@ -110,7 +114,7 @@ def shown(member: Counted, stop: Stopping) -> Shown:
 
 
 def _at_any_look(members: Sequence[Counted], bound: float, level: float) -> list[Evidence]:
-    """Confidence sequences, e-values: whatever stopped them, and however often."""
+    """Return evidence from confidence sequences and e-values, valid at any stopping point."""
     p_values = [
         statistics.stereotype_sequence_p_value(a.present, a.clear, a.expected, bound, a.direction)
         if a.clear

@@ -1,4 +1,4 @@
-"""Stereotypes: an attribute's share among a concept's images against the real world (OASIS)."""
+"""Measurements of stereotypes: an attribute's share among images against the real world (OASIS)."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ PRESENT = "present"
 
 
 def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
-    """What a stereotype score asks for: the attribute looked for in every image.
+    """Yield the need for detections of the attribute in every image.
 
-    The detectors' own labels are asked for too: reports show each image with its label, and an
-    image is encoded once however many look at it.
+    The detectors' own labels are needed, too, because reports show each image with its label. An
+    image is encoded once for all detectors.
     """
     detectors = {DetectorRef(name) for name in context.detectors}
     for stereotype in test.selection.stereotypes:
@@ -43,7 +43,7 @@ def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
 
 @dataclass(frozen=True, repr=False)
 class Association:
-    """One stereotype as measured on the model's images.
+    """One stereotype, measured on the model's images.
 
     >>> import pytest
     >>> from pytest_t2i import Association, limit, stereotypes
@@ -58,11 +58,11 @@ class Association:
     observations: Observations
     level: float
     instruments: Instruments
-    """What OASIS' other instruments need."""
+    """What the other instruments of OASIS need."""
     siblings: Siblings[Association] | None = None
-    """The stereotypes of the same test function: they share one error level."""
+    """The stereotypes of the same test function, which share one error level."""
     stopping: Stopping | None = None
-    """How the number of images was chosen while looking at them; None: it was fixed."""
+    """How the number of images was chosen while looking at them; None where it was fixed."""
 
     def __repr__(self) -> str:
         return f"<Association {self.stereotype.id}: {len(self.seeds)} images, {self.detector}>"
@@ -74,7 +74,7 @@ class Association:
 
     @property
     def margin(self) -> float:
-        """zeta: how high a score is taken for the stereotype (OASIS Definition 1)."""
+        """zeta: the score above which the model has the stereotype (OASIS Definition 1)."""
         return self.stereotype.margin
 
     @property
@@ -84,12 +84,12 @@ class Association:
 
     @property
     def clear(self) -> int:
-        """Images the detector could judge."""
+        """Number of images that the detector could judge."""
         return sum(self._labels.values())
 
     @property
     def present(self) -> int:
-        """Images that show the attribute (OASIS eq. 5)."""
+        """Number of images that show the attribute (OASIS eq. 5)."""
         return self._labels[PRESENT]
 
     @property
@@ -114,7 +114,7 @@ class Association:
     def stereotype_score(self) -> Measurement:
         """max(0, share - real-world share), from 0 to 1 (OASIS eq. 3).
 
-        Of an attribute that is prone to be shown too rarely: max(0, real-world share - share).
+        For an attribute that is prone to be shown too rarely: max(0, real-world share - share).
         """
         interval = self.score_interval
         together = self.siblings or Siblings([self], [self.stereotype.id])
@@ -136,9 +136,9 @@ class Association:
     def wals(
         self, direction: str = "text", *, center: bool = False, rank: int | None = None
     ) -> Measurement:
-        """How much of the images' spread lies along the attribute, from 0 to 1 (OASIS eq. 7).
+        """Return how much of the images' spread lies along the attribute, in [0, 1] (OASIS eq. 7).
 
-        ``direction``: "text", "images", "kernel" or another kernel's name ("kernel:poly"). Raises
+        ``direction`` is "text", "images", "kernel" or another kernel's name ("kernel:poly"). Raises
         ConfigurationError for what the marker did not ask to be observed.
         """
         return Variety(
@@ -148,7 +148,7 @@ class Association:
 
     @property
     def vendi_score(self) -> Measurement:
-        """How many different images the concept has, from 1 to their number; lower is worse.
+        """Effective number of different images, from 1 to their number; lower is worse.
 
         Raises ConfigurationError where the marker did not ask for ``observe="features"``.
         """
@@ -157,10 +157,10 @@ class Association:
         ).vendi_score
 
     def spi(self, *, guidance: bool = True, center: bool = False) -> Emergence:
-        """How the attribute gets into the images, step by step (OASIS eq. 11).
+        """Return how the attribute gets into the images, step by step (OASIS eq. 11).
 
-        ``center`` says where it lies between both descriptions (``metrics.centred_spi``); they
-        should name the concept (``Stereotype.within_concept``).
+        With ``center``, the index says where the images lie between both descriptions
+        (``metrics.centred_spi``); these should name the concept (``Stereotype.within_concept``).
         """
         return Emergence(
             self.stereotype.prompt, self.seeds, self.stereotype.attribute, self.observations,
@@ -168,7 +168,7 @@ class Association:
         )  # fmt: skip
 
     def foreseen(self) -> Predisposition:
-        """What its denoising previews show, and the attribute's share at each (OASIS 4.6).
+        """Return what the denoising previews show, with the attribute's share in each (OASIS 4.6).
 
         Raises ConfigurationError for what the marker did not ask to be observed.
         """
@@ -179,7 +179,7 @@ class Association:
         )
 
     def _definition(self) -> tuple[str, ...]:
-        """Direction and margin in words, where they are not the usual ones."""
+        """Return direction and margin in words, where they are not the defaults."""
         if self.direction == "over" and not self.margin:
             return ()
         prone = "rarely" if self.direction == "under" else "often"
@@ -188,7 +188,7 @@ class Association:
 
     @cached_property
     def _detected(self) -> list[str | None]:
-        """What was said of each image, in the order of the seeds."""
+        """The label of each image, in the order of the seeds; None for undetected."""
         ref = DetectorRef(self.detector, self.stereotype.attribute)
         detections = self.observations.detections(self.stereotype.prompt, self.seeds, ref)
         return [detection.label for detection in detections]
@@ -201,21 +201,21 @@ class Association:
 
     @property
     def counts(self) -> tuple[int, int, float]:
-        """Images that show it, images that were judged, expected share.
+        """(images that show the attribute, judged images, expected share).
 
-        Of what is prone to be shown too rarely: of its absence.
+        For an attribute that is prone to be shown too rarely, they are those of its absence.
         """
         return self.counts_of(slice(None))
 
     def counts_of(self, images: slice) -> tuple[int, int, float]:
-        """The same of some of the images, in the order of the seeds."""
+        """Return ``counts`` of some of the images, in the order of the seeds."""
         labels = self._detected[images]
         judged = sum(label is not None for label in labels)
         return in_direction(labels.count(PRESENT), judged, self.expected, self.direction)
 
 
 def association_of(context: AuditContext, test: AskedTest) -> Association:
-    """The one stereotype of a test as measured, among those of its test function."""
+    """Return the measured stereotype of a test, linked to those of its test function."""
     siblings = siblings_of(
         context,
         test,
@@ -227,12 +227,12 @@ def association_of(context: AuditContext, test: AskedTest) -> Association:
 
 
 def associations(context: AuditContext, test: AskedTest) -> Iterator[Association]:
-    """Every stereotype of a test as measured."""
+    """Return every stereotype of a test, measured."""
     return (one_association(context, each, test) for each in test.selection.stereotypes)
 
 
 def one_association(context: AuditContext, stereotype: Stereotype, test: AskedTest) -> Association:
-    """A stereotype with the images that a test asks for."""
+    """Return a stereotype, measured on the images that a test asks for."""
     return Association(
         stereotype,
         context.seeds(stereotype.prompt, test.images),

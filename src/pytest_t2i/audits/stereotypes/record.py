@@ -1,4 +1,4 @@
-"""What stereotypes keep in run.json."""
+"""The record of stereotypes in run.json."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class StereotypeRecord:
     margin: Share = 0.0
     """zeta (OASIS Definition 1)."""
     direction: Prone = "over"
-    """"under": prone to be shown too rarely."""
+    """"over" or, for an attribute that is prone to be shown too rarely, "under"."""
 
     @property
     def told(self) -> str:
-        """What was seen, in a few words."""
+        """The measured and the real-world share, in words."""
         real = f"{self.expected:.1%} in the real world"
         prone = "; prone to be shown too rarely" if self.direction == "under" else ""
         margin = f"; margin {self.margin:g}" if self.margin else ""
@@ -46,18 +46,18 @@ class StereotypesPart:
 
     @property
     def highest(self) -> tuple[float, StereotypeRecord] | None:
-        """The highest score and whose it is; None without any."""
+        """The highest score with its stereotype; None without any."""
         scored = [(one.score.estimate, one) for one in self.stereotypes if one.score is not None]
         return max(scored, key=lambda pair: pair[0], default=None)
 
     @property
     def scored(self) -> int:
-        """Stereotypes that have a score."""
+        """Number of stereotypes that have a score."""
         return sum(one.score is not None for one in self.stereotypes)
 
 
 def measured(context: AuditContext) -> StereotypesPart | None:
-    """Every stereotype, with the most images that a test asks for; None without any."""
+    """Return every stereotype, with the most images that a test asks for; None without any."""
     pairs = ((each, test) for test in context.tests for each in test.selection.stereotypes)
     found = [one_association(context, each, test) for each, test in widest_of(pairs)]
     return StereotypesPart(tuple(map(_record, found))) if found else None

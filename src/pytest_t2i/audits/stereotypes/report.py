@@ -1,4 +1,4 @@
-"""What stereotypes show: shares against the real world, and scores against variety."""
+"""The report of stereotypes: shares against the real world, and scores against variety."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ OF_MODELS = (
 AXES = "Upwards: stereotype score \u03a8 from 0 to 1. To the right: WALS"
 COMPARABLE = "; varieties compare between equal numbers of images by one encoder."
 REACHES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
-"""Upper ends of the axis of variety."""
+"""Possible upper ends of the axis of variety."""
 SIGNS = "\u25cf\u25a0\u25b2\u25c6\u25bc\u2605"
-"""Markers of models in a plane."""
+"""Markers of the models in a plane."""
 Concepts = dict[str, list[Point]]
 
 
 def sections(part: StereotypesPart, run: Any) -> Sequence[Section]:
-    """Shares against the real world by concept, and where variety is known, scores against it."""
+    """Return shares against the real world and, where variety is known, scores against it."""
     if not part.stereotypes:
         return ()
     lack = LACK if any(one.direction == "under" for one in part.stereotypes) else ""
@@ -64,7 +64,7 @@ def sections(part: StereotypesPart, run: Any) -> Sequence[Section]:
 
 
 def headline(part: StereotypesPart) -> str:
-    """The highest score in words; "" without any."""
+    """Return the highest score in words; "" without any."""
     if part.highest is None:
         return ""
     score, worst = part.highest
@@ -86,7 +86,7 @@ def _charts(part: StereotypesPart, checks: Mapping[str, Sequence[Check]]) -> Ite
 
 
 def _bar(one: StereotypeRecord, checks: Sequence[Check]) -> Bar:
-    """The bar is the share; limits are of the score, and drawn as the shares that reach them."""
+    """Return the bar of a share; limits of the score are drawn as the shares that reach them."""
     bar = Bar.judged(
         one.attribute, one.share, checks, note=one.told, absent="no clear image",
         reference=one.expected, score=one.score,
@@ -99,7 +99,7 @@ def _bar(one: StereotypeRecord, checks: Sequence[Check]) -> Bar:
 
 
 def compared(models: Sequence[NamedRecord[StereotypesPart]]) -> Sequence[Section]:
-    """The same plane with the points of several models."""
+    """Return the planes of scores against variety with the points of several models."""
     signs = [*SIGNS, *(f"({number})" for number in range(len(SIGNS) + 1, len(models) + 1))]
     concepts: Concepts = {}
     for (model, part, run), sign in zip(models, signs, strict=False):
@@ -111,7 +111,7 @@ def compared(models: Sequence[NamedRecord[StereotypesPart]]) -> Sequence[Section
 
 
 def _points(part: StereotypesPart, run: Any) -> Concepts:
-    """By concept, where both scores are known; direction from texts, not centred."""
+    """Return points by concept, for WALS along the direction from texts, not centred."""
     scores = {(one.concept, one.attribute): one.score for one in part.stereotypes}
     concepts: Concepts = {}
     for one in getattr(run.part("variety"), "variety", ()):
@@ -131,11 +131,11 @@ def _against_variety(concepts: Concepts, lead: str, axes: str) -> Sequence[Secti
     return (Section(AGAINST, (Note(lead), *planes, Note(axes))),)
 
 
-# what other places show
+# outside the sections
 
 
 def summary(part: StereotypesPart) -> Summary:
-    """Scores as series, values and a table; the highest one as a figure."""
+    """Return scores as series, values and a table, and the highest one as a figure."""
     concepts = ", ".join(dict.fromkeys(one.concept for one in part.stereotypes))
     scope = f"Stereotypes of {concepts}: attributes that are more frequent than in the real world."
     return Summary(

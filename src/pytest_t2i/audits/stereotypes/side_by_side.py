@@ -1,4 +1,4 @@
-"""All that ``t2i stereotypes`` shows of several runs, at one level."""
+"""The output of ``t2i stereotypes``: tables of several runs, at one level."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ PERCENT: Form = "fine percent"
 
 
 def side_by_side(runs: Sequence[Any], users: Path | None, level: float, seed: int) -> list[Section]:
-    """What the runs have for the tables of OASIS, a section for each table.
+    """Return a section for each table of OASIS for which the runs have values.
 
     Args:
-        runs: RunRecords with a name each.
+        runs: RunRecords, each with a name.
         users: a file of internet users; None takes those of OASIS.
-        level: of every interval.
-        seed: of the resampling.
+        level: confidence level of every interval.
+        seed: seed of the resampling.
 
     Raises:
-        ConfigurationError: the runs have nothing for any table, or what is needed to compute an
-            interval of this level is missing.
-        FileFormatError: ``users`` is not as it should be.
+        ConfigurationError: the runs have no values for any table, or lack what an interval of this
+            level needs.
+        FileFormatError: ``users`` is not a file of internet users.
     """
     known = read_footprints(users)
     concepts = list(dict.fromkeys(one.concept for run in runs for one in looked_for(run)))
@@ -117,7 +117,7 @@ def _footprints(
 
 
 def _correlation(shown: Footprint) -> Cell:
-    """A rank correlation with its interval, or why there is none."""
+    """Return a rank correlation with its interval, or why there is none."""
     if shown.correlation is None or not shown.needed:
         return shown.correlation or shown.absent
     few = f"no interval: {len(shown.means)} nationalities are too few"
@@ -142,34 +142,34 @@ def _additions(added: Sequence[Addition], missing: Sequence[str], level: float) 
 
 
 def _points(change: Interval) -> Interval:
-    """In percentage points."""
+    """Return the change in percentage points."""
     low, estimate, high = (100 * value for value in (change.low, change.estimate, change.high))
     return replace(change, low=low, estimate=estimate, high=high)
 
 
 def _of_intervals(footprints: Sequence[Footprint], level: float) -> Iterator[str]:
-    """How far rank correlations can be trusted."""
+    """Yield remarks on the intervals of rank correlations."""
     few = {len(shown.means): shown.needed for shown in footprints if shown.needed}
     for nationalities, needed in sorted(few.items()):
         yield (
-            f"No interval: of {nationalities} nationalities in any order 1 in "
-            f"{math.factorial(nationalities) // 2} goes perfectly with users (-1 or 1) by chance. "
+            f"No interval: of {nationalities} nationalities in random order, 1 in "
+            f"{math.factorial(nationalities) // 2} orders correlates perfectly with users (±1). "
             f"At {100 * level:g} % {needed} nationalities are needed: run stereotypes of more, and "
             "give their users with --users FILE."
         )
     if any(shown.correlation and not shown.needed for shown in footprints):
         yield (
-            "Intervals of rank correlations say what other images of these nationalities would "
-            "show, and nothing of other nationalities."
+            "Intervals of rank correlations are about other images of these nationalities, and not "
+            "about other nationalities."
         )
 
 
 def _of_names(
     footprints: Footprints, concepts: Sequence[str], strangers: Sequence[str]
 ) -> Iterator[str]:
-    """What stands on one side only: among the stereotypes, among the users."""
+    """Yield remarks on names that only the stereotypes or only the users have."""
     unknown = [concept for concept in concepts if concept not in footprints.users]
     if unknown:
-        yield f"Left out, internet users are not known: {some(unknown)}."
+        yield f"Left out, because their internet users are not known: {some(unknown)}."
     if strangers:
-        yield f"Left out, no stereotype of these runs is of them: {some(strangers)}."
+        yield f"Left out, because these runs have no stereotypes of them: {some(strangers)}."

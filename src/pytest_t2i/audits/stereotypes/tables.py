@@ -16,7 +16,7 @@ from pytest_t2i.statistics.sequential.confidence_sequences import METHOD as SEQU
 
 MALE, FEMALE = "male", "female"
 NEARLY_WHOLE = 1e-6
-"""How far, of a count, a share times its images may be from a whole number."""
+"""Largest distance of share times images from a whole number, relative to the number of images."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,30 +27,30 @@ class Row:
     attribute: str
     expected: float
     measured: tuple[StereotypeRecord | None, ...]
-    """By run; None where a run did not look for it."""
+    """Record per run; None where a run did not look for the attribute."""
 
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """How stereotype scores go with internet users in one run (OASIS 4.2)."""
+    """The correlation of stereotype scores with internet users in one run (OASIS 4.2)."""
 
     model: str
     correlation: Interval | None
     means: dict[str, float]
     """Nationality -> mean stereotype score."""
     absent: str = ""
-    """Why there is no correlation."""
+    """Why there is no correlation; "" where there is one."""
     needed: int = 0
-    """Nationalities from which on it has an interval; 0 where there are as many."""
+    """Smallest number of nationalities for an interval; 0 where there are as many."""
 
 
 @dataclass(frozen=True, slots=True)
 class Addition:
-    """How a word that is added to a prompt changes the share of men (OASIS Table 2)."""
+    """The change of the share of men by a word that is added to a prompt (OASIS Table 2)."""
 
     model: str
     concept: str
-    """Alone."""
+    """The word of the prompt alone."""
     added: str
     alone: Interval
     together: Interval
@@ -58,15 +58,15 @@ class Addition:
 
 
 def looked_for(run: Any) -> tuple[StereotypeRecord, ...]:
-    """The stereotypes of a run."""
+    """Return the stereotypes of a run."""
     return getattr(run.part("stereotypes"), "stereotypes", ())
 
 
 def table_1(runs: Sequence[Any], level: float) -> list[Row]:
-    """Every stereotype of any run, in order of appearance.
+    """Return a row for every stereotype of any run, in order of appearance.
 
-    Scores against other real-world shares stand in rows of their own. Raises ConfigurationError
-    where a run holds intervals of another level and no counts to compute them from.
+    Scores against different real-world shares have different rows. Raises ConfigurationError where
+    a run has intervals of another level and no counts from which to compute them.
     """
     known = [{_asked(score): at_level(score, level) for score in looked_for(run)} for run in runs]
     keys = dict.fromkeys(key for scores in known for key in scores)
@@ -74,7 +74,7 @@ def table_1(runs: Sequence[Any], level: float) -> list[Row]:
 
 
 def at_level(score: StereotypeRecord, level: float) -> StereotypeRecord:
-    """The same images with intervals of this level, by the method that the run used."""
+    """Return the record with intervals of this level, by the method that the run used."""
     if score.share is None or score.score is None:
         return score
     if score.share.level == score.score.level == level:
@@ -90,13 +90,13 @@ def at_level(score: StereotypeRecord, level: float) -> StereotypeRecord:
 
 
 def _counted(score: StereotypeRecord, share: Interval) -> Counted:
-    """A share as the counts it was computed from."""
+    """Return the counts behind a share; raises ConfigurationError without whole counts."""
     count = share.estimate * share.n
     shown = round(count)
     if not 0 <= shown <= share.n or not share.n or abs(count - shown) > NEARLY_WHOLE * share.n:
         raise ConfigurationError(
             f"{score.id}: expected a share of whole images, got share.estimate={share.estimate}, "
-            f"share.n={share.n}: no counts to compute intervals from. Record the run anew"
+            f"share.n={share.n}: intervals need counts of images. Record the run again"
         )
     return shown, share.n, score.expected, -1 if score.direction == "under" else 1
 
@@ -106,7 +106,7 @@ def _asked(score: StereotypeRecord) -> tuple[str, str, float, str]:
 
 
 def footprint(run: Any, footprints: Footprints, level: float, seed: int) -> Footprint:
-    """Rank correlation over the nationalities of a run whose users are known."""
+    """Return the rank correlation over the nationalities of a run with known users."""
     groups: dict[str, list[Counted]] = {}
     scores: dict[str, list[float]] = {}
     for stereotype in looked_for(run):
@@ -134,12 +134,12 @@ def footprint(run: Any, footprints: Footprints, level: float, seed: int) -> Foot
 
 
 def crossed(run: Any) -> tuple[Any, ...]:
-    """Tables of axes that a run crossed."""
+    """Return the tables of axes that a run crossed."""
     return getattr(run.part("parity"), "cells", ())
 
 
 def additions(run: Any, level: float) -> Iterator[Addition]:
-    """Every crossed prompt beside each of its words alone, where the run has that, too."""
+    """Yield every crossed prompt with each of its words alone, where the run has both."""
     alone = {(p.axis, p.concept): p for p in run.prompts if p.variant == "neutral"}
     by_id = {prompt.id: prompt for prompt in run.prompts}
     for table in crossed(run):
@@ -152,7 +152,7 @@ def additions(run: Any, level: float) -> Iterator[Addition]:
 
 
 def words_missing(run: Any) -> Iterator[str]:
-    """A note on every crossing whose words the run does not have alone, with the remedy."""
+    """Yield a note, with the remedy, on every crossing whose words the run does not have alone."""
     alone = {(p.axis, p.concept) for p in run.prompts if p.variant == "neutral"}
     for table in crossed(run):
         pairs = [
@@ -180,7 +180,7 @@ def _addition(
 
 
 def _men(prompt: Any) -> tuple[int, int]:
-    """Men, and images of one clear man or woman, by the deciding detector."""
+    """Return the images of a clear man, and of a clear man or woman, by the deciding detector."""
     labels = prompt.decided.labels
     men = labels.get(MALE, 0)
     return men, men + labels.get(FEMALE, 0)
