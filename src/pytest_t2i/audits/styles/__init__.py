@@ -1,6 +1,6 @@
 """Styles: does a word for how a picture is made change who is shown?
 
-Tests ask with the fixture ``styles``.
+Tests use the fixture ``styles``.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ FIXTURES = MappingProxyType(
         "styles": Fixture(
             _styles,
             "prompts",
-            doc="Prompts of the t2i marker with a style, each beside the same without it.",
+            doc="Prompts of the t2i marker with a style, each with the same prompt without it.",
         )
     }
 )
 
 
 class StylesAudit(PackagedAudit):
-    """Whom a style shows that the plain prompt does not."""
+    """The audit of whether a style changes the share of men."""
 
     name = "styles"
     keeps = "StylesPart"
@@ -57,14 +57,14 @@ class StylesAudit(PackagedAudit):
     unmeasured = "Whether words of style change who is shown was not measured."
 
     def check(self, context: AuditContext, test: AskedTest) -> None:  # noqa: ARG002 - as it is called
-        """Every prompt names a style, which stands behind a comma."""
+        """Refuse a prompt without a style that follows a comma."""
         from pytest_t2i.audits.styles import measure
 
         if FIXTURES.keys() & test.selection.fixtures:
             measure.styled(test.selection.prompts)
 
     def needs(self, context: AuditContext, test: AskedTest) -> Iterable[Need]:
-        """The plain prompts, looked at by the same detectors."""
+        """Return the need for the plain prompts, for the same detectors."""
         from pytest_t2i.audits.styles import measure
 
         return measure.needs(context, test) if FIXTURES.keys() & test.selection.fixtures else ()

@@ -1,4 +1,4 @@
-"""Who is shown with a style, and who without it: the gap of each style, and the widest."""
+"""Measurements of styles: the gap of each style to the plain prompts, and the widest gap."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from pytest_t2i.verdicts.measurement import Measurement
 AXES = ("style", "everyday_style")
 """Axes whose words are styles."""
 PLAIN = "plain"
-"""What a prompt without its style is called."""
+"""Concept of a prompt without its style."""
 NAMED = 5
-"""Styles that a failure names."""
+"""Largest number of styles that a failure text names."""
 
 
 class Styled(NamedTuple):
-    """A prompt that names a style, and the same without it."""
+    """A prompt that names a style, and the prompt without it."""
 
     style: str
     prompt: Prompt
@@ -37,10 +37,10 @@ class Styled(NamedTuple):
 
 
 def styled(prompts: Sequence[Prompt]) -> list[Styled]:
-    """Each prompt with its style, and without.
+    """Return each prompt with its style and without.
 
-    Raises ConfigurationError for a prompt without a style, and for a style that does not stand
-    behind a comma: nobody knows then what the prompt is without it.
+    Raises ConfigurationError for a prompt without a style, and for a style that does not follow a
+    comma, because the prompt without it is unknown then.
     """
     return [_styled(prompt) for prompt in prompts]
 
@@ -68,14 +68,14 @@ def _styled(prompt: Prompt) -> Styled:
 
 
 def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
-    """The plain prompts, with as many images."""
+    """Yield the need for the plain prompts, with as many images."""
     refs = frozenset(DetectorRef(name) for name in context.detectors)
     for plain in dict.fromkeys(one.plain for one in styled(test.selection.prompts)):
         yield Need(plain, context.seeds(plain, test.images), refs)
 
 
 class Pair(NamedTuple):
-    """What was seen of one prompt with the style and without."""
+    """The detections of one prompt with the style and without."""
 
     styled: DetectedPrompt
     plain: DetectedPrompt
@@ -83,7 +83,7 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Styles:
-    """Prompts with several styles, each beside the same without it.
+    """Prompts with several styles, each with the same prompt without it.
 
     >>> import pytest
     >>> from pytest_t2i import Styles, axes, intersection, limit
@@ -93,16 +93,16 @@ class Styles:
     """
 
     members: dict[str, tuple[Pair, ...]]
-    """Style -> its prompts."""
+    """Style -> detections of its prompts."""
     level: float
     words: Words = "fixed"
-    """Whether claims are about these prompts, or about prompts like them."""
+    """"fixed" for claims about these prompts, "sample" for claims about prompts like them."""
 
     def __repr__(self) -> str:
         return f"<Styles: {len(self.members)} of {sum(map(len, self.members.values()))} prompts>"
 
     def gap(self, style: str) -> Measurement:
-        """Share of men with a style minus without it, mean over prompts, from -1 to 1.
+        """Return the share of men with a style minus without it, mean over prompts, from -1 to 1.
 
         Raises UnknownNameError for a style that no prompt names.
         """
@@ -112,7 +112,7 @@ class Styles:
 
     @property
     def widest_gap(self) -> Measurement:
-        """The gap of the style that is furthest from the plain prompts; all styles are tested."""
+        """The gap of the style furthest from the plain prompts; all styles are tested."""
         known = self._ranked
         told = tuple(f"{style} {at}: {self.told(style)}" for style, at in known[:NAMED])
         if not known:
@@ -128,11 +128,11 @@ class Styles:
         )
 
     def interval(self, style: str) -> Interval | None:
-        """Interval from clear images; None where no prompt has one with and without the style."""
+        """Return the gap's interval; None where no prompt has clear images with and without it."""
         return _interval(self.members[style], self.level, self.words)
 
     def told(self, style: str) -> str:
-        """Counts in words."""
+        """Return the counts in words."""
         pairs = self.members[style]
         with_it, without = ([pair[k] for pair in pairs] for k in (0, 1))
         undetected = sum((one.undetected for one in with_it), start=type(with_it[0].undetected)())
@@ -149,13 +149,13 @@ class Styles:
         return Family(tuple(self.interval(style) for style in self.members), self._evidence)
 
     def _evidence(self, bound: float, level: float) -> list[Evidence]:
-        """Evidence of each style; ``beyond`` is adjusted for their number."""
+        """Return the evidence of each style; ``beyond`` is adjusted for their number."""
         return adjusted(
             [_evidence_of(pairs, self.words, bound, level) for pairs in self.members.values()]
         )
 
     def _of_all(self, bound: float, level: float) -> Evidence:
-        """A style lies beyond where one does; all lie within where each does."""
+        """Return the evidence that some style lies beyond the bound, and that all lie within."""
         each = [one for one in self._evidence(bound, level) if one.beyond is not None]
         if not each:
             return Evidence(None, None)
@@ -182,12 +182,12 @@ class Styles:
 
 
 def styles_of(context: AuditContext, test: AskedTest) -> Styles:
-    """The styles of a test."""
+    """Return the styles of a test."""
     return of_pairs(context, [(one, test) for one in styled(test.selection.prompts)])
 
 
 def of_pairs(context: AuditContext, asked: Sequence[tuple[Styled, AskedTest]]) -> Styles:
-    """Styled prompts, each with the images that a test asks for."""
+    """Return the styles of prompts, each with the images that a test asks for."""
     members: dict[str, tuple[Pair, ...]] = {}
     for one, test in asked:
         pair = Pair(*(one_sample(context, prompt, test) for prompt in (one.prompt, one.plain)))
@@ -199,13 +199,13 @@ Counts = tuple[int, int]
 
 
 def _clear(pairs: Sequence[Pair]) -> list[tuple[Counts, Counts]]:
-    """(men, clear images) with the style and without, of prompts that have both."""
+    """Return (men, clear images) with the style and without, of prompts that have both."""
     counts = [((s.male, s.clear), (p.male, p.clear)) for s, p in pairs]
     return [both for both in counts if both[0][1] and both[1][1]]
 
 
 def _supposed(pairs: Sequence[Pair], side: int) -> list[tuple[Counts, Counts]]:
-    """The same where undetected images widen the gap upwards (1) or downwards (0)."""
+    """Return these counts with undetected images that move the gap upwards (1) or downwards (0)."""
 
     def of(one: DetectedPrompt, men: int) -> Counts:
         return one.male + men * one.unknown, one.clear + one.unknown
@@ -229,7 +229,7 @@ def _interval(pairs: Sequence[Pair], level: float, words: Words) -> Interval | N
 def _evidence_of(
     pairs: Sequence[Pair], words: Words, bound: float, level: float
 ) -> Evidence | None:
-    """Whatever the undetected show; beside it, where there are any, by the others alone."""
+    """Return evidence that holds in the worst case, and that of the labelled images alone."""
     if _interval(pairs, level, words) is None:
         return None
     clear = _p_values(partial(_between, _clear(pairs), words), bound)
@@ -245,12 +245,12 @@ def _evidence_of(
 
 
 def _together(each: Sequence[tuple[float | None, float | None]]) -> tuple[float, float]:
-    """The smallest against "all lie within", the largest against "one lies beyond"."""
+    """Return the smallest p-value against "all lie within", the largest against "one is beyond"."""
     return min(b or 0.0 for b, _ in each), max(w or 0.0 for _, w in each)
 
 
 def _p_values(interval_at: IntervalAt, bound: float) -> tuple[float, float]:
-    """(beyond, within) of a gap's size, by the levels at which intervals meet the bound."""
+    """Return p-values (beyond, within) of a gap's size, by inverting its intervals."""
     p_value = partial(inverted_p_value, interval_at)
     above, below = (
         p_value(bound, alternative="greater"),

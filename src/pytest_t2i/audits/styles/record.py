@@ -1,4 +1,4 @@
-"""What styles keep in run.json."""
+"""The record of styles in run.json."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from pytest_t2i.data import Count, SignedInterval
 
 @dataclass(frozen=True, slots=True)
 class ShownRecord:
-    """Who is shown by several prompts together."""
+    """Counts of several prompts together."""
 
     men: Count
     clear: Count
-    """Images with a gender."""
+    """Number of images with a gender."""
     images: Count
 
 
 @dataclass(frozen=True, slots=True)
 class StyleRecord:
-    """One style beside the plain prompts."""
+    """One style and the plain prompts."""
 
     style: str
     prompts: Count
     with_style: ShownRecord
     plain: ShownRecord
-    """The same prompts without it."""
+    """The same prompts without the style."""
     gap: SignedInterval | None
     """Share of men with the style minus without it; None without a clear image."""
 
@@ -40,11 +40,11 @@ class StylesPart:
     """The part of run.json that styles write."""
 
     styles: tuple[StyleRecord, ...]
-    """In the order of the tests."""
+    """The styles, in the order of the tests."""
 
 
 def measured(context: AuditContext) -> StylesPart | None:
-    """Every style that a test asks for; None where none does."""
+    """Return every style that tests ask for; None without such a test."""
     asking = [test for test in context.tests if "styles" in test.selection.fixtures]
     pairs = widest_of((prompt, test) for test in asking for prompt in test.selection.prompts)
     if not pairs:

@@ -1,4 +1,4 @@
-"""What reports show of styles: the gap of each, and who is shown with it and without."""
+"""The report of styles: the gap of each, and the counts with it and without."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ TITLE = "Styles"
 SHOWN = 60
 READ = (
     "Share of men among the clear images of prompts with a style minus that of the same prompts "
-    "without it, mean over prompts. Above 0 the style shows more men. Who is undetected is no "
-    "gender: where a style hides people, its interval is wide, and the table says how many."
+    "without it, mean over prompts. Above 0 the style shows more men. Undetected images count as "
+    "no gender: where a style hides people, its interval is wide, and the table shows how many."
 )
 
 
 def sections(part: StylesPart, run: Any) -> Sequence[Section]:
-    """One: the gap of each style, the widest first, and the counts behind it."""
+    """Return one section: the gap of each style, the widest first, and the counts behind it."""
     ordered = sorted(part.styles, key=lambda one: -abs(_estimate(one)))
     return [
         Section(
@@ -37,7 +37,7 @@ def sections(part: StylesPart, run: Any) -> Sequence[Section]:
 
 
 def in_words(part: StylesPart) -> str:
-    """The style that is furthest, in a line."""
+    """Return the style furthest from the plain prompts, in a line."""
     known = [one for one in part.styles if one.gap is not None]
     if not known:
         return f"styles: none of {len(part.styles)} has a clear image with and without it"
@@ -86,7 +86,7 @@ def _share(shown: ShownRecord) -> float | None:
 
 
 def summary(part: StylesPart) -> Summary:
-    """Gaps as series, styles as a table."""
+    """Return gaps as series, styles as a table."""
     series = {f"{METRIC}/{one.style}": one.gap for one in part.styles if one.gap is not None}
     columns = ("style", "prompts", "men", "clear", "images", "plain_men", "plain_clear", "gap")
     rows = [
