@@ -191,7 +191,7 @@ def test_what_was_not_observed_is_told(project):
     assert "write @pytest.mark.t2i(..., observe='features')" in told
     assert "write @pytest.mark.t2i(..., observe='attribute_images')" in told
     assert "the attribute 'red' is not among those of the marker" in told
-    assert "expected a direction of text, images, kernel, kernel:cosine, " in told
+    assert "expected a direction among text, images, kernel, kernel:cosine, " in told
     assert "got 'sideways'" in told
     assert "rank is a whole number from 1 on, got rank=0" in told
     checks = project.record()["checks"]
@@ -256,7 +256,7 @@ def test_attributes_of_one_name_are_told_apart_in_a_baseline(project):
     # At another level the pictures are the same, too.
     again = project.run(*IMAGES, "--t2i-baseline", "fair.json", "--t2i-confidence", "0.9")
     again.assert_outcomes(passed=2, failed=1)
-    again.stdout.fnmatch_lines(["*by all singular values, not of *rank 2: leave rank out*"])
+    again.stdout.fnmatch_lines(["*by all singular values, not *rank 2: leave rank out*"])
     both = [check for check in project.record()["checks"] if "both" in check["test"]]
     assert {check["decided_by"] for check in both} == {"identical pictures"}
     assert both[0]["before"] != both[1]["before"]
@@ -272,4 +272,4 @@ def test_a_rare_kind_is_told(project):
     project.write({"conftest.py": CONFTEST, "test_suite.py": SUITE})
     project.run(*IMAGES, "--t2i-model", "biased", "-k", "samples or stereotype")
     told = [line for check in project.record()["checks"] for line in check["remarks"]]
-    assert any("of 12 images lack it: below 5 the interval holds less often" in t for t in told)
+    assert any("of 12 images lack it: below 5 the interval covers" in t for t in told)

@@ -1,6 +1,6 @@
 """Variety: do the images of a prompt differ from one another, along an attribute and at all?
 
-WALS (OASIS eq. 7) and the Vendi score. Tests ask for them of the fixtures ``sample``, ``samples``
+It measures WALS (OASIS eq. 7) and the Vendi score. Tests use the fixtures ``sample``, ``samples``
 and ``stereotype``.
 """
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class VarietyAudit(PackagedAudit):
-    """How much of the spread lies along an attribute, and how many different images there are."""
+    """The audit of the spread along an attribute, and of the number of different images."""
 
     name = "variety"
     keeps = "VarietyPart"
@@ -26,19 +26,19 @@ class VarietyAudit(PackagedAudit):
 
     @property
     def recorded_type(self) -> Any:
-        """Its part of a baseline file."""
+        """The type of its part of a baseline file."""
         from pytest_t2i.audits.variety.change import RECORDED
 
         return RECORDED
 
     def needs(self, context: AuditContext, test: AskedTest) -> Iterable[Need]:
-        """Features of images, of descriptions and of images of these."""
+        """Return the need for features of images, of descriptions and of images of descriptions."""
         from pytest_t2i.audits.variety import needs
 
         return needs.needs(context, test)
 
     def recorded(self, context: AuditContext) -> dict[str, Any] | None:
-        """WALS of every prompt and attribute, for a baseline."""
+        """Return WALS of every prompt and attribute, for a baseline."""
         from pytest_t2i.audits.variety import record
 
         return record.recorded(context)

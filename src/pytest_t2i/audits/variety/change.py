@@ -1,4 +1,4 @@
-"""Variety against a recorded run: it must not drop."""
+"""Variety against a recorded run: a drop is a worsening."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from pytest_t2i.verdicts.baseline_file import Baseline
 from pytest_t2i.verdicts.measurement import Change, unchanged
 
 MARGIN = 0.02
-"""Drop that is tolerated unless the limits file says otherwise: about a tenth of what images of
-people show along an attribute."""
+"""Drop that is tolerated without a margin in the limits file: about a tenth of the usual WALS of
+images of people."""
 SAME = "identical: the same pictures by the same encoder as recorded"
 
 
 APART = "~"
-"""Stands before what tells two attributes of one name apart."""
+"""Separator before the suffix that tells two attributes of one name apart."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedVariety:
-    """WALS of a concept's images along an attribute."""
+    """The recorded WALS of a concept's images along an attribute."""
 
     wals: ShareInterval
     encoder_fingerprint: str
@@ -36,19 +36,19 @@ class RecordedVariety:
 
 
 RECORDED = dict[str, RecordedVariety]
-"""What a baseline holds: name of what was measured -> how it was."""
+"""The part of a baseline: id of the variety -> its record."""
 
 
 class Varied(Protocol):
-    """Variety as it is measured now."""
+    """The variety of this run."""
 
     @property
     def id(self) -> str:
-        """What was measured."""
+        """Id of the prompt, attribute and direction."""
 
     @property
     def rank(self) -> int | None:
-        """How many singular values count; a baseline holds those of all."""
+        """Number of singular values that count; None for all, as in a baseline."""
 
     @property
     def interval(self) -> Interval | None:
@@ -56,7 +56,7 @@ class Varied(Protocol):
 
     @property
     def absent(self) -> str:
-        """Why there is none."""
+        """Why there is no interval."""
 
     @property
     def encoder_fingerprint(self) -> str:
@@ -74,9 +74,9 @@ class Varied(Protocol):
 def variety_change(
     varied: Varied, baseline: Baseline, margin: float | None, level: float
 ) -> Change:
-    """WALS now and as recorded: a drop beyond the margin is a regression.
+    """Compare WALS with its record: a drop beyond the margin is a regression.
 
-    Raises BaselineMismatchError where the baseline has none of it, by this encoder and as many
+    Raises BaselineMismatchError where the baseline has no such variety by this encoder with as many
     images.
     """
     return mean_variety_change([varied], baseline, margin, level)
@@ -85,7 +85,7 @@ def variety_change(
 def mean_variety_change(
     several: Sequence[Varied], baseline: Baseline, margin: float | None, level: float
 ) -> Change:
-    """The same of the mean over prompts."""
+    """Compare the mean WALS over prompts with its records, as ``variety_change`` does."""
     limit = Limit("wals", MARGIN if margin is None else margin, "largest drop tolerated")
     recorded = [_recorded(varied, baseline) for varied in several]
     pairs = []
@@ -104,11 +104,11 @@ def mean_variety_change(
 
 
 def _recorded(varied: Varied, baseline: Baseline) -> RecordedVariety:
-    """Its recorded counterpart; BaselineMismatchError where there is none to compare with."""
+    """Return the recorded counterpart; raises BaselineMismatchError without a comparable one."""
     remedy = "Record a new one with --t2i-save-baseline."
     if varied.rank is not None:
         raise BaselineMismatchError(
-            f"a baseline holds variety by all singular values, not of {varied.id}: leave rank out."
+            f"a baseline holds variety by all singular values, not {varied.id}: leave rank out."
         )
     known_of = baseline.part("variety", RECORDED, formerly="variety") or {}
     named = [known for name, known in known_of.items() if name.split(APART)[0] == varied.id]
@@ -125,15 +125,15 @@ def _recorded(varied: Varied, baseline: Baseline) -> RecordedVariety:
         )
     if varied.interval is not None and varied.interval.n != known.wals.n:
         raise BaselineMismatchError(
-            f"WALS compares between equal numbers of images: of {varied.id} {known.wals.n} are "
-            f"recorded, {varied.interval.n} are there now. Take as many with --t2i-images, or "
-            "record anew."
+            f"WALS compares between equal numbers of images: {varied.id} has {known.wals.n} in the "
+            f"baseline, {varied.interval.n} now. Take as many with --t2i-images, or record a new "
+            "baseline."
         )
     return known
 
 
 def _same(varied: Varied, known: RecordedVariety) -> bool:
-    """Whether nothing can have changed; older baselines tell by the interval alone."""
+    """Return whether the pictures are the same; older baselines only show it by the interval."""
     if known.pictures:
         return known.pictures == varied.pictures
     return varied.interval == known.wals

@@ -1,4 +1,4 @@
-"""Where the direction of an attribute comes from: its descriptions, or images made of them."""
+"""Directions of an attribute, from its descriptions or from images made of them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ KERNEL = "rbf"
 """Kernel of direction "kernel"; "kernel:poly" names another."""
 DIRECTIONS = ("text", "images", "kernel", *(f"kernel:{name}" for name in KERNELS))
 ALIKE = 1e-5
-"""Entries of unit features may differ by so much although the pictures are the same."""
+"""Largest difference between entries of unit features of the same picture."""
 
 
 def text_direction(present: np.ndarray | None, absent: np.ndarray | None) -> np.ndarray | None:
-    """Difference of the descriptions' unit features (OASIS eq. 6); None without a difference.
+    """Return the difference of the descriptions' unit features (OASIS eq. 6), or None.
 
     >>> text_direction(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
     array([ 1., -1.])
@@ -28,9 +28,9 @@ def text_direction(present: np.ndarray | None, absent: np.ndarray | None) -> np.
 
 
 def image_direction(direction: str, present: np.ndarray, absent: np.ndarray) -> np.ndarray | None:
-    """By supervised components of images of both descriptions (OASIS eq. 12-16).
+    """Return the supervised direction from images of both descriptions (OASIS eq. 12-16).
 
-    Their features are [n_images, d] each; None without a difference.
+    Features are [n_images, d] each. Returns None without a difference.
 
     >>> image_direction("images", np.array([[1.0, 0.0]]), np.array([[0.0, 0.0]]))
     array([1., 0.])
@@ -43,7 +43,7 @@ def image_direction(direction: str, present: np.ndarray, absent: np.ndarray) -> 
 
 
 def _kernel_of(direction: str) -> str:
-    """The kernel that a direction names.
+    """Return the kernel that a direction names.
 
     >>> _kernel_of("kernel"), _kernel_of("kernel:poly")
     ('rbf', 'poly')
@@ -52,7 +52,7 @@ def _kernel_of(direction: str) -> str:
 
 
 def alike(rows: Sequence[np.ndarray] | np.ndarray) -> bool:
-    """Whether features differ by rounding alone.
+    """Return whether features differ by rounding alone.
 
     >>> alike([np.array([0.1, 0.2]), np.array([0.1, 0.2 + 1e-7])])
     True

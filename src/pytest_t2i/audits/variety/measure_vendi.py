@@ -1,4 +1,4 @@
-"""Diversity: how many different images a prompt gives (Vendi score)."""
+"""Diversity: the effective number of different images of a prompt (Vendi score)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pytest_t2i.statistics.diversity.half_samples import FEWEST_IMAGES
 from pytest_t2i.verdicts.measurement import Measurement
 
 METHOD = 2
-"""Version of how diversity is measured."""
+"""Version of the measurement; stored results of another version are not used."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,7 +43,7 @@ class Diversity(PromptFeatures):
 
     @property
     def vendi_score(self) -> Measurement:
-        """The score, lower is worse, from 1 to the number of images."""
+        """The score, from 1 to the number of images; lower is worse."""
         known = self.interval
 
         def interval_at(level: float) -> Interval:
@@ -63,7 +63,7 @@ class Diversity(PromptFeatures):
 
     @property
     def absent(self) -> str:
-        """Why there is no interval; "" where there is."""
+        """Why there is no interval; "" where there is one."""
         if len(self.features) >= FEWEST_IMAGES:
             return ""
         return f"the Vendi score needs {FEWEST_IMAGES} images, there are {len(self.features)}"
@@ -75,7 +75,10 @@ class Diversity(PromptFeatures):
 
 
 def diversity_of(sample: DetectedPrompt) -> Diversity:
-    """Diversity of a sample's images; ConfigurationError where their features were not observed."""
+    """Return the diversity of a sample's images.
+
+    Raises ConfigurationError where their features were not observed.
+    """
     return Diversity(
         sample.prompt, sample.seeds, sample.observations, sample.observed, sample.level
     )

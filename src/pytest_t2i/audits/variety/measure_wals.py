@@ -24,7 +24,7 @@ from pytest_t2i.statistics.diversity.wals import FEWEST_OF_EACH
 from pytest_t2i.verdicts.measurement import Measurement
 
 METHOD = 2
-"""Version of how variety is measured; a new one is never mixed with what was kept of another."""
+"""Version of the measurement; stored results of another version are not used."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -35,14 +35,14 @@ class Variety(PromptFeatures):
     direction: str
     """One of DIRECTIONS."""
     center: bool = False
-    """Whether the mean feature is taken off first; the paper does not."""
+    """Whether the mean feature is subtracted first, which the paper does not do."""
     rank: int | None = None
-    """How many of the largest singular values count; None: all."""
+    """Number of the largest singular values that count; None for all."""
 
     def __post_init__(self) -> None:
         if self.direction not in DIRECTIONS:
             raise ConfigurationError(
-                f"expected a direction of {', '.join(DIRECTIONS)}, got {self.direction!r}"
+                f"expected a direction among {', '.join(DIRECTIONS)}, got {self.direction!r}"
             )
         described(self.attribute)
         if self.rank is not None and (not isinstance(self.rank, int) or self.rank < 1):
@@ -55,13 +55,13 @@ class Variety(PromptFeatures):
 
     @property
     def id(self) -> str:
-        """The prompt's id with the attribute and where its direction comes from."""
+        """The prompt's id with the attribute and the source of its direction."""
         options = ", centred" * self.center + (f", rank {self.rank}" if self.rank else "")
         return f"{self.prompt.id}-{self.attribute.name} by {self.direction}{options}"
 
     @cached_property
     def vector(self) -> np.ndarray | None:
-        """The direction of the attribute, [d]; None where it cannot be had."""
+        """The direction of the attribute, [d]; None without a direction."""
         if self.direction == "text":
             return text_direction(*self._texts)
         present, absent = (
@@ -89,13 +89,13 @@ class Variety(PromptFeatures):
         )
 
     def interval_at(self, level: float) -> Interval | None:
-        """The same at another level."""
+        """Return WALS with its interval at another level."""
         known = self.interval
         return known if known is None else statistics.wals_at_level(known, level)
 
     @property
     def wals(self) -> Measurement:
-        """The score, lower is worse, from 0 to 1 (OASIS eq. 7)."""
+        """The score, from 0 to 1; lower is worse (OASIS eq. 7)."""
         return Measurement(
             metric=INFO["wals"],
             subject=self.id,
@@ -112,7 +112,7 @@ class Variety(PromptFeatures):
 
     @property
     def _one_sided(self) -> tuple[str, ...]:
-        """A line where too few images are of the rarer kind for the interval to be trusted."""
+        """A remark where too few images show, or lack, the attribute for a reliable interval."""
         present, absent = self._texts
         if self.absent or present is None or absent is None:
             return ()
@@ -122,12 +122,12 @@ class Variety(PromptFeatures):
             return ()
         return (
             f"{rarer} of {len(self.features)} images {word} it: below {FEWEST_OF_EACH} the "
-            "interval holds less often than it says",
+            "interval covers the true value less often than its level says",
         )
 
     @cached_property
     def absent(self) -> str:
-        """Why there is no interval; "" where there is."""
+        """Why there is no interval; "" where there is one."""
         images, encoder = self.features, self.instruments.encoder
         if len(images) < FEWEST_IMAGES:
             return f"WALS needs {FEWEST_IMAGES} images, there are {len(images)}"
@@ -149,7 +149,7 @@ class Variety(PromptFeatures):
 
     @property
     def descriptions(self) -> str:
-        """Digest of what says what is looked for."""
+        """Digest of the attribute's descriptions."""
         return digest([self.attribute.positive, self.attribute.negative])
 
     def _sure_interval_at(self, level: float) -> Interval:
@@ -166,7 +166,7 @@ class Variety(PromptFeatures):
 
     @cached_property
     def _texts(self) -> tuple[np.ndarray | None, np.ndarray | None]:
-        """Unit features of the descriptions; None where the encoder has none of texts."""
+        """Unit features of the descriptions; None where the encoder has no text features."""
         read = self.observations.text_features
         present, absent = (
             read(self.instruments.encoder, description.text)
@@ -185,7 +185,10 @@ def variety_of(
     center: bool = False,
     rank: int | None = None,
 ) -> Variety:
-    """The variety of a sample's images; ConfigurationError where nothing was observed for it."""
+    """Return the variety of a sample's images along an attribute.
+
+    Raises ConfigurationError where the marker did not ask for what it needs.
+    """
     return Variety(
         sample.prompt, sample.seeds, sample.observations, sample.observed, sample.level,
         attribute, direction, center, rank,
@@ -193,7 +196,7 @@ def variety_of(
 
 
 def mean_of(several: Sequence[Variety], level: float) -> Measurement:
-    """Mean over prompts; each prompt's images are drawn anew, the prompts are these."""
+    """Return the mean over prompts; intervals are about new images of these prompts."""
     if len(several) == 1:
         return several[0].wals
     intervals = [variety.interval for variety in several]

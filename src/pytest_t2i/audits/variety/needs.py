@@ -1,4 +1,4 @@
-"""What variety asks to be made and observed for a test."""
+"""The images and features that variety needs for a test."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pytest_t2i.generation.plan import ATTRIBUTE_IMAGES, FEATURES, Need
 
 
 def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
-    """Features of images, of an attribute's descriptions, and of images made of these."""
+    """Yield the need for features of images, of descriptions, and of images of descriptions."""
     observe = {FEATURES, ATTRIBUTE_IMAGES}.intersection(test.selection.observe)
     if not observe:
         return

@@ -1,4 +1,4 @@
-"""What variety keeps in run.json."""
+"""The record of variety in run.json."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Measured = TypeVar("Measured", Variety, Diversity)
 
 @dataclass(frozen=True, slots=True)
 class VarietyRecord:
-    """Variety of one concept's images along one attribute."""
+    """The variety of one concept's images along one attribute."""
 
     id: str
     prompt: str
@@ -27,18 +27,18 @@ class VarietyRecord:
     concept: str
     attribute: str
     direction: Source
-    """Where the attribute's direction comes from: "text", "images", "kernel"."""
+    """Source of the attribute's direction: "text", "images", "kernel"."""
     center: bool
-    """Whether the mean feature was taken off first; the paper does not."""
+    """Whether the mean feature was subtracted first, which the paper does not do."""
     encoder: str
     wals: ShareInterval | None
     absent: str
-    """Why there is none."""
+    """Why there is no score; "" where there is one."""
 
 
 @dataclass(frozen=True, slots=True)
 class DiversityRecord:
-    """How many different images a prompt gives."""
+    """The effective number of different images of a prompt."""
 
     prompt: str
     """Id of the prompt."""
@@ -46,7 +46,7 @@ class DiversityRecord:
     encoder: str
     vendi_score: Interval | None
     absent: str
-    """Why there is none."""
+    """Why there is no score; "" where there is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +54,13 @@ class VarietyPart:
     """The part of run.json that variety writes."""
 
     variety: tuple[VarietyRecord, ...] = ()
-    """Each prompt along each attribute."""
+    """The variety of each prompt along each attribute."""
     diversity: tuple[DiversityRecord, ...] = ()
-    """Each prompt whose features were observed."""
+    """The diversity of each prompt whose features were observed."""
 
 
 def measured(context: AuditContext) -> VarietyPart | None:
-    """Everything that the tests of a run asked to be observed; None where they asked nothing."""
+    """Return what the tests of a run asked to be observed; None where they asked for nothing."""
     part = VarietyPart(
         tuple(map(_variety_record, varieties(context))),
         tuple(map(_diversity_record, _diversities(context))),
@@ -69,12 +69,12 @@ def measured(context: AuditContext) -> VarietyPart | None:
 
 
 def varieties(context: AuditContext) -> list[Variety]:
-    """Variety along every attribute that was asked for, each once, with the most images."""
+    """Return the variety along every attribute that tests ask for, each once, with most images."""
     return _widest(((one.id, one.descriptions), one) for one in _asked(context))
 
 
 def recorded(context: AuditContext) -> dict[str, Any] | None:
-    """By what was measured, for a baseline; None where nothing was."""
+    """Return, by id of the variety, what a baseline keeps; None where nothing was measured."""
     found: dict[str, Any] = {}
     for variety in varieties(context):
         if variety.interval is not None:
@@ -93,7 +93,7 @@ def _diversities(context: AuditContext) -> list[Diversity]:
 
 
 def _widest(named: Iterable[tuple[object, Measured]]) -> list[Measured]:
-    """The member of each name with the most images, in order of appearance."""
+    """Return the member of each name with the most images, in order of appearance."""
     widest: dict[object, Measured] = {}
     for name, one in named:
         known = widest.get(name)

@@ -1,4 +1,4 @@
-"""What variety shows: WALS along attributes (OASIS Fig. 4), and the Vendi score."""
+"""The report of variety: WALS along attributes (OASIS Fig. 4), and the Vendi score."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pytest_t2i.sections import Bar, BarChart, Block, Note, Paragraph, Section, 
 from pytest_t2i.verdicts.check import Check
 
 REACHES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
-"""Upper ends of a scale of WALS."""
+"""Possible upper ends of a scale of WALS."""
 SOURCES = {
     "text": "direction from the descriptions",
     "images": "direction from images of the descriptions",
@@ -32,7 +32,7 @@ VENDI = (
 
 
 def sections(part: VarietyPart, run: Any) -> Sequence[Section]:
-    """One for each of both scores, where it was measured."""
+    """Return a section for each of both scores, where it was measured."""
     made = []
     if part.variety:
         blocks = (Note(WALS), *_lowest_wals(part), *_charts(part.variety, run.checks_of("wals")))
@@ -69,7 +69,7 @@ def _lowest_vendi(part: VarietyPart) -> Iterator[Block]:
 def _charts(
     varieties: Iterable[VarietyRecord], checks: Mapping[str, Sequence[Check]]
 ) -> Iterator[BarChart]:
-    """By concept, and by where the direction comes from."""
+    """Yield a chart for each concept and source of the direction."""
     varieties = list(varieties)
     high = round_end((one.wals for one in varieties), REACHES)
     groups: dict[tuple[str, str], list[Bar]] = {}
@@ -102,7 +102,7 @@ def _bar(
 
 
 def summary(part: VarietyPart) -> Summary:
-    """Both scores as tables for pandas and CSV."""
+    """Return both scores as tables for pandas and CSV."""
     along = [
         (v.prompt, v.concept, v.attribute, v.direction, v.center, v.encoder, v.wals)
         for v in part.variety
