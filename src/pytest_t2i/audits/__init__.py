@@ -1,1 +1,1 @@
-"""Audits: one package for each question, with what it needs, measures, records and shows."""
+"""Audits: one package per question, with its needs, measurements, record and report sections."""

@@ -1,8 +1,9 @@
-"""What an audit is: one question, from what it needs to what it shows.
+"""The base class of an audit: one question, from the images it needs to the sections it shows.
 
 An audit is registered by an entry point of the group ``pytest_t2i.audits`` or the hook
-``pytest_t2i_audits``, the built-in ones as those of others. Its class is light: what is heavy is
-imported by the methods that need it, as every start of pytest loads the class for its fixtures.
+``pytest_t2i_audits``; built-in audits register the same way as those of other distributions. Every
+start of pytest loads the audit classes for their fixtures, so methods import what is heavy
+themselves.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ R = TypeVar("R")
 
 
 class Audit(Generic[R]):
-    """One question to a model; override what it has. ``R`` is its part of run.json.
+    """One question to a model; subclasses override what they need.
+
+    ``R`` is the audit's part of run.json.
 
     >>> class Nothing(Audit[dict[str, int]]):
     ...     name = "nothing"
@@ -35,93 +38,94 @@ class Audit(Generic[R]):
     """
 
     name: str
-    """Key of its record; a word of letters and underscores."""
+    """Key of the audit's record; a word of letters and underscores."""
     version: int = 1
     """Version of the audit's record: raise it when ``upgraded`` has to read older ones."""
     after: tuple[str, ...] = ()
-    """Audits whose records it reads."""
+    """Names of the audits whose records this audit reads."""
     metrics: Sequence[MetricInfo] = ()
-    """What it measures; ``limit("name")`` knows them."""
+    """The metrics that the audit measures; ``limit("name")`` accepts their names."""
     fixtures: Mapping[str, Fixture] = {}
-    """What tests receive."""
+    """Fixtures that tests can ask for, by name."""
     of_sample: Mapping[str, Callable[[Any], Any]] = {}
-    """Name -> what ``sample.NAME`` gives, computed from a ``Sample``."""
+    """Name -> function that computes ``sample.NAME`` from a ``Sample``."""
     keywords: Mapping[str, Keyword] = {}
-    """Keywords of the marker ``t2i`` that it understands: ``test.selection.asked("name")``."""
+    """Keywords of the marker ``t2i`` that the audit reads with ``test.selection.asked("name")``."""
     unmeasured: str = ""
-    """A sentence for a Fairness Card of a run that did not measure it."""
+    """A sentence for the Fairness Card of a run without this audit."""
     place: int = 50
-    """Where its sections stand in a report; the smallest stands first."""
+    """Position of the audit's sections in a report; the smallest number comes first."""
     formerly: tuple[str, ...] = ()
-    """Fields of its record that stood at the top of a run.json of an older schema."""
+    """Fields of the record that an older schema of run.json kept at its top level."""
 
     @property
     def record_type(self) -> type[R] | None:
-        """A frozen dataclass; None for an audit that keeps nothing."""
+        """The frozen dataclass of the audit's record; None for an audit that keeps nothing."""
         return None
 
     @property
     def recorded_type(self) -> Any:
-        """Type of its part of a baseline file, such as ``dict[str, Mine]``; None for none."""
+        """The type of the audit's part of a baseline file, such as ``dict[str, Mine]``, or None."""
         return None
 
     def check(self, context: AuditContext, test: AskedTest) -> None:
-        """Refuse, before an image is made, a test that could not be judged.
+        """Refuse a test that could not be judged, before an image is made.
 
-        Raises ConfigurationError with what to do.
+        Raises ConfigurationError, whose message names the remedy.
         """
 
     def needs(self, context: AuditContext, test: AskedTest) -> Iterable[Need]:
-        """What must be made and observed for a test, besides its prompts' detections."""
+        """Return what must be made and observed for a test besides its prompts' detections."""
         return ()
 
     def record(self, context: AuditContext) -> R | None:
-        """Its part of run.json; None where nothing was measured."""
+        """Return the audit's part of run.json; None where nothing was measured."""
         return None
 
     def upgraded(self, plain: Any, version: int) -> Any:
-        """Plain values of an older version of its record as those of this one."""
+        """Convert the plain values of an older version of the record to the current version."""
         return plain
 
     def recorded(self, context: AuditContext) -> Any | None:
-        """Its part of a baseline file, as plain values; None for none."""
+        """Return the audit's part of a baseline file, as plain values; None without such a part."""
         return None
 
     def sections(self, record: R, run: Any) -> Sequence[Section]:
-        """What reports show; ``run`` is the whole RunRecord."""
+        """Return the sections of a report; ``run`` is the whole RunRecord."""
         return ()
 
     def summary(self, record: R) -> Summary:
-        """What other places show."""
+        """Return the figures, series and tables that are shown outside the report's sections."""
         return Summary()
 
     def compare(
         self, models: Sequence[NamedRecord[R]], *, level: float, seed: int
     ) -> Sequence[Section]:
-        """What ``t2i compare`` shows of several models besides its table of series."""
+        """Return the sections that ``t2i compare`` shows besides its table of series."""
         return ()
 
     def next_steps(self, record: R, context: AuditContext) -> Iterable[Step]:
-        """What to do next; the core keeps the four most pressing of all."""
+        """Return suggestions for what to do next; the core shows the four most pressing."""
         return ()
 
     def images_to_decide(self, context: AuditContext, checks: Sequence[Check]) -> int | None:
-        """Images per prompt that decide open checks, which are all against the same.
+        """Return how many images per prompt would decide open checks against the same bound.
 
-        0: no number would do. None: they are none of its own, or say it themselves.
+        Returns 0 where no number would decide them, and None where the checks are not of this audit
+        or their own texts name the number.
         """
         return None
 
     def too_few(
         self, metric: str, bound: float, cases: Sequence[AskedTest], level: float
     ) -> Iterable[str]:
-        """What these images cannot decide, said before they are made.
+        """Warn, before any image is made, about what the planned images cannot decide.
 
-        Asked of each comparison of one of its fixtures with a limit that is known by then, with all
-        cases of the test function.
+        The plugin calls this for each comparison of one of the audit's fixtures with a limit that
+        is known at collection, with all cases of the test function.
         """
         return ()
 
     def moved(self, context: AuditContext, recorded: Baseline) -> Sequence[str]:
-        """Texts of prompts whose pictures then and now explain a failure, the first first."""
+        """Return texts of prompts whose pictures then and now explain a failure, worst first."""
         return ()

@@ -15,7 +15,7 @@ from pytest_t2i.generation.plan import DetectorRef
 
 
 def sample_of(context: AuditContext, test: AskedTest) -> Sample:
-    """The detections of the one prompt of a test, among those of its test function."""
+    """Return the sample of a test's one prompt, linked to the other cases of its test function."""
 
     def measure(case: AskedTest) -> list[Sample]:
         return [one_sample(context, prompt, case) for prompt in case.selection.prompts]
@@ -25,7 +25,7 @@ def sample_of(context: AuditContext, test: AskedTest) -> Sample:
 
 
 def samples_of(context: AuditContext, test: AskedTest, detector: str | None = None) -> Samples:
-    """The samples of the prompts of a test, corrected by labels where there are any."""
+    """Return the samples of a test's prompts, corrected by people's labels where there are any."""
     settings = context.settings
     uncorrected = Samples(
         members=tuple(one_sample(context, p, test, detector) for p in test.selection.prompts),
@@ -47,9 +47,9 @@ def samples_of(context: AuditContext, test: AskedTest, detector: str | None = No
 def one_sample(
     context: AuditContext, prompt: Prompt, test: AskedTest, detector: str | None = None
 ) -> Sample:
-    """The detections of a prompt with the images that a test asks for.
+    """Return the detections of a prompt with the images that a test asks for.
 
-    Where people labelled some of the run's images, its counts are corrected by them.
+    Where people labelled some of the run's images, their labels correct the counts of the prompt.
     """
     sample = _plain_sample(context, prompt, test, detector)
     if detector not in (None, context.detectors[0]):
@@ -61,9 +61,9 @@ def one_sample(
 
 
 def _prompts_correction(context: AuditContext) -> Correction | None:
-    """By people's labels on the run's images, all prompts together; None without any.
+    """Return the correction by people's labels, from all prompts of the run; None without labels.
 
-    A run that may be stopped early has none: its prompts differ in their images.
+    A run that may stop early has none, because its prompts have different numbers of images.
     """
     if context.given_labels is None or context.settings.sequential:
         return None
@@ -82,7 +82,7 @@ def _prompts_correction(context: AuditContext) -> Correction | None:
 def _plain_sample(
     context: AuditContext, prompt: Prompt, test: AskedTest, detector: str | None = None
 ) -> Sample:
-    """The detections of a prompt, whatever people say of its images."""
+    """Return the detections of a prompt without a correction by people's labels."""
     return Sample(
         prompt=prompt,
         seeds=context.seeds(prompt, test.images),

@@ -1,4 +1,4 @@
-"""What an audit sees of a run: its tests, and what the run lends."""
+"""The view that an audit has of a run: its tests, settings, images and observations."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class AskedTest(Protocol):
 
     @property
     def node_id(self) -> str:
-        """Pytest's name of it."""
+        """Pytest's node id of the test."""
 
     @property
     def function(self) -> str:
@@ -45,7 +45,7 @@ class AskedTest(Protocol):
 
     @property
     def planned(self) -> int:
-        """Images per prompt that it may have at most."""
+        """The largest number of images per prompt that the test may use."""
 
     @property
     def sequential(self) -> bool:
@@ -53,11 +53,11 @@ class AskedTest(Protocol):
 
     @property
     def stopping(self) -> Stopping | None:
-        """How it was chosen; None where it was fixed."""
+        """How the number of images was chosen; None where it was fixed."""
 
 
 class AuditContext(Protocol):
-    """What a run lends its audits.
+    """What audits can read of a run.
 
     Over 20 methods: an audit reaches the run through this class alone, and no method has more than
     one job.
@@ -68,90 +68,90 @@ class AuditContext(Protocol):
 
     @property
     def settings(self) -> Settings:
-        """The options."""
+        """The resolved options of the run."""
 
     @property
     def detectors(self) -> tuple[str, ...]:
-        """Detectors by name; the first one's word decides."""
+        """Names of the detectors; verdicts rest on the first one."""
 
     @property
     def encoder(self) -> str:
-        """The encoder of images."""
+        """Name of the image encoder."""
 
     @property
     def observations(self) -> Observations:
-        """Reads images, detections, features and traces from the store."""
+        """Access to the images, detections, features and traces in the store."""
 
     @property
     def checks(self) -> Sequence[Check]:
-        """What the tests of the run compared, with the verdicts."""
+        """The comparisons that the tests of the run made, with their verdicts."""
 
     @property
     def tests(self) -> Sequence[AskedTest]:
-        """The selected tests that ask for something of their own."""
+        """The selected tests that ask for images or observations."""
 
     @property
     def given_labels(self) -> LabelledSet | None:
         """The labelled images of --t2i-labels; None where none are given."""
 
     def labelled_images(self) -> LabelledSet:
-        """Images with people's labels; ConfigurationError where none are given."""
+        """Return the images with people's labels; raises ConfigurationError without any."""
 
     def fingerprint(self, detector: str) -> str:
-        """Which version of a detector's code and weights looks."""
+        """Return the fingerprint of a detector's code and weights."""
 
     @property
     def recorded(self) -> Baseline | None:
-        """The run of --t2i-baseline; None without."""
+        """The run of --t2i-baseline; None without that option."""
 
     @property
     def run_file(self) -> str:
-        """The record of this run, as one types it here."""
+        """Path of this run's record, relative to the working directory where it lies below it."""
 
     def price_of_both(self, images: int) -> str:
-        """What so many images per prompt take, of the baseline's model and now, in words."""
+        """Return in words what so many images per prompt cost, by the baseline's model and now."""
 
     def test(self, node_id: str) -> AskedTest:
-        """A selected test by pytest's name of it."""
+        """Return the selected test with this node id."""
 
     @property
     def finder(self) -> str:
-        """The object detector."""
+        """Name of the object detector."""
 
     @property
     def mitigation(self) -> Mitigation | None:
-        """What --t2i-mitigation names; None without."""
+        """The mitigation of --t2i-mitigation; None without that option."""
 
     @property
     def passes(self) -> float:
-        """What a mitigated picture of this run costs, in passes of the plain model."""
+        """Cost of one mitigated picture of this run, in passes of the plain model."""
 
     def cases(self, test: AskedTest) -> Sequence[AskedTest]:
-        """The test cases of its test function, itself among them: they share one error level."""
+        """Return all cases of a test's function, the test included; they share one error level."""
 
     def detections(self, fingerprint: str, keys: Sequence[str]) -> Sequence[Detection]:
-        """What the detector with this fingerprint said of images, by the digests of their files."""
+        """Return what the detector of this fingerprint says of image files, by their digests."""
 
     def seeds(self, prompt: Prompt, images: int) -> tuple[int, ...]:
-        """The seeds of so many images of a prompt."""
+        """Return the seeds of so many images of a prompt."""
 
     def level(self, test: AskedTest) -> float:
-        """Confidence level of intervals over all prompts of a test."""
+        """Return the confidence level of intervals over all prompts of a test."""
 
     def sample(self, test: Any) -> Any:
-        """The detections of the one prompt of a test (``pytest_t2i.Sample``)."""
+        """Return the detections of the one prompt of a test (``pytest_t2i.Sample``)."""
 
     def samples(self, test: Any, detector: str | None = None) -> Any:
-        """Those of all its prompts, corrected by labels where there are any."""
+        """Return the samples of a test's prompts, corrected by people's labels if there are any."""
 
     def one_sample(self, prompt: Prompt, test: AskedTest, detector: str | None = None) -> Any:
-        """The detections of a prompt with the images of a test (``pytest_t2i.Sample``)."""
+        """Return the detections of a prompt with the images of a test (``pytest_t2i.Sample``)."""
 
     def instruments(self, test: AskedTest) -> Instruments:
-        """What was observed for a test besides its images, and by which encoder."""
+        """Return what was observed for a test besides its images, and by which encoder."""
 
     def once(self, key: tuple[Any, ...], build: Callable[[], R]) -> R:
-        """What ``build`` gives, computed once for the images that there are."""
+        """Return the result of ``build``, computed once until the images of the run change."""
 
     def compared(self, audit: str) -> Sequence[Any]:
-        """Records of what the tests of the run compared, from every process, each once."""
+        """Return what tests compared for an audit, from every process, each record once."""

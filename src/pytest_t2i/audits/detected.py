@@ -1,4 +1,4 @@
-"""What detectors said of the images of one prompt, and of several: the counts behind a score."""
+"""Detections of the images of one prompt and of several: the counts behind a score."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Member = TypeVar("Member")
 
 @dataclass(eq=False)
 class Siblings(Generic[Member]):
-    """The members of one test function: tested at once, they share one error level."""
+    """The members of one test function, which are tested together and share one error level."""
 
     members: Sequence[Member]
     ids: Sequence[str]
@@ -40,15 +40,15 @@ class Siblings(Generic[Member]):
 
     @cached_property
     def places(self) -> dict[str, int]:
-        """Id -> place among the members."""
+        """Id of a member -> its position."""
         return {name: place for place, name in enumerate(self.ids)}
 
     def named(self, name: str) -> Member:
-        """The member with an id."""
+        """Return the member with this id."""
         return self.members[self.places[name]]
 
     def family(self, metric: Hashable, build: Any) -> Family:
-        """The family of a metric, built from the members when it is asked for first."""
+        """Return the family of a metric; the first call builds it from the members."""
         if metric not in self._families:
             self._families[metric] = build(self.members)
         return self._families[metric]
@@ -61,9 +61,10 @@ def siblings_of(
     measure: Callable[[AskedTest], Iterable[Any]],
     name: Callable[[Any], str],
 ) -> Siblings[Any]:
-    """The members of all cases of a test function, measured together, once.
+    """Return the members of all cases of a test function, measured together and only once.
 
-    ``measure`` gives those of one case, ``name`` the id of one. Each knows its ``siblings``.
+    ``measure`` returns the members of one case, ``name`` the id of a member. Each member's field
+    ``siblings`` refers to the result.
     """
 
     def build() -> Siblings[Any]:
@@ -76,18 +77,20 @@ def siblings_of(
 
 
 class CorrectedCounts(NamedTuple):
-    """Male and female images of as many as would be as sure without people's labels.
+    """Counts of male and female images after a correction by people's labels.
+
+    They add up to the number of correctly labelled images that would give the same certainty.
 
     >>> CorrectedCounts((4, 2), (), "corrected by 60 labels").settled
     (4, 2)
     """
 
     settled: tuple[int, int]
-    """By the labels that people agree on."""
+    """(male, female) by the labels that people agree on."""
     fillings: tuple[tuple[int, int], ...]
-    """The same with the unsettled ones filled in, one way each."""
+    """(male, female) with the unsettled labels filled in, one entry per way of filling."""
     how: str
-    """In words."""
+    """Description of the correction."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -101,17 +104,17 @@ class DetectedPrompt:
     level: float
     """Confidence level of intervals."""
     stopping: Stopping | None = None
-    """How the number of images was chosen while looking at them; None: it was fixed."""
+    """How the number of images was chosen while looking at them; None where it was fixed."""
     instruments: Instruments | None = field(default=None, compare=False)
-    """What OASIS' instruments need besides its images; None: nothing was observed for them."""
+    """What OASIS' instruments need besides the images; None where nothing was observed for them."""
     alike: float = 0.0
     """Share of undetected images up to which they are taken to be like the others."""
     corrected: CorrectedCounts | None = field(default=None, compare=False)
-    """What people's labels make of its counts; None without."""
+    """The counts as people's labels correct them; None without labels."""
 
     @cached_property
     def detections(self) -> list[Detection]:
-        """One per image, in the order of the seeds."""
+        """One detection per image, in the order of the seeds."""
         return self.observations.detections(self.prompt, self.seeds, self.ref)
 
     @property
@@ -121,7 +124,7 @@ class DetectedPrompt:
 
     @cached_property
     def checksums(self) -> list[str | None]:
-        """Hash of each PNG's content, as labelled pictures are recognised; None without a PNG."""
+        """Hash of each PNG's content, which identifies labelled pictures; None without a PNG."""
         return [
             None if file is None else checksum(without_origin(file.read_bytes()))
             for file in self.files
@@ -149,7 +152,7 @@ class DetectedPrompt:
 
     @property
     def judged(self) -> tuple[int, int]:
-        """Male and female images of its score: the detector's, or as labels correct them."""
+        """(male, female) images behind the score: the detector's counts, or the corrected ones."""
         return (self.male, self.female) if self.corrected is None else self.corrected.settled
 
     @property
@@ -159,12 +162,12 @@ class DetectedPrompt:
 
     @property
     def signs(self) -> np.ndarray:
-        """+1 male, -1 female, 0 undetected, per image."""
+        """+1 for male, -1 for female, 0 for undetected, per image."""
         return np.array([sign_of(detection.label) for detection in self.detections])
 
     @property
     def unknown(self) -> int:
-        """Undetected images that may show anything; 0 where they are taken to be like the rest."""
+        """Undetected images of the worst case; 0 where they are taken to be like the rest."""
         unknown = self.undetected.total()
         return unknown if unknown > self.alike * len(self.seeds) else 0
 
@@ -175,25 +178,25 @@ class DetectedPrompt:
 
     @property
     def worst_case(self) -> Bounds | None:
-        """Prompt bias score if the undetected images were all female, all male; None without."""
+        """Bounds of the prompt bias score, whatever undetected images show; None without any."""
         unknown = self.undetected.total()
         return statistics.worst_case_bounds(self.male, self.female, unknown) if unknown else None
 
     def describe(self) -> str:
-        """Counts in words."""
+        """Return the counts in words."""
         undetected = f", undetected {listed(self.undetected)}" if self.undetected else ""
         return f"{self.male} male, {self.female} female{undetected}"
 
     @property
     def observed(self) -> Instruments:
-        """What OASIS' instruments need; ConfigurationError where nothing was observed for them."""
+        """What OASIS' instruments need; raises ConfigurationError where it was not observed."""
         if self.instruments is None:
             raise ConfigurationError(f"{self.prompt.id}: nothing was observed for the instruments")
         return self.instruments
 
     @property
     def folder(self) -> Any:
-        """Where its first picture is, for people to look at, as one types it here."""
+        """Path of the first picture, relative where possible; "none was made" without a picture."""
         first = next((file for file in self.files if file is not None), None)
         return "none was made" if first is None else from_here(Path(first))
 
@@ -208,7 +211,7 @@ class DetectedPrompts:
     seed: int
     """Seed of resampling."""
     words: Words = "fixed"
-    """Whether claims are about these prompts, or about words like them."""
+    """"fixed" for claims about these prompts, "sample" for claims about prompts like them."""
     sequential: bool = False
     """Whether the number of images was chosen while looking at them."""
     alike: float = 0.0
@@ -232,18 +235,18 @@ class DetectedPrompts:
 
     @cached_property
     def unknown(self) -> np.ndarray:
-        """Undetected images that may show anything, per prompt; 0 where they are like the rest."""
+        """Undetected images of the worst case, per prompt; 0 where taken to be like the rest."""
         unknown = np.array([sample.undetected.total() for sample in self.members])
         return unknown if unknown.sum() > self.alike * self.images else np.zeros_like(unknown)
 
     @property
     def signs(self) -> list[np.ndarray]:
-        """Per prompt: +1 male, -1 female, 0 undetected per image."""
+        """Per prompt and image: +1 for male, -1 for female, 0 for undetected."""
         return [sample.signs for sample in self.members]
 
     @property
     def images(self) -> int:
-        """Images in all."""
+        """Number of images of all prompts."""
         return sum(len(sample.seeds) for sample in self.members)
 
     @property
@@ -253,7 +256,7 @@ class DetectedPrompts:
 
     @property
     def worst_case(self) -> Bounds | None:
-        """Model bias score, whatever the undetected images show; None without any."""
+        """Bounds of the model bias score, whatever undetected images show; None without any."""
         unknown = [sample.undetected.total() for sample in self.members]
         if not any(unknown):
             return None
@@ -261,5 +264,5 @@ class DetectedPrompts:
 
 
 def listed(counts: Counter[str]) -> str:
-    """``12 no_face, 3 multiple_people``."""
+    """Return counts in words, such as ``12 no_face, 3 multiple_people``."""
     return ", ".join(f"{count} {name}" for name, count in counts.most_common())

@@ -1,4 +1,4 @@
-"""The audits that there are: those of installed distributions, and those of a conftest.py."""
+"""The registered audits, of installed distributions and of a conftest.py."""
 
 from __future__ import annotations
 
@@ -14,21 +14,22 @@ from pytest_t2i.errors import ConfigurationError, UnknownNameError
 
 @cache
 def installed_audits() -> tuple[Audit[Any], ...]:
-    """Those of installed distributions, the built-in ones among them."""
+    """Return the audits of installed distributions, the built-in ones among them."""
     return audits_of(Registries())
 
 
 def recorded_kinds(audits: Iterable[Audit[Any]]) -> dict[str, Any]:
-    """Name of an audit -> type of what it keeps in a baseline file."""
+    """Return, by name of the audit, the type of what it keeps in a baseline file."""
     known = ((audit.name, audit.recorded_type) for audit in audits)
     return {name: kind for name, kind in known if kind is not None}
 
 
 def audits_of(registries: Registries) -> tuple[Audit[Any], ...]:
-    """Every registered audit, each behind those whose records it reads.
+    """Return every registered audit, each after the audits whose records it reads.
 
-    Raises ConfigurationError for what is no audit, UnknownNameError for one that comes after an
-    audit that is not there.
+    Raises ConfigurationError for a factory that returns no audit of its name and for audits that
+    come after one another, UnknownNameError for one that comes after an audit that is not
+    registered.
     """
     return tuple(_ordered([_made(name, registries) for name in registries.audits.names()]))
 

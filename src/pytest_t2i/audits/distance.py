@@ -1,7 +1,7 @@
-"""Distance of a prompt's images, and of a model's, from shares that they should have.
+"""Distance of the label shares of a prompt's or a model's images from the shares expected of them.
 
-Any number of groups, as the detector names them. ``references`` asks it of a given distribution,
-``parity`` of even shares.
+The detector's labels are the groups, in any number. The audit ``references`` measures the distance
+from a given distribution, ``parity`` the distance from even shares.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from pytest_t2i.verdicts.measurement import Measurement
 
 TOTAL_VARIATION = INFO["total_variation_distance"]
 FURTHEST = 5
-"""Prompts named in a failure text."""
+"""Largest number of prompts named in a failure text."""
 Counted = tuple[tuple[str, int, float], ...]
-"""Label, images with it, the reference's share of it."""
+"""Per label: the label, the number of images with it, the reference's share of it."""
 
 
 def of_prompt(
@@ -34,7 +34,7 @@ def of_prompt(
     reference: Reference,
     metric: MetricInfo = TOTAL_VARIATION,
 ) -> Measurement:
-    """How far a prompt's labels are from the reference."""
+    """Measure how far the labels of a prompt's images are from the reference."""
     counted = _counted(sample, reference)
     unknown = sample.undetected.total()
     return Measurement(
@@ -65,7 +65,7 @@ def _family(reference: Reference, siblings: Sequence[DetectedPrompt]) -> Family:
 def _family_evidence(
     members: Sequence[Counted], unknown: Sequence[int], bound: float
 ) -> list[Evidence]:
-    """Whatever the undetected show; beside it, where there are any, by the others alone."""
+    """Return evidence that holds in the worst case, and that of the labelled images alone."""
     known = [k for k, counted in enumerate(members) if any(count for _, count, _ in counted)]
     worst = {side: [_worst(members[k], unknown[k], side) for k in known] for side in SIDES}
     beyond = _adjusted(worst["beyond"], bound)
@@ -84,7 +84,7 @@ def _adjusted(members: Sequence[Counted], bound: float) -> list[float]:
 
 
 def _worst(counted: Counted, unknown: int, side: Beyond) -> Counted:
-    """With the undetected images shown as speaks most against the side."""
+    """Return the counts with the undetected images labelled so as to weaken the side most."""
     if not unknown:
         return counted
     labels, counts, shares = zip(*counted, strict=True)
@@ -95,7 +95,7 @@ def _worst(counted: Counted, unknown: int, side: Beyond) -> Counted:
 def of_model(
     samples: DetectedPrompts, reference: Reference, metric: MetricInfo = TOTAL_VARIATION
 ) -> Measurement:
-    """Mean over prompts of how far their labels are from the reference."""
+    """Measure the mean over prompts of how far their labels are from the reference."""
     members = [_counted(sample, reference) for sample in samples]
     counts = np.array([[count for _, count, _ in member] for member in members])
     shares = np.array([[share for _, _, share in member] for member in members])
@@ -184,7 +184,7 @@ def _of_all(samples: DetectedPrompts, counts: np.ndarray, shares: np.ndarray) ->
 def _model_evidence(
     samples: DetectedPrompts, counts: np.ndarray, shares: np.ndarray, bound: float, level: float
 ) -> Evidence:
-    """Whatever the undetected show; beside it, where there are any, by the others alone."""
+    """Return evidence that holds in the worst case, and that of the labelled images alone."""
     del level
 
     def p_values(beyond: np.ndarray, within: np.ndarray) -> tuple[float, float]:
@@ -230,7 +230,7 @@ def _furthest(samples: DetectedPrompts, members: list[Counted]) -> str:
 
 
 def _shares(counted: Counted) -> str:
-    """``male 80 % (12 % expected), female 20 % (88 % expected)``."""
+    """Return shares in words: ``male 80 % (12 % expected), female 20 % (88 % expected)``."""
     counts: Mapping[str, int] = _maps(counted)[0]
     images = sum(counts.values())
     if not images:

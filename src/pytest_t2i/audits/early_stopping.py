@@ -1,7 +1,7 @@
-"""How a test's number of images came about where it was chosen while looking at them.
+"""How the number of images of a test was chosen, where it depends on the images made so far.
 
-A prompt, or a stereotype, stops by its own images alone; which of those that stopped beyond their
-limit FAIL is decided for all of them at once, when every one has stopped
+A prompt, or a stereotype, stops by its own images alone. Which of the members that stopped beyond
+their limit FAIL is decided for all of them at once, when every member has stopped
 (docs/decisions/0014-group-sequential.md).
 """
 
@@ -18,16 +18,16 @@ from pytest_t2i.data import Evidence, Outcome
 from pytest_t2i.statistics import SequentialTest
 
 Rule = Literal["own", "cut", "again"]
-"""What stopped it: its own images; a number of images for the whole run (``cut``); its own, but
-after a run with another number of images at most (``again``)."""
+"""What stopped a test: its own images (``own``); the number of images for the whole run (``cut``);
+its own images, but after a run with another largest number of images (``again``)."""
 FIRST, CONFIRMED = 0.9, 0.1
-"""Shares of the error level for the looks, and for what fresh images confirm."""
+"""Shares of the error level: for the looks, and for the confirmation by fresh images."""
 State = Literal["open", "beyond", "within", "hopeless"]
 
 
 @dataclass(frozen=True, slots=True)
 class Stopping:
-    """The looks of a test.
+    """The looks at the images of a test.
 
     >>> Stopping((14, 17, 21), 100).images
     21
@@ -38,39 +38,42 @@ class Stopping:
     most: int
     """Images per prompt at the last look that was planned."""
     test: SequentialTest | None = None
-    """How it is tested; None where it is judged by intervals that hold at every look."""
+    """The test at each look; None where intervals that hold at every look decide."""
     fresh: int = 0
-    """Images per prompt made after the last look, to confirm what it showed."""
+    """Images per prompt made after the last look, to confirm its result."""
     rule: Rule = "own"
 
     @property
     def images(self) -> int:
-        """Per prompt."""
+        """Number of images per prompt."""
         return self.looks[-1] + self.fresh
 
     @property
     def own_test(self) -> SequentialTest | None:
-        """How its own images alone stopped it; None where anything else did, or made more."""
+        """The sequential test, where it alone set the number of images; else None."""
         return self.test if self.rule == "own" and not self.fresh else None
 
 
 class Shown(NamedTuple):
-    """What one member of a family showed: a lean is |male - female|, or images that show it.
+    """What the images of one member of a family show.
+
+    A lean is |male - female|, or the number of images that show a stereotype.
 
     >>> Shown(((14, 14), (17, 17)), 17, 17).least
     17
     """
 
     looks: tuple[tuple[int, int], ...]
-    """(images that count, images made) at each look; those that added none are left out."""
+    """(images that count, images made) at each look; looks without new counted images are left out.
+    """
     least: int
-    """Smallest lean at the last look, whatever undetected images show."""
+    """Smallest possible lean at the last look, over all labels of the undetected images."""
     largest: int
     fresh: tuple[int, int] | None = None
-    """(least lean, images) of the fresh ones alone; None without."""
+    """(smallest lean, images) of the fresh images alone; None without any."""
 
     def state(self, test: SequentialTest) -> State:
-        """Where its own images have brought it."""
+        """Return the state that the member's own images have reached."""
         if not self.looks:
             return "open"
         outcome = test.outcome(self.looks, self.least, self.largest)
@@ -82,7 +85,7 @@ class Shown(NamedTuple):
         return "hopeless" if hopeless else "open"
 
     def p_value(self, test: SequentialTest) -> float:
-        """Against "within the bound"; 1 where it stopped for anything but being beyond it."""
+        """Return the p-value against "within the bound"; 1 where it did not stop beyond it."""
         if not self.looks:
             return 1.0
         at_the_end = self.looks[-1][1] >= test.most
@@ -95,13 +98,13 @@ class Shown(NamedTuple):
 def evidence(
     shown: Sequence[Shown], tests: Sequence[SequentialTest], rules: Sequence[Rule]
 ) -> list[Evidence]:
-    """Evidence of a family: FAIL by their shared false discovery rate, PASS each by itself.
+    """Return the evidence of a family: FAIL by a shared false discovery rate, PASS each by itself.
 
     Stage-wise p-values are adjusted by Storey's method at 0.9 of the error level. Members that
     stopped beyond their limit and are not rejected may have had fresh images: exact p-values of
-    these alone are adjusted by Benjamini-Hochberg at the other tenth. Where a number of images for
-    the whole run ended it, one member's images ended others': the method of Benjamini and
-    Yekutieli holds then, and what was cut off stays open.
+    these alone are adjusted by Benjamini-Hochberg at the other tenth. Where the number of images
+    for the whole run ended the tests, the images of one member ended those of others: then the
+    method of Benjamini and Yekutieli is used, and members that were cut off stay open.
     """
     level = tests[0].level if tests else 0.95
     p_values = np.array([one.p_value(test) for one, test in zip(shown, tests, strict=True)])
@@ -119,7 +122,7 @@ def evidence(
 
 
 def _confirmed(shown: Sequence[Shown], tests: Sequence[SequentialTest]) -> np.ndarray:
-    """Adjusted p-values of fresh images, on the scale of the whole error level; 1 without any."""
+    """Return adjusted p-values of fresh images, scaled to the whole error level; 1 without any."""
     found = np.ones(len(shown))
     places = [k for k, one in enumerate(shown) if one.fresh is not None]
     if places:

@@ -1,4 +1,4 @@
-"""One-sided evidence for metrics that have an interval but no test of their own."""
+"""One-sided evidence for metrics that have an interval or a test with alternatives."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ ALTERNATIVES: tuple[Literal["greater", "less"], ...] = ("greater", "less")
 Beyond = Literal["beyond", "within"]
 SIDES: tuple[Beyond, Beyond] = ("beyond", "within")
 IntervalAt = Callable[[float], Interval]
-"""level -> the interval at it, with the same seed at each."""
+"""level -> the interval at this level; every level uses the same seed."""
 
 
 def inverted(interval_at: IntervalAt, worse: Direction) -> Callable[[float, float], Evidence]:
-    """p-values of a bound, from intervals that widen with their level."""
+    """Return a function (bound, level) -> evidence, from intervals that widen with their level."""
 
     def evidence(bound: float, level: float) -> Evidence:
         del level
@@ -35,9 +35,9 @@ def inverted(interval_at: IntervalAt, worse: Direction) -> Callable[[float, floa
 def by_ends(
     interval_at: IntervalAt, level_of: Callable[[float], float]
 ) -> Callable[[float, float], Evidence]:
-    """Evidence of an interval that allows for looking again: where its ends lie, and no more.
+    """Return evidence from where the ends of an interval lie, for tests that look repeatedly.
 
-    ``level_of`` gives the level that a look may use of the level asked for.
+    ``level_of`` maps the level asked for to the level that one look may use.
     """
 
     def evidence(bound: float, level: float) -> Evidence:
@@ -51,13 +51,15 @@ def by_ends(
 
 
 def of_either(p_value: Callable[..., float]) -> Evidence:
-    """Evidence of a test run with either ``alternative``: "greater" is beyond, "less" within."""
+    """Return the evidence of a test with both alternatives: "greater" is beyond, "less" within."""
     beyond, within = (p_value(alternative=alternative) for alternative in ALTERNATIVES)
     return Evidence(beyond, within)
 
 
 def adjusted(each: Sequence[Evidence | None]) -> list[Evidence]:
-    """Evidence of a family, ``beyond`` adjusted for the number of members that have any.
+    """Return the evidence of a family with ``beyond`` adjusted (Benjamini-Hochberg).
+
+    Members without evidence (None) do not count.
 
     >>> adjusted([Evidence(0.01, 1.0), None, Evidence(0.9, 0.2)])[0]
     Evidence(beyond=0.02, within=1.0, labelled=None)
@@ -70,7 +72,7 @@ def adjusted(each: Sequence[Evidence | None]) -> list[Evidence]:
 
 
 def of_gaps(gaps: Sequence[np.ndarray], words: Words) -> Callable[[float, float], Evidence]:
-    """p-values of the mean gap over triplets, about these triplets or triplets like them."""
+    """Return the evidence of the mean gap over triplets: these, or triplets like them."""
 
     def evidence(bound: float, level: float) -> Evidence:
         del level

@@ -1,4 +1,4 @@
-"""What tests see of an audit: fixtures, and keywords of the marker."""
+"""The parts of an audit that tests use: fixtures, and keywords of the marker."""
 
 from __future__ import annotations
 
@@ -37,46 +37,50 @@ def _nothing_unseen(context: AuditContext, test: Any) -> str:  # noqa: ARG001 - 
 
 @dataclass(frozen=True, slots=True)
 class Fixture:
-    """What tests receive by one name.
+    """A fixture that tests can ask for.
 
     >>> Fixture(lambda context, test: test.images, about="prompts").one_by_one
     False
     """
 
     make: Callable[[AuditContext, Any], Any]
-    """(context, test) -> its value."""
+    """(context, test) -> the fixture's value."""
     about: About | None
-    """What the marker must name for the fixture; "detectors" need labelled images and no name; None
-    for a fixture that is the same for all tests."""
+    """What the marker must name for the fixture; "detectors" needs labelled images and no name;
+    None stands for a fixture that is the same for all tests."""
     one_by_one: bool = False
-    """Whether there is one test case for each of them; else one test has them all."""
+    """Whether each named prompt, triplet or stereotype is a test case of its own; else one test has
+    all."""
     doc: str = ""
-    """What ``pytest --fixtures`` says."""
+    """The text that ``pytest --fixtures`` shows."""
     finds: bool = False
-    """Whether it needs an object detector."""
+    """Whether the fixture needs an object detector."""
     extras: tuple[str, ...] = ()
-    """Extras that it needs besides: missing packages are told before an image is made."""
+    """Extras that the fixture needs; missing packages are reported before an image is made."""
     unmet: Callable[[Settings], str] = _nothing_unmet
-    """Why a run cannot give it: the test is skipped; "" where it can."""
+    """Returns why a run cannot provide the fixture, so that the test is skipped; "" where it can.
+    """
     unseen: Callable[[AuditContext, Any], str] = _nothing_unseen
-    """Why the images that were made do not show it: the test is skipped; "" where they do."""
+    """Returns why the images do not show what is measured, so that the test is skipped; else ""."""
     watched: Callable[[Settings], Collection[str]] = _none_watched
-    """Its metrics whose intervals allow for looking again and again, as early stopping does."""
+    """Names of the fixture's metrics whose intervals hold at every look of early stopping."""
     tested: Callable[[Any, str, SequentialTest], SequentialTest | None] = _by_intervals
     """(selection, metric, test of a share with the limit as its bound) -> the test by which a
-    member stops for itself; None where it is judged by intervals."""
+    member stops by its own images; None where intervals decide."""
     settled: Callable[[Any], State | None] = _by_verdict
-    """Its value -> where a member's own images have brought it; None where its verdict can say."""
+    """The fixture's value -> the state that a member's own images have reached; None where the
+    verdict shows it."""
 
 
 class Keyword(NamedTuple):
-    """A keyword of the marker that an audit understands.
+    """A keyword of the marker that an audit reads.
 
     >>> Keyword(lambda value: tuple(value), default=()).read(["prompt", "image"])
     ('prompt', 'image')
     """
 
     read: Callable[[Any], Hashable]
-    """What was given -> what the audit is told; ConfigurationError for what it does not take."""
+    """The given value -> the value that the audit reads; raises ConfigurationError for a wrong one.
+    """
     default: Hashable
-    """What it is told where the marker does not say."""
+    """The value where the marker does not have the keyword."""

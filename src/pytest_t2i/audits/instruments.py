@@ -1,4 +1,4 @@
-"""What the instruments of OASIS share: what was observed for them, and by which encoder."""
+"""The observations that the instruments of OASIS share, and the encoder behind them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pytest_t2i.generation.plan import ATTRIBUTE_IMAGES, FEATURES
 from pytest_t2i.prompts.stereotypes import check_descriptions
 
 AXIS = "attribute"
-"""Axis of the prompts that are an attribute's descriptions."""
+"""Axis of the prompts that describe an attribute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,17 +22,14 @@ class Instruments:
     seed: int
     """Seed of every resampling."""
     observe: tuple[str, ...]
-    """What the marker of the test asks to be observed."""
+    """Observations that the marker of the test asks for."""
     attributes: tuple[Attribute, ...]
-    """What it asks to be looked for."""
+    """Attributes that the marker names."""
     seeds: Callable[[Prompt, int], tuple[int, ...]]
-    """Prompt, number of images -> their seeds."""
+    """(prompt, number of images) -> their seeds."""
 
     def require(self, observed: str, attribute: Attribute | None, what: str) -> None:
-        """Refuse what the marker did not ask for, so that it is nowhere.
-
-        Raises ConfigurationError with the keyword that is missing.
-        """
+        """Raise ConfigurationError, naming the keyword, for what the marker did not ask for."""
         if observed == FEATURES and ATTRIBUTE_IMAGES in self.observe:
             observed = ATTRIBUTE_IMAGES
         if observed not in self.observe:
@@ -48,7 +45,7 @@ class Instruments:
 
 
 def checked_attribute(attribute: object) -> Attribute:
-    """The attribute itself; ConfigurationError for a name in its place.
+    """Return the attribute itself; raises ConfigurationError for anything else, such as a name.
 
     >>> checked_attribute(Attribute("hat", "a man with a hat", "a man")).name
     'hat'
@@ -62,9 +59,9 @@ def checked_attribute(attribute: object) -> Attribute:
 
 
 def described(attribute: Attribute) -> tuple[Prompt, Prompt]:
-    """The descriptions of presence and of absence, as prompts to make images of.
+    """Return the prompts that describe an attribute's presence and its absence.
 
-    Raises ConfigurationError where one is empty or both say the same.
+    Raises ConfigurationError where one is empty or both are the same.
 
     >>> [prompt.id for prompt in described(Attribute("hat", "a man with a hat", "a man"))]
     ['attribute-hat-present', 'attribute-hat-absent']

@@ -1,4 +1,4 @@
-"""How often what was said of images, as records keep it."""
+"""Numbers of images per label and per reason of undetected images, as records keep them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pytest_t2i.data import Count, Detection, Undetected
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many images got each label, and why others got none."""
+    """Numbers of images per label, and of undetected images per reason."""
 
     labels: Mapping[str, Count]
     undetected: Mapping[Undetected, Count]
 
 
 def counts_of(detections: Iterable[Detection]) -> Counts:
-    """The counts of these detections.
+    """Count the labels and the reasons of these detections.
 
     >>> counts_of([Detection("male"), Detection(None, Undetected.NO_FACE)]).labels
     {'male': 1}

@@ -1,4 +1,4 @@
-"""Each member of a run once, with the test that asks for most images of it."""
+"""The prompts, triplets or stereotypes of a run, each with the test that asks for most images."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ from pytest_t2i.data import Triplet
 
 
 def widest_of(pairs: Iterable[tuple]) -> list[tuple]:  # type: ignore[type-arg]
-    """Every member once, in order of appearance, with the test that asks for most images."""
+    """Return every member once, in order of appearance, with the test that asks for most images.
+
+    ``pairs`` holds (member, test); members are told apart by their text, or by their id without
+    one.
+    """
     widest: dict[str, tuple] = {}  # type: ignore[type-arg]
     for member, test in pairs:
         name = getattr(member, "text", member.id)
@@ -25,11 +29,11 @@ def widest_triplets(
     fixtures: Collection[str],
     measure: Callable[[AuditContext, Triplet, AskedTest], Any],
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """What is measured of every triplet that tests with these fixtures ask for, once.
+    """Measure, once, every triplet that tests with these fixtures ask for.
 
     Returns:
-        Each with all its images, and each with as many as all of them have: where tests ask for
-        more of some triplets, these would weigh more among all.
+        Each triplet with all its images, and each with the smallest number of images among the
+        triplets, so that a triplet with more images does not weigh more in a mean.
     """
     asking = [test for test in context.tests if not test.selection.fixtures.isdisjoint(fixtures)]
     pairs = widest_of((three, test) for test in asking for three in test.selection.triplets)

@@ -1,4 +1,4 @@
-"""How sure a detector is that an image shows a man."""
+"""Log odds of a detector that an image shows a man."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ from collections.abc import Mapping
 from pytest_t2i.data import Detection, sign_of
 
 ACCURACY = 0.85
-"""That is taken of a detector that tells no probabilities, until people's labels say more."""
+"""Accuracy assumed of a detector that gives no probabilities, as long as people's labels are
+missing."""
 LARGEST = math.log(99.0)
-"""Nobody is believed to be right in more than 99 of 100 images without labels that say so."""
+"""Largest log odds: without labels no detector is assumed to be right in more than 99 of 100
+images."""
 
 
 def log_odds(detection: Detection) -> float:
-    """Log odds of male; NaN where the detector gave no label.
+    """Return the log odds of male; NaN where the detector gave no label.
 
-    From its probabilities where it tells them: of the scores ``p(male)`` and ``p(female)``, or of
-    ``male`` and ``female`` where these sum to 1. Else as of one that is right in 85 of 100.
+    They come from the scores ``p(male)`` and ``p(female)``, or ``male`` and ``female``, where these
+    sum to 1. Else the detector is taken to be right in 85 of 100 images.
 
     >>> round(log_odds(Detection("male", scores={"male": 0.9, "female": 0.1})), 3)
     2.197
@@ -36,7 +38,7 @@ def log_odds(detection: Detection) -> float:
 
 
 def _probability(scores: Mapping[str, float]) -> float | None:
-    """Probability of male among male and female."""
+    """Return the probability of male among male and female; None without such scores."""
     for male, female in (("p(male)", "p(female)"), ("male", "female")):
         pair = [float(scores.get(name, math.nan)) for name in (male, female)]
         if all(0.0 <= p <= 1.0 for p in pair) and math.isclose(sum(pair), 1.0, abs_tol=0.01):

@@ -1,4 +1,4 @@
-"""What is known of a run's images, read back from the store."""
+"""What the store holds about a run's images."""
 
 from __future__ import annotations
 
@@ -32,24 +32,24 @@ R = TypeVar("R")
 
 @dataclass(slots=True)
 class Observations:
-    """Reads images, detections, traces and features; makes nothing."""
+    """A reader of images, detections, traces and features; it makes none."""
 
     components: Components
     store: Store
     settings: GenerationSettings
     variation: Variation | None = None
-    """Whose images are read; None: the plain ones."""
+    """The variation whose images are read; None for the plain images."""
     derived: dict[tuple[Any, ...], Any] = field(default_factory=dict)
-    """What audits computed from images and need again."""
+    """Values that audits computed from images and need again."""
     _images: dict[str, dict[int, StoredImage]] = field(default_factory=dict)
-    """By text of the prompt, then by seed."""
+    """Images by text of the prompt, then by seed."""
     _detections: dict[tuple[str, DetectorRef], dict[int, Detection]] = field(default_factory=dict)
     _views: dict[Variation, Observations] = field(default_factory=dict)
     _plain: Observations | None = None
     """Observations of the plain images; None where these are the plain images."""
 
     def under(self, variation: Variation | None) -> Observations:
-        """What is known of the images of a variation, of the same prompts and seeds."""
+        """Return the observations of a variation's images, of the same prompts and seeds."""
         if self._plain is not None:
             return self._plain.under(variation)
         if variation is None:
@@ -68,14 +68,15 @@ class Observations:
 
     @property
     def is_of_flow(self) -> bool:
-        """Whether the model that made the images is a flow of diffusers, by its scheduler."""
+        """Whether the model that made the images uses a flow-matching scheduler of diffusers."""
         told = self.components.model().provenance.get("scheduler", "")
         return str(told).startswith("FlowMatch")
 
     def draws_anew(self, *models: str) -> bool:
-        """Whether one of these models was found to draw every picture anew, whatever its seed.
+        """Return whether one of these models was found to ignore the seed, so that pictures differ.
 
-        Without a fingerprint the model under test; pictures of one seed are then no pairs.
+        ``models`` are fingerprints; without any, the model under test is meant. Pictures of one
+        seed are no pairs then.
         """
         asked = models or (self.model_fingerprint,)
         name = ("draws anew", asked)
@@ -86,7 +87,7 @@ class Observations:
         return drawn
 
     def keys(self, prompt: Prompt, seeds: Sequence[int]) -> list[str]:
-        """Store keys of the prompt's images, in the order of the seeds."""
+        """Return the store keys of the prompt's images, in the order of the seeds."""
         variation = varied(self.components.mitigating(), prompt, self.variation)
         return self.components.keys(
             Request(prompt.text, seed, self.settings, variation=variation) for seed in seeds
@@ -99,7 +100,7 @@ class Observations:
         seeds: Sequence[int],
         read: Callable[[list[str]], Mapping[str, R]],
     ) -> list[R]:
-        """What is known by seed; of the others what the store says of their keys."""
+        """Return what is known per seed, after reading missing seeds from the store."""
         if new := [seed for seed in seeds if seed not in known]:
             keys = self.keys(prompt, new)
             found = read(keys)
@@ -108,12 +109,12 @@ class Observations:
         return [known[seed] for seed in seeds]
 
     def images(self, prompt: Prompt, seeds: Sequence[int]) -> list[StoredImage]:
-        """The prompt's images, in the order of the seeds."""
+        """Return the prompt's images, in the order of the seeds."""
         known = self._images.setdefault(prompt.text, {})
         return self._read(known, prompt, seeds, self.store.images)
 
     def revised_prompts(self, prompt: Prompt, seeds: Sequence[int]) -> list[str | None]:
-        """What a service says that it drew, in the order of the seeds; None where it does not."""
+        """Return the service's rewritten prompts, in the order of the seeds; None where unknown."""
         keys = self.keys(prompt, seeds)
         known = self.store.revised_prompts(keys)
         return [known.get(key) for key in keys]
@@ -121,29 +122,29 @@ class Observations:
     def detections(
         self, prompt: Prompt, seeds: tuple[int, ...], ref: DetectorRef
     ) -> list[Detection]:
-        """What a detector says of the prompt's images, in the order of the seeds."""
+        """Return a detector's detections of the prompt's images, in the order of the seeds."""
         known = self._detections.setdefault((prompt.text, ref), {})
         detector = self.components.detector(ref).fingerprint
         return self._read(known, prompt, seeds, lambda keys: self.store.detections(keys, detector))
 
     def labels(self, ref: DetectorRef) -> tuple[str, ...]:
-        """Every label that a detector may give."""
+        """Return every label that a detector may give."""
         return self.components.detector(ref).labels
 
     def text_embedding(self, prompt: Prompt) -> np.ndarray | None:
-        """[n_tokens, d]; None when the model does not show its prompt space."""
+        """Return the text embedding, [n_tokens, d]; None when the model does not expose one."""
         key = text_key(self.components.model().fingerprint, prompt.text)
         result = self.store.arrays([key], TEXT_EMBEDDING)
         return self.store.open_array(result[key]) if key in result else None
 
     def text_features(self, encoder: str, text: str) -> np.ndarray | None:
-        """[d] by an encoder; None where it has none of texts, or nobody asked for them."""
+        """Return an encoder's features of a text, [d]; None where they were not computed."""
         key = text_key(self.components.encoder(encoder).fingerprint, text)
         result = self.store.arrays([key], TEXT_FEATURES)
         return self.store.open_array(result[key]) if key in result else None
 
     def arrays(self, prompt: Prompt, seeds: Sequence[int], name: str) -> list[np.ndarray | None]:
-        """One array per image, None where there is none (a refused image, a blind model)."""
+        """Return one array per image; None where there is none, such as for a refused image."""
         keys = self.keys(prompt, seeds)
         stored = self.store.arrays(keys, name)
         arrays = {key: self.store.open_array(array) for key, array in stored.items()}
@@ -152,13 +153,13 @@ class Observations:
     def objects(
         self, prompt: Prompt, seeds: Sequence[int], finder: str
     ) -> list[tuple[FoundObject, ...] | None]:
-        """What an object detector sees in each image; None in one that shows nothing."""
+        """Return the objects found in each image; None for an image that was not examined."""
         keys = self.keys(prompt, seeds)
         seen = self.store.objects(keys, self.components.finder(finder).fingerprint)
         return [seen.get(key) for key in keys]
 
     def pictures(self, prompt: Prompt, seeds: Sequence[int]) -> list[Image | None]:
-        """The pictures themselves; None for a refused one."""
+        """Return the pictures themselves; None for a refused one."""
         return [
             None if image.file is None else self.store.open_image(image)
             for image in self.images(prompt, seeds)

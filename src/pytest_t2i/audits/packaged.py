@@ -1,4 +1,4 @@
-"""An audit that is a package: its parts stand in modules beside its class."""
+"""The base class of an audit whose record and report are modules of its package."""
 
 from __future__ import annotations
 
@@ -16,32 +16,33 @@ if TYPE_CHECKING:
 
 
 class PackagedAudit(Audit[Any]):
-    """Keeps what ``record.measured`` gives, and shows it by ``report.sections`` and ``summary``.
+    """An audit that keeps the result of ``record.measured`` and shows it by ``report``.
 
-    Both modules stand beside its class and are imported when they are needed: every start of pytest
-    loads the class alone.
+    The functions ``sections`` and ``summary`` of ``report`` make what is shown. Both modules belong
+    to the package of the audit's class and are imported when they are needed, because every start
+    of pytest loads the class.
     """
 
     keeps: str
-    """Name of its record's class, in ``record``."""
+    """Name of the record's class in the module ``record``."""
 
     @property
     def record_type(self) -> type[Any]:
-        """Its part of run.json."""
+        """The class of the audit's part of run.json."""
         kind: type[Any] = getattr(self._beside("record"), self.keeps)
         return kind
 
     def record(self, context: AuditContext) -> Any | None:
-        """What was measured; None where nothing was."""
+        """Return what was measured; None where nothing was."""
         return self._beside("record").measured(context)
 
     def sections(self, record: Any, run: Any) -> Sequence[Section]:
-        """What reports show."""
+        """Return the sections of a report."""
         shown: Sequence[Section] = self._beside("report").sections(record, run)
         return shown
 
     def summary(self, record: Any) -> Summary:
-        """What other places show."""
+        """Return the figures, series and tables that are shown outside the report's sections."""
         told: Summary = self._beside("report").summary(record)
         return told
 

@@ -1,4 +1,4 @@
-"""What people said of the images of a run."""
+"""People's labels on the images of a run."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from pytest_t2i.labels import LabelledSet
 
 
 def by_annotators(labelled: LabelledSet | None) -> str:
-    """``" of 2 annotators"``; "" where nobody is known."""
+    """Return ``" of 2 annotators"`` in the number of the set; "" where no annotator is known."""
     who = 0 if labelled is None else len(labelled.annotators)
     return f" of {who} annotator{'s' * (who != 1)}" if who else ""
 
 
 def recognised(samples: Iterable[DetectedPrompt], labelled: LabelledSet) -> int:
-    """How many of the images are labelled; they are recognised by their content."""
+    """Count the images that are labelled; they are recognised by their content."""
     known = dict.fromkeys(labelled.checksums.values(), 0.0)
     return sum(labelled_images(sample, known) for sample in samples)
 
 
 def labelled_images(sample: DetectedPrompt, known: Mapping[str, float]) -> int:
-    """How many images of a prompt people have labelled, by the checksums of these."""
+    """Count the images of a prompt whose checksum is among ``known``."""
     return int(np.sum(~np.isnan(labels_of(sample, known))))
 
 
 def told_accuracy(images: int, accuracy: Mapping[str, Interval | None]) -> str:
-    """How well a detector is known, in a few words.
+    """Return a detector's measured accuracy in words.
 
     >>> told_accuracy(200, {"male": Interval(0.96, 0.9, 0.99, 0.95, "", 90), "female": None})
     'measured on 200 labels: male 0.96 [0.90, 0.99], female -'
@@ -49,10 +49,10 @@ def accuracy_of(
     groups: Mapping[str, float],
     level: float,
 ) -> dict[str, Interval | None]:
-    """Share of right labels among images of each group that both gave one; None without any.
+    """Return each group's share of right labels, among images labelled by both; None without any.
 
-    ``words`` and ``people`` have the group of every image as a number of ``groups``; NaN where
-    nobody labelled it.
+    ``words`` (the detector's labels) and ``people`` hold each image's group, as a number of
+    ``groups``; NaN stands for no label.
     """
     said = np.concatenate([np.zeros(0), *words])
     truth = np.concatenate([np.zeros(0), *people])
@@ -66,5 +66,5 @@ def accuracy_of(
 
 
 def labels_of(sample: DetectedPrompt, known: Mapping[str, float]) -> np.ndarray:
-    """People's word on each image, by its checksum; NaN where there is none."""
+    """Return people's label of each image as a number, by its checksum; NaN where there is none."""
     return np.array([known.get(checksum or "", math.nan) for checksum in sample.checksums])

@@ -1,4 +1,4 @@
-"""Features of one prompt's images, which WALS and the Vendi score are computed from."""
+"""Features of one prompt's images, from which WALS and the Vendi score are computed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class PromptFeatures:
 
     @cached_property
     def features(self) -> np.ndarray:
-        """Features of unit length of the images that there are, [n_images, d]."""
+        """Features of unit length, [n_images, d]; refused images are left out."""
         return self.features_of(self.prompt, self.seeds)
 
     @cached_property
@@ -40,17 +40,17 @@ class PromptFeatures:
 
     @property
     def pictures(self) -> str:
-        """Digest of the pictures."""
+        """Digest of all pictures together."""
         return digest(self.checksums)
 
     def features_of(self, prompt: Prompt, seeds: Sequence[int]) -> np.ndarray:
-        """The same of another prompt's images."""
+        """Return the features of another prompt's images, [n_images, d]."""
         known = self.observations.arrays(prompt, seeds, self.encoder_fingerprint)
         there = [unit_features(vector) for vector in known if vector is not None]
         return np.stack(there) if there else np.empty((0, 0))
 
     def remembered(self, name: str, compute: Callable[[], Interval]) -> Interval:
-        """An interval that was computed of these images before, else now; the store keeps it."""
+        """Return the stored interval of this name; compute and store it at the first call."""
         known = self.observations.store.fact(name)
         if known is None:
             known = asdict(compute())
@@ -59,7 +59,7 @@ class PromptFeatures:
 
 
 def unit_features(features: np.ndarray) -> np.ndarray:
-    """Cosines compare features of a CLIP: their length says nothing.
+    """Return features scaled to unit length; CLIP features are compared by cosines.
 
     >>> unit_features(np.array([3.0, 4.0]))
     array([0.6, 0.8])

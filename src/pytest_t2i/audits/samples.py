@@ -1,4 +1,4 @@
-"""What the fixtures ``sample`` and ``samples`` give: detections, with every metric of them."""
+"""The values of the fixtures ``sample`` and ``samples``: detections and the metrics of them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Sample(GroupedSample):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """What an audit of another distribution measures of it (``Audit.of_sample``)."""
+            """Return what an audit of another distribution measures (``Audit.of_sample``)."""
             for audit in () if name.startswith("_") else installed_audits():
                 if name in audit.of_sample:
                     return audit.of_sample[name](self)
@@ -73,9 +73,9 @@ class Sample(GroupedSample):
         center: bool = False,
         rank: int | None = None,
     ) -> Measurement:
-        """How much of the spread of its images lies along an attribute, from 0 to 1 (OASIS eq. 7).
+        """Return how much of the images' spread lies along an attribute, from 0 to 1 (OASIS eq. 7).
 
-        ``direction``: "text", "images", "kernel" or another kernel's name ("kernel:poly"). Raises
+        ``direction`` is "text", "images", "kernel" or another kernel's name ("kernel:poly"). Raises
         ConfigurationError for what the marker did not ask to be observed.
         """
         return variety_of(self, attribute, direction, center=center, rank=rank).wals
@@ -83,23 +83,23 @@ class Sample(GroupedSample):
     def spi(
         self, attribute: Attribute, *, guidance: bool = True, center: bool = False
     ) -> Emergence:
-        """How the attribute gets into its images, step by step (OASIS eq. 11).
+        """Return how the attribute gets into the images, step by step (OASIS eq. 11).
 
-        ``center`` says where it lies between both descriptions (``metrics.centred_spi``); they
-        should name the concept (``Stereotype.within_concept``).
+        With ``center``, the index says where the images lie between both descriptions
+        (``metrics.centred_spi``); these should name the concept (``Stereotype.within_concept``).
         """
         return emergence_of(self, attribute, guidance=guidance, center=center)
 
     @property
     def vendi_score(self) -> Measurement:
-        """How many different images there are, from 1 to their number; lower is worse.
+        """Effective number of different images, from 1 to their number; lower is worse.
 
         Raises ConfigurationError where the marker did not ask for ``observe="features"``.
         """
         return diversity_of(self).vendi_score
 
     def foreseen(self, attribute: Attribute) -> Predisposition:
-        """What its denoising previews show, and the attribute's share at each (OASIS 4.6).
+        """Return what the denoising previews show, with the attribute's share in each (OASIS 4.6).
 
         Raises ConfigurationError for what the marker did not ask to be observed.
         """
@@ -108,9 +108,9 @@ class Sample(GroupedSample):
         return Predisposition(self.prompt, self.seeds, ref, label, self.observations, self.level)
 
     def foreseen_label(self, label: str) -> Predisposition:
-        """The same for a label of the detector, such as "male".
+        """Return what the denoising previews show, with the share of a label such as "male".
 
-        Raises UnknownNameError for a label that it never gives.
+        Raises UnknownNameError for a label that the detector never gives.
         """
         self._require_foreseen(None)
         if label not in self.observations.labels(self.ref):
@@ -138,16 +138,15 @@ class Sample(GroupedSample):
         likely: float | None = None,
         top: int = TOP,
     ) -> Origins:
-        """Clusters of its images by their faces, with prompts that lead to each (StOP, OASIS 3.3).
+        """Return clusters of the images' faces, with prompts that lead to each (StOP, OASIS 3.3).
 
-        ``llm`` as ``t2i stop --llm`` takes it, which offers ``width`` tokens at a time, those of
-        a probability of at least ``likely`` (0; for ``sentences`` 0.05). ``top`` prompts of so many
-        ``tokens`` (2; whole ``sentences`` of up to 12) are given of each of the first
-        ``explained`` clusters, or of all. Clusters furthest from the real-world shares of
-        ``stereotypes`` come first, without any the largest. Encoder and language model look at
-        images that are there; none is made. Raises ConfigurationError for fewer faces than clusters
-        and for a language model that ends no sentence in time, UnknownNameError for an unknown part
-        or language model.
+        ``llm`` is a language model as ``t2i stop --llm`` takes it. It offers ``width`` tokens at a
+        time, each with a probability of at least ``likely`` (default 0; 0.05 for ``sentences``).
+        Each of the first ``explained`` clusters (default: all) gets ``top`` prompts of ``tokens``
+        tokens (default 2; with ``sentences``, whole sentences of up to 12). Clusters furthest from
+        the real-world shares of ``stereotypes`` come first; without stereotypes, the largest. No
+        image is made. Raises ConfigurationError for fewer faces than clusters and for a language
+        model that ends no sentence in time, UnknownNameError for an unknown part or language model.
         """
         search = chosen_search(
             sentences=sentences, tokens=tokens, likely=likely, width=width, top=top
@@ -155,17 +154,18 @@ class Sample(GroupedSample):
         return origins_of_sample(self, llm, stereotypes, faces, clusters, explained, search)
 
     def total_variation_distance(self, reference: Reference) -> Measurement:
-        """Half the sum of |share - reference's share| over the labels, from 0 to 1.
+        """Return half the sum of |share - reference's share| over the labels, from 0 to 1.
 
-        Of two labels it is |p_male - r_male|; with an even reference, half of |prompt bias score|.
-        Raises ConfigurationError where the reference has no shares for the prompt or the labels.
+        With two labels it is |p_male - r_male|; with an even reference, half of |prompt bias
+        score|. Raises ConfigurationError where the reference has no shares for the prompt or the
+        labels.
         """
         return distance.of_prompt(self, self.together, reference)
 
 
 @dataclass(frozen=True, repr=False)
 class Samples(GroupedSamples):
-    """The samples of several prompts: what a model-level metric is computed from.
+    """The samples of several prompts, from which metrics of the model are computed.
 
     >>> import pytest
     >>> from pytest_t2i import Samples, axes, limit
@@ -176,9 +176,9 @@ class Samples(GroupedSamples):
 
     members: tuple[Sample, ...]
     estimator: Estimator = "corrected"
-    """"corrected" or "paper"."""
+    """Estimator of the model bias score: "corrected" or "paper"."""
     corrected: Corrected | None = None
-    """What people's labels say of the detector, where there are any."""
+    """The correction by people's labels; None without labels."""
 
     def __repr__(self) -> str:
         return f"<Samples of {len(self.members)}>"
@@ -190,25 +190,25 @@ class Samples(GroupedSamples):
     def model_bias_score(self) -> Measurement:
         """Mean over prompts of |male - female| / clear, from 0 to 1 (Lyu eq. 1).
 
-        Where people labelled some of the images, their word corrects the detector's, and tells
-        what the undetected show: no worst case is left.
+        Where people labelled some of the images, their labels correct the detector's and stand in
+        for the undetected images, so that no worst case is left.
         """
         return parity.of_model(self, self.estimator, self.corrected)
 
     def interval(self, estimator: Estimator) -> Interval | None:
-        """Model bias score by one estimator; None without any clear image."""
+        """Return the model bias score by one estimator; None without any clear image."""
         return parity.model_interval(self, estimator)
 
     @property
     def floor(self) -> float | None:
-        """What a perfectly fair model would show in the paper's score with these counts."""
+        """Mean of the paper's score for a perfectly fair model with as many images."""
         return parity.fair_floor(self)
 
     def total_variation_distance(self, reference: Reference) -> Measurement:
-        """Mean over prompts of their distance from the reference, corrected for few images.
+        """Return the prompts' mean distance from the reference, corrected for few images.
 
         With an even reference and two labels it is half the model bias score. People's labels do
-        not correct it. Raises as ``Sample.total_variation_distance`` does.
+        not correct it. The errors are those of ``Sample.total_variation_distance``.
         """
         return distance.of_model(self, reference)
 
@@ -220,7 +220,7 @@ class Samples(GroupedSamples):
         center: bool = False,
         rank: int | None = None,
     ) -> Measurement:
-        """Mean over prompts of the variety of their images along an attribute (OASIS eq. 7).
+        """Return the mean over prompts of the images' variety along an attribute (OASIS eq. 7).
 
         See ``Sample.wals``.
         """
@@ -231,7 +231,7 @@ class Samples(GroupedSamples):
         return mean_of(several, self.level)
 
     def by_axis(self) -> dict[str, Samples]:
-        """The same, axis by axis, in order of appearance."""
+        """Return the samples of each axis, in order of appearance."""
         names = dict.fromkeys(sample.prompt.axis for sample in self.members)
         return {
             name: self._part(tuple(s for s in self.members if s.prompt.axis == name))
@@ -239,7 +239,7 @@ class Samples(GroupedSamples):
         }
 
     def by(self, axis: str) -> dict[str, Samples]:
-        """The same, concept by concept of an axis; crossed prompts belong to each of theirs.
+        """Return the samples of each concept of an axis; a crossed prompt has several concepts.
 
         Raises UnknownNameError for an axis that no prompt has.
         """
@@ -247,7 +247,7 @@ class Samples(GroupedSamples):
         return {concept: self._part(members) for concept, members in parts.items()}
 
     def most_biased(self, count: int = parity.WORST) -> str:
-        """The prompts furthest from parity, the worst first; both sides where both are as bad."""
+        """Return the prompts furthest from parity in words, worst first; on ties, both sides."""
         return parity.most_biased(self, count)
 
     def _part(self, members: tuple[Sample, ...]) -> Samples:

@@ -1,4 +1,4 @@
-"""What places that show no sections take of an audit's record: figures, series, tables, steps."""
+"""What is shown of an audit's record outside its sections: figures, series, tables, next steps."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ AFTER_FAILURE = 40
 
 
 class Step(NamedTuple):
-    """Something to do next.
+    """A suggestion for what to do next.
 
     >>> min(Step(20, "label images"), Step(5, "look at the nurse")).text
     'look at the nurse'
     """
 
     priority: int
-    """The smallest comes first; the run's own steps have 10, 20, ..., 90."""
+    """The smallest number comes first; the run's own steps have 10, 20, ..., 90."""
     text: str
     topic: str = ""
-    """What it is about: steps of audits about a topic replace the run's own about it."""
+    """Topic of the step: an audit's step replaces the run's own step on the same topic."""
 
 
 class Figure(NamedTuple):
-    """One number of the first screen.
+    """One number on the first screen of a report.
 
     >>> Figure("Similarity gap", "+0.021", ("widest of 3 spaces",)).target
     ''
@@ -55,19 +55,19 @@ class Figure(NamedTuple):
     title: str
     value: str
     notes: tuple[str, ...]
-    """Lines below it."""
+    """Lines below the number."""
     target: str = ""
-    """Title of the section that explains it."""
+    """Title of the section that explains the number."""
     interval: Interval | None = None
-    """Drawn below it, on a scale from 0 to 1; None for no drawing."""
+    """An interval drawn below the number, on a scale from 0 to 1; None for no drawing."""
     reference: float | None = None
     """A value to compare with, drawn beside the interval."""
     metric: str = ""
-    """Checks of the model by this metric, where there are any, stand in its place."""
+    """Name of a metric; checks of the model by this metric replace the figure."""
 
 
 class Value(NamedTuple):
-    """One measured value, for a card.
+    """One measured value for a Fairness Card or a model card.
 
     >>> Value("model_bias_score", "profession", None, "clip").name
     'profession'
@@ -78,11 +78,11 @@ class Value(NamedTuple):
     """Name of the measured part: "model", an axis, a stereotype."""
     interval: Interval | None
     detector: str = ""
-    """Whose word it rests on; "" where it rests on none."""
+    """Detector that the value rests on; "" where it rests on none."""
 
 
 class NamedRecord(NamedTuple, Generic[R]):
-    """What an audit keeps of one of several models.
+    """The record of an audit for one of several models.
 
     >>> NamedRecord("sdxl", {"nurse": 0.4}, None).model
     'sdxl'
@@ -96,7 +96,7 @@ class NamedRecord(NamedTuple, Generic[R]):
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What other places show of an audit's record.
+    """What is shown of an audit's record outside its sections.
 
     >>> Summary("least even: nurse").series
     {}
@@ -105,27 +105,27 @@ class Summary:
     headline: str = ""
     """One line for a Fairness Card or a model card."""
     series: Mapping[str, Interval] = field(default_factory=dict)
-    """Name -> what is followed over versions."""
+    """Name -> interval that is followed over versions of the model."""
     frames: Mapping[str, Frame] = field(default_factory=dict)
     """Name of a table -> the table."""
     values: Sequence[Value] = ()
-    """Every value, for cards; () takes those of ``series``."""
+    """All values for cards; () stands for those of ``series``."""
     figures: Sequence[Figure] = ()
-    """Numbers for the first screen of the page."""
+    """Numbers for the first screen of the report."""
     scope: str = ""
     """A sentence that says what was measured, for a Fairness Card."""
     limitations: Sequence[str] = ()
     """Sentences that say what the numbers do not show."""
     measured: Mapping[str, str] = field(default_factory=dict)
-    """Detector -> how well it was found to know pictures like these, in a few words."""
+    """Detector -> its measured accuracy on pictures like these, in words."""
     labels: str = ""
-    """What people's labels did to the numbers, in a few words; "" where they did nothing."""
+    """How people's labels changed the numbers, in words; "" where they did not."""
     subjects: Mapping[str, str] = field(default_factory=dict)
-    """Subject of a check -> what was seen of it, in a few words."""
+    """Subject of a check -> what its images show, in words."""
 
     @property
     def all_values(self) -> Sequence[Value]:
-        """Every value, from the series where there are no others."""
+        """``values``, or those of the series where ``values`` is empty."""
         if self.values:
             return self.values
         parts = ((name.partition("/"), interval) for name, interval in self.series.items())

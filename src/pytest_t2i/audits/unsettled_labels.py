@@ -1,7 +1,7 @@
-"""Verdicts that hang on labels which people have not settled.
+"""Verdicts that depend on labels which people have not settled.
 
-Of an image that people labelled differently, any of their labels may be the right one. A verdict
-holds only if it is the same whichever is: the interval covers them all, and evidence is the least.
+Where people labelled an image differently, any of their labels may be right. A verdict holds only
+if it is the same for each of them: the interval covers all cases, and the weakest evidence counts.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ Correction = TypeVar("Correction")
 def fillings(
     labelled: LabelledSet, guesses: Callable[[LabelledImage], str | None] | None = None
 ) -> Iterator[LabelledSet]:
-    """The set with every unsettled image given one of its labels; none where all are settled.
+    """Yield the set with one label for every unsettled image; nothing where all are settled.
 
-    Each label that anybody gave is given wherever somebody gave it. With ``guesses``, what an
-    image is guessed to be (by a detector), all are right in one of them and all wrong in another.
+    Each yielded set prefers one label wherever somebody gave it. ``guesses`` maps an image to a
+    detector's label; with it, two further sets agree, and disagree, with the detector where
+    possible.
     """
     if not labelled.unsettled:
         return
@@ -42,9 +43,10 @@ def fillings(
 def with_fillings(
     labelled: LabelledSet, correct: Callable[[LabelledSet], Correction | None]
 ) -> Correction | None:
-    """What the settled labels correct, with what they all do, settled one way each.
+    """Return the correction by the settled labels, with one correction per filling in ``fillings``.
 
-    ``correct`` gives a dataclass that has ``fillings``; None where labels are too few.
+    ``correct`` returns a dataclass with the field ``fillings``, or None where there are too few
+    labels.
     """
     made = correct(labelled.settled)
     if made is None:
@@ -55,17 +57,17 @@ def with_fillings(
 
 
 def _as(said: Sequence[str], guess: str | None, is_right: bool) -> str:
-    """A label that is the guess or is not, if there is one."""
+    """Return a label that equals the guess, or one that does not; else the first label."""
     return next((label for label in said if (label == guess) is is_right), said[0])
 
 
 def held(made: Measurement, others: Sequence[Measurement], labelled: LabelledSet) -> Measurement:
-    """A measurement whose interval and evidence hold whichever labels are the right ones.
+    """Return a measurement whose interval and evidence hold whichever labels are right.
 
     Args:
-        made: without the unsettled images.
-        others: with them, filled in one way each.
-        labelled: whose labels they are.
+        made: the measurement without the unsettled images.
+        others: measurements with the unsettled images, one per way of filling them in.
+        labelled: the labelled images.
     """
     if not others:
         return made
@@ -92,7 +94,7 @@ def _around(own: Interval | None, known: Sequence[Interval]) -> Interval | None:
 
 
 def _least(measured: Sequence[Measurement]) -> Callable[[float, float], Evidence]:
-    """The weaker evidence of all, on either side; none where one has none."""
+    """Return the weakest evidence of all on each side; p-values of 1 where one has no evidence."""
 
     def evidence(bound: float, level: float) -> Evidence:
         each = [
@@ -107,5 +109,5 @@ def _least(measured: Sequence[Measurement]) -> Callable[[float, float], Evidence
 
 
 def _largest(p_values: Sequence[float | None]) -> float:
-    """The largest p-value; 1 where one is not known."""
+    """Return the largest p-value; an unknown one counts as 1."""
     return max(1.0 if one is None else one for one in p_values)
