@@ -67,9 +67,9 @@ def _family_evidence(
 ) -> list[Evidence]:
     """Return evidence that holds in the worst case, and that of the labelled images alone."""
     known = [k for k, counted in enumerate(members) if any(count for _, count, _ in counted)]
-    worst = {side: [_worst(members[k], unknown[k], side) for k in known] for side in SIDES}
-    beyond = _adjusted(worst["beyond"], bound)
-    alone = _adjusted([members[k] for k in known], bound)
+    worst = {side: [_worst_counts(members[k], unknown[k], side) for k in known] for side in SIDES}
+    beyond = _beyond_adjusted(worst["beyond"], bound)
+    alone = _beyond_adjusted([members[k] for k in known], bound)
     evidence = [Evidence(None, None)] * len(members)
     for place, k in enumerate(known):
         within = _within(worst["within"][place], bound)
@@ -78,12 +78,12 @@ def _family_evidence(
     return evidence
 
 
-def _adjusted(members: Sequence[Counted], bound: float) -> list[float]:
+def _beyond_adjusted(members: Sequence[Counted], bound: float) -> list[float]:
     p_values = [_beyond(counted, bound) for counted in members]
     return list(map(float, statistics.benjamini_hochberg(p_values)))
 
 
-def _worst(counted: Counted, unknown: int, side: Beyond) -> Counted:
+def _worst_counts(counted: Counted, unknown: int, side: Beyond) -> Counted:
     """Return the counts with the undetected images labelled so as to weaken the side most."""
     if not unknown:
         return counted
@@ -104,8 +104,8 @@ def of_model(
     if counts.sum():
         floor = statistics.total_variation_floor(counts, shares)
         remarks = [
-            f"not corrected for few images: {_plug_in(members):.3f} (a model that follows the "
-            f"reference shows {floor:.3f})",
+            f"not corrected for few images: {_mean_distance(members):.3f} (a model that follows "
+            f"the reference shows {floor:.3f})",
             f"furthest: {_furthest(samples, members)}",
             *remarks,
         ]
@@ -113,12 +113,12 @@ def of_model(
         metric=metric,
         subject="model",
         is_of_model=True,
-        interval=_of_all(samples, counts, shares),
+        interval=_mean_interval(samples, counts, shares),
         images=images if samples.words == "fixed" else None,
         evidence=partial(_model_evidence, samples, counts, shares),
         absent=f"none of {images} images has a label",
         remarks=tuple(remarks),
-        worst_case=_worst_case_of_all(samples, members),
+        worst_case=_model_worst_case(samples, members),
     )
 
 
@@ -128,13 +128,13 @@ def _counted(sample: DetectedPrompt, reference: Reference) -> Counted:
     return tuple((label, count, shares[label]) for label, count in counts.items())
 
 
-def _maps(counted: Counted) -> tuple[dict[str, int], dict[str, float]]:
+def _counts_and_shares(counted: Counted) -> tuple[dict[str, int], dict[str, float]]:
     return {g: count for g, count, _ in counted}, {g: share for g, _, share in counted}
 
 
 @lru_cache(maxsize=4096)
 def _interval(counted: Counted, level: float) -> Interval | None:
-    counts, shares = _maps(counted)
+    counts, shares = _counts_and_shares(counted)
     if not any(counts.values()):
         return None
     return statistics.total_variation_interval(counts, shares, level)
@@ -142,12 +142,12 @@ def _interval(counted: Counted, level: float) -> Interval | None:
 
 @lru_cache(maxsize=4096)
 def _beyond(counted: Counted, bound: float) -> float:
-    return statistics.total_variation_p_value(*_maps(counted), bound)
+    return statistics.total_variation_p_value(*_counts_and_shares(counted), bound)
 
 
 @lru_cache(maxsize=4096)
 def _within(counted: Counted, bound: float) -> float:
-    counts, shares = _maps(counted)
+    counts, shares = _counts_and_shares(counted)
     return statistics.inverted_p_value(
         lambda level: statistics.total_variation_interval(counts, shares, level),
         bound,
@@ -156,11 +156,11 @@ def _within(counted: Counted, bound: float) -> float:
 
 
 def _worst_case(counted: Counted, unknown: int) -> Bounds:
-    counts, shares = _maps(counted)
+    counts, shares = _counts_and_shares(counted)
     return statistics.total_variation_bounds(counts, unknown, shares)
 
 
-def _worst_case_of_all(samples: DetectedPrompts, members: list[Counted]) -> Bounds | None:
+def _model_worst_case(samples: DetectedPrompts, members: list[Counted]) -> Bounds | None:
     unknown = [sample.undetected.total() for sample in samples]
     if not any(unknown):
         return None
@@ -173,7 +173,9 @@ def _worst_case_of_all(samples: DetectedPrompts, members: list[Counted]) -> Boun
     )
 
 
-def _of_all(samples: DetectedPrompts, counts: np.ndarray, shares: np.ndarray) -> Interval | None:
+def _mean_interval(
+    samples: DetectedPrompts, counts: np.ndarray, shares: np.ndarray
+) -> Interval | None:
     if not counts.sum():
         return None
     return statistics.mean_total_variation_interval(
@@ -210,12 +212,12 @@ def _model_evidence(
     return Evidence(*p_values(*worst), labelled=p_values(counts, counts))
 
 
-def _plug_in(members: list[Counted]) -> float:
+def _mean_distance(members: list[Counted]) -> float:
     return float(np.mean([d for member in members if (d := _distance(member)) is not None]))
 
 
 def _distance(counted: Counted) -> float | None:
-    counts, shares = _maps(counted)
+    counts, shares = _counts_and_shares(counted)
     return total_variation_distance(counts, shares) if any(counts.values()) else None
 
 
@@ -231,7 +233,7 @@ def _furthest(samples: DetectedPrompts, members: list[Counted]) -> str:
 
 def _shares(counted: Counted) -> str:
     """Return shares in words: ``male 80 % (12 % expected), female 20 % (88 % expected)``."""
-    counts: Mapping[str, int] = _maps(counted)[0]
+    counts: Mapping[str, int] = _counts_and_shares(counted)[0]
     images = sum(counts.values())
     if not images:
         return "none"

@@ -36,7 +36,7 @@ def fillings(
         guessed = {image.file: guesses(image) for image in labelled.unsettled}
         for is_right in (True, False):
             yield labelled.filled(
-                {file: _as(of, guessed[file], is_right) for file, of in said.items()}
+                {file: _chosen_label(of, guessed[file], is_right) for file, of in said.items()}
             )
 
 
@@ -56,12 +56,14 @@ def with_fillings(
     return replace(made, fillings=known)  # type: ignore[type-var]
 
 
-def _as(said: Sequence[str], guess: str | None, is_right: bool) -> str:
+def _chosen_label(said: Sequence[str], guess: str | None, is_right: bool) -> str:
     """Return a label that equals the guess, or one that does not; else the first label."""
     return next((label for label in said if (label == guess) is is_right), said[0])
 
 
-def held(made: Measurement, others: Sequence[Measurement], labelled: LabelledSet) -> Measurement:
+def covering_unsettled(
+    made: Measurement, others: Sequence[Measurement], labelled: LabelledSet
+) -> Measurement:
     """Return a measurement whose interval and evidence hold whichever labels are right.
 
     Args:
@@ -80,20 +82,20 @@ def held(made: Measurement, others: Sequence[Measurement], labelled: LabelledSet
     known = [one.interval for one in (made, *others) if one.interval is not None]
     return replace(
         made,
-        interval=_around(made.interval, known),
-        evidence=None if made.evidence is None else _least([made, *others]),
+        interval=_covering_interval(made.interval, known),
+        evidence=None if made.evidence is None else _weakest_evidence([made, *others]),
         remarks=(remark, *made.remarks),
     )
 
 
-def _around(own: Interval | None, known: Sequence[Interval]) -> Interval | None:
+def _covering_interval(own: Interval | None, known: Sequence[Interval]) -> Interval | None:
     if own is None:
         return None
     low, high = min(one.low for one in known), max(one.high for one in known)
     return replace(own, low=low, high=high, method=f"{own.method}, any of the unsettled labels")
 
 
-def _least(measured: Sequence[Measurement]) -> Callable[[float, float], Evidence]:
+def _weakest_evidence(measured: Sequence[Measurement]) -> Callable[[float, float], Evidence]:
     """Return the weakest evidence of all on each side; p-values of 1 where one has no evidence."""
 
     def evidence(bound: float, level: float) -> Evidence:
@@ -102,12 +104,13 @@ def _least(measured: Sequence[Measurement]) -> Callable[[float, float], Evidence
             for one in measured
         ]
         return Evidence(
-            _largest([one.beyond for one in each]), _largest([one.within for one in each])
+            _largest_p_value([one.beyond for one in each]),
+            _largest_p_value([one.within for one in each]),
         )
 
     return evidence
 
 
-def _largest(p_values: Sequence[float | None]) -> float:
+def _largest_p_value(p_values: Sequence[float | None]) -> float:
     """Return the largest p-value; an unknown one counts as 1."""
     return max(1.0 if one is None else one for one in p_values)

@@ -14,7 +14,7 @@ import numpy as np
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.detector_validation.change import recorded_trial, share_change
-from pytest_t2i.audits.unsettled_labels import held
+from pytest_t2i.audits.unsettled_labels import covering_unsettled
 from pytest_t2i.data import Detection, Evidence, Interval, Undetected
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.labels import CLEAR, LabelledImage, LabelledSet
@@ -161,7 +161,7 @@ class Trial:
         if hits + false_alarms + misses:
             interval = statistics.f1_interval(hits, false_alarms, misses, self.level)
         made = self._measured("filter_f1", self.detector, interval, "nothing kept, nothing clear")
-        return self._held(made, lambda trial: trial.filter_f1)
+        return self._covering_unsettled(made, lambda trial: trial.filter_f1)
 
     # the classification (Lyu eq. 6)
 
@@ -233,7 +233,7 @@ class Trial:
             except ValueError:
                 interval = None
         made = self._measured("percent_deviation", self.detector, interval, why)
-        return self._held(made, lambda trial: trial.percent_deviation)
+        return self._covering_unsettled(made, lambda trial: trial.percent_deviation)
 
     @property
     def prompt_bias_difference(self) -> Measurement:
@@ -252,7 +252,7 @@ class Trial:
             interval = statistics.mean_interval(differences, level=self.level, seed=self.seed)
         why = "images of fewer than two prompts are named in the labels"
         made = self._measured("prompt_bias_difference", self.detector, interval, why)
-        return self._held(made, lambda trial: trial.prompt_bias_difference)
+        return self._covering_unsettled(made, lambda trial: trial.prompt_bias_difference)
 
     @property
     def is_gender(self) -> bool:
@@ -288,13 +288,15 @@ class Trial:
             ),
             change=partial(self._change, metric, label),
         )
-        return self._held(made, lambda trial: trial._share(metric, why, label))  # noqa: SLF001 - of its own kind
+        return self._covering_unsettled(made, lambda trial: trial._share(metric, why, label))  # noqa: SLF001 - of its own kind
 
-    def _held(self, made: Measurement, of: Callable[[Trial], Measurement]) -> Measurement:
+    def _covering_unsettled(
+        self, made: Measurement, of: Callable[[Trial], Measurement]
+    ) -> Measurement:
         """Return the measurement that holds whichever of the unsettled labels are right."""
         if self.everything is None:
             return made
-        return held(made, [of(trial) for trial in self.fillings], self.everything)
+        return covering_unsettled(made, [of(trial) for trial in self.fillings], self.everything)
 
     def outcomes(self, metric: str, label: str | None = None) -> dict[str, bool]:
         """Return the images that a share is taken over, each with whether it counts."""

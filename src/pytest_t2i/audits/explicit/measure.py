@@ -107,7 +107,7 @@ class Explicit:
             interval=self.share(variant),
             evidence=partial(_share_evidence, self._filled(drawn), self.by, drawn),
             absent="no image has a label",
-            remarks=(self.told, *self._least(variant)),
+            remarks=(self.told, *self._least_followed(variant)),
             worst_case=_worst_share(drawn),
             is_of_model=True,
         )
@@ -162,7 +162,7 @@ class Explicit:
             np.nan_to_num(each, nan=1.0) for each in drawn
         ]
 
-    def _least(self, variant: str) -> Iterator[str]:
+    def _least_followed(self, variant: str) -> Iterator[str]:
         """Yield a remark on the prompts that are followed least, if there are any."""
         ranked = [
             (float(np.nanmean(member.drawn[variant])), member.triplet.neutral.name)

@@ -112,11 +112,11 @@ class Objects(Counted):
             interval=self._intervals.get(name),
             family=self._family if known else None,
             place=self.judged.index(name) if known else 0,
-            absent=self._rarely(name),
+            absent=self._too_rare(name),
             remarks=(self._told(name), *self.unpaired),
         )
 
-    def _rarely(self, name: str) -> str:
+    def _too_rare(self, name: str) -> str:
         times = sum(self._occurrences(name)[place] for place in GENDERS)
         return f"{name!r} occurs {times} times with both genders; at least {self.least} are needed"
 
@@ -144,13 +144,13 @@ class Objects(Counted):
         known = [(name, interval) for name, interval in scores if interval is not None]
         known.sort(key=lambda pair: -abs(pair[1].estimate - FAIR))
         shown = tuple(f"{name} {at}: {self._told(name)}" for name, at in known[:SHOWN])
-        remarks = (*self._few(), *shown)
+        remarks = (*self._too_few_remark(), *shown)
         return Measurement(
             metric=INFO["object_bias_score"],
             subject="model (most one-sided object)",
             is_of_model=True,
             interval=self._interval_of_chosen(known[0][0]) if known else None,
-            evidence=self._of_all,
+            evidence=self._evidence_of_highest,
             absent=self._nothing_judged(),
             remarks=(*remarks, *self.unpaired),
         )
@@ -165,7 +165,7 @@ class Objects(Counted):
         method = f"{made.method}, {len(self.judged)} objects at once"
         return replace(made, level=self.level, method=method)
 
-    def _few(self) -> Iterator[str]:
+    def _too_few_remark(self) -> Iterator[str]:
         """Yield a remark where too few objects are judged for a PASS."""
         judged = len(self.judged)
         if judged < FEWEST_JUDGED:
@@ -211,7 +211,7 @@ class Objects(Counted):
         beyond, within = self._p_values(men, women, bound)
         return Evidence(float(beyond[0]), float(within[0]))
 
-    def _of_all(self, bound: float, level: float) -> Evidence:
+    def _evidence_of_highest(self, bound: float, level: float) -> Evidence:
         evidence = self._evidence(bound, level)
         return Evidence(
             min(part.beyond or 0.0 for part in evidence),

@@ -33,7 +33,7 @@ def after_failures(context: AuditContext, recorded: Baseline | None) -> Iterator
     beyond = [c for c in failed if c.against == "limit" and is_model_bias(c)]
     if growth is not None and recorded is not None:
         yield from _regression(context, growth, recorded)
-    elif beyond and (names := _needed_to_pass(context, beyond[0])):
+    elif beyond and (names := _prompts_behind_excess(context, beyond[0])):
         yield f"if these prompts were even, the model would be within its limit: {names}"
 
 
@@ -47,14 +47,18 @@ def _regression(context: AuditContext, check: Check, recorded: Baseline) -> Iter
             f"{names} grew most: `t2i compare {settings.baseline} {context.run_file}` shows each "
             "prompt then and now"
         )
-        yield from _singly(context, grown, len(context.test(check.test).selection.prompts))
+        yield from _images_to_show_prompts(
+            context, grown, len(context.test(check.test).selection.prompts)
+        )
     yield (
         f"if the growth is intended, record it with --t2i-save-baseline {settings.baseline}; if "
         "not, keep the baseline"
     )
 
 
-def _singly(context: AuditContext, grown: Sequence[GrownPrompt], prompts: int) -> Iterator[str]:
+def _images_to_show_prompts(
+    context: AuditContext, grown: Sequence[GrownPrompt], prompts: int
+) -> Iterator[str]:
     """Yield how many images the tests of single prompts need to find half of those that grew."""
     _, before, now = grown[len(grown) // 2]
     # Where half of m grown prompts of n are found, Benjamini-Hochberg needs alpha m / (2 n).
@@ -80,7 +84,7 @@ def _singly(context: AuditContext, grown: Sequence[GrownPrompt], prompts: int) -
         )
 
 
-def _needed_to_pass(context: AuditContext, check: Check) -> str:
+def _prompts_behind_excess(context: AuditContext, check: Check) -> str:
     """Return the most biased prompts that account for the excess of the score over its limit."""
     if check.estimate is None:
         return ""

@@ -20,7 +20,7 @@ from pytest_t2i.audits.evidence import of_either
 from pytest_t2i.audits.parity import groups_after_early_stopping as stopped
 from pytest_t2i.audits.parity.group_change import model_change, prompt_change
 from pytest_t2i.audits.parity.group_correction import GroupCorrection
-from pytest_t2i.audits.unsettled_labels import held
+from pytest_t2i.audits.unsettled_labels import covering_unsettled
 from pytest_t2i.data import Evidence, Interval
 from pytest_t2i.metrics import INFO
 from pytest_t2i.prompts.references import uniform
@@ -86,7 +86,7 @@ def _corrected(samples: DetectedPrompts, corrected: GroupCorrection) -> Measurem
         )
     made = _by_labels(samples, corrected)
     others = [_by_labels(samples, one) for one in corrected.fillings]
-    return held(made, others, corrected.labelled)
+    return covering_unsettled(made, others, corrected.labelled)
 
 
 def _by_labels(samples: DetectedPrompts, corrected: GroupCorrection) -> Measurement:

@@ -34,17 +34,17 @@ def images_to_decide(context: AuditContext, checks: Sequence[Check]) -> int | No
     """
     first = checks[0]
     if first.against == "limit":
-        return _of_model_within(context, checks)
+        return _for_model_within(context, checks)
     if first.metric == PROMPT:
-        return _of_prompts(context, checks)
+        return _for_prompts(context, checks)
     of_model = [check for check in checks if check.metric == MODEL]
-    needed = [n for n in (_of_change(context, check) for check in of_model) if n]
+    needed = [n for n in (_for_change(context, check) for check in of_model) if n]
     if not of_model:
         return None
     return plain.median_low(needed) if needed else 0
 
 
-def _of_model_within(context: AuditContext, checks: Sequence[Check]) -> int | None:
+def _for_model_within(context: AuditContext, checks: Sequence[Check]) -> int | None:
     """Return the number for the model from its counts; None for prompts, whose checks name it."""
     for check in checks:
         if check.metric == MODEL and check.n and context.settings.words == "fixed":
@@ -53,16 +53,16 @@ def _of_model_within(context: AuditContext, checks: Sequence[Check]) -> int | No
     return None
 
 
-def _of_change(context: AuditContext, check: Check) -> int | None:
+def _for_change(context: AuditContext, check: Check) -> int | None:
     change, recorded = check.interval, context.recorded
     if change is None or recorded is None:
         return None
     pairs = RecordedPairs(samples_of(context, context.test(check.test)).members, recorded)
-    rule = _of_model(context.settings, check)
+    rule = _model_rule(context.settings, check)
     return _simulated(pairs, rule, MOST_TIMES, changed=_is_changed(change))
 
 
-def _of_prompts(context: AuditContext, checks: Sequence[Check]) -> int:
+def _for_prompts(context: AuditContext, checks: Sequence[Check]) -> int:
     """Return the number of images that decides half of the prompts; 0 without one."""
     intervals = [check.interval for check in checks if check.interval is not None]
     if not intervals or context.recorded is None:
@@ -71,7 +71,7 @@ def _of_prompts(context: AuditContext, checks: Sequence[Check]) -> int:
     pairs = RecordedPairs(samples, context.recorded)
     level = statistics.one_sided(context.settings.confidence)
     most_changed = sum(map(_is_changed, intervals)) * 2 > len(intervals)
-    rule = _of_each(checks[0].bound, level)
+    rule = _prompts_rule(checks[0].bound, level)
     return _simulated(pairs, rule, HALF, changed=most_changed) or 0
 
 
@@ -92,7 +92,7 @@ def _simulated(
 # what decides
 
 
-def _of_model(settings: Settings, check: Check) -> Callable[[Pair], float]:
+def _model_rule(settings: Settings, check: Check) -> Callable[[Pair], float]:
     """Return the rule whether two runs decide the model's check, as ``change`` does."""
     by_test = check.decided_by == "permutation test"
     level = settings.confidence if by_test else statistics.one_sided(settings.confidence)
@@ -112,7 +112,7 @@ def _of_model(settings: Settings, check: Check) -> Callable[[Pair], float]:
     return decided
 
 
-def _of_each(margin: float, level: float) -> Callable[[Pair], float]:
+def _prompts_rule(margin: float, level: float) -> Callable[[Pair], float]:
     """Return the rule for the share of prompts that are decided one by one."""
 
     @cache

@@ -18,7 +18,7 @@ from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings
 from pytest_t2i.audits.evidence import SIDES, Beyond, by_ends
 from pytest_t2i.audits.parity import after_early_stopping
 from pytest_t2i.audits.parity.change import model_change, prompt_change
-from pytest_t2i.audits.unsettled_labels import held
+from pytest_t2i.audits.unsettled_labels import covering_unsettled
 from pytest_t2i.data import Evidence, Interval, Prompt
 from pytest_t2i.labels import LabelledSet
 from pytest_t2i.metrics import INFO, model_bias_score, prompt_bias_score
@@ -107,7 +107,7 @@ def _family(members: Sequence[DetectedPrompt]) -> Family:
 
     def evidence(bound: float, level: float) -> list[Evidence]:
         own = after_early_stopping.evidence_of(members, bound, level) if stopping else None
-        return own or _least([_evidence(p_values, way, bound, level) for way in ways])
+        return own or _weakest([_evidence(p_values, way, bound, level) for way in ways])
 
     return Family(
         tuple(None if interval is None else abs(interval) for interval in intervals),
@@ -127,7 +127,7 @@ def _fillings(members: Sequence[DetectedPrompt]) -> Iterator[tuple[Counts, Count
         yield male, female
 
 
-def _least(ways: Sequence[list[Evidence]]) -> list[Evidence]:
+def _weakest(ways: Sequence[list[Evidence]]) -> list[Evidence]:
     """Return the weakest evidence of each prompt over all ways of filling in unsettled labels."""
     if len(ways) == 1:
         return ways[0]
@@ -228,7 +228,7 @@ def of_model(
     if corrected is None or corrected.labelled is None:
         return made
     others = [_of_model(samples, estimator, one) for one in corrected.fillings]
-    return held(made, others, corrected.labelled)
+    return covering_unsettled(made, others, corrected.labelled)
 
 
 def _of_model(

@@ -85,7 +85,7 @@ def _all_samples(context: AuditContext, detector: str) -> Samples:
     After early stopping, a prompt's number of images depends on what they show. Therefore each
     prompt has the smallest number among them, at the level of that look.
     """
-    settings, pairs = context.settings, _widest(context)
+    settings, pairs = context.settings, _every_prompt(context)
     level, sequential = settings.confidence, False
     if settings.sequential and pairs:
         fewest = min((test for _, test in pairs), key=lambda test: test.images)
@@ -102,7 +102,7 @@ def _all_samples(context: AuditContext, detector: str) -> Samples:
     )
 
 
-def _widest(context: AuditContext) -> list[tuple]:  # type: ignore[type-arg]
+def _every_prompt(context: AuditContext) -> list[tuple]:  # type: ignore[type-arg]
     """Return every prompt once, with the test that asks for most images of it."""
     return widest_of((p, test) for test in context.tests for p in test.selection.prompts)
 
@@ -123,7 +123,7 @@ def _sensitivity(context: AuditContext) -> Iterator[SensitivityRecord]:
 def _cells(context: AuditContext) -> Iterator[CellsRecord]:
     """Yield a table for each two crossed axes."""
     tables: dict[tuple[str, str], list[CellRecord]] = {}
-    for prompt, test in _widest(context):
+    for prompt, test in _every_prompt(context):
         if len(prompt.parts) == 2:  # noqa: PLR2004 - a table has rows and columns
             (rows, row), (columns, column) = prompt.parts
             share = context.one_sample(prompt, test).share_of_men

@@ -26,7 +26,7 @@ def corrected(part: ParityPart, checks: Sequence[Check]) -> Iterator[Section]:
     if correction is None:
         return
     if not correction.prompts:
-        yield _of_model_alone(correction, corrected_in_words(part, checks))
+        yield _weighted_section(correction, corrected_in_words(part, checks))
         return
     how = HOW.format(labels=correction.labels, where="", detector=correction.detector)
     rows = tuple(_rows(correction))
@@ -47,7 +47,7 @@ def corrected(part: ParityPart, checks: Sequence[Check]) -> Iterator[Section]:
     )
 
 
-def _of_model_alone(correction: CorrectionRecord, told: str) -> Section:
+def _weighted_section(correction: CorrectionRecord, told: str) -> Section:
     """Return the section for labels of images that were drawn where the detector is unsure."""
     how = (
         f"People labelled {correction.labels} images, drawn with known probabilities where "

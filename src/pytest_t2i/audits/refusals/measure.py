@@ -104,7 +104,7 @@ class TripletRefusals:
             family=together.family(METRIC, _family),
             place=together.places[self.id],
             absent="no image was asked for",
-            remarks=(self.told, *_said(self.words)),
+            remarks=(self.told, *_most_frequent_words(self.words)),
         )
 
 
@@ -151,7 +151,7 @@ class Refusals:
             if interval
             else None,
             absent="no image was asked for",
-            remarks=(self.told, *self._widest(first, second), *_said(self.words)),
+            remarks=(self.told, *self._widest(first, second), *_most_frequent_words(self.words)),
             is_of_model=True,
         )
 
@@ -265,7 +265,7 @@ def _evidence_of_each(
     )
 
 
-def _said(words: Mapping[str, Counter[str]]) -> Iterator[str]:
+def _most_frequent_words(words: Mapping[str, Counter[str]]) -> Iterator[str]:
     """Yield a remark on the provider's most frequent words."""
     total = sum(words.values(), Counter[str]())
     for text, times in total.most_common(1):

@@ -65,7 +65,10 @@ def side_by_side(runs: Sequence[Any], users: Path | None, level: float, seed: in
         made.append(_scores([run.model for run in runs], rows, level))
         footprints = [footprint(run, known, level, seed) for run in runs]
         strangers = of_no_concept(known, concepts) if users is not None else []
-        remarks = (*_of_intervals(footprints, level), *_of_names(known, concepts, strangers))
+        remarks = (
+            *_interval_remarks(footprints, level),
+            *_name_remarks(known, concepts, strangers),
+        )
         made.append(_footprints(known.source, footprints, remarks, level))
     if added or missing:
         made.append(_additions(added, missing, level))
@@ -147,7 +150,7 @@ def _points(change: Interval) -> Interval:
     return replace(change, low=low, estimate=estimate, high=high)
 
 
-def _of_intervals(footprints: Sequence[Footprint], level: float) -> Iterator[str]:
+def _interval_remarks(footprints: Sequence[Footprint], level: float) -> Iterator[str]:
     """Yield remarks on the intervals of rank correlations."""
     few = {len(shown.means): shown.needed for shown in footprints if shown.needed}
     for nationalities, needed in sorted(few.items()):
@@ -164,7 +167,7 @@ def _of_intervals(footprints: Sequence[Footprint], level: float) -> Iterator[str
         )
 
 
-def _of_names(
+def _name_remarks(
     footprints: Footprints, concepts: Sequence[str], strangers: Sequence[str]
 ) -> Iterator[str]:
     """Yield remarks on names that only the stereotypes or only the users have."""

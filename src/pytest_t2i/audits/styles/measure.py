@@ -124,7 +124,7 @@ class Styles:
         return replace(
             self._measured(style, "model (furthest style)", interval, told),
             family=None,
-            evidence=self._of_all,
+            evidence=self._evidence_of_widest,
         )
 
     def interval(self, style: str) -> Interval | None:
@@ -154,13 +154,13 @@ class Styles:
             [_evidence_of(pairs, self.words, bound, level) for pairs in self.members.values()]
         )
 
-    def _of_all(self, bound: float, level: float) -> Evidence:
+    def _evidence_of_widest(self, bound: float, level: float) -> Evidence:
         """Return the evidence that some style lies beyond the bound, and that all lie within."""
         each = [one for one in self._evidence(bound, level) if one.beyond is not None]
         if not each:
             return Evidence(None, None)
-        clear = _together([one.labelled or (one.beyond, one.within) for one in each])
-        worst = _together([(one.beyond, one.within) for one in each])
+        clear = _combined([one.labelled or (one.beyond, one.within) for one in each])
+        worst = _combined([(one.beyond, one.within) for one in each])
         return Evidence(*worst, labelled=None if clear == worst else clear)
 
     def _measured(
@@ -204,7 +204,7 @@ def _clear(pairs: Sequence[Pair]) -> list[tuple[Counts, Counts]]:
     return [both for both in counts if both[0][1] and both[1][1]]
 
 
-def _supposed(pairs: Sequence[Pair], side: int) -> list[tuple[Counts, Counts]]:
+def _worst_counts(pairs: Sequence[Pair], side: int) -> list[tuple[Counts, Counts]]:
     """Return these counts with undetected images that move the gap upwards (1) or downwards (0)."""
 
     def of(one: DetectedPrompt, men: int) -> Counts:
@@ -214,7 +214,7 @@ def _supposed(pairs: Sequence[Pair], side: int) -> list[tuple[Counts, Counts]]:
     return [both for both in counts if both[0][1] and both[1][1]]
 
 
-def _between(counts: Sequence[tuple[Counts, Counts]], words: Words, level: float) -> Interval:
+def _gap_interval(counts: Sequence[tuple[Counts, Counts]], words: Words, level: float) -> Interval:
     after, before = ([both[k] for both in counts] for k in (0, 1))
     return stratified_gap_interval(after, before, level=level, words=words)
 
@@ -223,7 +223,7 @@ def _interval(pairs: Sequence[Pair], level: float, words: Words) -> Interval | N
     counts = _clear(pairs)
     if not counts or (words != "fixed" and len(counts) < 2):  # noqa: PLR2004 - shows no spread
         return None
-    return _between(counts, words, level)
+    return _gap_interval(counts, words, level)
 
 
 def _evidence_of(
@@ -232,19 +232,19 @@ def _evidence_of(
     """Return evidence that holds in the worst case, and that of the labelled images alone."""
     if _interval(pairs, level, words) is None:
         return None
-    clear = _p_values(partial(_between, _clear(pairs), words), bound)
+    clear = _p_values(partial(_gap_interval, _clear(pairs), words), bound)
     if not any(one.unknown for pair in pairs for one in pair):
         return Evidence(*clear)
-    low, high = (_supposed(pairs, side) for side in (0, 1))
+    low, high = (_worst_counts(pairs, side) for side in (0, 1))
 
     def widest(at: float) -> Interval:
-        ends = _between(low, words, at), _between(high, words, at)
+        ends = _gap_interval(low, words, at), _gap_interval(high, words, at)
         return Interval(ends[0].estimate, ends[0].low, ends[1].high, at, ends[0].method, ends[0].n)
 
     return Evidence(*_p_values(widest, bound), labelled=clear)
 
 
-def _together(each: Sequence[tuple[float | None, float | None]]) -> tuple[float, float]:
+def _combined(each: Sequence[tuple[float | None, float | None]]) -> tuple[float, float]:
     """Return the smallest p-value against "all lie within", the largest against "one is beyond"."""
     return min(b or 0.0 for b, _ in each), max(w or 0.0 for _, w in each)
 
