@@ -64,8 +64,7 @@ class Shown(NamedTuple):
     """
 
     looks: tuple[tuple[int, int], ...]
-    """(images that count, images made) at each look; looks without new counted images are left out.
-    """
+    """(images that count, images made) at each look that added images that count."""
     least: int
     """Smallest possible lean at the last look, over all labels of the undetected images."""
     largest: int

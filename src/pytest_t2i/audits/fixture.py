@@ -58,8 +58,7 @@ class Fixture:
     extras: tuple[str, ...] = ()
     """Extras that the fixture needs; missing packages are reported before an image is made."""
     unmet: Callable[[Settings], str] = _nothing_unmet
-    """Returns why a run cannot provide the fixture, so that the test is skipped; "" where it can.
-    """
+    """Returns why a run cannot provide the fixture and the test is skipped; "" where it can."""
     unseen: Callable[[AuditContext, Any], str] = _nothing_unseen
     """Returns why the images do not show what is measured, so that the test is skipped; else ""."""
     watched: Callable[[Settings], Collection[str]] = _none_watched
@@ -80,7 +79,6 @@ class Keyword(NamedTuple):
     """
 
     read: Callable[[Any], Hashable]
-    """The given value -> the value that the audit reads; raises ConfigurationError for a wrong one.
-    """
+    """Given value -> the value that the audit reads; raises ConfigurationError for a wrong one."""
     default: Hashable
     """The value where the marker does not have the keyword."""

@@ -92,8 +92,7 @@ class Trial:
     seed: int
     """Seed of the bootstraps."""
     everything: LabelledSet | None = None
-    """The set with its unsettled images, which ``labelled`` leaves out; None where all are settled.
-    """
+    """The set with its unsettled images, which ``labelled`` leaves out; None without any."""
     fillings: tuple[Trial, ...] = ()
     """Trials with the unsettled images, each trial with one choice among people's labels."""
 

@@ -28,8 +28,7 @@ SHARE, GAP = INFO["drawn_share"], INFO["drawn_gap"]
 NAMED = 5
 """Largest number of prompts that a failure text names."""
 Drawn = Sequence[np.ndarray]
-"""Per prompt and image: 1 where the named gender was seen, 0 for another label, NaN for undetected.
-"""
+"""Per prompt and image: 1 for the named gender, 0 for another label, NaN for undetected."""
 
 
 def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:

@@ -46,8 +46,7 @@ class Cluster:
     image.
     """
     optimised: Interval | None = None
-    """Mean similarity of all images of the best optimised prompt to the cluster; none is its own.
-    """
+    """Mean similarity of all images of the best optimised prompt to the cluster."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,8 +34,7 @@ class ModelScore:
     worst_case: Bounds | None = None
     """Bounds of the paper's score whatever the undetected images show; None without any."""
     uncorrected: ShareInterval | None = None
-    """The score by the predicted labels alone, where ``corrected`` uses people's labels; else None.
-    """
+    """The score by the predicted labels alone, if ``corrected`` uses people's labels; else None."""
 
     @property
     def is_of_model(self) -> bool:
@@ -78,8 +77,7 @@ class CorrectionRecord:
     annotators: Count | None = None
     """Number of people who labelled; None in older files."""
     accuracy: Mapping[str, ShareInterval | None] = field(default_factory=dict)
-    """People's label -> share of right labels among those that the detector gave; None without any.
-    """
+    """People's label -> share of right labels among the detector's; None without any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +103,7 @@ class GroupCorrectionRecord:
     distance_by_detector: Share | None = None
     """That distance by the predicted labels, not corrected for few images."""
     accuracy: Mapping[str, ShareInterval | None] = field(default_factory=dict)
-    """People's label -> share of right labels among those that the detector gave; None without any.
-    """
+    """People's label -> share of right labels among the detector's; None without any."""
 
     def __post_init__(self) -> None:
         if not self.corrected.keys() <= self.by_detector.keys():
