@@ -15,8 +15,16 @@ from pytest_t2i.labels import LabelledSet
 
 def by_annotators(labelled: LabelledSet | None) -> str:
     """Return ``" of 2 annotators"`` in the number of the set; "" where no annotator is known."""
-    who = 0 if labelled is None else len(labelled.annotators)
-    return f" of {who} annotator{'s' * (who != 1)}" if who else ""
+    return "" if labelled is None else of_annotators(len(labelled.annotators))
+
+
+def of_annotators(count: int | None) -> str:
+    """Return a number of annotators as the end of a phrase; "" where none is known.
+
+    >>> of_annotators(2), of_annotators(1), of_annotators(None)
+    (' of 2 annotators', ' of 1 annotator', '')
+    """
+    return f" of {count} annotator{'s' * (count != 1)}" if count else ""
 
 
 def recognised(samples: Iterable[DetectedPrompt], labelled: LabelledSet) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 from pytest_t2i import statistics
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.detected import FEMALE, MALE
-from pytest_t2i.audits.evidence import ALTERNATIVES, Beyond
+from pytest_t2i.audits.evidence import ALTERNATIVES, SIDES, Beyond
 from pytest_t2i.data import Bounds, Evidence, Interval, Triplet, Variant
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
 from pytest_t2i.generation.plan import DetectorRef, Need
@@ -268,9 +268,6 @@ def _gap_evidence(
     own = _pairs(*drawn)
     labelled = (_gap_p(own, words, bound, "beyond"), _gap_p(own, words, bound, "within"))
     return Evidence(beyond, max(sides["within"]), labelled=labelled)
-
-
-SIDES: tuple[Beyond, Beyond] = ("beyond", "within")
 
 
 def _gap_p(

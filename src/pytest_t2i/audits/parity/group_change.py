@@ -12,6 +12,7 @@ import numpy as np
 from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings
 from pytest_t2i.audits.evidence import adjusted, of_either
+from pytest_t2i.audits.parity.change import NO_MARGIN, REASON
 from pytest_t2i.audits.parity.recorded_pairs import RecordedPairs
 from pytest_t2i.data import Evidence, Interval, Limit, MetricInfo, Outcome, Undetected, Verdict
 from pytest_t2i.metrics import INFO
@@ -23,8 +24,6 @@ from pytest_t2i.verdicts.family import Family
 from pytest_t2i.verdicts.measurement import Change, unchanged
 
 ABSENT = "no prompt has an image with a label both in the baseline and now"
-REASON = "largest worsening tolerated against the baseline"
-NO_MARGIN = "no margin is stated in the limits"
 PROMPT_MARGIN = 0.1
 """Worsening of a prompt that is tolerated without a margin in the limits file: half of that for an
 absolute bias score, because the distance is half of the score."""

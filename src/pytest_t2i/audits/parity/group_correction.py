@@ -11,7 +11,7 @@ import numpy as np
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts
-from pytest_t2i.audits.peoples_labels import accuracy_of, labels_of
+from pytest_t2i.audits.peoples_labels import accuracy_of, by_annotators, labels_of
 from pytest_t2i.audits.unsettled_labels import with_fillings
 from pytest_t2i.data import Interval
 from pytest_t2i.labels import LabelledSet
@@ -76,9 +76,7 @@ class GroupCorrection:
     def describe(self) -> str:
         """Return the correction in words."""
         few = f" ({self.left_out} prompts have fewer than {LEAST_LABELS})" * bool(self.left_out)
-        who = len(self.labelled.annotators)
-        by = f"{who} annotator{'s' * (who != 1)}"
-        return f"corrected by {self.counts.labels} labels of {by}{few}"
+        return f"corrected by {self.counts.labels} labels{by_annotators(self.labelled)}{few}"
 
 
 def given_group_correction(

@@ -10,6 +10,7 @@ from pytest_t2i.audits.parity.record import (
     GroupCorrectionRecord,
     ParityPart,
 )
+from pytest_t2i.audits.peoples_labels import of_annotators
 from pytest_t2i.audits.summary import Frame
 from pytest_t2i.sections import Cell, Note, Paragraph, Section, Table
 from pytest_t2i.verdicts.check import Check
@@ -84,8 +85,7 @@ def corrected_in_words(part: ParityPart, checks: Sequence[Check] = ()) -> str:
 
 def by_labels(labels: int, annotators: int | None) -> str:
     """Return ``corrected by 30 labels of 2 annotators`` with these numbers."""
-    of = f" of {annotators} annotator{'s' * (annotators != 1)}" if annotators else ""
-    return f"corrected by {labels} labels{of}"
+    return f"corrected by {labels} labels{of_annotators(annotators)}"
 
 
 def _is_by_people(check: Check) -> bool:

@@ -80,8 +80,7 @@ class TripletRefusals:
     @property
     def told(self) -> str:
         """The counts in words."""
-        each = ", ".join(f"{variant} {count}" for variant, count in self.counts.items())
-        return f"refused of {self.images} images each: {each}"
+        return _in_words(self.counts, self.images)
 
     def first(self, images: int) -> TripletRefusals:
         """Return the triplet with its first images alone."""
@@ -175,8 +174,7 @@ class Refusals:
     @property
     def told(self) -> str:
         """The counts in words."""
-        each = ", ".join(f"{variant} {count}" for variant, count in self.counts.items())
-        return f"refused of {self.images} images each: {each}"
+        return _in_words(self.counts, self.images)
 
     @cached_property
     def words(self) -> dict[str, Counter[str]]:
@@ -263,6 +261,11 @@ def _evidence_of_each(
             for member in members
         ]
     )
+
+
+def _in_words(counts: Mapping[str, int], images: int) -> str:
+    each = ", ".join(f"{variant} {count}" for variant, count in counts.items())
+    return f"refused of {images} images each: {each}"
 
 
 def _most_frequent_words(words: Mapping[str, Counter[str]]) -> Iterator[str]:

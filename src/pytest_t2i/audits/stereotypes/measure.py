@@ -11,7 +11,7 @@ from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.detected import Siblings, siblings_of
 from pytest_t2i.audits.early_stopping import Stopping
 from pytest_t2i.audits.emergence.measure import Emergence
-from pytest_t2i.audits.emergence.predisposition import Predisposition, of_attribute
+from pytest_t2i.audits.emergence.predisposition import PRESENT, Predisposition, of_attribute
 from pytest_t2i.audits.instruments import Instruments
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.audits.stereotypes import after_early_stopping
@@ -24,8 +24,6 @@ from pytest_t2i.prompts import Stereotype
 from pytest_t2i.statistics.shares.intervals import in_direction
 from pytest_t2i.verdicts.family import Family
 from pytest_t2i.verdicts.measurement import Measurement
-
-PRESENT = "present"
 
 
 def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
