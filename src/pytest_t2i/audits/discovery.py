@@ -28,8 +28,8 @@ def audits_of(registries: Registries) -> tuple[Audit[Any], ...]:
     """Return every registered audit, each after the audits whose records it reads.
 
     Raises ConfigurationError for a factory that returns no audit of its name and for audits that
-    come after one another, UnknownNameError for one that comes after an audit that is not
-    registered.
+    read one another's records in a cycle, UnknownNameError for one that reads records of an audit
+    that is not registered.
     """
     return tuple(_ordered([_made(name, registries) for name in registries.audits.names()]))
 
@@ -54,4 +54,5 @@ def _ordered(audits: Sequence[Audit[Any]]) -> Iterable[Audit[Any]]:
         order = TopologicalSorter({a.name: a.after for a in audits}).static_order()
         return [by_name[name] for name in order]
     except CycleError as error:
-        raise ConfigurationError(f"audits come after one another: {error.args[1]}") from None
+        cycle = ", ".join(error.args[1])
+        raise ConfigurationError(f"audits read one another's records in a cycle: {cycle}") from None

@@ -170,5 +170,5 @@ def _complete(prompt: Prompt, made: int, asked: int) -> None:
     if made < asked:
         raise T2IError(
             f"{prompt.id}: {asked - made} of {asked} images are no longer in the store. "
-            "Was it changed while the tests ran? Run again: they will be remade."
+            "Was the store changed while the tests ran? Run again to make the images anew."
         )

@@ -152,7 +152,7 @@ class Explicit:
         return "; ".join(parts)
 
     def _filled(self, drawn: Drawn) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        """Return the images with undetected ones counted as 0, and as 1; unchanged where alike."""
+        """Return the images with undetected ones as 0 and as 1; unchanged if taken to be alike."""
         images = sum(len(each) for each in drawn)
         unknown = sum(int(np.isnan(each).sum()) for each in drawn)
         if unknown <= self.alike * images:
