@@ -133,7 +133,7 @@ class Dependencies(Counted):
         ]
 
     def presence(self, group: str) -> Interval | None:
-        """Return the share of images with something of a group (Wu Table 11), or None."""
+        """Return the share of images that have a group (Wu Table 11); None without images."""
         if not self.images:
             return None
         present = sum(bool(set(groups[group]) - PEOPLE) for _, groups in self.images)
@@ -150,7 +150,7 @@ class Dependencies(Counted):
         return {group: frozenset(of_group - PEOPLE) for group, of_group in names.items()}
 
     def intersection(self, group: str, other: str) -> float | None:
-        """Return the share of a group's objects that are in another too (Wu Table 13), or None."""
+        """Return the share of a group's objects also in another (Wu Table 13); None if empty."""
         mine = self.names[group]
         return len(mine & self.names[other]) / len(mine) if mine else None
 

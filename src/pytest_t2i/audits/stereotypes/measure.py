@@ -72,7 +72,7 @@ class Association:
 
     @property
     def margin(self) -> float:
-        """zeta: the score above which the model has the stereotype (OASIS Definition 1)."""
+        """zeta: the score from which on an excess counts as the stereotype (OASIS Definition 1)."""
         return self.stereotype.margin
 
     @property

@@ -19,6 +19,8 @@ ALIKE = 1e-5
 def text_direction(present: np.ndarray | None, absent: np.ndarray | None) -> np.ndarray | None:
     """Return the difference of the descriptions' unit features (OASIS eq. 6), or None.
 
+    It is None where a description has no features, or where both have the same.
+
     >>> text_direction(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
     array([ 1., -1.])
     """
