@@ -35,7 +35,9 @@ def inverted(interval_at: IntervalAt, worse: Direction) -> Callable[[float, floa
 def by_ends(
     interval_at: IntervalAt, level_of: Callable[[float], float]
 ) -> Callable[[float, float], Evidence]:
-    """Return evidence from where the ends of an interval lie, for tests that look repeatedly.
+    """Return a function (bound, level) -> evidence by interval ends, for repeated looks.
+
+    The evidence says on which side of the bound the interval lies, and no more.
 
     ``level_of`` maps the level asked for to the level that one look may use.
     """
@@ -72,7 +74,7 @@ def adjusted(each: Sequence[Evidence | None]) -> list[Evidence]:
 
 
 def of_gaps(gaps: Sequence[np.ndarray], words: Words) -> Callable[[float, float], Evidence]:
-    """Return the evidence of the mean gap over triplets: these, or triplets like them."""
+    """Return a function (bound, level) -> evidence of the mean gap over triplets."""
 
     def evidence(bound: float, level: float) -> Evidence:
         del level

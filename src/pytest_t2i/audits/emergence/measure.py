@@ -209,7 +209,7 @@ def _widened(interval: Interval, off_by: Error) -> Interval:
 
 
 def _evidence(interval_at: IntervalAt, off_by: Error) -> Callable[[float, float], Evidence]:
-    """Return evidence against the bound moved away, on each side, by the instrument's own error."""
+    """Return a function (bound, level) -> evidence, allowing for the instrument's own error."""
     of_images = inverted(interval_at, "higher")
 
     def evidence(bound: float, level: float) -> Evidence:
