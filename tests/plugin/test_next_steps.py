@@ -57,7 +57,9 @@ def test_a_regression_names_what_grew_the_command_that_shows_it_and_the_price(sh
     assert command[:2] == ["t2i", "compare"]
     monkeypatch.chdir(shipped.path)
     assert main(command[1:]) == 0
-    assert re.match(r"about \d+ images per prompt show half .*: take them then and now", price)
+    assert re.match(
+        r"about \d+ images per prompt show, one by one, half .*: take them then and now", price
+    )
     images = int(re.search(r"about (\d+)", price)[1])
     assert f"({(images - 20) * len(counts)} more images" in price
     assert "--t2i-save-baseline shipped.json" in meant

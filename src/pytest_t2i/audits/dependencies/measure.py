@@ -110,7 +110,7 @@ class Dependencies(Counted):
         return GroupObjects(**shared, groups=names, dependencies=self)
 
     def independence(self, group: str, *variants: str) -> Measurement:
-        """Return the p-value of "the group does not depend on the variant" (Wu Tables 7-9)."""
+        """Return the p-value of "its objects do not depend on the variant" (Wu Tables 7-9)."""
         return self.group(group).independence(*variants)
 
     def highest_bias_score(self, *groups: str) -> Measurement:

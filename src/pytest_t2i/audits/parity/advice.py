@@ -74,13 +74,13 @@ def _images_to_show_prompts(
         yield f"{TRIED[-1]} images of each would not show which prompts grew, only that they did"
     elif images <= have:
         yield (
-            "these images show about half of those that grew one by one: let a test compare "
+            "these images show, one by one, about half of those that grew: let a test compare "
             'sample.prompt_bias_score with baseline("prompt_bias_score")'
         )
     else:
         yield (
-            f"about {images} images per prompt show half of those that grew one by one: take them "
-            f"{context.price_of_both(images)}"
+            f"about {images} images per prompt show, one by one, half of those that grew: take "
+            f"them {context.price_of_both(images)}"
         )
 
 

@@ -20,8 +20,8 @@ LIKELY = 0.5
 UNPAIRED = "compared as unpaired images: the endpoint draws every picture anew, whatever its seed"
 BY_SEED = "compared image by image: both runs have the same seeds"
 BY_PROMPT = (
-    "compared prompt by prompt: the seeds are not the baseline's; the same seeds would show "
-    "smaller changes"
+    "compared prompt by prompt: the seeds are not the baseline's; with the same seeds "
+    "smaller changes would be found"
 )
 NAMED = 8
 """Largest number of prompts named on each side."""

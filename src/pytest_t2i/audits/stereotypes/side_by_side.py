@@ -156,9 +156,9 @@ def _interval_remarks(footprints: Sequence[Footprint], level: float) -> Iterator
     for nationalities, needed in sorted(few.items()):
         yield (
             f"No interval: of {nationalities} nationalities in random order, 1 in "
-            f"{math.factorial(nationalities) // 2} orders correlates perfectly with users (±1). "
-            f"At {100 * level:g} % {needed} nationalities are needed: run stereotypes of more, and "
-            "give their users with --users FILE."
+            f"{math.factorial(nationalities) // 2} orders correlates perfectly (-1 or 1) with "
+            f"users. At {100 * level:g} % {needed} nationalities are needed: run stereotypes of "
+            "more, and give their users with --users FILE."
         )
     if any(shown.correlation and not shown.needed for shown in footprints):
         yield (

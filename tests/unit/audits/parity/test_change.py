@@ -192,7 +192,7 @@ def test_with_few_prompts_what_moved_is_told_without_a_probability():
     ("how", "told"),
     [
         ({"first_seed": 0}, "image by image: both runs have the same seeds"),
-        ({"first_seed": 50}, "the same seeds would show smaller changes"),
+        ({"first_seed": 50}, "with the same seeds smaller changes would be found"),
         ({"first_seed": 0, "drawing": ("model",)}, "as unpaired images"),
     ],
 )
