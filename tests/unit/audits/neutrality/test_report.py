@@ -81,7 +81,7 @@ def test_differing_pixels_are_told_as_the_paper_prints_them():
     assert table.rows == (
         ("image space", 0.9, 0.92, IMAGE.gap, "0.012"),
         (
-            "Diff. Pix (%, lower is more alike; the gap is turned)",
+            "Diff. Pix (%, lower is more alike; the gap is of 1 minus this)",
             "75.00", "65.00", PIXELS.gap, "< 0.0001",
         ),
         ("prompt space", None, None, None, "-"),

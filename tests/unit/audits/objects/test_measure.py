@@ -222,7 +222,7 @@ def test_fewer_than_three_judged_objects_never_pass():
     highest = one.highest_bias_score
     assert verdict(highest).outcome is Outcome.INCONCLUSIVE
     assert highest.remarks[0] == (
-        "only 1 object judged, 0 too rare: a PASS asks for 3. Take more captions "
+        "only 1 object judged, 0 too rare: a PASS needs 3. Take more captions "
         "(--t2i-captions) or images"
     )
     several = objects_of(lambda prompt, seed: ["hat", "bag", "pen"])
