@@ -1,7 +1,7 @@
-"""Pure functions on counts: estimates with intervals, exact tests, corrections for many tests.
+"""Inference on counts: intervals, exact tests, corrections for many tests, and plans.
 
-Every resampling takes its seed. No evidence (no clear image) raises a ValueError, which the
-caller turns into INCONCLUSIVE.
+All functions are pure. Every resampling takes its seed. No evidence (no clear image) raises a
+ValueError, which the caller turns into INCONCLUSIVE.
 
 >>> from pytest_t2i import statistics
 >>> print(statistics.share_interval(15, 20, level=0.95))

@@ -1,1 +1,1 @@
-"""Whether objects depend on the variant, and whether ranks agree."""
+"""Associations: of objects with the variant, of two embedding spaces, and of ranks."""

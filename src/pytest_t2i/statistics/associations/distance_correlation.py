@@ -1,4 +1,4 @@
-"""Distance correlation of two spaces: a test of independence, and how far it may be off."""
+"""Distance correlation of two spaces: a permutation test of independence, and an interval."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ from pytest_t2i.metrics.distance_correlation import (
 from pytest_t2i.statistics.shares.intervals import check_level
 
 Measure = Callable[[inputs.Floats, inputs.Floats], float]
-"""From the distances in one space and in the other."""
+"""A function of the distances in one space and in the other."""
 
 
 def distance_correlation_p_value(
     a: npt.ArrayLike, b: npt.ArrayLike, *, seed: int, permutations: int = 999
 ) -> float:
-    """Permutation p-value against "the two spaces are independent".
+    """Return the permutation p-value against "the two spaces are independent".
 
     .. math:: (1 + #{A . B_s >= A . B}) / (1 + permutations)
 
-    over random orders s of the images in the second space, with A and B the U-centred distances of
-    ``corrected_distance_correlation``, whose numerator they make. Images of one person or prompt
-    that are alike in both spaces are no evidence of independence or against it: give one of each,
-    or read the interval.
+    over random orders s of the images in the second space, with A and B the U-centred distances,
+    whose product is the numerator of ``corrected_distance_correlation``. The images must be
+    exchangeable: with dependent images, such as several of one person or prompt, the test is
+    invalid. Then pass one image of each, or use the interval.
 
     Args:
         a: one embedding per image, [n, d] or [n].
         b: another embedding of the same images, [n, e] or [n].
-        seed: of the orders.
-        permutations: how many orders are drawn, at least 99.
+        seed: seed of the permutations.
+        permutations: number of random permutations, at least 99.
 
     Returns:
         p-value in (0, 1].
 
     Raises:
-        ValueError: as ``corrected_distance_correlation``, or too few permutations.
+        ValueError: as in ``corrected_distance_correlation``, or too few permutations.
 
     >>> line = list(range(20))
     >>> distance_correlation_p_value(line, line, seed=0)
@@ -73,28 +73,29 @@ def distance_correlation_interval(
     clusters: Sequence[Hashable] | None = None,
     corrected: bool = False,
 ) -> Interval:
-    """Distance correlation with an interval by the jackknife.
+    """Return the distance correlation with an interval by the delete-one-cluster jackknife.
 
     .. math:: theta -+ t_(m-1) sqrt((m - 1) / m sum_k (theta_k - mean theta)^2)
 
-    with theta_k the value without cluster k. A bootstrap will not do: an image that is drawn twice
-    has a distance of 0 from itself. The interval says how far other images would move the value. It
-    does not take off the upward bias of the plain one: see the corrected one for that.
+    with theta_k the value without cluster k. A bootstrap fails: an image that is drawn twice has a
+    distance of 0 from itself. The interval is approximate. It does not correct the upward bias of
+    the plain value; ``corrected`` does.
 
     Args:
         a: one embedding per image, [n, d] or [n].
         b: another embedding of the same images, [n, e] or [n].
         level: confidence level in (0, 1).
-        clusters: what each image belongs to, such as its prompt; None where each stands alone.
-        corrected: whether the value is ``metrics.corrected_distance_correlation``, the square
-            without bias, or ``metrics.distance_correlation``.
+        clusters: cluster of each image, such as its prompt; None where images are independent.
+        corrected: whether the value is ``metrics.corrected_distance_correlation``, the squared
+            correlation without bias, or ``metrics.distance_correlation``.
 
     Returns:
-        Interval in [0, 1], of the corrected one in [-1, 1]; n is the number of clusters.
+        Interval in [0, 1], or in [-1, 1] for the corrected value; n is the number of clusters.
 
     Raises:
-        ValueError: as the metric, for a level outside (0, 1), as many clusters as there are no
-            images, fewer than 3 of them, or too few images outside of one.
+        ValueError: as in the metric, the level lies outside (0, 1), the number of cluster names is
+            not the number of images, there are fewer than 3 clusters, or too few images remain
+            without one of them.
 
     >>> line = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
     >>> print(distance_correlation_interval(line, line, level=0.95))
@@ -129,19 +130,19 @@ def _corrected(first: inputs.Floats, second: inputs.Floats) -> float:
 def _left(
     measure: Measure, first: inputs.Floats, second: inputs.Floats, group: npt.NDArray[np.int64]
 ) -> float:
-    """The value without a cluster."""
+    """Return the value without one cluster."""
     keep = np.delete(np.arange(len(first)), group)
     return measure(first[np.ix_(keep, keep)], second[np.ix_(keep, keep)])
 
 
 def _members(clusters: Sequence[Hashable] | None, count: int) -> list[npt.NDArray[np.int64]]:
-    """The images of each cluster."""
+    """Return the indices of the images of each cluster."""
     names = list(range(count)) if clusters is None else list(clusters)
     if len(names) != count:
         raise ValueError(f"clusters must name one for each of {count} images, got {len(names)}")
     places: dict[Hashable, list[int]] = {}
     for place, name in enumerate(names):
         places.setdefault(name, []).append(place)
-    if len(places) < 3:  # noqa: PLR2004 - two values show no spread to speak of
-        raise ValueError(f"clusters must be at least 3, got {len(places)}")
+    if len(places) < 3:  # noqa: PLR2004 - two values are too few for a variance
+        raise ValueError(f"clusters must name at least 3 clusters, got {len(places)}")
     return [np.array(found) for found in places.values()]

@@ -1,4 +1,4 @@
-"""Objects of triplets: intervals and tests that take a triplet for one unit (Wu section 5)."""
+"""Intervals and tests for objects in triplets, with the triplet as the unit (Wu section 5)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from pytest_t2i.statistics.shares.inversion import check_alternative
 from pytest_t2i.statistics.shares.resampling import check_resampling, expanded_tail, percentiles
 
 RESAMPLES = 10_000
-"""The smallest p-value is one in as many: a hundred objects share an error level of 5 %."""
+"""Number of resamples. The smallest p-value is its reciprocal, so a hundred objects can share an
+error level of 5 %."""
 PERMUTATIONS = 2_000
 FAIR = 0.5
 LEAST_TRIPLETS = 2
@@ -29,22 +30,22 @@ def object_bias_intervals(
     seed: int,
     resamples: int = RESAMPLES,
 ) -> list[Interval | None]:
-    """Object bias scores with intervals by resampling triplets.
+    """Return object bias scores with intervals by a bootstrap of triplets.
 
     Whole triplets are drawn with replacement, since their images share words and seeds. One
-    pseudo-triplet takes part, as likely to have the object with either gender once: where all
-    occurrences are of one gender, plain resampling would show no spread at all.
+    pseudo-triplet takes part, which has the object once with either gender, with equal probability:
+    where all occurrences are with one gender, plain resampling would show no spread.
 
     Args:
         masculine: occurrences in the masculine images of each triplet, [n_triplets, n_objects].
-        feminine: the same of the feminine images, same shape; both genders have as many prompts.
+        feminine: occurrences in the feminine images of each triplet, of the same shape.
         level: confidence level in (0, 1).
         seed: seed of the resampling.
         resamples: number of bootstrap resamples, at least 100.
 
     Returns:
-        For each object the score (Wu eq. 5) with its interval, n being the triplets; None for an
-        object that occurs with neither gender.
+        The score (Wu eq. 5) of each object with its interval, where n is the number of triplets;
+        None for an object that occurs with neither gender.
 
     Raises:
         ValueError: shapes differ, fewer than two triplets, a negative count, or an option is out
@@ -71,32 +72,32 @@ def object_bias_p_values(
     alternative: Literal["greater", "less"] = "greater",
     paired: bool = True,
 ) -> inputs.Floats:
-    """One-sided p-values of folded object bias scores, max(BS, 1 - BS), against a bound.
+    """Return one-sided p-values of folded object bias scores, max(BS, 1 - BS), against a bound.
 
-    That BS exceeds b says that the sum of (1 - b) m_i - b f_i over triplets exceeds 0: of this sum
-    the resampled triplets tell, and Student's t, the larger p-value of the two: of few triplets
-    resampling alone lets a limit at the truth pass in 6 to 14 % of cases
-    (``tests/simulations/few_triplets.md``). Against the bound an object must moreover differ
-    between the genders at all, by a permutation test that swaps them within triplets: that is
-    exact, however few occurrences there are.
+    BS > b is equivalent to a positive sum of (1 - b) m_i - b f_i over triplets. That sum is tested
+    by the bootstrap of triplets and by Student's t, and the larger p-value counts: with few
+    triplets the bootstrap alone lets a limit at the truth pass in 6 to 14 % of cases
+    (``tests/simulations/few_triplets.md``). Evidence beyond the bound further requires a difference
+    between the genders by a permutation test that swaps them within triplets, which is exact for
+    any number of occurrences.
 
     Args:
         masculine: as in ``object_bias_intervals``.
         feminine: as in ``object_bias_intervals``.
         bound: limit of the folded score, in [0.5, 1].
         seed: seed of the resampling.
-        alternative: "greater" against "it is at most the bound" (two-sided: either gender may be
-            favoured), "less" against "it is at least the bound".
-        paired: whether what stands in one row belongs together; else the rows are images of one
-            prompt that share no noise, and genders are swapped over all of them.
+        alternative: "greater" against "the score is at most the bound" (doubled, as either gender
+            may be favoured), "less" against "the score is at least the bound".
+        paired: whether the images of one row share their noise; else the rows are independent
+            images of one prompt, and genders are permuted over all of them.
 
     Returns:
         One p-value in (0, 1] for each object, not adjusted for their number; 1 for an object that
         does not occur.
 
     Raises:
-        ValueError: as ``object_bias_intervals``, the bound lies outside [0.5, 1], or the
-            alternative is none.
+        ValueError: as in ``object_bias_intervals``, the bound lies outside [0.5, 1], or the
+            alternative is unknown.
 
     >>> ties, none = [[1]] * 12 + [[0]] * 8, [[0]] * 20
     >>> bool(object_bias_p_values(ties, none, 0.6, seed=0)[0] < 0.01)
@@ -108,7 +109,7 @@ def object_bias_p_values(
     limit = float(inputs.in_range("bound", bound, FAIR, 1.0))
     men, women = _counts(masculine, feminine)
     drawn = _drawn(len(men), RESAMPLES, seed)
-    # Beyond the bound on the side that was seen; the other side is its mirror image.
+    # The score exceeds the bound on the observed side; the other side is the mirror image.
     favoured = men.sum(axis=0) >= women.sum(axis=0)
     more, fewer = np.where(favoured, men, women), np.where(favoured, women, men)
     beyond = _exceeding(more, fewer, limit, drawn)
@@ -129,25 +130,25 @@ def independence_p_value(
     permutations: int = PERMUTATIONS,
     paired: bool = True,
 ) -> Interval:
-    """p-value of the chi-square statistic by permuting variants within triplets.
+    """Return the p-value of the chi-square statistic by permutation of variants within triplets.
 
-    Under "the variant changes nothing" the images of a triplet could as well carry each other's
-    variant. So no object need be independent of another, as Pearson's own p-value asks.
+    Under the null hypothesis "the variant has no effect", the variants of a triplet's images are
+    exchangeable. So objects may depend on each other, which Pearson's own p-value does not allow.
 
     Args:
         counts: occurrences, [n_triplets, 2 or 3 variants, n_objects].
         level: level of the interval for the random permutations, in (0, 1).
         seed: seed of the permutations.
-        permutations: how many are drawn, at least 100.
-        paired: whether the images of a triplet belong together; else the triplets are images of one
-            prompt that share no noise, and variants are permuted over all of them.
+        permutations: number of random permutations, at least 100.
+        paired: whether the images of a triplet share their noise; else they are independent images
+            of one prompt, and variants are permuted over all of them.
 
     Returns:
-        The p-value, (1 + as extreme) / (1 + drawn), with the interval in which the p-value of all
-        permutations lies; n is the number of triplets.
+        The p-value, (1 + as extreme) / (1 + drawn), with a Clopper-Pearson interval of the p-value
+        over all permutations; n is the number of triplets.
 
     Raises:
-        ValueError: as ``metrics.object_independence``, another shape, or an option out of range.
+        ValueError: as in ``metrics.object_independence``, another shape, or an option out of range.
 
     >>> rng = np.random.default_rng(0)
     >>> alike = rng.integers(0, 3, (20, 3, 5))
@@ -205,7 +206,7 @@ def _counts(
 
 
 def _drawn(triplets: int, resamples: int, seed: int) -> inputs.Floats:
-    """How often each triplet is drawn, [resamples, n_triplets + 2 pseudo-triplets]."""
+    """Return how often each triplet is drawn, [resamples, n_triplets + 2 pseudo-triplets]."""
     chance = np.append(np.ones(triplets), np.full(2, 0.5)) / (triplets + 1.0)
     times = np.random.default_rng(seed).multinomial(triplets, chance, size=resamples)
     return times.astype(np.float64)
@@ -226,23 +227,23 @@ def _interval(
 def _exceeding(
     more: inputs.Floats, fewer: inputs.Floats, bound: float, drawn: inputs.Floats
 ) -> inputs.Floats:
-    """Chance, by resampling, that the score is at most the bound; per object."""
+    """Return the bootstrap probability that the score is at most the bound, per object."""
     ends = np.repeat([[1.0 - bound], [-bound]], more.shape[1], axis=1)
     excess = drawn @ np.concatenate([(1.0 - bound) * more - bound * fewer, ends])
     return np.asarray((1.0 + np.sum(excess <= 0, axis=0)) / (1.0 + len(drawn)), dtype=np.float64)
 
 
 def _student(excess: inputs.Floats) -> inputs.Floats:
-    """Chance, by Student's t, of so small a mean over triplets if it is 0; per object."""
+    """Return Student's probability of so small a mean over triplets if it is 0, per object."""
     n, mean = len(excess), excess.mean(axis=0)
     error = excess.std(axis=0, ddof=1) / np.sqrt(n)
-    # Triplets that all agree leave no error; what they agree on decides.
+    # Triplets that all agree have a standard error of 0; the sign of their mean decides.
     ratio = np.divide(mean, error, out=np.copysign(np.inf, mean), where=error > 0)
     return np.asarray(scipy.stats.t.cdf(np.where(mean == 0.0, 0.0, ratio), n - 1), dtype=np.float64)
 
 
 def _swapped(more: inputs.Floats, fewer: inputs.Floats, seed: int) -> inputs.Floats:
-    """Two-sided p-values of swapping the genders within triplets; per object."""
+    """Return two-sided p-values of swapping the genders within triplets, per object."""
     difference = more - fewer
     rng = np.random.default_rng([seed, 1])
     signs = rng.choice([-1.0, 1.0], size=(RESAMPLES, len(difference)))
@@ -251,7 +252,7 @@ def _swapped(more: inputs.Floats, fewer: inputs.Floats, seed: int) -> inputs.Flo
 
 
 def _dealt(more: inputs.Floats, fewer: inputs.Floats, seed: int) -> inputs.Floats:
-    """Two-sided p-values of dealing out all images to the genders anew; per object."""
+    """Return two-sided p-values of permuting the genders over all images, per object."""
     images, men = np.concatenate([more, fewer]), len(more)
     observed = np.abs(more.sum(axis=0) - fewer.sum(axis=0))
     rng = np.random.default_rng([seed, 1])

@@ -1,4 +1,4 @@
-"""Whether scores fall with a quantity, by ranks; and how a share changes between two prompts."""
+"""Rank correlation of scores with a quantity, and the change of a share between two prompts."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ from pytest_t2i.statistics.shares.intervals import check_level, wilson
 from pytest_t2i.statistics.shares.resampling import check_resampling, percentiles
 
 IN_TAIL = 20
-"""Draws beyond an end of a group's interval, at least."""
+"""Fewest draws beyond an end of a group's interval."""
 FORBIDDEN = 2.0
-"""Cost of a rank outside its range, for the cube of the number of groups: more than all others."""
+"""Cost of a rank outside its range, times the cube of the number of groups: above all other
+costs."""
 FEWEST_GROUPS = 3
-"""Two groups always lie on a line."""
+"""Fewest groups, as two always lie on a line."""
 
 Counted = tuple[int, int, float, int]
-"""Images that show an attribute, images that were judged, real-world share, and 1 where it is prone
-to be shown too often, -1 where too rarely."""
+"""Number of images that show an attribute, number of judged images, real-world share, and 1 where
+the attribute is prone to be shown too often, -1 where too rarely."""
 
 
 def rank_correlation_interval(
@@ -36,23 +37,23 @@ def rank_correlation_interval(
     seed: int,
     resamples: int = 2000,
 ) -> Interval:
-    """Spearman's correlation of groups' mean stereotype scores with a quantity of each group.
+    """Return Spearman's correlation of groups' mean stereotype scores with a quantity.
 
-    The groups are these; their images vary. Each group's score gets an interval (of shares drawn
-    from their Jeffreys posterior) that holds for all groups at once (Bonferroni). Of two groups
-    whose intervals do not meet the order is known, of others it is not: so each group has a range
-    of ranks, and the interval of the correlation reaches from the least to the most that ranks
-    within these ranges allow (an assignment problem; Crouse 2016). Groups whose scores lie close
-    so leave it wide, as drawing scores anew would not: that covered 0.50 at 20 images of eight
-    close groups (tests/simulations/rank_trend.md). It says nothing of other groups: with three of
-    them even a perfect order has one chance in six.
+    The groups are fixed; only their images vary. Each group's score gets an interval (from the
+    Jeffreys posterior of its shares), and all intervals hold simultaneously (Bonferroni). Two
+    groups whose intervals are disjoint have a known order, others do not: so each group has a range
+    of ranks. The interval of the correlation reaches from the smallest to the largest correlation
+    that ranks within these ranges allow (an assignment problem; Crouse 2016). So groups with close
+    scores have a wide interval; resampled scores alone covered 0.50 at 20 images of eight close
+    groups (tests/simulations/rank_trend.md). The interval does not apply to other groups: of three
+    groups in random order, one in six has a given perfect order.
 
     Args:
-        quantity: of each group, such as a nationality's internet users.
-        groups: of each group its attributes as counts.
+        quantity: quantity of each group, such as a nationality's internet users, [n_groups].
+        groups: counts of the attributes of each group.
         level: confidence level in (0, 1).
         seed: seed of the resampling.
-        resamples: number of draws; more are made where the tails of many groups ask for it.
+        resamples: least number of draws; more where the small tails of many groups require it.
 
     Returns:
         Interval of the correlation in [-1, 1]; n is the number of groups.
@@ -89,10 +90,10 @@ def rank_correlation_interval(
 
 
 def fewest_groups(level: float) -> int:
-    """Groups from which on a perfect order is told from chance at this level.
+    """Return the number of groups from which on a perfect order is significant at this level.
 
-    Of n groups in any order 2 in n! are perfect (-1 or 1). Where that is more than 1 - level, no
-    order of theirs says anything of groups in general, and images cannot make up for it.
+    Of the n! orders of n groups, two are perfect (-1 or 1). Where 2 / n! exceeds 1 - level, no
+    order allows a conclusion on groups in general, for any number of images.
 
     >>> fewest_groups(0.95), fewest_groups(0.8)
     (5, 4)
@@ -107,7 +108,7 @@ def fewest_groups(level: float) -> int:
 def _mean_score(
     group: Sequence[Counted], rng: np.random.Generator | None, draws: int
 ) -> inputs.Floats:
-    """Mean stereotype score of a group's attributes, as observed or as drawn."""
+    """Return the mean stereotype score of a group's attributes, observed or from the posterior."""
     scores = []
     for present, clear, expected, sign in group:
         if not 0 <= present <= clear or not clear:
@@ -123,7 +124,7 @@ def _mean_score(
 def _range_of_correlation(
     values: inputs.Floats, low: inputs.Floats, high: inputs.Floats
 ) -> tuple[float, float]:
-    """Least and most correlation of ranks that scores within these ends may have."""
+    """Return the smallest and largest rank correlation of scores within these ends."""
     if not high.any():
         return 0.0, 0.0
     first = np.sum(high[None, :] < low[:, None], axis=1)
@@ -140,7 +141,7 @@ def _range_of_correlation(
 
 
 def _spearman(values: inputs.Floats, rows: inputs.Floats) -> inputs.Floats:
-    """Spearman's correlation of each row; 0 where all of its scores are equal."""
+    """Return Spearman's correlation of each row; 0 where all its scores are equal."""
     x = scipy.stats.rankdata(values)
     ranks = scipy.stats.rankdata(rows, axis=1)
     x, ranks = x - x.mean(), ranks - ranks.mean(axis=1, keepdims=True)
@@ -152,18 +153,18 @@ def _spearman(values: inputs.Floats, rows: inputs.Floats) -> inputs.Floats:
 def share_difference_interval(
     before: tuple[int, int], after: tuple[int, int], level: float
 ) -> Interval:
-    """How a share differs between two sets of images (Newcombe 1998, method 10).
+    """Return the difference of a share between two sets of images (Newcombe 1998, method 10).
 
     Args:
-        before: images that show it, images that were judged.
-        after: the same of the second set.
+        before: number of images that show the trait, and of judged images, in the first set.
+        after: the same for the second set.
         level: confidence level in (0, 1).
 
     Returns:
         Interval of the second share minus the first, in [-1, 1]; n is the smaller set's size.
 
     Raises:
-        ValueError: a set without a judged image, or a level outside (0, 1).
+        ValueError: a set has no judged image, or the level lies outside (0, 1).
 
     >>> print(share_difference_interval((56, 70), (48, 80), 0.95))
     -0.200 [-0.334, -0.052]

@@ -1,1 +1,1 @@
-"""Two runs compared, several models compared, and changes along a history."""
+"""Comparisons with a baseline and among models, and change points of a history."""

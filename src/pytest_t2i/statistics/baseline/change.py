@@ -1,4 +1,4 @@
-"""How much a model's bias changed against a baseline, on the same prompts."""
+"""Interval of the change of a model's bias score against a baseline, on the same prompts."""
 
 from __future__ import annotations
 
@@ -23,15 +23,16 @@ from pytest_t2i.statistics.shares.resampling import check_resampling
 
 Whole = npt.NDArray[np.int64]
 
-# One image alone is always all of one gender: before and after it would show "no change, for sure".
+# A single image is always one-sided, before and after: it would show no change with certainty.
 FEWEST_IMAGES = 2
 FEW_PROMPTS = 10
-"""Below so many prompts tables weigh bias and noise as for this many, and no spread is fitted."""
+"""Number of prompts below which tables balance bias and noise as for this number, and no
+distribution is fitted."""
 SURE = 1e-12
-"""Standard error where all counts agree; below it nothing is divided."""
+"""Smallest standard error that divides; where all counts agree the error is 0."""
 DOUBT = 3.0
-"""How many times the bias that the fitted spreads suggest the interval allows for: they see a
-third of it where prompts became even (tests/simulations/regression.md)."""
+"""Factor of the bias that the fitted distributions suggest: they show a third of the true bias
+where prompts became even (tests/simulations/regression.md)."""
 
 
 def paired_model_bias_change(
@@ -41,25 +42,25 @@ def paired_model_bias_change(
     after_female: npt.ArrayLike,
     *,
     level: float,
-    seed: int,  # noqa: ARG001 - asked for as of every interval of the model
+    seed: int,  # noqa: ARG001 - every interval of the model takes one
     estimator: Estimator = "corrected",
     words: Words = "fixed",
     resamples: int = 2000,
 ) -> Interval:
-    """Model bias score after minus before, with an interval.
+    """Return the model bias score after minus before, with an interval.
 
     Each prompt is scored by a table of its counts that has the same expectation before and after
-    where its share did not change, whatever the two numbers of images
-    (``linear_scores.spread_table``): so the same model shows no change on average. Where prompts
-    did change, the bias of the tables may not cancel. So where counts or scores differ by more
-    than chance easily makes them (``moved.is_bounded``), from ten prompts on, the interval reaches
-    at least as far as the means of functions that bound both scores for every spread of bias.
+    where its share did not change, for any two numbers of images (``linear_scores.spread_table``):
+    so an unchanged model shows no change on average. Where prompts did change, the bias of the
+    tables may not cancel. So where counts or scores differ by more than chance easily explains
+    (``moved.is_bounded``), from ten prompts on, the interval reaches at least as far as the
+    bounding functions do, whose means bound both scores for any distribution of bias.
 
     .. math:: mean of h(after) - mean of h(before) -+ z sqrt(sum of Var h) / n_prompts
 
-    It misses in at most 6 % of cases where scores are equal and spreads are not, but in about one
-    of seven where every prompt moved from even to 0.1, which 20 images do not show
-    (tests/simulations/change.md).
+    The interval is approximate. In simulation (tests/simulations/change.md) it misses in at most 6
+    % of cases where scores are equal and distributions of bias differ, but in one of seven where
+    every prompt moved from even to 0.1, which 20 images do not show.
 
     Args:
         before_male: clear male images per prompt in the baseline, [n_prompts].
@@ -67,17 +68,17 @@ def paired_model_bias_change(
         after_male: clear male images of the same prompts now, [n_prompts].
         after_female: clear female images of the same prompts now, [n_prompts].
         level: confidence level in (0, 1).
-        seed: plays no part, as nothing is resampled; asked for as of every interval of the model.
-        estimator: "corrected", or "paper" for Lyu eq. 1 as it is expected at the smaller of the
+        seed: unused, as nothing is resampled; every interval of the model takes a seed.
+        estimator: "corrected", or "paper" for the expectation of Lyu eq. 1 at the smaller of the
             two numbers of images of each prompt.
-        words: "fixed" for the change on these prompts, whose images alone are drawn; "sample" for
-            the change on prompts like these: Student's interval of how their changes differ, or
-            Hall's (``mean_interval``) where that reaches farther.
-        resamples: plays no part either, and is at least 100.
+        words: "fixed" for the change on these prompts, where only images vary; "sample" for the
+            change on prompts like these: Student's interval over the prompts' changes, or Hall's
+            (``mean_interval``) where that reaches farther.
+        resamples: unused, but at least 100.
 
     Returns:
         Interval in [-1, 1], above 0 for a worsening; n is the number of prompts with two clear
-        images both before and after, over which both scores are taken.
+        images both before and after; both scores are means over these prompts.
 
     Raises:
         ValueError: shapes differ, no prompt can be compared, or an option is out of range.
@@ -102,7 +103,7 @@ def paired_model_bias_change(
     if words == "fixed":
         low, high = min(narrow.low, bounds.low), max(narrow.high, bounds.high)
     else:
-        # Words as a sample: further by as much as the bounds reach further with fixed ones.
+        # Sampled words: widened by as much as the bounds exceed the interval with fixed words.
         reach = float(scipy.stats.norm.isf((1.0 - level) / 2.0)) * error
         low = narrow.low - max(0.0, narrow.estimate - reach - bounds.low)
         high = narrow.high + max(0.0, bounds.high - narrow.estimate - reach)
@@ -119,9 +120,10 @@ def unmoved_model_bias_change(
     estimator: Estimator = "corrected",
     words: Words = "fixed",
 ) -> Interval:
-    """The change as if prompts did not move: what the exact test of "the same model" has to find.
+    """Return the change under the assumption that the bias of the tables cancels.
 
-    Arguments, result and errors as of ``paired_model_bias_change``, whose interval contains it.
+    The exact test of "the same model" has to find this change. Arguments, result and errors are
+    those of ``paired_model_bias_change``, whose interval contains this one.
 
     >>> change = unmoved_model_bias_change([10] * 20, [10] * 20, [9] * 20, [11] * 20, level=0.95)
     >>> change.low < 0.0 < change.high
@@ -140,7 +142,7 @@ def unmoved_model_bias_change(
 def _by_tables(
     before: Whole, after: Whole, level: float, estimator: Estimator, words: Words
 ) -> tuple[Interval, float]:
-    """The change by tables, and the error that images give it."""
+    """Return the change by tables, and its standard error within prompts."""
     prompts = before.shape[1]
     family = _family(prompts, estimator)
     old, new, variances = _scores(before, after, family)
@@ -158,7 +160,7 @@ def _by_tables(
 
 
 class PairedScores(NamedTuple):
-    """The model bias score before and after, as they are compared with one another.
+    """The model bias scores before and after that a comparison of two runs uses.
 
     >>> counts = [9, 9], [1, 1], [10, 10], [0, 0]
     >>> paired_model_bias_scores(*counts, estimator="paper").before
@@ -177,10 +179,10 @@ def paired_model_bias_scores(
     *,
     estimator: Estimator = "corrected",
 ) -> PairedScores:
-    """The two scores whose difference ``paired_model_bias_change`` estimates.
+    """Return the two scores whose difference ``paired_model_bias_change`` estimates.
 
-    Each is the mean of the same tables, over the prompts that both runs can be compared on: so
-    they may lie a little off the score of either run alone.
+    Each is the mean of the same tables over the prompts that can be compared in both runs: so each
+    may differ a little from the score of the run alone.
 
     Args:
         before_male: clear male images per prompt in the baseline, [n_prompts].
@@ -209,12 +211,12 @@ def paired_model_bias_scores(
 
 
 def _family(prompts: int, estimator: Estimator) -> int | None:
-    """Prompts for which the tables balance bias and noise; None for the paper's score."""
+    """Return the number of prompts that the tables are made for; None for the paper's score."""
     return max(FEW_PROMPTS, prompts) if estimator == "corrected" else None
 
 
 def _mean(scores: inputs.Floats) -> float:
-    """A table may score below 0 or above 1; the score of all prompts together cannot."""
+    """Return the mean, clipped to [0, 1]: a single table entry may lie outside."""
     return float(np.clip(np.mean(scores), 0.0, 1.0))
 
 
@@ -234,7 +236,7 @@ def _comparable(**counts: npt.ArrayLike) -> tuple[Whole, Whole]:
 def _scores(
     before: Whole, after: Whole, family: int | None
 ) -> tuple[inputs.Floats, inputs.Floats, inputs.Floats]:
-    """Each prompt's score before and after, and the variance that images give their difference."""
+    """Return each prompt's score before and after, and the variance of their difference."""
     sizes = [before.sum(axis=0), after.sum(axis=0)]
     fewer = np.minimum(*sizes)
     scores, variances = np.zeros((2, len(fewer))), np.zeros(len(fewer))
@@ -248,10 +250,10 @@ def _scores(
 
 @lru_cache(maxsize=1024)
 def score_variances(n: int, fewer: int, family: int | None) -> inputs.Floats:
-    """Variance of a score whose prompt shows 0 to n men.
+    """Return the variance of a score whose prompt shows 0 to n men, [n + 1].
 
-    The share is taken for (k + 1/2) / (n + 1): images that are all of one gender do not show that
-    others would be.
+    The share is estimated as (k + 1/2) / (n + 1): images that are all of one gender do not show
+    that further images would be.
     """
     table = spread_table(n, fewer, family)
     k = np.arange(n + 1)
@@ -260,7 +262,7 @@ def score_variances(n: int, fewer: int, family: int | None) -> inputs.Floats:
 
 
 def _bias(before: Whole, after: Whole, family: int) -> float:
-    """What the tables add to the change, if the spreads of bias are as fitted."""
+    """Return the bias of the tables' change under the fitted distributions of bias."""
     fewer = np.minimum(before.sum(axis=0), after.sum(axis=0))
     sizes, of_size = np.unique(fewer, return_inverse=True)
     biases = np.stack([np.interp(GRID, BIAS, table_bias(int(n), family)) for n in sizes])
@@ -269,9 +271,10 @@ def _bias(before: Whole, after: Whole, family: int) -> float:
 
 
 def _sampled(grown: inputs.Floats, level: float) -> Interval:
-    """Mean growth over prompts like these; one prompt alone says nothing of others.
+    """Return the interval of the mean growth over prompts like these, unbounded for one prompt.
 
-    Growth is as likely lopsided to either side, which ten prompts do not tell.
+    Student's or Hall's end counts, whichever reaches farther: the growth may be skewed to either
+    side, which ten prompts do not show.
     """
     if len(grown) == 1:
         return Interval(float(grown[0]), -math.inf, math.inf, level, "cluster-t", 1)

@@ -1,4 +1,4 @@
-"""Where a series of runs changed: the model bias score watched over versions."""
+"""Change points in a series of runs: the model bias score monitored over versions."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from pytest_t2i.statistics.shares.intervals import check_level
 
 Whole = npt.NDArray[np.int64]
 SPENDING = 6.0 / math.pi**2
-"""1 / sum of 1 / k^2: so much of the error is spent at the first look."""
+"""1 / sum of 1 / k^2, the share of the error that is spent at the first look."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChangePoint:
-    """Between which runs a series changed.
+    """The runs between which a series changed.
 
     >>> change = Interval(0.2, 0.1, 0.3, 0.95, "fixed-words", 20)
     >>> ChangePoint(run=3, seen_at=4, change=change, p_value=0.01).run
@@ -34,34 +34,34 @@ class ChangePoint:
     run: int
     """First run after the change, counted from 0."""
     seen_at: int
-    """Run with which it was seen; at or after ``run``."""
+    """Run with which the change was detected; at or after ``run``."""
     change: Interval
     """Model bias score after minus before, over the runs up to ``seen_at``."""
     p_value: float
-    """Two-sided, against "all runs so far are of one model", after spending."""
+    """Two-sided p-value against "all runs so far are of one model", adjusted for looks and cuts."""
 
 
 def change_points(
     male: npt.ArrayLike, female: npt.ArrayLike, *, level: float = 0.95
 ) -> list[ChangePoint]:
-    """Runs at which the model bias score changed, as each new run would have told.
+    """Return the runs at which the model bias score changed, as detected with each new run.
 
-    Every run is scored by tables of its counts that have the same expectation at equal shares,
-    whatever its number of images (``linear_scores.spread_table``). After every run, all ways to cut
-    the runs since the last change in two are tried: the mean scores on either side, weighted by
-    their images, are compared by their error. The smallest p-value, times the number of cuts, is
-    compared with the part of the error that is spent at this look,
+    Every run is scored by tables of its counts that have the same expectation at equal shares, for
+    any number of images (``linear_scores.spread_table``). After every run, the runs since the last
+    change are cut in two in all ways: the mean scores on either side, weighted by their images, are
+    compared by a normal test. The smallest p-value, times the number of cuts (Bonferroni), is
+    compared with the part of the error that this look may spend,
 
     .. math:: (1 - level) (6 / pi^2) / k^2      at the k-th look since the last change,
 
-    so that over a series of any length a model that never changes is said to have changed with a
-    probability of at most ``1 - level`` (tests/simulations/history.md). Prompts without two clear
-    images in every run are left out.
+    so that over a series of any length a model that never changes has a false alarm with
+    probability at most ``1 - level``, up to the normal approximation
+    (tests/simulations/history.md). Prompts without two clear images in every run are left out.
 
     Args:
         male: clear male images, [n_runs, n_prompts], in order of time.
         female: clear female images, [n_runs, n_prompts].
-        level: one minus the chance of a false alarm over the whole series, in (0, 1).
+        level: one minus the probability of a false alarm over the whole series, in (0, 1).
 
     Returns:
         The changes in order; none for fewer than two runs, or where no prompt is left.
@@ -107,7 +107,7 @@ class _Cut(NamedTuple):
 
 @dataclass(frozen=True)
 class _Scores:
-    """Score, variance and images of each run."""
+    """The score, its variance and the number of images of each run."""
 
     means: inputs.Floats
     variances: inputs.Floats
@@ -128,7 +128,7 @@ class _Scores:
         return cls(means, variances, sizes.sum(axis=1).astype(np.float64), prompts)
 
     def cut(self, start: int, place: int, now: int) -> _Cut:
-        """The runs from ``place`` to ``now`` against those from ``start`` to before it."""
+        """Compare the runs from ``place`` to ``now`` with those from ``start`` up to ``place``."""
         before, variance_before = self._mean(slice(start, place))
         after, variance_after = self._mean(slice(place, now + 1))
         change, error = after - before, math.sqrt(variance_before + variance_after)

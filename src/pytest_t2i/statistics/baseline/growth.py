@@ -1,4 +1,4 @@
-"""Which prompts became more biased than in a baseline: empirical Bayes over all of them."""
+"""Prompts that became more biased than in a baseline, by empirical Bayes over all prompts."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ Whole = npt.NDArray[np.int64]
 GRID: inputs.Floats = np.linspace(-1.0, 1.0, 41)
 """Values of 2p - 1 that a prompt may have."""
 SPREAD_OUT = 1.0
-"""Prompt's worth of an even spread that is mixed into either side's spread of bias."""
+"""Weight, in prompts, of an even distribution that is mixed into the distribution of either
+side."""
 UNCHANGED = 2.0
-"""Prompts' worth of "none changed" that the share of changed prompts starts from."""
+"""Weight, in prompts, of the prior that no prompt changed."""
 FEWEST_PROMPTS = 10
 STEPS = 100
 
@@ -29,23 +30,24 @@ def growth_probabilities(
     *,
     margin: float = 0.0,
 ) -> inputs.Floats | None:
-    """Probability of each prompt that its absolute bias score grew by more than the margin.
+    """Return each prompt's posterior probability that its bias grew by more than the margin.
 
-    A prompt either did not change, with one share before and after, or it changed, with two that
-    have nothing to do with each other. The share of changed prompts and both spreads of 2p - 1 are
-    fitted to all counts (expectation maximisation on a grid, both genders alike), then Bayes' rule
-    is applied to each prompt (Efron 2016). For a list of suspects; the test is ``change_p_value``.
+    The model is a mixture: a prompt either did not change, with one share before and after, or it
+    changed, with two independent shares. The share of changed prompts and both distributions of 2p
+    - 1 are fitted to all counts (expectation maximisation on a grid, symmetric in the genders), and
+    Bayes' rule gives the posterior of each prompt (empirical Bayes, Efron 2016). The probabilities
+    order prompts for inspection; the test is ``change_p_value``.
 
     Args:
         before_male: clear male images per prompt in the baseline, [n_prompts].
         before_female: clear female images per prompt in the baseline, [n_prompts].
         after_male: clear male images of the same prompts now, [n_prompts].
         after_female: clear female images of the same prompts now, [n_prompts].
-        margin: growth that does not count, in [0, 1].
+        margin: tolerated growth, in [0, 1].
 
     Returns:
-        Probabilities, [n_prompts]; None with fewer than 10 prompts that have a clear image both
-        before and after.
+        Probabilities, [n_prompts]; None where fewer than 10 prompts have a clear image both before
+        and after.
 
     Raises:
         ValueError: shapes differ, a count is no whole number, or the margin is out of range.
@@ -76,7 +78,7 @@ def _likelihood(men: Whole, women: Whole) -> inputs.Floats:
 
 
 def _fit(old: inputs.Floats, new: inputs.Floats) -> tuple[float, inputs.Floats, inputs.Floats]:
-    """Share of changed prompts, and the spreads of 2p - 1 before and after."""
+    """Return the share of changed prompts, and the distributions of 2p - 1 before and after."""
     even = np.full(len(GRID), 1.0 / len(GRID))
     changed, before, after = 0.5, even, even
     for _ in range(STEPS):

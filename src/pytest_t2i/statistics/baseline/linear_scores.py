@@ -1,7 +1,7 @@
-"""Scores of one prompt that are added up over prompts: |2p - 1| estimated from a table of counts.
+"""Estimates of |2p - 1| from a table of one prompt's counts, which are averaged over prompts.
 
-No table gives |2p - 1| without bias for every p. These balance bias against noise: the larger the
-family, the more of the noise averages out, and the more of the bias is taken out instead.
+No table estimates |2p - 1| without bias for every p. These tables balance bias against noise: the
+more prompts are averaged, the less noise matters, and the more of the bias a table removes.
 """
 
 from __future__ import annotations
@@ -15,18 +15,16 @@ from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.shares.intervals import male_share
 
 BIAS: inputs.Floats = np.linspace(0.0, 1.0, 101)
-"""Values of |2p - 1| over which bias and noise are balanced, each weighing the same."""
+"""Values of |2p - 1| over which bias and noise are balanced, with equal weight."""
 
 
 @lru_cache(maxsize=1024)
 def score_table(n: int, prompts: int) -> inputs.Floats:
-    """Score of a prompt for 0 to n men among n images, best for the mean over so many prompts.
-
-    .. math:: h = argmin of mean over t of (E_t h - t)^2 + Var_t(h) / prompts
+    """Return the scores of 0 to n men among n images that suit the mean over so many prompts.
 
     Args:
-        n: clear images, at least 1.
-        prompts: over how many prompts the scores are averaged, at least 1.
+        n: number of clear images, at least 1.
+        prompts: number of prompts whose scores are averaged, at least 1.
 
     Returns:
         Scores, [n + 1], read-only; they may lie outside [0, 1].
@@ -44,7 +42,7 @@ def score_table(n: int, prompts: int) -> inputs.Floats:
 
 @lru_cache(maxsize=1024)
 def plain_table(n: int) -> inputs.Floats:
-    """The paper's score for 0 to n men among n images, |2k/n - 1|.
+    """Return the paper's scores of 0 to n men among n images, |2k/n - 1|.
 
     >>> plain_table(2)
     array([1., 0., 1.])
@@ -54,14 +52,14 @@ def plain_table(n: int) -> inputs.Floats:
 
 @lru_cache(maxsize=1024)
 def spread_table(n: int, fewer: int, prompts: int | None) -> inputs.Floats:
-    """Score for 0 to n men that has the expectation of a score of fewer images, at every p.
+    """Return scores of 0 to n men with the expectation of a table of fewer images, at every p.
 
-    The mean of the smaller table over all choices of so many of the n images (a U-statistic): two
-    counts of unequal size are then compared without the one's bias exceeding the other's.
+    Each is the mean of the smaller table over all subsets of that size of the n images (a
+    U-statistic): so a comparison of counts of unequal size has no bias from their sizes.
 
     Args:
-        n: clear images, at least ``fewer``.
-        fewer: images of the table whose expectation is kept, at least 1.
+        n: number of clear images, at least ``fewer``.
+        fewer: number of images of the table whose expectation is kept, at least 1.
         prompts: as for ``score_table``; None for the paper's score.
 
     Returns:
@@ -79,7 +77,7 @@ def spread_table(n: int, fewer: int, prompts: int | None) -> inputs.Floats:
 
 @lru_cache(maxsize=256)
 def table_bias(n: int, prompts: int) -> inputs.Floats:
-    """Expectation of ``score_table`` minus |2p - 1|, at each of BIAS.
+    """Return the expectation of ``score_table`` minus |2p - 1|, at each of BIAS.
 
     >>> bool(np.abs(table_bias(20, 100)).max() < 0.08)
     True
@@ -88,7 +86,10 @@ def table_bias(n: int, prompts: int) -> inputs.Floats:
 
 
 def _chances(n: int) -> inputs.Floats:
-    """Probability of each count at each of BIAS, both genders alike, [len(BIAS), n + 1]."""
+    """Return the probability of each count at each of BIAS, averaged over the two genders.
+
+    The shape is [len(BIAS), n + 1].
+    """
     one_way = scipy.stats.binom.pmf(np.arange(n + 1), n, male_share(BIAS)[:, None])
     return np.asarray((one_way + np.flip(one_way, axis=1)) / 2.0, dtype=np.float64)
 

@@ -1,4 +1,4 @@
-"""Whether a model became more biased on the same prompts: exact permutation tests."""
+"""Exact permutation tests of a growth of the model bias score on the same prompts."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from pytest_t2i.statistics.baseline.linear_scores import spread_table
 Whole = npt.NDArray[np.int64]
 
 BALANCE = 30
-"""Prompts over which the statistic's tables balance bias and noise. Any number is valid; 30 has the
-most power against few prompts pushed far (tests/simulations/regression.md)."""
+"""Number of prompts for which the statistic's tables balance bias and noise. The test is valid for
+any number; 30 has the most power against few prompts that changed much
+(tests/simulations/regression.md)."""
 FEWEST_REDRAWS = 1000
 AT_ONCE = 500_000
 """Redrawn counts held in memory at a time."""
@@ -30,18 +31,17 @@ def change_p_value(
     seed: int,
     redraws: int = 5000,
 ) -> float:
-    """Exact p-value against "the model is the same as before", for a growth of its bias score.
+    """Return the exact p-value against "the model is the same", for a growth of its bias score.
 
-    If no prompt's share changed, the images of a prompt before and after are one urn: which of
-    them came after is chance. The counts after are redrawn from it, prompt by prompt
-    (hypergeometric), and the growth of the score compared with the observed one (Fisher 1935;
-    Phipson and Smyth 2010). So the error level holds for any number of prompts and of images,
-    unequal ones included.
+    Under the null hypothesis no prompt's share changed, so the images of a prompt before and after
+    are exchangeable. The counts after are redrawn prompt by prompt (hypergeometric), and the growth
+    of the score compared with the observed one (Fisher 1935; Phipson and Smyth 2010). So the error
+    level holds for any number of prompts and of images, unequal ones included.
 
     .. math:: p = (1 + number of redraws that grow at least as much) / (redraws + 1)
 
-    The growth is the mean of ``linear_scores.spread_table`` after minus before, both with the
-    expectation that the smaller count allows.
+    The growth is the mean of ``linear_scores.spread_table`` after minus before; both have the
+    expectation for the smaller count.
 
     Args:
         before_male: clear male images per prompt in the baseline, [n_prompts].
@@ -93,15 +93,16 @@ def paired_change_p_value(
     seed: int,
     redraws: int = 5000,
 ) -> float:
-    """``change_p_value`` for images of the same seeds: which of each pair came after is chance.
+    """Return ``change_p_value`` for images of the same seeds, by permutation within pairs.
 
-    Two images of one seed are alike where the model changed little; swapping within pairs then
-    moves less by chance than redrawing from the urn, and smaller changes are seen
-    (tests/simulations/regression.md). Where seeds say nothing of the label, both tests agree.
+    Two images of one seed are alike where the model changed little. Swaps within pairs then vary
+    less than redraws of the counts, and smaller changes are found
+    (tests/simulations/regression.md). Where seeds carry no information on the label, both tests
+    agree.
 
     Args:
         before: baseline labels of each prompt, +1 male, -1 female, 0 undetected.
-        after: labels now, of the same seeds in the same order.
+        after: labels now, for the same seeds in the same order.
         seed: seed of the redraws.
         redraws: number of redraws, at least 1000.
 
@@ -135,7 +136,7 @@ def paired_change_p_value(
 
 
 class _Tables:
-    """Growth of the mean score for counts of fixed sizes."""
+    """The growth of the mean score for counts of fixed sizes."""
 
     def __init__(self, before: Whole, after: Whole) -> None:
         fewer = np.minimum(before, after)
@@ -144,13 +145,13 @@ class _Tables:
         self.prompts = np.arange(len(before))
 
     def growth(self, men_before: Whole, men_after: Whole) -> inputs.Floats:
-        """Growth of each row of counts, [n_rows]."""
+        """Return the growth for each row of counts, [n_rows]."""
         grown = self.after[self.prompts, men_after] - self.before[self.prompts, men_before]
         return np.asarray(grown.mean(axis=1), dtype=np.float64)
 
 
 def _rows(n: Whole, fewer: Whole) -> inputs.Floats:
-    """Table of each prompt, padded to the longest, [n_prompts, n + 1]."""
+    """Return the table of each prompt, padded to the longest, [n_prompts, n + 1]."""
     rows = np.zeros((len(n), int(n.max()) + 1))
     for row, (size, least) in enumerate(np.stack([n, fewer], axis=1).tolist()):
         rows[row, : size + 1] = spread_table(size, least, BALANCE)
@@ -158,9 +159,10 @@ def _rows(n: Whole, fewer: Whole) -> inputs.Floats:
 
 
 def _growth_of_pairs(kinds: Whole) -> inputs.Floats:
-    """Growth of the mean score, from pairs [n_rows, n_prompts, before: m f none, after: m f none].
+    """Return the growth of the mean score from counts of pairs, [n_rows].
 
-    A side without a clear image scores 0.
+    ``kinds`` is [n_rows, n_prompts, 3 before, 3 after], each 3 male, female and undetected. A side
+    without a clear image scores 0.
     """
     before, after = kinds.sum(axis=3), kinds.sum(axis=2)
     clear_before, clear_after = before[..., :2].sum(axis=2), after[..., :2].sum(axis=2)
@@ -171,7 +173,7 @@ def _growth_of_pairs(kinds: Whole) -> inputs.Floats:
 
 
 def _swapped(kinds: Whole, rng: np.random.Generator, rows: int) -> Whole:
-    """Pairs whose two images change places at random, ``rows`` times."""
+    """Return ``rows`` copies in which the two images of each pair are swapped at random."""
     drawn = np.broadcast_to(kinds, (rows, *kinds.shape)).copy()
     for kind, other in ((0, 1), (0, 2), (1, 2)):
         either = kinds[:, kind, other] + kinds[:, other, kind]
@@ -181,7 +183,7 @@ def _swapped(kinds: Whole, rng: np.random.Generator, rows: int) -> Whole:
 
 
 def _pairs(before: npt.ArrayLike, after: npt.ArrayLike, number: int) -> Whole:
-    """How many seeds show what before (row: male, female, none) and what after (column)."""
+    """Count the seeds by their label before (row: male, female, undetected) and after (column)."""
     labels = {f"before[{number}]": before, f"after[{number}]": after}
     old, new = (_labels(name, values) for name, values in labels.items())
     inputs.same_shape(**{f"before[{number}]": old, f"after[{number}]": new})

@@ -1,4 +1,4 @@
-"""Whether prompts moved against a baseline, and a change that holds however they did."""
+"""Detection of prompts that changed against a baseline, and a change that allows for them."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from pytest_t2i.statistics.model.fixed_words import FixedWords
 Whole = npt.NDArray[np.int64]
 
 FEW_PROMPTS = 10
-"""Below so many prompts sums of bounding functions are too far from normal."""
+"""Number of prompts below which sums of bounding functions are too far from normal."""
 COUNTS_DIFFER = 0.35
-"""p-value of "no prompt moved" up to which the change is bounded for every spread of bias: low
-enough to leave most unchanged models their narrow interval, and so high that prompts which moved
-unseen bias a change by less than its error (tests/simulations/change.md)."""
+"""p-value of "no prompt changed" up to which the change is bounded for any distribution of bias:
+small enough to leave most unchanged models their narrow interval, and large enough that undetected
+changes bias the change by less than its error (tests/simulations/change.md)."""
 SCORES_DIFFER = 0.1
-"""The same of "the score did not change", two-sided: what fails a margin is always bounded."""
+"""The same for "the score did not change", two-sided: a FAIL against a margin is always bounded."""
 
 
 class Ends(NamedTuple):
-    """Where a change lies."""
+    """The ends of an interval of a change."""
 
     low: float
     high: float
 
 
 def is_bounded(before: Whole, after: Whole, ratio: float) -> bool:
-    """Whether a change has to be bounded, as prompts may have moved.
+    """Tell whether a change has to be bounded, as prompts may have changed.
 
     Args:
         before: clear male and female images of the prompts, [2, n_prompts].
         after: the same now.
-        ratio: change of the score over its standard error.
+        ratio: change of the score divided by its standard error.
 
     >>> same = np.array([[10] * 20, [10] * 20])
     >>> is_bounded(same, same, 0.0), is_bounded(same, same, -2.0)
@@ -50,12 +50,12 @@ def is_bounded(before: Whole, after: Whole, ratio: float) -> bool:
 
 
 def moved_p_value(before: Whole, after: Whole) -> float:
-    """p-value against "no prompt's share changed", normal over the prompts.
+    """Return the p-value against "no prompt's share changed", by a normal approximation.
 
     .. math:: sum of ((k_i - m_i)^2 / v_i - 1) / sqrt(sum of its variances)
 
-    with the men now, k_i, hypergeometric with mean m_i and variance v_i if the images before and
-    after came from one urn.
+    with the men now, k_i, which under the null hypothesis are hypergeometric with mean m_i and
+    variance v_i, given the images before and after together.
 
     >>> before, after = np.array([[10] * 9, [10] * 9]), np.array([[19] * 9, [1] * 9])
     >>> moved_p_value(before, before) > 0.9, moved_p_value(before, after) < 0.001
@@ -72,11 +72,11 @@ def moved_p_value(before: Whole, after: Whole) -> float:
 
 
 def bounded_change(before: Whole, after: Whole, level: float) -> Ends:
-    """Change of the model bias score that holds however bias is spread before and after.
+    """Return a change of the model bias score that holds for any distributions of bias.
 
     .. math:: E c_below(after) - E c_above(before) <= change <= E c_above(after) - E c_below(before)
 
-    each end with the error that images give it (``model.bounding``).
+    Each end includes the normal sampling error of images (``model.bounding``).
 
     >>> even, one_sided = np.array([[10] * 20, [10] * 20]), np.array([[20] * 20, [0] * 20])
     >>> bounded_change(even, one_sided, 0.95).low > 0.7
@@ -91,7 +91,7 @@ def bounded_change(before: Whole, after: Whole, level: float) -> Ends:
 
 @lru_cache(maxsize=65536)
 def _urn(old: int, new: int, men: int) -> tuple[float, float, float]:
-    """Mean and variance of the men now, and the variance of their standardised square."""
+    """Return mean and variance of the men now, and the variance of their standardised square."""
     k = np.arange(new + 1)
     chance = scipy.stats.hypergeom.pmf(k, old + new, men, new)
     middle = float(chance @ k)

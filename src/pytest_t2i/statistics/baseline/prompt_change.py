@@ -1,4 +1,4 @@
-"""How much one prompt's bias changed against a baseline."""
+"""Interval of the change of one prompt's bias against a baseline."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from pytest_t2i.statistics.shares.intervals import prompt_bias_interval
 def prompt_bias_change(
     before_male: int, before_female: int, after_male: int, after_female: int, level: float
 ) -> Interval:
-    """Change of one prompt's absolute bias score, with an interval.
+    """Return the change of one prompt's absolute bias score, with an interval.
 
     .. math:: |score_after| - |score_before|, its interval from the two exact ones by
        "square and add" (Newcombe 1998; Zou and Donner 2008)
 
-    That method takes each estimate for unbiased, and an absolute score near 0 is not: where one
-    side may be 0, the interval reaches at least as far as it would if that side were 0. Without
-    this it covered a change to parity in 67 to 85 % of cases (tests/simulations).
+    That method assumes unbiased estimates, and an absolute score near 0 is biased: where the score
+    of one side may be 0, the interval reaches at least as far as it would if that score were 0.
+    Without this the interval covered a change to parity in 67 to 85 % of cases (tests/simulations).
 
     Args:
         before_male: clear male images in the baseline.

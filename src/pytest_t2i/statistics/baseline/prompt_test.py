@@ -1,4 +1,4 @@
-"""Whether one prompt became more biased than in a baseline: exact tests."""
+"""Exact tests of whether one prompt became more biased than in a baseline."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from pytest_t2i.metrics import inputs
 
 Signs = npt.NDArray[np.int64]
 
-# Shares at which the largest probability is sought; 64 find it to 0.001.
+# Grid of nuisance shares over which the probability is maximised; 64 points find it to 0.001.
 NUISANCE_POINTS = 64
 
 
 def paired_prompt_p_value(
     before: npt.ArrayLike, after: npt.ArrayLike, *, margin: float = 0.0, shared_seeds: bool
 ) -> float:
-    """Exact p-value against "the absolute prompt bias score grew by no more than the margin".
+    """Return the exact p-value against "the absolute prompt bias score grew by at most the margin".
 
     H0: ``|score_after| - |score_before| <= margin``. Growth to the male and to the female side are
-    tested each one-sidedly and the smaller p-value is doubled, so chance decides nothing. Growth
-    to the male side is claimed only if the score after lies above both the score before and its
-    mirror image; the female side likewise.
+    each tested one-sidedly, and the smaller p-value is doubled (Bonferroni). Growth to the male
+    side requires that the score after lies above both the score before and its mirror image (the
+    larger of the two p-values counts); the female side likewise.
 
-    With shared seeds and margin 0 images are compared seed by seed (McNemar's exact test).
-    Otherwise an exact unconditional test compares the counts (Chan 1998); it stays valid, if
-    conservative, for pairs that vary together, as images of one seed do.
+    With shared seeds and margin 0, images are compared seed by seed (McNemar's exact test).
+    Otherwise an exact unconditional test compares the counts (Chan 1998), which is conservative for
+    positively correlated pairs, such as images of one seed.
 
     Args:
         before: baseline labels, [n_images]: +1 male, -1 female, 0 undetected.
         after: labels now, [n_images]; same length and order of seeds if these are shared.
-        margin: growth that is tolerated, in [0, 2].
+        margin: tolerated growth, in [0, 2].
         shared_seeds: whether image i was made from the same seed before and after.
 
     Returns:
@@ -55,7 +55,7 @@ def paired_prompt_p_value(
         return 1.0
     sides = []
     for side in (1, -1):
-        # |after| - |before| > margin on this side: beyond the score before and its mirror image.
+        # |after| - |before| > margin on this side: beyond the old score and its mirror image.
         claims = [
             _exceeds(side * new, mirror * old, tolerated, shared_seeds=shared_seeds)
             for mirror in (1, -1)
@@ -78,16 +78,16 @@ def _mcnemar(new: Signs, old: Signs) -> float:
 
 
 def unconditional_p_value(k_new: int, n_new: int, k_old: int, n_old: int, margin: float) -> float:
-    """Exact one-sided p-value against "the new share exceeds the old by no more than margin".
+    """Return the exact p-value against "the new share exceeds the old by at most the margin".
 
-    The largest probability, over shares with ``p_new - p_old = margin``, of tables whose score
-    statistic is at least the observed one (Chan 1998, with the plain pooled statistic).
+    The p-value is the largest probability, over shares with ``p_new - p_old = margin``, of tables
+    whose score statistic is at least the observed one (Chan 1998, with a plain smoothed variance).
 
     Args:
-        k_new: successes now.
-        n_new: images now, at least 1.
-        k_old: successes before.
-        n_old: images before, at least 1.
+        k_new: number of successes now.
+        n_new: number of images now, at least 1.
+        k_old: number of successes before.
+        n_old: number of images before, at least 1.
         margin: tolerated difference of the shares, in [0, 1].
 
     Returns:
@@ -99,10 +99,10 @@ def unconditional_p_value(k_new: int, n_new: int, k_old: int, n_old: int, margin
     return float(unconditional_p_values(n_new, n_old, margin)[k_new, k_old])
 
 
-# Prompts of a run differ in their clear images, and few in more than a handful.
+# Prompts of a run have only a handful of different numbers of clear images.
 @lru_cache(maxsize=128)
 def unconditional_p_values(n_new: int, n_old: int, margin: float) -> inputs.Floats:
-    """The p-values of ``unconditional_p_value`` for all outcomes, [n_new + 1, n_old + 1].
+    """Return ``unconditional_p_value`` for all outcomes, [n_new + 1, n_old + 1], read-only.
 
     >>> unconditional_p_values(1, 1, 0.0).round(2)
     array([[1.  , 1.  ],
@@ -127,7 +127,7 @@ def unconditional_p_values(n_new: int, n_old: int, margin: float) -> inputs.Floa
 def _statistic(
     new: inputs.Floats, n_new: int, old: inputs.Floats, n_old: int, margin: float
 ) -> inputs.Floats:
-    # Add-one smoothing keeps the variance above 0 where all images agree, so tables stay ordered.
+    # Add-one smoothing keeps the variance above 0 where all images agree, so tables have an order.
     smooth_new = (new * n_new + 1.0) / (n_new + 2.0)
     smooth_old = (old * n_old + 1.0) / (n_old + 2.0)
     variance = smooth_new * (1 - smooth_new) / n_new + smooth_old * (1 - smooth_old) / n_old

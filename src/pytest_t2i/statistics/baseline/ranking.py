@@ -1,4 +1,4 @@
-"""Which of several models is the least biased, and how sure that is."""
+"""Ranks of several models by their bias, with confidence bounds."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ Whole = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """The place of one model among several, 1 for the least biased.
+    """The rank of one model among several, 1 for the least biased.
 
     >>> Rank(low=1, high=2, least_biased=None, most_biased=0.1).high
     2
     """
 
     low: int
-    """Best place that is plausible at the level."""
+    """Best rank that is plausible at the level."""
     high: int
-    """Worst place that is plausible at the level."""
+    """Worst rank that is plausible at the level."""
     least_biased: float | None
-    """Chance that it is the least biased of all: at least that much where the first place is the
-    only plausible one, at most that much where it is not plausible; None where it cannot be told.
+    """Probability that the model is the least biased: a lower bound where the first rank is the
+    only plausible one, an upper bound where the first rank is implausible, else None.
     """
     most_biased: float | None
-    """The same for the most biased of all."""
+    """The same for the most biased rank."""
 
 
 def ranking(
@@ -45,27 +45,27 @@ def ranking(
     seed: int,
     draws: int = 10_000,
 ) -> list[Rank]:
-    """Places of models by their model bias score on the same prompts.
+    """Return the ranks of models by their model bias score on the same prompts.
 
-    |2p - 1| has no unbiased estimate, and what is known of a score depends on how bias is spread
-    over the prompts. So each score lies between the means of two functions of the counts, whose
-    expectations lie below and above it for every spread (``model.bounding``). Both means are drawn
-    anew with the error that images give them. A model comes behind another for sure where its
-    lower mean lies above the other's upper one; every other order stays plausible.
+    |2p - 1| has no unbiased estimator, and the score is only partially identified: it lies between
+    the expectations of two means of functions of the counts, for any distribution of bias over the
+    prompts (``model.bounding``). Both means are drawn with their normal sampling error. A model
+    certainly ranks behind another where its lower mean lies above the other's upper mean; every
+    other order is plausible.
 
     .. math:: E c_below <= score <= E c_above, each ~ N(mean of c, sum of Var c / n_prompts^2)
 
-    Models whose scores are equal are so told apart in few runs, however differently their bias is
-    spread and however many images there are (tests/simulations/ranking.md).
+    So models with equal scores are separated in few runs, for any distributions of bias and any
+    number of images (tests/simulations/ranking.md).
 
     Prompts without two clear images of every model are left out.
 
     Args:
         male: clear male images, [n_models, n_prompts], two models or more.
         female: clear female images, [n_models, n_prompts].
-        level: confidence level of the places in (0, 1).
+        level: confidence level of each model's ranks, in (0, 1).
         seed: seed of the draws.
-        draws: how often scores are drawn, at least 1000.
+        draws: number of draws of the scores, at least 1000.
 
     Returns:
         One Rank for each model, in order.
@@ -91,13 +91,13 @@ def ranks_between(
     seed: int,
     draws: int,
 ) -> list[Rank]:
-    """Places of values that are known between two bounds, each with a normal error.
+    """Return the ranks of values that lie between two bounds, each with a normal error.
 
     Args:
-        ends: of each model (lower bound, its standard error), (upper bound, its standard error).
-        level: confidence level of the places in (0, 1).
+        ends: (lower bound, its standard error), (upper bound, its standard error) of each model.
+        level: confidence level of each model's ranks, in (0, 1).
         seed: seed of the draws.
-        draws: how often the bounds are drawn, at least 1000.
+        draws: number of draws of the bounds, at least 1000.
 
     Returns:
         One Rank for each model, in order.
@@ -110,7 +110,7 @@ def ranks_between(
     [1, 2]
     """
     check_level(level)
-    if draws < 1000:  # noqa: PLR2004 - below, chances are no better than a few percent
+    if draws < 1000:  # noqa: PLR2004 - fewer give probabilities to a few percent only
         raise ValueError(f"draws must be at least 1000, got draws={draws!r}")
     normal = np.random.default_rng(seed).normal(size=(draws, len(ends)))
     values = np.array(ends)
@@ -121,21 +121,21 @@ def ranks_between(
 
 
 def groups_differ_p_value(counts: npt.ArrayLike, *, seed: int) -> float:
-    """p-value against "this prompt's images fall into groups alike by every model".
+    """Return the p-value against "this prompt's images have the same group shares by every model".
 
-    Fisher's exact test of models by groups, two-sided; beyond two by two by 9,999 random tables
-    with the same margins.
+    The test is Fisher's exact test of models by groups, two-sided; for more than two models or
+    groups by Monte Carlo, with 9,999 random tables of the same margins.
 
     Args:
-        counts: images by model and group, [n_models, n_groups], two of each or more.
+        counts: images by model and group, [n_models, n_groups].
         seed: seed of the random tables.
 
     Returns:
         p-value in (0, 1]; 1 where fewer than two models have an image, or all images of all models
-        are of one group.
+        show one group.
 
     Raises:
-        ValueError: counts have another shape, or one is no whole number.
+        ValueError: counts are not two-dimensional, or one is no whole number.
 
     >>> groups_differ_p_value([[10, 0, 0], [0, 5, 5]], seed=0) < 0.001
     True
@@ -171,7 +171,7 @@ def _comparable(male: npt.ArrayLike, female: npt.ArrayLike) -> tuple[Whole, Whol
 
 
 def _places(lower: inputs.Floats, upper: inputs.Floats, k: int) -> tuple[Whole, Whole]:
-    """The best and the worst place of a model in each draw."""
+    """Return the best and the worst rank of a model in each draw."""
     others = np.arange(lower.shape[1]) != k
     best = 1 + np.sum(upper[:, others] < lower[:, [k]], axis=1)
     worst = 1 + np.sum(lower[:, others] <= upper[:, [k]], axis=1)
@@ -192,7 +192,7 @@ def _rank(best: Whole, worst: Whole, models: int, tail: float) -> Rank:
 def _chance(
     can: npt.NDArray[np.bool_], must: npt.NDArray[np.bool_], is_sure: bool, is_out: bool
 ) -> float | None:
-    """At least, where that place is sure; at most, where it is out of question; else None."""
+    """Return a lower bound of a certain rank, an upper bound of an excluded one, else None."""
     if is_sure:
         return float(np.mean(must))
     return float(np.mean(can)) if is_out else None

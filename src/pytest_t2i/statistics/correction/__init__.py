@@ -1,1 +1,1 @@
-"""Detectors' counts corrected by people's labels."""
+"""Corrections of predicted labels by labels of people."""

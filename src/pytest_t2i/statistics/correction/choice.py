@@ -1,7 +1,7 @@
-"""Which images people look at: those that a detector is unsure of, with known probabilities.
+"""Choice of the images that people label: images with doubtful labels, by known probabilities.
 
-Zrnic and Candes 2024 (active statistical inference): a label is worth most where the detector may
-be wrong. ``tests/simulations/for_correction.py`` says how much is gained.
+A label is worth most where the detector may be wrong (active statistical inference, Zrnic and
+Candes 2024). ``tests/simulations/for_correction.py`` measures the gain.
 """
 
 from __future__ import annotations
@@ -12,27 +12,30 @@ import numpy.typing as npt
 from pytest_t2i.metrics import inputs
 
 EVENLY = 0.2
-"""Part of the labels that is spread evenly over all images: a detector may be wrong and sure."""
+"""Share of the labels that is spread evenly over all images, as a detector may be wrong and
+certain."""
 ROUNDING = 1e-9
 
 
 def choice_probabilities(doubt: npt.ArrayLike, count: int) -> inputs.Floats:
-    """With which probability each image is drawn when ``count`` are.
+    """Return the inclusion probability of each image when ``count`` images are drawn.
 
-    The variance of a sum that is weighted by 1 / p is least where p is proportional to what one
-    does not know of an image (Neyman). A fifth of the draws is spread evenly over all.
+    The variance of a sum weighted by 1 / p is least where p is proportional to the standard
+    deviation of what is unknown (Neyman allocation). A fifth of the draws is spread evenly over all
+    images.
 
     .. math:: p_i = count (0.8 d_i / sum d + 0.2 / N), cut at 1 and the rest spread alike
 
     Args:
-        doubt: standard deviation of what people would say of each image, [n_images], at least 0.
-        count: images to draw, from 1 to n_images.
+        doubt: standard deviation of the label that people would give to each image, [n_images], at
+            least 0.
+        count: number of images to draw, from 1 to n_images.
 
     Returns:
         Probabilities in (0, 1] that sum to ``count``, [n_images].
 
     Raises:
-        ValueError: doubt is negative, or count lies outside.
+        ValueError: a doubt is negative, or count lies outside 1 to n_images.
 
     >>> choice_probabilities([1.0, 0.0, 0.0, 1.0], 2)
     array([0.9, 0.1, 0.1, 0.9])
@@ -54,20 +57,20 @@ def choice_probabilities(doubt: npt.ArrayLike, count: int) -> inputs.Floats:
 
 
 def drawn(probabilities: npt.ArrayLike, seed: int) -> npt.NDArray[np.int64]:
-    """Draw images, each with its probability, always as many (Deville and Tille 1998, pivotal).
+    """Draw a fixed number of images with given inclusion probabilities (pivotal method).
 
-    Two images at a time settle between them which takes the other's probability, until each has
-    0 or 1.
+    Two images at a time compete, and one of them gets probability 0 or 1, until every image has 0
+    or 1 (Deville and Tille 1998).
 
     Args:
-        probabilities: in [0, 1], [n_images], with a whole sum.
-        seed: of the draw.
+        probabilities: inclusion probabilities in [0, 1], [n_images], with a whole sum.
+        seed: seed of the draw.
 
     Returns:
-        Places of those drawn, sorted.
+        Indices of the drawn images, sorted.
 
     Raises:
-        ValueError: a probability lies outside, or the sum is no whole number.
+        ValueError: a probability lies outside [0, 1], or the sum is no whole number.
 
     >>> drawn([1.0, 0.0, 0.5, 0.5], seed=0)
     array([0, 2])
@@ -85,13 +88,13 @@ def drawn(probabilities: npt.ArrayLike, seed: int) -> npt.NDArray[np.int64]:
 
 
 def _duel(left: inputs.Floats, a: int, b: int, rng: np.random.Generator) -> int:
-    """Settle one of two, which gets 0 or 1; returns which."""
+    """Set one of two probabilities to 0 or 1, the other to the rest; return the settled index."""
     both = left[a] + left[b]
     if both <= ROUNDING:
         left[a] = 0.0
         return a
     settled = 0.0 if both < 1.0 else 1.0
-    # The chance that b is settled keeps every probability as it was.
+    # This chance of settling b keeps both inclusion probabilities.
     chance = left[a] / both if both < 1.0 else (1.0 - left[a]) / max(2.0 - both, ROUNDING)
     place, other = (b, a) if rng.random() < chance else (a, b)
     left[place], left[other] = settled, both - settled

@@ -1,4 +1,4 @@
-"""Counts that carry the uncertainty of labels as if fewer images had been made."""
+"""Effective counts, which express the uncertainty of labels as a smaller number of images."""
 
 from __future__ import annotations
 
@@ -14,22 +14,21 @@ Whole = npt.NDArray[np.int64]
 def effective_counts(
     male: npt.ArrayLike, female: npt.ArrayLike, variance: npt.ArrayLike
 ) -> tuple[Whole, Whole]:
-    """Whole counts of as many images as would leave the same uncertainty without label errors.
+    """Return whole counts of as many error-free images as leave the same uncertainty.
 
-    A prompt's score, corrected by few labels, varies by the images drawn (b) and by the labels
-    drawn (v). Both are pooled over prompts, since one prompt's few labels tell little of v:
+    A prompt's score, corrected by few labels, varies with the drawn images (b) and with the drawn
+    labels (v). Both are pooled over prompts, since one prompt's few labels estimate v poorly:
 
     .. math:: n_eff = n B / (B + V),  B = mean of (1 - s^2 + v) / (n - 1),  V = mean of v
 
-    as ``E s^2 = t^2 + (1 - t^2) / n + v`` for the true score t. What is right for counts is
-    then right for corrected scores: the bias that noise gives to ``|s|`` is taken out with it,
-    which adding a half-width to the interval of uncorrected counts does not do
-    (tests/simulations/correction.md).
+    as ``E s^2 = t^2 + (1 - t^2) / n + v`` for the true score t. A method for counts then applies to
+    corrected scores, and also removes the upward bias that the noise gives to ``|s|``; adding a
+    half-width to the interval of uncorrected counts would not (tests/simulations/correction.md).
 
     Args:
-        male: images that people would call male, per prompt, estimated, [n_prompts].
-        female: images that people would call female, per prompt, estimated, [n_prompts].
-        variance: variance that the labels drawn give to each prompt's score, [n_prompts].
+        male: estimated number of images that people would label male, [n_prompts].
+        female: estimated number of images that people would label female, [n_prompts].
+        variance: variance of each prompt's score from the drawing of labels, [n_prompts].
 
     Returns:
         Male and female counts, whole numbers, [n_prompts] each; at least one image per prompt.
@@ -60,13 +59,13 @@ def effective_counts(
 
 
 def folding_bias(score: npt.ArrayLike, variance: npt.ArrayLike) -> inputs.Floats:
-    """How much noise of this variance adds to an absolute score on average.
+    """Return the expected increase of an absolute score by noise of a given variance.
 
     .. math:: E|N(m, v)| - m,  m^2 = max(0, s^2 - v)      (the folded normal distribution)
 
     Args:
         score: scores with noise, [n].
-        variance: of that noise, [n].
+        variance: variance of that noise, [n].
 
     Returns:
         The bias, [n]; 0 where there is no noise.

@@ -1,4 +1,4 @@
-"""What people would likely say of each image: a detector's word, and the other images' words."""
+"""Expected labels of people for each image, from a detector's log odds and the other images."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ CLOSE = 1e-4
 """Change of a share at which the iteration ends."""
 STEPS = 25
 LARGEST = 8.0
-"""Largest log odds: no probability is 0 or 1."""
+"""Largest log odds, so that no probability is 0 or 1."""
 SLOPES = 0.7
-"""How far the slope is taken to lie from 1 before labels are seen, a standard deviation."""
+"""Prior standard deviation of the slope around 1."""
 
 
 class Calibration(NamedTuple):
-    """How a detector's log odds are read: ``shift + slope * log odds``."""
+    """The linear calibration of a detector's log odds: ``shift + slope * log odds``."""
 
     shift: float = 0.0
     slope: float = 1.0
@@ -31,16 +31,15 @@ class Calibration(NamedTuple):
 def likely_signs(
     log_odds: Sequence[inputs.Floats], calibration: Calibration
 ) -> list[inputs.Floats]:
-    """Expected sign of each clear image, from -1 (female) to 1 (male), per prompt.
+    """Return the expected sign of each clear image, from -1 (female) to 1 (male), per prompt.
 
-    Where 19 of a prompt's 20 images are male, a single "female" of a detector that errs often is
-    likely wrong. Each prompt's share of men is estimated from its own images alone (EM, with the
-    prior Beta(1/2, 1/2)), and joined with each image's odds.
+    Where 19 of a prompt's 20 images are male, a single predicted "female" of an unreliable detector
+    is likely wrong. Each prompt's share of men is estimated from its own images alone (EM, with the
+    prior Beta(1/2, 1/2)), and combined with each image's odds by Bayes' rule.
 
     Args:
-        log_odds: log odds that people would say male, as a detector has them, 0 where it does not
-            know, [n_images] per prompt.
-        calibration: how they are read.
+        log_odds: a detector's log odds of the label male, 0 where undecided, [n_images] per prompt.
+        calibration: calibration of the log odds.
 
     >>> [signs] = likely_signs([np.array([1.7] * 9 + [-1.7])], Calibration())
     >>> bool(signs[0] > 0.9), bool(signs[-1] > 0.0)
@@ -63,13 +62,13 @@ def _of_prompt(log_odds: inputs.Floats, calibration: Calibration) -> inputs.Floa
 
 
 def doubts(log_odds: Sequence[inputs.Floats]) -> list[inputs.Floats]:
-    """How little is known of what people would say, a standard deviation, per prompt.
+    """Return the standard deviation of the label that people would give to each image, per prompt.
 
-    sqrt(1 - x^2) for an expected sign x; of an image without a label, which as often is not clear,
-    sqrt((1 - x^2) / 2).
+    It is sqrt(1 - x^2) for an expected sign x. An image without a predicted label is clear in half
+    of the cases: sqrt((1 - x^2) / 2).
 
     Args:
-        log_odds: as ``likely_signs`` takes them, NaN where the detector gave no label.
+        log_odds: as in ``likely_signs``, but NaN where the detector gave no label.
 
     >>> [of] = doubts([np.array([1.7, 1.7, 1.7, -1.7, np.nan])])
     >>> int(of.argmax())
@@ -86,15 +85,15 @@ def doubts(log_odds: Sequence[inputs.Floats]) -> list[inputs.Floats]:
 def calibrated(
     log_odds: inputs.Floats, signs: inputs.Floats, weights: inputs.Floats
 ) -> Calibration:
-    """How labelled images say that a detector's log odds are to be read.
+    """Return the calibration of a detector's log odds that labelled images suggest.
 
-    Logistic regression of people's sign on the log odds, each image by its weight; what share
-    of all images are male is taken off its intercept, and the slope is drawn towards 1.
+    It is a weighted logistic regression of people's sign on the log odds. The overall share of male
+    images is subtracted from the intercept, and a normal prior shrinks the slope towards 1.
 
     Args:
-        log_odds: a detector's, of labelled images, [n_labelled].
-        signs: people's, +1 or -1, [n_labelled].
-        weights: how many images of the run each stands for, [n_labelled].
+        log_odds: a detector's log odds of the labelled images, [n_labelled].
+        signs: people's labels, +1 male or -1 female, [n_labelled].
+        weights: number of images of the run that each labelled one represents, [n_labelled].
     """
     if not len(signs):
         return Calibration()

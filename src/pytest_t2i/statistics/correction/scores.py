@@ -1,7 +1,7 @@
-"""Prediction-powered inference: few labels by people correct the predicted labels of all images.
+"""Prediction-powered inference: few labels of people correct the predicted labels of all images.
 
-Angelopoulos, Duchi and Zrnic 2023 (PPI++). docs/decisions/0004 says how it is used here;
-tests/simulations/correction.py checks bias and coverage.
+The method is PPI++ (Angelopoulos, Duchi and Zrnic 2023). docs/decisions/0004 describes its use
+here; tests/simulations/correction.py checks bias and coverage.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from pytest_t2i.statistics.shares.intervals import check_level
 from pytest_t2i.statistics.shares.resampling import percentiles
 
 BORROWED = 20
-"""Images' worth of the pooled variance that a prompt's own, where larger, is joined with."""
+"""Weight, in degrees of freedom, of the pooled variance against a prompt's own larger variance."""
 
 ROGAN_GLADEN = "rogan-gladen, error rates only"
 
 
 @dataclass(frozen=True, slots=True)
 class CorrectedScores:
-    """What people would say of all images of a run, as far as their labels tell.
+    """The bias scores that people would give to all images of a run, estimated from few labels.
 
     >>> nan = float("nan")
     >>> scores = corrected_scores([[1, 1, 1, -1]] * 2, [[1, 1, -1, nan]] * 2, 0.95)
@@ -45,42 +45,45 @@ class CorrectedScores:
     prompts: tuple[Interval, ...]
     """Prompt bias score per prompt, in the order given."""
     male: tuple[float, ...]
-    """Images that people would call male, per prompt, estimated."""
+    """Estimated number of images that people would label male, per prompt."""
     female: tuple[float, ...]
-    """Images that people would call female, per prompt, estimated."""
+    """Estimated number of images that people would label female, per prompt."""
     effective_male: tuple[int, ...]
-    """Male images, per prompt, of as many as would be as sure without labels (effective_counts).
+    """Male images of each prompt's effective counts (``effective_counts``).
 
-    An interval or a verdict about the model takes these counts, and adds no half-width to it."""
+    An interval or a verdict on the model uses these counts, and adds no half-width of the
+    labels."""
     effective_female: tuple[int, ...]
-    """Female images, per prompt, likewise."""
+    """Female images of each prompt's effective counts."""
     model: Interval
-    """Model bias score (Lyu eq. 1) that people would give these very images."""
+    """Model bias score (Lyu eq. 1) that people would give to these very images."""
     detector: float
-    """The same by the predicted labels alone."""
+    """Model bias score of the predicted labels alone."""
     labels: int
-    """Labelled images."""
+    """Number of labelled images."""
     labels_to_halve: int | None
-    """About how many more labels, spread evenly, would halve the model's interval."""
+    """Approximate number of further labels, spread evenly, that would halve the model's interval;
+    None where every image is labelled."""
 
 
 def corrected_scores(
     words: Sequence[npt.ArrayLike], labels: Sequence[npt.ArrayLike], level: float
 ) -> CorrectedScores:
-    """Bias scores corrected by a random part of the images that people labelled.
+    """Return bias scores corrected by the labels of people on a random sample of the images.
 
-    For each prompt, the mean sign s (+1 male, -1 female, 0 not clear) and the share of clear
-    images c are estimated with the labelled images' errors taken off the detector's mean, as in
-    PPI++ with one power l for all prompts; the score is s/c. Intervals are for the score that
-    people would give on these very images, so images that were labelled carry no uncertainty. The
-    model's reaches lower by what the labels' noise adds to absolute scores. What is said of the
-    model beyond these images rests on the effective counts, never on a sum of half-widths.
+    For each prompt, the mean sign s (+1 male, -1 female, 0 not clear) and the share of clear images
+    c are the detector's means minus its mean error on the labelled images, as in PPI++ with one
+    power parameter l for all prompts; the score is the ratio s/c. Intervals are for the score that
+    people would give to these very images (finite population), so labelled images add no
+    uncertainty. They are approximate. The low end of the model's interval is lowered by the upward
+    bias that label noise gives to absolute scores. Inference on the model beyond these images uses
+    the effective counts, never a sum of half-widths.
 
     .. math:: s = l mean(f) + mean_L(y - l f);  Var = S^2 (1/n - 1/N), S^2 of residuals
 
     Args:
         words: the predicted label of every image, per prompt: +1, -1, or 0 for undetected.
-        labels: people's word on the same images: +1, -1, 0, or NaN where there is no label.
+        labels: people's label of the same images: +1, -1, 0 not clear, or NaN without a label.
         level: confidence level in (0, 1).
 
     Returns:
@@ -140,27 +143,29 @@ def adjusted_model_bias_score(
     seed: int,
     draws: int = 2000,
 ) -> Interval:
-    """A second opinion: model bias score with each prompt's share adjusted for the error rates.
+    """Return the model bias score with each prompt's share adjusted for the error rates.
 
     .. math:: p = (p_detected + specificity - 1) / (sensitivity + specificity - 1), cut to [0, 1]
        (Rogan and Gladen 1978)
 
-    The two rates come from all labelled images that are clear and were kept; the filter's errors
-    are not corrected, and what noise adds to absolute scores neither.
+    Both rates are estimated from all labelled images that are clear and were kept. The estimator
+    corrects neither the filter's errors nor the upward bias that noise gives to absolute scores.
 
-    Show the estimate alone. Its interval, from draws of the rates (Beta, Jeffreys), leaves the
-    images out: it covers the score of fair and mildly biased models in less than 1 % of runs
-    (tests/simulations/correction.md), as its method says. No verdict may rest on it.
+    Only the estimate is a second opinion on ``corrected_scores``. The interval, from draws of the
+    rates (Beta, Jeffreys prior), ignores the sampling of images: it covers the score of fair and
+    mildly biased models in less than 1 % of runs (tests/simulations/correction.md). No verdict may
+    rest on it; its method names this limit.
 
     Args:
         words: the predicted label of every image, per prompt: +1, -1, or 0 for undetected.
-        labels: people's word on the same images: +1, -1, 0, or NaN where there is no label.
+        labels: people's label of the same images: +1, -1, 0 not clear, or NaN without a label.
         level: confidence level in (0, 1).
         seed: seed of the draws.
         draws: number of draws.
 
     Returns:
-        Interval in [0, 1] of the rates' uncertainty, no confidence interval of the score.
+        Interval in [0, 1] for the uncertainty of the rates alone; no confidence interval of the
+        score.
 
     Raises:
         ValueError: no labelled image of one gender was kept, or the detector is no better than
@@ -176,7 +181,7 @@ def adjusted_model_bias_score(
     hits, misses = int(np.sum(men & (w == 1))), int(np.sum(men & (w == -1)))
     right, wrong = int(np.sum(women & (w == -1))), int(np.sum(women & (w == 1)))
     if not hits + misses or not right + wrong:
-        raise ValueError("no labelled image of one gender was kept: its error rate is not known")
+        raise ValueError("no labelled image of one gender was kept: its error rate is unknown")
     if hits / (hits + misses) + right / (right + wrong) <= 1.0:
         raise ValueError("the detector is no better than chance on the labelled images")
     kept = [np.asarray(word, float) for word in words if np.any(np.asarray(word, float) != 0)]
@@ -201,10 +206,10 @@ def adjusted_model_bias_score(
 def _prompt_intervals(
     strata: Sequence[Stratum], scores: inputs.Floats, variances: inputs.Floats, level: float
 ) -> list[Interval]:
-    """Interval of each prompt, whose variance is at least the pooled one.
+    """Return the interval of each prompt, whose variance is at least the pooled one.
 
-    Few labels that all agree do not show that there is no error: with the own variance joined from
-    below, single prompts were covered in 0.90 to 0.93 at 10 to 15 labels
+    Few labels that all agree do not show that there is no error. With the pooled variance as a
+    lower bound, single prompts were covered in 0.90 to 0.93 at 10 to 15 labels
     (tests/simulations/correction.md).
     """
     pooled = float(np.mean(variances))
@@ -233,7 +238,7 @@ def _plain(strata: Sequence[Stratum]) -> float:
 
 
 def _to_halve(strata: Sequence[Stratum]) -> int | None:
-    """The variance goes with 1/n - 1/N; a quarter of it halves the interval."""
+    """Return the further labels that divide the variance, proportional to 1/n - 1/N, by four."""
     more = 0.0
     for stratum in strata:
         left = 1.0 / stratum.labelled - 1.0 / stratum.size

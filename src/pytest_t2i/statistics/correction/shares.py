@@ -21,7 +21,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class CorrectedShares:
-    """What people would say of all images of a run, group by group.
+    """The group shares that people would see in all images of a run, estimated from few labels.
 
     >>> nan = float("nan")
     >>> few = corrected_shares([[0, 0, 1, 2]] * 2, [[0, 0, 1, nan]] * 2, 3, 0.95)
@@ -32,30 +32,31 @@ class CorrectedShares:
     shares: tuple[Interval, ...]
     """Share of each group, in order, among the clear images of all prompts."""
     detector: tuple[float, ...]
-    """The same by the predicted labels alone; NaN where it gave no label."""
+    """Share of each group by the predicted labels alone; NaN where no image has a predicted
+    label."""
     labels: int
-    """Labelled images."""
+    """Number of labelled images."""
 
 
 def corrected_shares(
     words: Sequence[npt.ArrayLike], labels: Sequence[npt.ArrayLike], groups: int, level: float
 ) -> CorrectedShares:
-    """Shares of groups by a random part of the images that people labelled (PPI++).
+    """Return shares of groups corrected by people's labels of a random sample of images (PPI++).
 
-    For each prompt how many images are of a group, and how many are clear, is estimated with the
-    labelled images' errors taken off the detector's mean (strata); the ratio of the sums is the
-    group's share of the clear images. Intervals are for the shares that people would give on these
-    very images, each group on its own. In simulation they hold
-    the share in 93 to 95 of 100 runs with eight labels a prompt, in 90 to 93 with five.
+    For each prompt, the number of images of a group and of clear images is the detector's minus its
+    mean error on the labelled images (``strata``); the ratio of the sums is the group's share of
+    the clear images. Intervals are for the shares that people would see in these very images, for
+    each group separately, without a correction for their number. In simulation they cover the share
+    in 93 to 95 of 100 runs with eight labels per prompt, in 90 to 93 with five.
 
     Args:
         words: the detector's group of every image, per prompt: 0 to groups - 1, or -1 undetected.
-        labels: people's of the same images, likewise; NaN where there is no label.
-        groups: how many groups there are.
+        labels: people's group of the same images; NaN where there is no label.
+        groups: number of groups.
         level: confidence level in (0, 1).
 
     Raises:
-        ValueError: a prompt has fewer than two labels, lengths differ, or a group is none.
+        ValueError: a prompt has fewer than two labels, lengths differ, or a group is unknown.
 
     >>> nan = float("nan")
     >>> words, people = [[0, 0, 0, 1, 1, 0]] * 4, [[0, 1, 0, 1, nan, nan]] * 4
@@ -74,7 +75,7 @@ def corrected_shares(
 
 @dataclass(frozen=True, slots=True)
 class CorrectedCounts:
-    """Images per prompt and group, of as many as would be as sure without people's labels.
+    """The effective counts per prompt and group, which express the uncertainty of people's labels.
 
     >>> nan = float("nan")
     >>> corrected_counts([[0, 0, 1, 2]] * 2, [[0, 0, 1, nan]] * 2, 3).shares.shape
@@ -82,36 +83,37 @@ class CorrectedCounts:
     """
 
     counts: npt.NDArray[np.int64]
-    """Whole numbers, [n_prompts, n_groups]: an interval or a verdict about the model takes them."""
+    """Whole numbers, [n_prompts, n_groups], for intervals and verdicts on the model."""
     shares: inputs.Floats
-    """What people would say of the prompt's clear images, estimated, [n_prompts, n_groups]."""
+    """Estimated share of each group in the prompt's clear images, as people would label them,
+    [n_prompts, n_groups]."""
     labels: int
-    """Labelled images."""
+    """Number of labelled images."""
 
 
 def corrected_counts(
     words: Sequence[npt.ArrayLike], labels: Sequence[npt.ArrayLike], groups: int
 ) -> CorrectedCounts:
-    """Counts of each prompt's groups that carry the uncertainty of people's few labels.
+    """Return effective counts of each prompt's groups, with the uncertainty of people's labels.
 
-    Each group's share of the clear images is estimated as in ``corrected_shares``, prompt by
-    prompt with one power for all. What images (b) and labels (v) add to the noise is pooled over
-    prompts, as one prompt's few labels tell little of v; the counts are those of as many images
-    as would be as noisy without label errors.
+    Each group's share of the clear images is estimated as in ``corrected_shares``, prompt by prompt
+    with one power parameter for all. The variances from images (b) and from labels (v) are pooled
+    over prompts, as one prompt's few labels estimate v poorly; the counts are those of as many
+    error-free images as have the same variance.
 
     .. math:: n_eff = n B / (B + V),  B = mean of sum_g (p_g (1 - p_g) + v_g) / (n - 1),
        V = mean of sum_g v_g
 
-    With two groups these are ``effective_counts``. An interval of these counts covers the model's
-    distance from even shares (tests/simulations/groups.md).
+    With two groups these are ``effective_counts``. In simulation an interval of these counts covers
+    the model's distance from even shares (tests/simulations/groups.md).
 
     Args:
         words: the detector's group of every image, per prompt: 0 to groups - 1, or -1 undetected.
-        labels: people's of the same images, likewise; NaN where there is no label.
-        groups: how many groups there are, at least two.
+        labels: people's group of the same images; NaN where there is no label.
+        groups: number of groups, at least two.
 
     Raises:
-        ValueError: a prompt has fewer than two labels, lengths differ, or a group is none.
+        ValueError: a prompt has fewer than two labels, lengths differ, or a group is unknown.
 
     >>> nan = float("nan")
     >>> words, people = [[0, 0, 0, 1, 1, 0]] * 4, [[0, 1, 0, 1, nan, nan]] * 4
@@ -140,7 +142,7 @@ def corrected_counts(
 
 
 def _kept(spread: inputs.Floats, variance: inputs.Floats, n: inputs.Floats) -> float:
-    """Which part of the images is left when labels are as noisy as this."""
+    """Return the share of the images that remains for label noise of this variance."""
     several, label = n > 1.0, float(np.mean(variance))
     if label <= 0.0 or not np.any(several):
         return 1.0
@@ -149,7 +151,7 @@ def _kept(spread: inputs.Floats, variance: inputs.Floats, n: inputs.Floats) -> f
 
 
 def _distribution(shares: inputs.Floats) -> inputs.Floats:
-    """Rows of at least 0 that sum to 1; even where labels leave nothing."""
+    """Return rows that are non-negative and sum to 1; even rows where nothing is left."""
     cut = np.maximum(shares, 0.0)
     totals = cut.sum(axis=1, keepdims=True)
     even = np.full_like(cut, 1.0 / cut.shape[1])
@@ -157,7 +159,7 @@ def _distribution(shares: inputs.Floats) -> inputs.Floats:
 
 
 def _apportioned(shares: inputs.Floats, total: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Whole counts that sum to the totals, the largest remainders rounded up."""
+    """Return whole counts that sum to the totals, by largest remainders."""
     exact = shares * total[:, None]
     counts = np.floor(exact + ROUNDING).astype(np.int64)
     for row, (remainders, left) in enumerate(
@@ -170,7 +172,7 @@ def _apportioned(shares: inputs.Floats, total: npt.NDArray[np.int64]) -> npt.NDA
 def _checked(
     words: Sequence[npt.ArrayLike], labels: Sequence[npt.ArrayLike], groups: int
 ) -> list[tuple[inputs.Floats, inputs.Floats]]:
-    """Groups by the detector and by people, per prompt. Raises ValueError for what is none."""
+    """Return the groups by detector and by people per prompt; raise ValueError for unknown ones."""
     if not len(words):
         raise ValueError("words must hold at least one prompt")
     pairs = [
@@ -194,7 +196,10 @@ def _groups(name: str, given: npt.ArrayLike, groups: int) -> inputs.Floats:
 def _share(
     pairs: Sequence[tuple[inputs.Floats, inputs.Floats]], group: int, level: float
 ) -> Interval:
-    """One ratio for all prompts: a mean of ratios is off by what each one's few labels bend it."""
+    """Return the share of one group over all prompts, as one ratio.
+
+    A mean of the prompts' ratios would be biased, as each rests on few labels.
+    """
     strata = [_stratum(word, label, group) for word, label in pairs]
     of_group, clear = estimates(strata, clear=False), estimates(strata, clear=True)
     sizes = np.array([float(stratum.size) for stratum in strata])

@@ -1,4 +1,4 @@
-"""Prompts as strata: a labelled part of each corrects the predicted labels of all of it (PPI++)."""
+"""Prompts as strata, whose labelled images correct the predicted labels of all images (PPI++)."""
 
 from __future__ import annotations
 
@@ -11,45 +11,46 @@ import numpy.typing as npt
 from pytest_t2i.metrics import inputs
 
 LEAST_LABELS = 2
-"""Labels that a prompt must have to take part: one shows no spread."""
+"""Fewest labels of a prompt: a single one has no spread."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stratum:
-    """One prompt: values of its images, [n_images] each; those of people are 0 where unknown."""
+    """The values of one prompt's images, [n_images] each; people's values are 0 where unknown."""
 
     words: inputs.Floats
-    """The detector's: a sign, or whether it is of a group."""
+    """The detector's values: a sign, or whether the image is of a group."""
     labels: inputs.Floats
-    """People's."""
+    """People's values."""
     clear_words: inputs.Floats
     """1 where the detector gave a label."""
     clear_labels: inputs.Floats
-    """1 where people gave one that counts."""
+    """1 where people gave a label other than "not clear"."""
     known: inputs.Bools
     """Whether people labelled the image."""
 
     @property
     def size(self) -> int:
-        """Images."""
+        """Number of images."""
         return len(self.words)
 
     @property
     def labelled(self) -> int:
-        """Images that people labelled."""
+        """Number of images that people labelled."""
         return int(self.known.sum())
 
     def values(self, *, clear: bool) -> tuple[inputs.Floats, inputs.Floats]:
-        """People's and the detector's values of the images, or whether clear."""
+        """Return people's and the detector's values, or with ``clear`` whether each is clear."""
         if clear:
             return self.clear_labels, self.clear_words
         return self.labels, self.words
 
 
 def signs_of(words: npt.ArrayLike, labels: npt.ArrayLike, number: int) -> Stratum:
-    """The stratum of signs: +1 male, -1 female, 0 not clear; labels are NaN where there is none.
+    """Return the stratum of signs: +1 male, -1 female, 0 not clear; labels are NaN where unknown.
 
-    Raises ValueError: lengths differ, a sign is none, or there are fewer than LEAST_LABELS labels.
+    Raises ValueError: lengths differ, a sign is unknown, or there are fewer than LEAST_LABELS
+    labels.
     """
     word = inputs.in_range(f"words[{number}]", words, -1.0, 1.0)
     label = np.asarray(labels, dtype=np.float64)
@@ -60,7 +61,7 @@ def signs_of(words: npt.ArrayLike, labels: npt.ArrayLike, number: int) -> Stratu
 
 
 def checked_known(label: inputs.Floats, number: int) -> inputs.Bools:
-    """Which images have a label. Raises ValueError where they are too few."""
+    """Return which images have a label; raise ValueError for too few."""
     known = ~np.isnan(label)
     if int(known.sum()) < LEAST_LABELS:
         raise ValueError(
@@ -71,15 +72,15 @@ def checked_known(label: inputs.Floats, number: int) -> inputs.Bools:
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """Means of every stratum, by people's labels as far as there are any."""
+    """Means of every stratum, corrected by people's labels."""
 
     means: inputs.Floats
     power: float
-    """How far the predicted labels are used, from 0 to 1."""
+    """Weight of the predicted labels, from 0 to 1 (the power parameter of PPI++)."""
 
 
 def estimates(strata: Sequence[Stratum], *, clear: bool) -> Means:
-    """The strata's means, the labelled images' errors taken off the detector's."""
+    """Return the strata's means by the detector, minus its mean error on the labelled images."""
     together, spread = 0.0, 0.0
     for stratum in strata:
         y, f = (part[stratum.known] for part in stratum.values(clear=clear))
@@ -100,7 +101,7 @@ def variances_of(
     scores: inputs.Floats,
     clear: inputs.Floats,
 ) -> inputs.Floats:
-    """Variance of each score, by the ratio's linearisation; none where every image is labelled."""
+    """Return the variance of each score by linearisation; 0 where every image is labelled."""
     variances = []
     for k, stratum in enumerate(strata):
         (s, fs), (c, fc) = stratum.values(clear=False), stratum.values(clear=True)

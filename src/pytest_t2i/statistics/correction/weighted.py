@@ -1,8 +1,8 @@
 """The model bias score corrected by labels of images drawn with known, unequal probabilities.
 
-Active inference (Zrnic and Candes 2024): what the labels say is weighted by 1 / probability, so a
-detector's mistakes are seen without bias though doubtful images are drawn more often. With one
-label or none a prompt it is not the prompts that are corrected but their mean alone
+This is active inference (Zrnic and Candes 2024): labels are weighted by 1 / probability (Horvitz
+and Thompson), so the detector's errors are estimated without bias though doubtful images are drawn
+more often. With one label or none per prompt, the mean over prompts is corrected, not each prompt
 (docs/decisions/0004, tests/simulations/for_correction.md).
 """
 
@@ -23,35 +23,36 @@ from pytest_t2i.statistics.correction.likely import calibrated, likely_signs
 from pytest_t2i.statistics.shares.intervals import check_level
 
 LEAST_DRAWN = 30
-"""Labels below which a normal interval of weighted mistakes is not worth its name."""
+"""Fewest labels for a normal approximation of the weighted errors."""
 METHOD = "active ppi++"
 FITTED = 2
-"""Numbers of the calibration that labels are spent on."""
+"""Number of parameters of the calibration, subtracted from the degrees of freedom."""
 
 
 @dataclass(frozen=True, slots=True)
 class WeightedScore:
-    """What people would say of all images of a run, by few labels in doubtful places.
+    """The model bias score that people would give, estimated from few labels of doubtful images.
 
     >>> WeightedScore((0.5,), (20.0,), 0.5, 0.02, 0.0, 100).interval(0.95)
     Interval(estimate=0.5, low=0.46..., high=0.53..., level=0.95, method='active ppi++', n=1)
     """
 
     prompts: tuple[float, ...]
-    """Prompt bias scores as far as detector and calibration tell, -1 to 1."""
+    """Prompt bias scores by detector and calibration, from -1 to 1."""
     clear: tuple[float, ...]
-    """Clear images per prompt, estimated."""
+    """Estimated number of clear images per prompt."""
     least: float
-    """Model bias score with the sign of each prompt as it seems: the true one is no smaller."""
+    """Model bias score with the estimated sign of each prompt; its expectation is at most the true
+    score."""
     error: float
-    """Standard error of it."""
+    """Standard error of ``least``."""
     turned: float
-    """What prompts add whose sign is another than it seems, as far as the model tells."""
+    """Estimated contribution of prompts whose estimated sign is wrong."""
     labels: int
-    """Labelled images."""
+    """Number of labelled images."""
 
     def interval(self, level: float) -> Interval:
-        """Model bias score that people would give these very images."""
+        """Return the interval of the model bias score that people would give to these images."""
         check_level(level)
         t = float(scipy.stats.t.ppf((1.0 + level) / 2.0, max(1, self.labels - 1 - FITTED)))
         low, high = self.least - t * self.error, self.least + self.turned + t * self.error
@@ -66,10 +67,10 @@ class WeightedScore:
         )
 
     def counts_at(self, score: float) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Male and female images per prompt as they would be at a model bias score.
+        """Return male and female images per prompt such that the model has a given bias score.
 
-        All prompts' scores are stretched by one factor, none beyond 1. What is said of the model
-        beyond these images rests on such counts.
+        The scores of all prompts are multiplied by one factor and clipped at 1. Inference on the
+        model beyond these images uses such counts.
         """
         own, n = np.array(self.prompts), np.rint(np.maximum(1.0, np.array(self.clear)))
         factor = _factor(np.abs(own), min(1.0, max(0.0, score)))
@@ -83,27 +84,29 @@ def weighted_score(
     labels: Sequence[npt.ArrayLike],
     probabilities: Sequence[npt.ArrayLike],
 ) -> WeightedScore:
-    """Model bias score corrected by labels of images that were drawn with known probabilities.
+    """Return the model bias score corrected by labels of images drawn with known probabilities.
 
-    A detector's log odds are calibrated by the labels and joined with the other images of a prompt
-    (``likely_signs``) into an expected sign x and clearness h of each image. What people say beyond
-    that is weighted by 1 / p. With G the score of a prompt by x and h, and H its mean h,
+    The labels calibrate a detector's log odds, which together with the other images of a prompt
+    (``likely_signs``) give an expected sign x and a probability h of being clear for each image.
+    The deviations of people's labels from these are weighted by 1 / p. With G the score of a prompt
+    by x and h, and H its mean h,
 
     .. math:: T = mean |G| + mean of (1/p) sign(G) ((y - G c) - (x h - G h)) / H
 
-    is right on average for the mean of sign(G) times people's score, whatever the detector is
-    worth; that mean is the model bias score but for prompts whose sign G has wrong. What these
-    add is estimated from the doubt left in each prompt (``folding_bias``'s normal model) and widens
-    the interval upwards. Images with p = 1 count as people say.
+    has the mean of sign(G) times people's score as its expectation, for a detector of any quality.
+    That mean is the model bias score, except for prompts whose sign(G) is wrong. Their contribution
+    is estimated from the remaining doubt about each prompt (the normal model of ``folding_bias``)
+    and widens the interval upwards. Images with p = 1 enter with people's labels.
 
     Args:
-        log_odds: log odds of male by the detector, per prompt, [n_images] each; NaN where it
-            gave no label.
-        labels: people's word on the same images: +1, -1, 0 not clear, or NaN where there is none.
-        probabilities: with which each image was drawn and labelled, in (0, 1].
+        log_odds: the detector's log odds of male, per prompt, [n_images] each; NaN where there is
+            no predicted label.
+        labels: people's label of the same images: +1, -1, 0 not clear, or NaN without a label.
+        probabilities: probability with which each image was drawn and labelled, in (0, 1].
 
     Raises:
-        ValueError: fewer than LEAST_DRAWN labels, shapes differ, or a probability is none.
+        ValueError: fewer than LEAST_DRAWN labels, shapes differ, or a probability is outside
+            (0, 1].
 
     >>> odds = [[2.0, 2, 2, -2]] * 10
     >>> found = weighted_score(odds, [[1.0, 1, 1, 1]] * 10, [[1.0] * 4] * 10)
@@ -137,24 +140,24 @@ def weighted_score(
 
 @dataclass(frozen=True, slots=True)
 class _Images:
-    """Images of all prompts, one after the other, [n_images]."""
+    """The images of all prompts, one after the other, [n_images]."""
 
     prompt: npt.NDArray[np.int64]
-    """Number of its prompt."""
+    """Index of the image's prompt."""
     odds: inputs.Floats
     """Log odds; NaN where the detector gave no label."""
     said: inputs.Floats
-    """People's sign; NaN where there is none."""
+    """People's sign; NaN without a label."""
     probability: inputs.Floats
 
     @property
     def known(self) -> inputs.Bools:
-        """Whether people labelled it."""
+        """Whether people labelled the image."""
         return ~np.isnan(self.said)
 
     @property
     def sure(self) -> inputs.Bools:
-        """Whether it was sure to be labelled."""
+        """Whether the image was labelled with certainty."""
         return self.known & (self.probability >= 1.0)
 
 
@@ -180,7 +183,7 @@ def _images(
 
 
 def _expected(images: _Images) -> tuple[inputs.Floats, inputs.Floats]:
-    """Expected sign of each image if it is clear, and how likely it is clear."""
+    """Return the expected sign of each image if clear, and the probability that it is clear."""
     odds, weights = np.nan_to_num(images.odds), 1.0 / images.probability
     shown = images.known & (images.said != 0.0)
     calibration = calibrated(odds[shown], images.said[shown], weights[shown])
@@ -188,7 +191,7 @@ def _expected(images: _Images) -> tuple[inputs.Floats, inputs.Floats]:
     likely = np.concatenate(likely_signs(np.split(odds, starts), calibration))
     clear = np.zeros(len(odds))
     unit = weights[images.known].mean()
-    # Without labels one that has a label is clear, one that has none as likely as not.
+    # Prior: an image with a predicted label is clear, one without is clear with probability 1/2.
     for gave, prior in ((np.isnan(images.odds), 1.0), (~np.isnan(images.odds), 0.5)):
         of = gave & images.known
         w = weights[of] / unit
@@ -199,7 +202,7 @@ def _expected(images: _Images) -> tuple[inputs.Floats, inputs.Floats]:
 
 
 def _weighted_mean(values: inputs.Floats, probability: inputs.Floats) -> tuple[float, float]:
-    """Mean over all images of values known of those drawn, and its standard error (Hajek)."""
+    """Return the mean over all images from the drawn ones, and its standard error (Hajek)."""
     weights = 1.0 / probability
     mean = float(weights @ values / weights.sum())
     n = len(values)
@@ -209,12 +212,12 @@ def _weighted_mean(values: inputs.Floats, probability: inputs.Floats) -> tuple[f
 
 
 def _folded(score: inputs.Floats, variance: inputs.Floats) -> inputs.Floats:
-    """E|N(m, v)| - m for scores that carry no noise themselves."""
+    """Return E|N(m, v)| - m for scores m without noise."""
     return folding_bias(np.sqrt(score**2 + variance), variance)
 
 
 def _factor(scores: inputs.Floats, mean: float) -> float:
-    """By which absolute scores are multiplied, and cut at 1, to have this mean."""
+    """Return the factor of absolute scores, clipped at 1, that gives them this mean."""
     low, high = 0.0, 1.0
     if not np.any(scores > 0.0):
         return 0.0

@@ -1,1 +1,1 @@
-"""Scores of detectors against labels, and agreement among people."""
+"""Intervals of detector scores against labels, and of agreement between people."""

@@ -12,11 +12,11 @@ from pytest_t2i.statistics.shares.resampling import check_resampling, expanded_t
 
 
 def kappa_interval(a: npt.ArrayLike, b: npt.ArrayLike, level: float) -> Interval:
-    """Cohen's kappa with an interval.
+    """Return Cohen's kappa with an interval.
 
-    The Wilson interval of the observed agreement p_o, carried over to kappa with the agreement by
-    chance p_e as it was found (Cohen 1960, section "sampling"): full agreement on few items is not
-    certainty.
+    The interval is the Wilson interval of the observed agreement p_o, transformed to kappa with the
+    observed chance agreement p_e taken as known (Cohen 1960, section "sampling"). So full agreement
+    on few items has an interval of positive width.
 
     .. math:: (p_o - p_e) / (1 - p_e)
 
@@ -49,14 +49,14 @@ def kappa_interval(a: npt.ArrayLike, b: npt.ArrayLike, level: float) -> Interval
 def fleiss_interval(
     ratings: npt.ArrayLike, *, level: float, seed: int, resamples: int = 2000
 ) -> Interval:
-    """Fleiss' kappa with an interval by seeded bootstrap over items.
+    """Return Fleiss' kappa with an interval by seeded bootstrap over items.
 
-    Resamples in which only one label is left are not used: kappa is 0/0 there. The interval
-    reaches at least as far down as the Wilson interval of the share of items on which all agree
-    allows, since full agreement on few items is not certainty.
+    Resamples with a single label are not used: kappa is 0/0 there. The low end is at most the one
+    that follows from the Wilson interval of the share of items on which all agree, as full
+    agreement on few items is no certainty.
 
     Args:
-        ratings: how many raters gave item i label j, [n_items, n_labels].
+        ratings: number of raters that gave item i label j, [n_items, n_labels].
         level: confidence level in (0, 1).
         seed: seed of the resampling.
         resamples: number of bootstrap resamples.
@@ -93,7 +93,7 @@ def fleiss_interval(
 def _kappa_if_fewer_agree(counts: inputs.Floats, of_item: inputs.Floats, level: float) -> float:
     r, mixed = float(counts.sum()) / len(counts), of_item[of_item < 1.0]
     share = wilson(len(of_item) - len(mixed), len(of_item), level).low
-    # Where no item is mixed, one rater of r who dissents is the least that is to be expected.
+    # Where no item is mixed, an item without full agreement is taken to have one dissenter of r.
     agreement = share + (1.0 - share) * (float(np.mean(mixed)) if len(mixed) else (r - 2.0) / r)
     by_chance = float(np.sum((counts.sum(axis=0) / counts.sum()) ** 2))
     return (agreement - by_chance) / (1.0 - by_chance)

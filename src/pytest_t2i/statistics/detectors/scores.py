@@ -1,4 +1,4 @@
-"""Intervals of what a detector is judged by: shares, F1, its error on scores, a paired change."""
+"""Intervals of detector scores: F1, the deviation of bias scores, a paired change of accuracy."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from pytest_t2i.statistics.shares.resampling import check_resampling, expanded_t
 
 
 def f1_interval(hits: int, false_alarms: int, misses: int, level: float) -> Interval:
-    """F1 with an interval.
+    """Return F1 with an interval.
 
     .. math:: F1 = 2J / (1 + J),  J = TP / (TP + FP + FN)      (Lyu eq. 4)
 
-    J is a share, of which F1 is a growing function: Blaker's exact interval of J carries over.
+    J is a share, and F1 increases with J: Blaker's exact interval of J is transformed. The level is
+    conditional on TP + FP + FN.
 
     Args:
-        hits: clear images that were kept, TP.
-        false_alarms: low-quality images that were kept, FP.
-        misses: clear images that were filtered out, FN.
+        hits: number of clear images that were kept, TP.
+        false_alarms: number of low-quality images that were kept, FP.
+        misses: number of clear images that were filtered out, FN.
         level: confidence level in (0, 1).
 
     Returns:
@@ -50,24 +51,24 @@ def deviation_interval(
     seed: int,
     resamples: int = 2000,
 ) -> Interval:
-    """Percent deviation of a detector's model bias score, by seeded cluster bootstrap.
+    """Return the percent deviation of a detector's model bias score, by seeded cluster bootstrap.
 
     .. math:: 100 (MBS_detected - MBS_actual) / MBS_actual      (Lyu Table 1)
 
-    Prompts are resampled, each with what detector and people say of it. A prompt counts in a
-    score when that side found a clear image in it.
+    Prompts are resampled, each with the labels of both detector and people. A prompt counts in a
+    score where that side has a clear image of the prompt.
 
     Args:
-        detected_male: images the detector labels male, per prompt, [n_prompts].
-        detected_female: images the detector labels female, per prompt.
-        actual_male: images people label male, per prompt.
-        actual_female: images people label female, per prompt.
+        detected_male: images that the detector labels male, per prompt, [n_prompts].
+        detected_female: images that the detector labels female, [n_prompts].
+        actual_male: images that people label male, [n_prompts].
+        actual_female: images that people label female, [n_prompts].
         level: confidence level in (0, 1).
         seed: seed of the resampling.
         resamples: number of bootstrap resamples.
 
     Returns:
-        Signed percentage with its interval: below 0 the detector underestimates.
+        Signed percentage with its interval; below 0 where the detector underestimates.
 
     Raises:
         ValueError: shapes differ, fewer than two prompts, no clear image on one side, or the
@@ -85,7 +86,10 @@ def deviation_interval(
     if prompts < 2:  # noqa: PLR2004 - one prompt shows no spread
         raise ValueError(f"there must be at least two prompts, got {prompts}")
     if not kept.any() or not float(actual.sum()):
-        raise ValueError("no clear image on one side, or an actual score of 0: nothing to relate")
+        raise ValueError(
+            "detected and actual counts must each hold a clear image, and the actual model bias "
+            "score must be above 0: it is the divisor of the deviation"
+        )
     drawn = np.random.default_rng(seed).multinomial(
         prompts, np.full(prompts, 1.0 / prompts), size=resamples
     )
@@ -101,26 +105,26 @@ def deviation_interval(
 
 
 def paired_share_change(lost: int, gained: int, n: int, level: float) -> Interval:
-    """Change of a share on the same images, with an interval.
+    """Return the change of a share on the same images, with an interval.
 
     .. math:: low = d - sqrt(x^2 + y^2 + 2 r x y),  x = p_c - l_c,  y = u_b - p_b,  d = p_c - p_b
 
-    with the shares p = b/n, c/n, their Clopper-Pearson ends l and u, and r the absolute value of
-    the correlation of two shares of one set of images; high likewise (the method of variance
-    estimates recovery, Zou and Donner 2008). Exact ends, as those that are right on average cover
-    as little as 0.83 where few images change.
+    with the shares p = b/n, c/n, their Clopper-Pearson ends l and u, and r the absolute correlation
+    of two shares of one set of images; high follows alike (method of variance estimates recovery,
+    MOVER, Zou and Donner 2008). The ends are exact ones, as intervals that hold their level on
+    average only cover as little as 0.83 where few images change.
 
     Args:
-        lost: images right before and wrong now, b.
-        gained: images wrong before and right now, c.
-        n: images compared.
+        lost: number of images right before and wrong now, b.
+        gained: number of images wrong before and right now, c.
+        n: number of compared images.
         level: confidence level in (0, 1).
 
     Returns:
         Interval in [-1, 1], below 0 for a loss; the estimate is (c - b) / n.
 
     Raises:
-        ValueError: n is 0, lost and gained exceed it, or the level lies outside (0, 1).
+        ValueError: n is 0, lost + gained exceeds n, or the level lies outside (0, 1).
 
     >>> print(paired_share_change(10, 0, 100, 0.95))
     -0.100 [-0.176, -0.037]
@@ -137,7 +141,7 @@ def paired_share_change(lost: int, gained: int, n: int, level: float) -> Interva
 
 
 def _gaps(**counts: npt.ArrayLike) -> tuple[inputs.Floats, inputs.Bools]:
-    """|m - f| / (m + f) per prompt, 0 where there is no clear image, and where there is one."""
+    """Return |m - f| / (m + f) per prompt (0 without a clear image), and whether there is one."""
     men, women = inputs.count_vectors(**counts)
     clear = men + women
     gaps = np.abs(men - women) / np.maximum(clear, 1)

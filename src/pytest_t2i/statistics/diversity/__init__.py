@@ -1,1 +1,1 @@
-"""Intervals of scores of variety, which are biased at few images."""
+"""Intervals of variety scores, which are biased with few images."""

@@ -1,4 +1,4 @@
-"""Intervals of what a bootstrap spoils, by sets of half of the images (Shao and Wu 1989)."""
+"""Intervals from half samples of the images (Shao and Wu 1989), where a bootstrap fails."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from pytest_t2i.metrics import inputs
 
 METHOD = "half-sample"
 FEWEST_IMAGES = 4
-"""Two halves of two images: fewer show no spread."""
+"""Fewest images: two halves of two images, as smaller halves have no spread."""
 Ends = tuple[float, float]
-"""The least and the most that a score can be."""
+"""Smallest and largest possible value of a score."""
 
 
 def half_sample_interval(
@@ -29,11 +29,12 @@ def half_sample_interval(
     seed: int,
     resamples: int,
 ) -> Interval:
-    """A score of images with an interval for what others of the same prompt would give.
+    """Return a score of images with an interval for other images of the same prompt.
 
-    ``estimate`` is that of all ``rows``, ``score`` computes that of a half. Halves of the images
-    are drawn without replacement; the spread of their scores is that of the whole set's score, and
-    Student's t makes an interval of it. Raises ValueError for fewer than 4 images.
+    ``estimate`` is the score of all ``rows``, and ``score`` computes that of a half. Halves of the
+    images are drawn without replacement; the spread of their scores estimates the standard error of
+    the score of all images (delete-half jackknife), and the interval is Student's. Raises
+    ValueError for fewer than 4 images.
     """
     check_enough(rows)
     halves = scores_of_halves(score, rows, seed=seed, resamples=resamples)
@@ -41,16 +42,16 @@ def half_sample_interval(
 
 
 class Halves(NamedTuple):
-    """What halves of the images say."""
+    """Scores of halves of the images, and the standard error that follows from them."""
 
     scores: inputs.Floats
-    """Score of each half."""
+    """Score of each half, [resamples]."""
     spread: float
     """Standard error of the score of all images."""
 
 
 def check_enough(rows: inputs.Floats) -> None:
-    """Refuse fewer than 4 images."""
+    """Raise a ValueError for fewer than 4 images."""
     if len(rows) < FEWEST_IMAGES:
         raise ValueError(
             f"features must hold at least {FEWEST_IMAGES} images, got features.shape={rows.shape}"
@@ -60,11 +61,11 @@ def check_enough(rows: inputs.Floats) -> None:
 def scores_of_halves(
     score: Callable[[inputs.Floats], float], rows: inputs.Floats, *, seed: int, resamples: int
 ) -> Halves:
-    """Scores of halves of the images, drawn without replacement."""
+    """Return the scores of halves of the images, drawn without replacement."""
     rng = np.random.default_rng(seed)
     halves = (rng.permutation(len(rows))[: len(rows) // 2] for _ in range(resamples))
     scores = np.array([score(rows[half]) for half in halves])
-    # What is left out is (n - m) / m of what is kept: 1 of an even number.
+    # The delete-d jackknife scales the variance by kept / left out, which is 1 for an even number.
     kept = len(rows) // 2
     return Halves(scores, float(np.std(scores, ddof=1)) * math.sqrt(kept / (len(rows) - kept)))
 
@@ -72,19 +73,22 @@ def scores_of_halves(
 def around(
     estimate: float, spread: float, n: int, ends: Ends, level: float, told: int | None = None
 ) -> Interval:
-    """By Student's t of n images; ``told`` is the n that the interval has, where another."""
+    """Return Student's interval for n images; ``told``, if given, replaces n in it."""
     reach = float(scipy.stats.t.ppf((1.0 + level) / 2.0, n - 1)) * spread
     low, high = max(ends[0], estimate - reach), min(ends[1], estimate + reach)
     return Interval(estimate, low, high, level, METHOD, n if told is None else told)
 
 
 def at_level(known: Interval, ends: Ends, level: float) -> Interval:
-    """An interval of half samples as it is at another level."""
+    """Convert an interval from half samples to another level."""
     return around(known.estimate, spread_of(known), known.n, ends, level)
 
 
 def mean_of(known: Sequence[Interval], ends: Ends, level: float) -> Interval:
-    """The mean of several prompts' scores, whose images were drawn apart; n counts prompts."""
+    """Return the interval of the mean score of prompts with independent images.
+
+    Its n is the number of prompts.
+    """
     mean = float(np.mean([interval.estimate for interval in known]))
     spread = math.hypot(*map(spread_of, known)) / len(known)
     fewest = min(interval.n for interval in known)
@@ -92,6 +96,6 @@ def mean_of(known: Sequence[Interval], ends: Ends, level: float) -> Interval:
 
 
 def spread_of(known: Interval) -> float:
-    """Standard error behind an interval; an end that was cut off is not asked."""
+    """Return the standard error behind an interval, from the end that was not cut off."""
     reach = max(known.high - known.estimate, known.estimate - known.low)
     return reach / float(scipy.stats.t.ppf((1.0 + known.level) / 2.0, known.n - 1))

@@ -1,7 +1,8 @@
-"""Interval of the Vendi score: by halves of the images below, by what they may have missed above.
+"""Interval of the Vendi score: the low end from half samples, the high end from unseen variety.
 
-Few images show less than there is. Half as many as there are show by how much the score still grows
-with their number, and kinds that no image is of may still make up a share of what would come.
+The score of few images is biased downwards. The growth from half of the images to all of them shows
+how much the score still grows with their number, and kinds that no image shows may still make up a
+share of further images.
 """
 
 from __future__ import annotations
@@ -19,29 +20,29 @@ from pytest_t2i.statistics.diversity.half_samples import METHOD, check_enough, s
 from pytest_t2i.statistics.shares.intervals import check_level
 
 GROWTH = 2.0
-"""How often the growth from half of the images to all is added: the bias falls more slowly than 1
-over their number, for which once would do. It took 0.8 to 2 times in worlds of many kinds of
-images (tests/simulations/vendi.md)."""
+"""Factor of the growth from half of the images to all. The factor is above 1, as the bias decreases
+more slowly than 1 over the number of images: with many kinds of images 0.8 to 2 was needed
+(tests/simulations/vendi.md)."""
 MANY = 1.0 / 3.0
-"""Score, as a share of the images, above which growth is counted twice as often: nearly every image
-is of a kind of its own."""
+"""Score, as a share of the number of images, above which the factor doubles: nearly every image is
+of a kind of its own."""
 
 
 def vendi_interval(
     features: npt.ArrayLike, *, level: float, seed: int, resamples: int = 200
 ) -> Interval:
-    """Vendi score with an interval for that of all images that the prompt would give.
+    """Return the Vendi score with an interval for the score of all possible images of the prompt.
 
-    - Low end: as ``wals_interval``, by the spread s between halves of the images. Few images have a
-      lower score than many, so it holds for as many images and for all.
-    - High end: the larger of two. The growth g from half of the images to all goes on, twice:
-      V + 2 g + t s (four times where V is above a third of the images). Or a kind was missed: of
-      what would come a share u = 1 - ((1 - level) / 2)^(1 / n) may be unlike all n images, which
-      makes V^(1 - u) exp(h(u)) + g, h the entropy of a share.
+    - Low end: as in ``wals_interval``, from the spread s between halves of the images. Few images
+      have a lower score than many, so this end holds for any number of images.
+    - High end: the larger of two values. The first extrapolates the growth g from half of the
+      images to all: V + 2 g + t s (V + 4 g + t s where V is above a third of the images). The
+      second allows for an unseen kind: a share u = 1 - ((1 - level) / 2)^(1 / n) of further images
+      may be unlike all n images, which gives V^(1 - u) exp(h(u)) + g, with h the binary entropy.
 
-    At 0.9 an end misses in at most 5 % of cases, but where many kinds are ever rarer in 24 % at ten
-    images and 8 % at twenty (``tests/simulations/vendi.md``). Images that are
-    copies of each other are not drawn apart, and the interval does not know that.
+    The coverage is simulated (``tests/simulations/vendi.md``): at level 0.9 an end misses in at
+    most 5 % of cases, except where there are many ever rarer kinds, with 24 % at ten images and 8 %
+    at twenty. The interval assumes independent images; copies of one image violate this.
 
     Args:
         features: one row per image, [n_images, d].
@@ -50,11 +51,12 @@ def vendi_interval(
         resamples: number of halves.
 
     Returns:
-        Interval of the score, at least 1; its high end may exceed the number of images. n is the
-        number of images, the estimate their own score.
+        Interval of the score, at least 1; the high end may exceed the number of images. n is the
+        number of images, and the estimate is their own score.
 
     Raises:
-        ValueError: fewer than 4 images, or what ``metrics.vendi_score`` refuses.
+        ValueError: fewer than 4 images, a level outside (0, 1), or features that
+            ``metrics.vendi_score`` refuses.
 
     >>> import numpy as np
     >>> images = np.random.default_rng(0).normal(size=(20, 5))
@@ -72,10 +74,10 @@ def vendi_interval(
 
 
 def vendi_at_level(known: Interval, level: float) -> Interval:
-    """An interval by ``vendi_interval`` as it is at another level.
+    """Convert an interval by ``vendi_interval`` to another level.
 
-    Spread and growth are read off its ends. A low end that was cut off at 1 tells only the least
-    that the spread may be; the growth then stands for the rest.
+    Spread and growth are recovered from its ends. A low end that was cut off at 1 gives a lower
+    bound of the spread only; the growth then takes up the rest.
 
     >>> known = Interval(3.0, 2.8, 4.2, 0.95, "half-sample", 40)
     >>> print(vendi_at_level(known, 0.5))
@@ -100,7 +102,7 @@ def _interval(estimate: float, spread: float, growth: float, n: int, level: floa
 
 
 def _missed(score: float, n: int, level: float) -> float:
-    """The score with as large a share of another kind as n images may all have missed."""
+    """Return the score with the largest share of another kind that n images may all have missed."""
     share = 1.0 - ((1.0 - level) / 2.0) ** (1.0 / n)
     entropy = -share * math.log(share) - (1.0 - share) * math.log1p(-share)
     return float(score ** (1.0 - share) * math.exp(entropy))

@@ -1,4 +1,4 @@
-"""Interval of WALS, by sets of half of the images (OASIS eq. 7)."""
+"""Interval of WALS from half samples of the images (OASIS eq. 7)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pytest_t2i.statistics.shares.intervals import check_level
 
 ENDS = (0.0, 1.0)
 FEWEST_OF_EACH = 5
-"""Images that show an attribute, and that lack it, for an interval to hold as often as it says."""
+"""Fewest images that show an attribute, and that lack it, for the interval to hold its level."""
 
 
 def wals_interval(
@@ -37,22 +37,23 @@ def wals_interval(
     center: bool = False,
     resamples: int = 200,
 ) -> Interval:
-    """WALS with an interval for what other images of the same prompt would give, as many of them.
+    """Return WALS with an interval for as many other images of the same prompt.
 
-    Halves of the images are drawn without replacement; the spread of their scores is that of the
-    whole set's score (the delete-half jackknife; Shao and Wu 1989), and Student's t makes an
-    interval of it. A bootstrap will not do: an image drawn twice is one direction less, which moves
-    the score by more than its own spread, so that an interval at 0.95 holds in 0.2 to 0.7 of cases;
-    these hold in 0.92 or more where at least five images show the attribute and five lack it. Where
-    fewer do, most halves are without them: with two of the rarer kind an interval at 0.95 holds in
-    0.85 to 0.9 of cases, with one in 0.5 to 0.7 (``tests/simulations/instruments.md``).
+    Halves of the images are drawn without replacement; the spread of their scores estimates the
+    standard error of the score of all images (delete-half jackknife; Shao and Wu 1989), and the
+    interval is Student's. A bootstrap fails: an image drawn twice removes one direction, which
+    moves the score by more than its own spread, so that a bootstrap interval at 0.95 covers in 0.2
+    to 0.7 of cases. Half samples cover in 0.92 or more where at least five images show the
+    attribute and five lack it. With fewer, most halves have none of the rarer kind: an interval at
+    0.95 covers in 0.85 to 0.9 of cases with two images of the rarer kind, and in 0.5 to 0.7 with
+    one (``tests/simulations/instruments.md``).
 
     Args:
         features: one row per image, [n_images, d].
-        direction: of change in the attribute, [d].
+        direction: direction of change in the attribute, [d].
         level: confidence level in (0, 1).
         seed: seed of the resampling.
-        rank: see ``metrics.wals``; of a half at most as many as it has images.
+        rank: see ``metrics.wals``; for a half, at most its number of images.
         center: see ``metrics.wals``.
         resamples: number of halves.
 
@@ -60,7 +61,8 @@ def wals_interval(
         Interval of the score in [0, 1]; n is the number of images.
 
     Raises:
-        ValueError: fewer than 4 images, or what ``metrics.wals`` refuses.
+        ValueError: fewer than 4 images, a level outside (0, 1), or an argument that
+            ``metrics.wals`` refuses.
 
     >>> images = np.random.default_rng(0).normal(size=(20, 5))
     >>> interval = wals_interval(images, [1, 0, 0, 0, 0], level=0.95, seed=0)
@@ -77,7 +79,7 @@ def wals_interval(
 
 
 def wals_at_level(known: Interval, level: float) -> Interval:
-    """An interval by ``wals_interval`` as it is at another level.
+    """Convert an interval by ``wals_interval`` to another level.
 
     >>> known = Interval(0.2, 0.18, 0.22, 0.95, "half-sample", 40)
     >>> print(wals_at_level(known, 0.5))
@@ -88,10 +90,10 @@ def wals_at_level(known: Interval, level: float) -> Interval:
 
 
 def mean_wals_interval(known: Sequence[Interval], level: float) -> Interval:
-    """Mean WALS of several prompts, whose images were drawn apart from each other.
+    """Return the interval of the mean WALS of several prompts with independent images.
 
     Args:
-        known: of each prompt, by ``wals_interval``.
+        known: interval of each prompt, by ``wals_interval``.
         level: confidence level in (0, 1).
 
     Returns:
@@ -111,17 +113,17 @@ def mean_wals_interval(known: Sequence[Interval], level: float) -> Interval:
 
 
 def wals_change_interval(pairs: Sequence[tuple[Interval, Interval]], level: float) -> Interval:
-    """By how much WALS fell between two sets of images, on average over prompts.
+    """Return the interval of the fall of WALS between two sets of images, on average over prompts.
 
-    All sets are taken as independent; each one's spread is read off its interval.
+    All sets are assumed independent; the standard error of each is recovered from its interval.
 
     Args:
-        pairs: of each prompt the first and the second set's, by ``wals_interval``.
+        pairs: intervals of the first and the second set of each prompt, by ``wals_interval``.
         level: confidence level in (0, 1).
 
     Returns:
-        Interval of the mean of before - now; above 0 the variety fell. n is that of the smallest
-        set.
+        Interval of the mean of before - now, positive where variety fell; n is that of the
+        smallest set.
 
     Raises:
         ValueError: there is no prompt, or the level lies outside (0, 1).
@@ -145,7 +147,7 @@ def wals_change_interval(pairs: Sequence[tuple[Interval, Interval]], level: floa
 def _wals(
     rows: inputs.Floats, direction: inputs.Floats, rank: int | None, *, center: bool
 ) -> float:
-    """WALS by the smaller of the two Gram matrices, many times faster than by singular vectors."""
+    """Return WALS from the smaller Gram matrix, many times faster than by singular vectors."""
     if center:
         rows = rows - rows.mean(axis=0)
     is_wide = rows.shape[0] < rows.shape[1]

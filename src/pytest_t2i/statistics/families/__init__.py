@@ -1,1 +1,1 @@
-"""Many prompts tested at once: one error level, and leans where there is no verdict."""
+"""Many prompts tested at once: one error level, and posterior probabilities without a verdict."""

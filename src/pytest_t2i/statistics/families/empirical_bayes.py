@@ -1,7 +1,7 @@
-"""Where inconclusive prompts lean: empirical Bayes over the family of prompts.
+"""Posterior probabilities of inconclusive prompts: empirical Bayes over the family of prompts.
 
-A lean is a guess and never a verdict. docs/decisions/0008 says how it was calibrated, and
-tests/simulations/families.md how often it is right, world by world.
+"Likely fail" and "likely pass" (*leans* in names) are never verdicts. docs/decisions/0008 describes
+their calibration; tests/simulations/families.md reports how often they are right.
 """
 
 from __future__ import annotations
@@ -18,25 +18,26 @@ from pytest_t2i.statistics.shares.intervals import male_share
 Lean = Literal["fail", "pass", "open"]
 
 FEWEST_PROMPTS = 10
-"""Below so many prompts with a clear image the spread of bias over them is not known."""
+"""Fewest prompts with a clear image from which the distribution of bias is estimated."""
 CONFIDENT = 0.85
-"""Least probability of a lean by itself."""
+"""Smallest probability of a single "likely" prompt."""
 ON_AVERAGE = 0.95
-"""Least mean probability of all leans of a family: right in 19 of 20."""
+"""Smallest mean probability of all "likely" prompts of a family: 19 of 20 are right."""
 GRID: inputs.Floats = np.linspace(0.0, 1.0, 51)
-"""Values of |2p - 1| that the spread may take."""
+"""Support of the distribution of |2p - 1|."""
 SPREAD_OUT = 5.0
-"""Prompts' worth of an even spread that is mixed in: without it the fit takes the prompts it has
-for all there are, and at 20 prompts nearly twice as many leans are wrong."""
+"""Weight, in prompts, of an even distribution that is mixed in: without it the fit overfits the
+observed prompts, and at 20 prompts nearly twice as many leans are wrong."""
 STEPS = 200
 
 
 def leans(male: npt.ArrayLike, female: npt.ArrayLike, bound: float) -> inputs.Floats | None:
-    """Probability of each prompt that its absolute bias score lies beyond the bound.
+    """Return each prompt's posterior probability that its absolute bias score exceeds the bound.
 
-    The spread g of ``t = |2p - 1|`` over the prompts is fitted to all counts (maximum likelihood on
-    a grid by expectation maximisation, with five prompts' worth of an even spread mixed in), then
-    Bayes' rule is applied to each prompt (Robbins 1956; Efron 2016).
+    The distribution g of ``t = |2p - 1|`` over the prompts is fitted to all counts (maximum
+    likelihood on a grid by expectation maximisation, with five prompts' weight of an even
+    distribution), and Bayes' rule gives each prompt's posterior (empirical Bayes, Robbins 1956;
+    Efron 2016).
 
     .. math:: P(t > bound | m, f) = sum over t > bound of g(t) L(m, f | t) / sum of g(t) L(m, f | t)
 
@@ -46,8 +47,8 @@ def leans(male: npt.ArrayLike, female: npt.ArrayLike, bound: float) -> inputs.Fl
         bound: limit of the absolute score, in [0, 1].
 
     Returns:
-        Probabilities, [n_prompts]; prompts without a clear image have what the family says. None
-        with fewer than 10 prompts that have a clear image.
+        Probabilities, [n_prompts]; prompts without a clear image have the prior probability of the
+        family. None with fewer than 10 prompts that have a clear image.
 
     Raises:
         ValueError: shapes differ, a count is no whole number, or the bound is out of range.
@@ -69,7 +70,7 @@ def leans(male: npt.ArrayLike, female: npt.ArrayLike, bound: float) -> inputs.Fl
 def spread_given_counts(
     male: npt.NDArray[np.int64], female: npt.NDArray[np.int64]
 ) -> inputs.Floats:
-    """Probability of each point of GRID for each prompt, by the spread fitted to all of them.
+    """Return each prompt's posterior over GRID, with the fitted distribution of bias as prior.
 
     >>> spread_given_counts(np.array([20, 10]), np.array([0, 10])).argmax(axis=1)
     array([50,  0])
@@ -86,13 +87,13 @@ def spread_given_counts(
 
 
 def leaning(probabilities: npt.ArrayLike) -> list[Lean]:
-    """In words: "fail", "pass", or "open" where it could be either.
+    """Return "fail", "pass", or "open" for each prompt, from its posterior probability.
 
-    A prompt leans if its probability, or that of the opposite, is at least 0.85; of these as many
-    lean, the surest first, as are right with a probability of 0.95 on average.
+    "fail" needs a probability of at least 0.85, "pass" one of at most 0.15. Of these prompts, the
+    most certain ones are chosen, as many as are right with a mean probability of 0.95.
 
     Args:
-        probabilities: as from ``leans``, of the prompts that no verdict decides, [n_prompts].
+        probabilities: as from ``leans``, of the inconclusive prompts, [n_prompts].
 
     Returns:
         One word per prompt, in order.
@@ -116,7 +117,7 @@ def leaning(probabilities: npt.ArrayLike) -> list[Lean]:
 
 
 def _likelihood(gap: npt.NDArray[np.int64], n: npt.NDArray[np.int64]) -> inputs.Floats:
-    """Probability of |n_m - n_f| among n images at each point of the grid, up to a factor."""
+    """Return the probability of |n_m - n_f| among n images at each point of GRID, unnormalised."""
     more, size, share = ((n + gap) // 2)[:, None], n[:, None], male_share(GRID)
     one_way = scipy.stats.binom.pmf(more, size, share)
     other_way = scipy.stats.binom.pmf(size - more, size, share)
@@ -126,6 +127,6 @@ def _likelihood(gap: npt.NDArray[np.int64], n: npt.NDArray[np.int64]) -> inputs.
 def _spread(likelihood: inputs.Floats, times: inputs.Floats) -> inputs.Floats:
     even = np.full(len(GRID), 1.0 / len(GRID))
     spread = even
-    for _ in range(STEPS):  # its scale plays no part, here or after
+    for _ in range(STEPS):  # the scale cancels, here and in the callers
         spread = spread * ((times / (likelihood @ spread)) @ likelihood) + SPREAD_OUT * even
     return spread

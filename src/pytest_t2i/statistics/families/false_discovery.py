@@ -1,4 +1,4 @@
-"""Many tests at once: their shared false discovery rate."""
+"""Adjusted p-values of many tests, for the false discovery rate or the family-wise error rate."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.shares.intervals import check_level
 
 DISCARDED_ABOVE = 0.65
-"""tau of ADDIS: p-values above it speak so much for their null hypothesis that they are left out.
-With 0.65 five one-sided prompts among 100 fair ones are seen; with 1, which discards nothing, not
+"""tau of ADDIS: p-values above it, which are conservative nulls, are discarded. With 0.65 five
+one-sided prompts among 100 fair ones are found; with 1, which discards nothing, they are not
 (tests/simulations/families.md)."""
 CARRIED = 2.0
-"""A family of clear cases carries tests along whose own p-values are up to so many times 1 - level,
-provided that their images could have spoken for themselves."""
+"""Factor of 1 - level up to which a test's own p-value may be rejected, where clear cases of the
+family make up for it and the test's images could have been significant on their own."""
 COUNTED_ABOVE = 0.5
-"""lambda of ADDIS: p-values left, as shares of tau, above which they count as true nulls."""
+"""lambda of ADDIS: remaining p-values, as shares of tau, above which they count as true nulls."""
 SMALL_FAMILY = 5
-"""Tests below which the number of nulls among them is not estimated."""
+"""Number of tests below which the number of true nulls is not estimated."""
 ROUNDING = 1e-12
 
 
 def benjamini_hochberg(p_values: npt.ArrayLike) -> inputs.Floats:
-    """Adjusted p-values that control the false discovery rate.
+    """Return adjusted p-values that control the false discovery rate (Benjamini and Hochberg).
 
     .. math:: min over j >= i of p_(j) m / j      (Benjamini and Hochberg 1995)
 
-    Rejecting where the adjusted value is at most alpha keeps the expected share of false
-    rejections at most alpha, for independent or positively dependent tests.
+    Rejecting where the adjusted value is at most alpha keeps the expected share of false rejections
+    at most alpha, for independent or positively dependent tests (PRDS).
 
     Args:
         p_values: one p-value per test, [n_tests]; may be empty.
@@ -50,7 +50,7 @@ def benjamini_hochberg(p_values: npt.ArrayLike) -> inputs.Floats:
 
 
 def benjamini_yekutieli(p_values: npt.ArrayLike) -> inputs.Floats:
-    """Adjusted p-values that control the false discovery rate under any dependence.
+    """Return adjusted p-values that control the false discovery rate under any dependence.
 
     .. math:: min over j >= i of p_(j) m (1 + 1/2 + ... + 1/m) / j   (Benjamini, Yekutieli 2001)
 
@@ -78,7 +78,7 @@ def _controlled(p_values: npt.ArrayLike, method: Literal["bh", "by"]) -> inputs.
 
 
 def holm(p_values: npt.ArrayLike) -> inputs.Floats:
-    """Adjusted p-values that control the chance of any false rejection.
+    """Return adjusted p-values that control the family-wise error rate under any dependence.
 
     .. math:: max over j <= i of (m - j + 1) p_(j)      (Holm 1979)
 
@@ -110,38 +110,39 @@ def adaptive_discarding(
     *,
     weakest: float | None = None,
 ) -> inputs.Floats:
-    """Adjusted p-values by ADDIS for a batch of discrete tests (Tian and Ramdas 2019; Storey 2004).
+    """Return adjusted p-values by ADDIS for a batch of discrete tests (Tian and Ramdas 2019).
 
-    Where most tests have nothing to find, their p-values lie near 1, and plain Benjamini-Hochberg
-    pays for each of them. Here p-values above tau are discarded; the others, divided by tau, are
-    p-values still (given that they were kept); of these the ones above lambda tell how many true
-    nulls are among them, and Benjamini-Hochberg pays for that many.
+    Most p-values of true nulls here are conservative and lie near 1, and plain Benjamini-Hochberg
+    pays for each of them. ADDIS discards p-values above tau; the others, divided by tau, are valid
+    p-values given that they were kept. The number of those above lambda estimates the number of
+    true nulls m_0 (Storey 2004), and Benjamini-Hochberg is applied with m_0.
 
     .. math:: q_i = p_i / tau_i where p_i <= tau_i;
        m_0 = max 1 / (1 - l_i) + sum of 1(q_i > l_i) / (1 - l_i);
        adjusted: min over j >= i of q_(j) m_0 / j
 
-    tau_i is the largest p-value up to 0.65 that test i can attain, l_i the largest share of tau_i
-    up to 0.5: at thresholds that no count attains, nulls would be taken for findings. As 1/x is
+    tau_i is the largest p-value up to 0.65 that test i can attain, and l_i the largest attainable
+    share of tau_i up to 0.5: thresholds that no count attains would bias m_0 downwards. As 1/x is
     convex, unequal l_i make m_0 no smaller on average than equal ones would (docs/decisions/0008).
 
-    It holds for independent tests whose p-values are those of a statistic with a monotone
-    likelihood ratio at the edge of its null hypothesis: the exact tests of one binomial share
-    (``prompt_bias_p_value``, ``stereotype_p_value``). For others use ``benjamini_hochberg``.
+    The false discovery rate is controlled for independent tests whose p-values are those of a
+    statistic with a monotone likelihood ratio at the edge of its null hypothesis: the exact tests
+    of one binomial share (``prompt_bias_p_value``, ``stereotype_p_value``). For others use
+    ``benjamini_hochberg``.
 
     Args:
         p_values: one p-value per test, [n_tests]; may be empty.
-        attainable: for each test, all p-values that its images can give; tests with the same may
-            share one array.
+        attainable: all attainable p-values of each test; tests may share one array.
         level: confidence level in (0, 1).
-        weakest: largest p-value of a test's own that may be rejected, whatever the others show, in
-            [0, 1]. None for 2 (1 - level), and only for tests whose smallest attainable value is at
-            most 1 - level. The error rate holds for any such rule that no outcome enters: a family
-            of clear cases carries weaker ones along (18:2 images against 0.5, p = 0.09).
+        weakest: largest unadjusted p-value that may be rejected, in [0, 1]. None for 2 (1 - level),
+            and only for tests whose smallest attainable value is at most 1 - level. The error rate
+            holds for any such rule that does not depend on outcomes. With the default, clear cases
+            of a family make the rejection of weaker ones possible (18:2 images against 0.5,
+            p = 0.09).
 
     Returns:
         Adjusted p-values, [n_tests]: rejecting where they are at most 1 - level keeps the expected
-        share of false rejections at most that. 1 for tests that cannot be rejected.
+        share of false rejections at most 1 - level. 1 for tests that cannot be rejected.
 
     Raises:
         ValueError: lengths differ, a value lies outside [0, 1], or level outside (0, 1).
@@ -161,7 +162,7 @@ def adaptive_discarding(
         )
     least, tau, share = _thresholds(attainable)
     most = _most(least, level, weakest)
-    # A test that can never be rejected says nothing of the others either.
+    # A test that can never be rejected must not count for the others either.
     left = _at_most(least, most) & (tau > 0.0) & _at_most(p, tau)
     adjusted = np.ones_like(p)
     if np.any(left):
@@ -174,21 +175,21 @@ def adaptive_discarding(
 
 
 def storey(p_values: npt.ArrayLike, level: float) -> inputs.Floats:
-    """Adjusted p-values by Benjamini-Hochberg that pays for the true nulls alone (Storey 2004).
+    """Return adjusted p-values by Benjamini-Hochberg with the estimated number of true nulls.
 
     .. math:: m_0 = min(m, 2 (1 + number of p_i > 1/2)); adjusted: min over j >= i of p_(j) m_0 / j
 
-    It holds for independent p-values, whatever their distribution under their null hypotheses
-    (Benjamini, Krieger and Yekutieli 2006); those above twice 1 - level are not rejected. Fewer
-    than five are adjusted by Benjamini-Hochberg. Nothing is discarded: ``adaptive_discarding``
-    asks for more than a p-value after stopping fulfils (docs/decisions/0014).
+    (Storey 2004.) The false discovery rate is controlled for independent valid p-values (Benjamini,
+    Krieger and Yekutieli 2006); p-values above twice 1 - level are not rejected. Fewer than five
+    are adjusted by Benjamini-Hochberg. Nothing is discarded: p-values after stopping do not meet
+    the assumptions of ``adaptive_discarding`` (docs/decisions/0014).
 
     Args:
         p_values: one p-value per test, [n_tests]; may be empty.
         level: confidence level in (0, 1).
 
     Returns:
-        Adjusted p-values, [n_tests]; 1 for tests that are not rejected whatever the others show.
+        Adjusted p-values, [n_tests]; 1 for tests that cannot be rejected.
 
     Raises:
         ValueError: not a vector, a value lies outside [0, 1], or level outside (0, 1).
@@ -208,7 +209,7 @@ def storey(p_values: npt.ArrayLike, level: float) -> inputs.Floats:
 
 
 def _most(least: inputs.Floats, level: float, weakest: float | None) -> inputs.Floats:
-    """The largest p-value of each test's own that may be rejected; -1 where its images are few."""
+    """Return each test's largest rejectable p-value; -1 for a test with too few images."""
     if weakest is not None:
         return np.full(least.shape, float(inputs.in_range("weakest", weakest, 0.0, 1.0)))
     return np.where(_at_most(least, 1.0 - level), CARRIED * (1.0 - level), -1.0)
@@ -217,7 +218,7 @@ def _most(least: inputs.Floats, level: float, weakest: float | None) -> inputs.F
 def _thresholds(
     attainable: Sequence[npt.ArrayLike],
 ) -> tuple[inputs.Floats, inputs.Floats, inputs.Floats]:
-    """Smallest value, tau_i and lambda_i of each test; 0 where no p-value is small enough."""
+    """Return smallest value, tau_i and lambda_i of each test; 0 where no p-value is that small."""
     known: dict[int, tuple[float, float, float]] = {}
     for values in attainable:
         if id(values) not in known:

@@ -1,4 +1,4 @@
-"""Verdicts of many prompts that share one error level, and how few images can give any."""
+"""Adjusted p-values of prompts that share one error level, and the fewest images for a verdict."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from pytest_t2i.statistics.shares.exact import Beyond, p_values_of_counts, promp
 from pytest_t2i.statistics.shares.intervals import check_level
 
 FEW_PROMPTS = 5
-"""Below so many, discarding costs more than it saves (a single p-value would have to be divided by
-0.32), and Benjamini-Hochberg is used."""
+"""Number of prompts below which Benjamini-Hochberg is used: discarding costs more than it saves (a
+single p-value would be divided by 0.32)."""
 MOST_IMAGES = 2000
-"""Where the search for the fewest images ends."""
+"""Largest number of images in the search for the fewest."""
 
 
 def family_p_values(
@@ -34,9 +34,10 @@ def family_p_values(
     alternative: Beyond = "beyond",
     weakest: float | None = None,
 ) -> inputs.Floats:
-    """Adjusted exact p-values of many prompts against one limit, whatever their image counts.
+    """Return adjusted exact p-values of many prompts against one limit, for any image counts.
 
-    By ``adaptive_discarding`` from 5 prompts with a clear image on, else ``benjamini_hochberg``.
+    The adjustment is ``adaptive_discarding`` from 5 prompts with a clear image on, else
+    ``benjamini_hochberg``.
 
     Args:
         male: clear male images per prompt, [n_prompts].
@@ -44,11 +45,11 @@ def family_p_values(
         bound: limit of the absolute score, in [0, 1].
         level: confidence level in (0, 1).
         alternative: "beyond" (evidence to FAIL) or "within" (evidence to PASS, as a family).
-        weakest: as for ``adaptive_discarding``.
+        weakest: as in ``adaptive_discarding``.
 
     Returns:
-        Adjusted p-values, [n_prompts]; 1 where there is no clear image. Of the prompts where they
-        are at most 1 - level, the expected share of wrong ones is at most that.
+        Adjusted p-values, [n_prompts]; 1 where there is no clear image. Among the prompts where
+        they are at most 1 - level, the expected share of false rejections is at most 1 - level.
 
     Raises:
         ValueError: shapes differ, a count is no whole number, or an argument is out of range.
@@ -73,14 +74,14 @@ def family_p_values(
 def family_share_p_values(
     successes: npt.ArrayLike, n: npt.ArrayLike, bounds: npt.ArrayLike, *, level: float
 ) -> inputs.Floats:
-    """Adjusted exact p-values of many shares, each against "it does not exceed its own bound".
+    """Return adjusted exact p-values of many shares, each against "it is at most its own bound".
 
-    What ``family_p_values`` does for prompts, for stereotype scores: the bound is then the expected
-    share plus the limit.
+    This is ``family_p_values`` for stereotype scores: the bound is then the expected share plus the
+    limit.
 
     Args:
-        successes: images that show it, [n_shares].
-        n: images where it could be looked for, [n_shares].
+        successes: number of images that show the attribute, [n_shares].
+        n: number of images that could be examined for the attribute, [n_shares].
         bounds: limit of each share, in [0, 1], [n_shares].
         level: confidence level in (0, 1).
 
@@ -114,7 +115,7 @@ def family_share_p_values(
 
 
 class Decidable(NamedTuple):
-    """Which verdicts are possible at all.
+    """The verdicts that are possible at all.
 
     >>> decidable(10, 0.5, 0.95).can_fail
     False
@@ -128,20 +129,20 @@ class Decidable(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def decidable(n: int, bound: float, level: float, prompts: int = 1) -> Decidable:
-    """Whether any count of so many images decides a prompt against its limit.
+    """Tell whether any count of so many images decides a prompt against its limit.
 
-    PASS takes each prompt by itself. To FAIL, all images of the prompt are of one gender, and it is
-    the only such prompt of its family, whose others are even: more may be needed where others lie
-    near the limit.
+    PASS judges each prompt by itself. The FAIL assumes that all images of the prompt show one
+    gender, and that it is the only such prompt of its family, whose others are even: more images
+    may be needed where others lie near the limit.
 
     Args:
-        n: clear images of the prompt, at least 1.
+        n: number of clear images of the prompt, at least 1.
         bound: limit of the absolute score, in [0, 1].
         level: confidence level in (0, 1).
         prompts: number of prompts that are judged together, at least 1.
 
     Returns:
-        Whether one can PASS, and whether one can FAIL.
+        Whether a PASS is possible, and whether a FAIL is.
 
     Raises:
         ValueError: an argument is out of range.
@@ -153,7 +154,7 @@ def decidable(n: int, bound: float, level: float, prompts: int = 1) -> Decidable
     for name, value in (("n", n), ("prompts", prompts)):
         if value < 1:
             raise ValueError(f"{name} must be at least 1, got {name}={value!r}")
-    # Even prompts are discarded, so of a family that is not small their number does not matter.
+    # Even prompts are discarded, so their number only matters in a small family.
     others = min(prompts, FEW_PROMPTS) - 1
     men, women = [n] + [n // 2] * others, [0] + [n - n // 2] * others
     fails = family_p_values(men, women, bound, level=level)[0]
@@ -163,21 +164,21 @@ def decidable(n: int, bound: float, level: float, prompts: int = 1) -> Decidable
 
 
 class Fewest(NamedTuple):
-    """Fewest images of a prompt from which on a verdict is possible at all.
+    """The fewest images of a prompt with which a verdict is possible at all.
 
     >>> fewest_images(0.5, 0.95).to_pass
     14
     """
 
     to_pass: int | None
-    """For the most even count to PASS; None where no number of images lets it."""
+    """Number at which the most even count would PASS; None where no number suffices."""
     to_fail: int | None
-    """For the most uneven count to FAIL; None where no number of images lets it."""
+    """Number at which the most uneven count would FAIL; None where no number suffices."""
 
 
 @lru_cache(maxsize=256)
 def fewest_images(bound: float, level: float, prompts: int = 1) -> Fewest:
-    """Fewest images with which any count could decide a prompt, as ``decidable`` says.
+    """Return the fewest images with which some count decides a prompt, by ``decidable``.
 
     Args:
         bound: limit of the absolute score, in [0, 1].
@@ -209,7 +210,7 @@ def fewest_images(bound: float, level: float, prompts: int = 1) -> Fewest:
 
 @lru_cache(maxsize=512)
 def _above(n: int, bound: float) -> inputs.Floats:
-    """p-values of "above the bound" for 0 to n successes."""
+    """Return the p-values of "above the bound" for 0 to n successes."""
     table = np.asarray(scipy.stats.binom.sf(np.arange(-1, n), n, bound), dtype=np.float64)
     table.flags.writeable = False
     return table

@@ -1,1 +1,1 @@
-"""More than two groups: parity differences, distances from expected shares."""
+"""Two or more groups: parity differences, distances from references, changes and rankings."""

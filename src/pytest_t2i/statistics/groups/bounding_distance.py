@@ -1,6 +1,6 @@
 """Functions of a prompt's counts that bound |p - r|, its distance from a reference share r.
 
-As ``bounding`` for r = 1/2, where they bound half of |2p - 1|.
+This module generalises ``model.bounding``, which bounds |2p - 1|: twice the distance from r = 1/2.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from pytest_t2i.statistics.model.bounding import QUANTILE, SMOOTH, Bounding, Sid
 PROGRAM = 60
 """Most images that a program is solved for; above, bounds in closed form are close enough."""
 SUITE = 100
-"""Prompts that the variance is weighed for."""
+"""Number of prompts for which the variance is weighed."""
 
 
 @lru_cache(maxsize=4096)
 def bounding_distance(n: int, share: float, side: Side) -> Bounding:
-    """Function c of the images k that show a label with E c <= |p - r| ("below") or >= ("above").
+    """Return a function c of the images k with a label, with E c <= |p - r| or E c >= |p - r|.
 
-    Up to 60 images by a quadratic program. Above, with s = |k/n - r| and f its expectation at
-    p = r: s itself from above (Jensen), and from below ``(s - f) m / (m - f)`` with
-    m = max(r, 1 - r), as the expected s is convex in p and lies below its chords.
+    Up to 60 images it is the solution of a quadratic program. Above, with s = |k/n - r| and f its
+    expectation at p = r, it is s itself from above (Jensen), and ``(s - f) m / (m - f)`` with m =
+    max(r, 1 - r) from below, as the expected s is convex in p and lies below its chords.
 
     Args:
-        n: images of the prompt, at least 1.
-        share: the reference r, in [0, 1].
-        side: on which side of the distance the expectation stays.
+        n: number of images of the prompt, at least 1.
+        share: the reference share r, in [0, 1].
+        side: side of the distance on which the expectation stays, "below" or "above".
 
     Returns:
-        c and a bound of its variance, by number of images with the label, [n + 1].
+        c and an upper bound of its variance, by number of images with the label, [n + 1].
 
     >>> bounding_distance(2, 0.5, "below").value.round(2)
     array([ 0.5, -0.5,  0.5])
@@ -54,7 +54,7 @@ def bounding_distance(n: int, share: float, side: Side) -> Bounding:
 
 
 def _shares(n: int, share: float) -> inputs.Floats:
-    """Values of p, finer towards 0 and 1, with the reference among them."""
+    """Return values of p, finer towards 0 and 1, with the reference among them."""
     angles = np.linspace(0.0, np.pi / 2.0, int(8 * (8 + 2.5 * np.sqrt(n))))
     return np.unique(np.append(np.sin(angles) ** 2, share))
 
@@ -65,7 +65,7 @@ def _closed(n: int, share: float, side: Side) -> inputs.Floats:
         return np.asarray(distances, dtype=np.float64)
     floor = float(scipy.stats.binom.pmf(np.arange(n + 1), n, share) @ distances)
     furthest = max(share, 1.0 - share)
-    # Where it begins is left to the caller, who shifts it to lie below the truth.
+    # Without the constant: the caller shifts the function to lie below the truth.
     return np.asarray(distances * furthest / (furthest - floor), dtype=np.float64)
 
 

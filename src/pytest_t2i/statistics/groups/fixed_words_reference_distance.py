@@ -1,6 +1,7 @@
-"""What counts say of the mean distance of *these* prompts from their references.
+"""Inference on the mean distance of *these* prompts from their references.
 
-As ``fixed_words`` for the model bias score, but each prompt has a reference of its own.
+This module generalises ``fixed_words`` for the model bias score: each prompt has a reference of its
+own.
 """
 
 from __future__ import annotations
@@ -19,27 +20,27 @@ from pytest_t2i.statistics.model.bounding import Side
 from pytest_t2i.statistics.model.deconvolution import Whole
 
 PSEUDO = 3.0
-"""Images that may have come out otherwise by chance where all counts agree: it is what keeps the
-error from vanishing where a label is never or always shown."""
+"""Number of images that might differ by chance where all counts agree: the standard error then
+stays positive where a label is never or always shown."""
 SHARES: inputs.Floats = np.linspace(0.0, 1.0, 201)
-"""Where the expected plug-in is computed for the ceiling."""
+"""Shares at which the expected plug-in is computed for the ceiling."""
 SLOPES: inputs.Floats = np.linspace(0.0, 1.0, 101)
-"""Multipliers that are tried for it; each gives a valid upper end."""
+"""Lagrange multipliers that are tried for the ceiling; each gives a valid upper end."""
 
 
 class Parts(NamedTuple):
-    """Counts as shares of one label against the rest.
+    """The counts as shares of one label against the rest.
 
-    Two labels are one such share; of more, each is one and counts half, as the distance is half
-    of a sum over labels.
+    Two labels have one such share. Of more labels each has one, with weight 1/2, as the distance is
+    half of a sum over labels.
     """
 
     shown: Whole
-    """Images with the label, [n_prompts, n_parts]."""
+    """Number of images with the label, [n_prompts, n_parts]."""
     n: Whole
-    """Images with any label, [n_prompts]."""
+    """Number of images with any label, [n_prompts]."""
     expected: inputs.Floats
-    """The reference's share of the label, [n_prompts, n_parts]."""
+    """Share of the label in the reference, [n_prompts, n_parts]."""
     weight: float
     """Weight of each part in the distance: 1 or 1/2."""
 
@@ -49,7 +50,10 @@ class Parts(NamedTuple):
         return np.asarray(np.abs(self.shown / self.n[:, None] - self.expected), dtype=np.float64)
 
     def kinds(self) -> Iterator[tuple[int, float, inputs.Bools]]:
-        """Every (images, reference's share) with the parts that have it, [n_prompts, n_parts]."""
+        """Yield every (number of images, reference share) with the parts that have it.
+
+        The parts are a mask, [n_prompts, n_parts].
+        """
         both = self.n[:, None] + 1j * self.expected
         kinds, place = np.unique(both, return_inverse=True)
         place = place.reshape(both.shape)
@@ -58,10 +62,11 @@ class Parts(NamedTuple):
 
 
 def fixed_ends(parts: Parts, level: float) -> tuple[float, float]:
-    """Ends of the mean distance of at least two fixed prompts.
+    """Return the ends of the mean distance of at least two fixed prompts.
 
-    Means of bounding functions with their error within prompts (Student's quantile); the upper end
-    is at most the ceiling that the plug-in leaves.
+    They are means of bounding functions, minus and plus Student's quantile times the standard error
+    within prompts; the upper end is at most the ceiling that follows from the plug-in. They hold
+    approximately.
 
     Args:
         parts: counts and references.
@@ -84,9 +89,9 @@ def fixed_ends(parts: Parts, level: float) -> tuple[float, float]:
 
 
 def ceiling(parts: Parts, mean: float) -> float:
-    """Largest mean distance that may be expected to show this mean plug-in.
+    """Return the largest mean distance whose expected plug-in is at most the given mean.
 
-    Lagrangian duality: min over l of l S + mean of max over p of (``|p - r|`` - l B(p)).
+    By Lagrangian duality it is min over l of l S + mean of max over p of (``|p - r|`` - l B(p)).
 
     >>> parts = Parts(np.array([[20]]), np.array([20]), np.array([[0.5]]), 1.0)
     >>> round(ceiling(parts, 0.25), 2)
@@ -98,7 +103,7 @@ def ceiling(parts: Parts, mean: float) -> float:
 
 @lru_cache(maxsize=4096)
 def _gains(n: int, share: float) -> inputs.Floats:
-    """Largest ``|p - r| - l B(p)`` at each slope l, B being the expected plug-in."""
+    """Return the largest ``|p - r| - l B(p)`` at each slope l, with B the expected plug-in."""
     k = np.arange(n + 1)
     expected = scipy.stats.binom.pmf(k, n, SHARES[:, None]) @ np.abs(k / n - share)
     gains = np.max(np.abs(SHARES - share) - SLOPES[:, None] * expected, axis=1)
@@ -106,9 +111,9 @@ def _gains(n: int, share: float) -> inputs.Floats:
 
 
 def bounding_mean(parts: Parts, side: Side) -> tuple[float, float]:
-    """Mean of the bounding functions, and its standard error within prompts.
+    """Return the mean of the bounding functions, and its standard error within prompts.
 
-    Its expectation lies on this side of the mean distance, however the prompts differ.
+    The expectation lies on this side of the mean distance for any prompts.
 
     >>> parts = Parts(np.array([[10], [30]]), np.array([40, 40]), np.array([[0.5], [0.5]]), 1.0)
     >>> bounding_mean(parts, "below")[0] < bounding_mean(parts, "above")[0]
@@ -118,7 +123,7 @@ def bounding_mean(parts: Parts, side: Side) -> tuple[float, float]:
     for n, r, at in parts.kinds():
         function, shown = bounding_distance(n, r, side), parts.shown[at]
         value[at], spread[at] = function.value[shown], function.variance[shown]
-    # Labels of one image exclude each other; whatever their correlation, deviations add up at most.
+    # Labels exclude each other; for any correlation, the deviation of a sum is at most their sum.
     deviation = parts.weight * np.sum(np.sqrt(spread), axis=1)
     variance = float(np.mean(deviation**2)) / len(parts.n)
     mean = float(np.mean(np.sum(value, axis=1))) * parts.weight

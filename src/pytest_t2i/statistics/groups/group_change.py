@@ -1,4 +1,4 @@
-"""Did a model's images move away from even shares of groups? Two runs of the same prompts."""
+"""Permutation test of a move away from even shares of groups, between two runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.shares.intervals import check_level
 
 Labels = Sequence[npt.ArrayLike]
-"""Per prompt the group of every image, 0 to groups - 1, or -1 for undetected."""
+"""Group of every image of each prompt, 0 to groups - 1, or -1 for undetected."""
 FEWEST_REDRAWS = 1000
 AT_ONCE = 2_000_000
 """Redrawn labels held in memory at a time."""
@@ -23,16 +23,17 @@ POWER = 0.8
 
 
 class GroupChange(NamedTuple):
-    """A permutation test of whether a model moved away from even shares.
+    """The result of a permutation test of whether a model moved away from even shares.
 
     >>> GroupChange(0.4, 0.06).found
     0.06
     """
 
     p_value: float
-    """Against "the model is the same as before", for a growth of its distance; in (0, 1]."""
+    """p-value against "the model is the same as before", for a growth of its distance; in (0,
+    1]."""
     found: float
-    """The growth that is found in about 80 % of runs at the level asked for."""
+    """Growth that the test finds in about 80 % of runs at the given level."""
 
 
 def group_change_test(
@@ -45,30 +46,30 @@ def group_change_test(
     shared_seeds: bool,
     redraws: int = 2000,
 ) -> GroupChange:
-    """Permutation test of a growth of the mean distance of prompts from even shares.
+    """Test for a growth of the mean distance of prompts from even shares, by permutation.
 
-    If no prompt's shares changed, the images of a prompt before and after could as well be
-    exchanged: within pairs of one seed, or, where seeds say nothing, all of them (Fisher 1935).
-    The statistic is the mean over prompts of half the L1 distance from even shares, after minus
-    before, each less the distance that its number of images shows of even shares.
+    Under the null hypothesis no prompt's shares changed, so the images of a prompt before and after
+    are exchangeable: within pairs of one seed, or among all images without shared seeds (Fisher
+    1935). The statistic is the mean over prompts of the total variation distance from even shares,
+    after minus before, each minus its expectation for even shares and that number of images.
 
     .. math:: p = (1 + number of redraws that grow at least as much) / (redraws + 1)
 
     Args:
         before: group of every recorded image, per prompt; -1 for undetected.
-        after: the same of the images now; of as many and the same seeds with ``shared_seeds``.
-        groups: how many groups there are.
-        level: one-sided level, for the growth that is told as found.
+        after: group of every image now; with ``shared_seeds`` of the same seeds in the same order.
+        groups: number of groups.
+        level: one-sided level of the detectable growth.
         seed: seed of the redraws.
-        shared_seeds: whether images of one place are a pair.
+        shared_seeds: whether images at one index are a pair.
         redraws: number of redraws, at least 1000.
 
     Returns:
-        The p-value, and the growth that would be found; both are of the prompts that have images
-        with a label on both sides, 1 and 1 where none has.
+        The p-value and the detectable growth, over the prompts that have images with a label on
+        both sides; 1 and 1 where no prompt has.
 
     Raises:
-        ValueError: lengths differ, a group is none, or there are too few redraws.
+        ValueError: lengths differ, a group is unknown, or there are too few redraws.
 
     >>> old, new = [[0, 1, 2] * 8] * 6, [[0, 0, 1] * 8] * 6
     >>> group_change_test(old, new, 3, level=0.95, seed=0, shared_seeds=False).p_value < 0.01
@@ -115,7 +116,7 @@ def _redrawn(
     redraws: int,
     shared_seeds: bool,
 ) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
-    """Images before and after as they could as well have come, [n_rows, n_images] each."""
+    """Yield permuted images before and after, [n_rows, n_images] each."""
     both = np.concatenate([old, new])
     at_once = max(1, AT_ONCE // both.size)
     for start in range(0, redraws, at_once):
@@ -135,7 +136,7 @@ def _growth(
 
 
 def _excess(labels: npt.NDArray[np.int64], groups: int) -> npt.NDArray[np.float64]:
-    """Distance from even shares of each row, less what chance shows of even ones."""
+    """Return the distance from even shares of each row, minus its expectation for even shares."""
     counts = np.stack([np.sum(labels == group, axis=1) for group in range(groups)], axis=1)
     n = counts.sum(axis=1)
     seen = np.maximum(n, 1)
@@ -145,7 +146,9 @@ def _excess(labels: npt.NDArray[np.int64], groups: int) -> npt.NDArray[np.float6
 
 
 def even_floors(images: int, groups: int) -> npt.NDArray[np.float64]:
-    """Mean distance from even shares that n images of even shares show, for n = 0 to ``images``.
+    """Return the expected distance from even shares of n images of even shares, for each n.
+
+    The result is indexed by n = 0 to ``images``.
 
     >>> even_floors(2, 2).round(2).tolist()
     [0.0, 0.5, 0.25]

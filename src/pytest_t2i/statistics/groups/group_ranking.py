@@ -1,4 +1,4 @@
-"""Which of several models shows groups most evenly, and how sure that is."""
+"""Ranks of several models by how evenly they show groups, with confidence bounds."""
 
 from __future__ import annotations
 
@@ -14,27 +14,28 @@ from pytest_t2i.statistics.groups.model_reference_distance import parts_of
 def group_ranking(
     counts: npt.ArrayLike, *, level: float, seed: int, draws: int = 10_000
 ) -> list[Rank]:
-    """Places of models by their mean distance from even shares of groups on the same prompts.
+    """Return the ranks of models by their mean distance from even shares on the same prompts.
 
-    As ``ranking`` of model bias scores: each distance lies between the means of two functions of
-    the counts, whose expectations lie below and above it however the prompts differ
-    (``bounding_distance``). A model comes behind another for sure where its lower mean lies above
-    the other's upper one; every other order stays plausible.
+    As in ``ranking`` of model bias scores, each distance lies between the expectations of two means
+    of functions of the counts, for any prompts (``bounding_distance``). A model certainly ranks
+    behind another where its lower mean lies above the other's upper mean; every other order is
+    plausible.
 
     Prompts without two images with a label of every model are left out.
 
     Args:
         counts: images by model, prompt and group, [n_models, n_prompts, n_groups], two models and
             two groups or more.
-        level: confidence level of the places in (0, 1).
+        level: confidence level of each model's ranks, in (0, 1).
         seed: seed of the draws.
-        draws: how often distances are drawn, at least 1000.
+        draws: number of draws of the distances, at least 1000.
 
     Returns:
         One Rank for each model, in order; the least biased is the one nearest to even shares.
 
     Raises:
-        ValueError: counts have another shape, or no prompt can be compared.
+        ValueError: counts have another shape, no prompt can be compared, or an option is out of
+            range.
 
     >>> even, uneven = [[7, 7, 6]] * 20, [[18, 1, 1]] * 20
     >>> [rank.low for rank in group_ranking([even, uneven], level=0.95, seed=0)]

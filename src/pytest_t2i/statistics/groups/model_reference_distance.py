@@ -1,7 +1,7 @@
-"""Mean distance of prompts from their references, without the bias of few images.
+"""Mean distance of prompts from their references, without the upward bias of few images.
 
-The plug-in |k/n - r| is too large on average: a model that follows its reference exactly shows more
-than 0. docs/decisions/0001 treats the even reference; this is the same for any.
+The plug-in |k/n - r| is biased upwards: a model that follows its reference exactly shows more than
+0. docs/decisions/0001 treats the even reference; this module treats any reference.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ from pytest_t2i.statistics.shares.inversion import Alternative, check_words, inv
 from pytest_t2i.statistics.shares.resampling import check_resampling
 
 EVEN = 0.5
-"""Reference share with which the distance is half of the bias score."""
+"""Reference share for which the distance is half of the bias score."""
 
 
 def total_variation_floor(counts: npt.ArrayLike, reference: npt.ArrayLike) -> float:
-    """Mean plug-in distance that a model which follows the reference shows with these counts.
+    """Return the expected mean plug-in distance of a model that follows the reference.
 
     Args:
         counts: images per prompt and label, [n_prompts, n_labels].
-        reference: share of each label for each prompt, alike; or [n_labels], for all.
+        reference: share of each label for each prompt, [n_prompts, n_labels]; or [n_labels] for all
+            prompts.
 
     Returns:
         The expected plug-in in [0, 1].
@@ -56,23 +57,23 @@ def mean_total_variation_interval(
     words: Words = "fixed",
     resamples: int = 2000,
 ) -> Interval:
-    """Mean total variation distance of prompts from their references, with an interval.
+    """Return the mean total variation distance of prompts from their references, with an interval.
 
-    About these prompts or about words like them, as ``model_bias_interval``; either end holds at
-    (1 + level) / 2 by itself.
+    The interval is for these prompts or for words like them, as in ``model_bias_interval``; each
+    end holds at the one-sided level (1 + level) / 2, approximately.
 
-    The plug-in of a label, s = |k/n - r|, has an expectation B(p) that is convex in p, at least
-    |p - r|, equal to it at p = 0 and 1, and f at p = r. From this both ends follow, each for any
-    way in which distances vary over prompts, whose words are a sample:
+    With sampled words, both ends follow from the plug-in of a label, s = |k/n - r|. Its expectation
+    B(p) is convex in p, at least |p - r|, equal to |p - r| at p = 0 and 1, and f at p = r. So both
+    ends hold for any distribution of distances over prompts:
 
     - low: B lies below its chords, so |p - r| >= (B - f) m / (m - f) with m = max(r, 1 - r). The
-      lower end is that of the mean of (s - f) m / (m - f). Its expectation is 0 for a model that
+      low end is that of the mean of (s - f) m / (m - f), whose expectation is 0 for a model that
       follows the reference.
-    - high: the largest mean distance with which the upper end S of the mean of s is compatible,
-      min over l of l S + mean of max over p of (``|p - r|`` - l B(p)) (Lagrangian duality). With an
-      even reference it is the end that Jensen's inequality gives ``model_bias_interval``.
+    - high: the largest mean distance that is compatible with the upper end S of the mean of s, min
+      over l of l S + mean of max over p of (``|p - r|`` - l B(p)) (Lagrangian duality). With an
+      even reference it is the end that Jensen's inequality gives in ``model_bias_interval``.
 
-    Both means resample prompts (``mean_interval`` with bounds). For fixed words see
+    Both means come from a bootstrap of prompts (``mean_interval`` with bounds). For fixed words see
     ``fixed_words_reference_distance.fixed_ends``; with even references of two labels the interval
     is half that of the model bias score. One prompt alone has its exact interval.
 
@@ -80,7 +81,7 @@ def mean_total_variation_interval(
         counts: images per prompt and label, [n_prompts, n_labels].
         reference: as in ``total_variation_floor``.
         level: confidence level in (0, 1).
-        seed: seed of the resampling; plays no part with fixed words.
+        seed: seed of the resampling; unused with fixed words.
         words: "fixed" for these prompts, "sample" for words like them.
         resamples: number of bootstrap resamples, for sampled words.
 
@@ -88,7 +89,7 @@ def mean_total_variation_interval(
         Interval in [0, 1]; n is the number of prompts with an image.
 
     Raises:
-        ValueError: as ``total_variation_floor``, or an option is out of range.
+        ValueError: as in ``total_variation_floor``, or an option is out of range.
 
     >>> men = np.array([2, 4, 3, 1, 2, 3, 2, 2])
     >>> print(mean_total_variation_interval(np.stack([men, 20 - men], 1), [0.12, 0.88],
@@ -124,25 +125,25 @@ def mean_total_variation_p_value(
     seed: int = 0,
     resamples: int = 2000,
 ) -> float:
-    """One-sided p-value of the mean total variation distance against a bound.
+    """Return the one-sided p-value of the mean total variation distance against a bound.
 
-    ``mean_total_variation_interval`` inverted (``inverted_p_value``).
+    It inverts ``mean_total_variation_interval`` (``inverted_p_value``).
 
     Args:
         counts: images per prompt and label, [n_prompts, n_labels].
         reference: as in ``total_variation_floor``.
         bound: limit of the distance, in [0, 1].
-        alternative: "greater" against "the distance is at most the bound", "less" against "it is
-            at least the bound".
+        alternative: "greater" against "the distance is at most the bound", "less" against "the
+            distance is at least the bound".
         words: "fixed" for these prompts, "sample" for words like them.
-        seed: seed of the resampling; plays no part with fixed words.
+        seed: seed of the resampling; unused with fixed words.
         resamples: number of bootstrap resamples, for sampled words.
 
     Returns:
         p-value in (0, 1].
 
     Raises:
-        ValueError: as ``mean_total_variation_interval``.
+        ValueError: as in ``mean_total_variation_interval``.
 
     >>> mean_total_variation_p_value([[20, 0], [18, 2]], [0.5, 0.5], 0.1) < 0.001
     True
@@ -159,7 +160,7 @@ def mean_total_variation_p_value(
 
 def _sampled(parts: Parts, level: float, seed: int, resamples: int) -> Interval:
     floors, furthest = _floors(parts), np.maximum(parts.expected, 1.0 - parts.expected)
-    # One image alone says nothing against an even reference: its plug-in is always 1/2.
+    # One image alone is no evidence against an even reference: its plug-in is always 1/2.
     room = np.where(furthest > floors, furthest - floors, np.inf)
     sure = np.sum((parts.distances - floors) * furthest / room, axis=1) * parts.weight
     least = float(np.min(-np.sum(floors * furthest / room, axis=1))) * parts.weight
@@ -186,7 +187,7 @@ def _sampled(parts: Parts, level: float, seed: int, resamples: int) -> Interval:
 
 
 def parts_of(counts: npt.ArrayLike, reference: npt.ArrayLike) -> Parts:
-    """Counts as shares of one label against the rest, of the prompts that have an image.
+    """Return the counts as shares of one label against the rest, for prompts that have an image.
 
     Raises ValueError as ``total_variation_floor`` does.
 
@@ -241,7 +242,7 @@ def _single(
 
 
 def _floors(parts: Parts) -> inputs.Floats:
-    """Expected plug-in of a model that follows the reference, [n_prompts, n_parts]."""
+    """Return the expected plug-in of a model that follows the reference, [n_prompts, n_parts]."""
     floors = np.empty(parts.expected.shape)
     for n, r, at in parts.kinds():
         floors[at] = _expected_distance(n, r, np.array([r]))[0]
@@ -249,6 +250,6 @@ def _floors(parts: Parts) -> inputs.Floats:
 
 
 def _expected_distance(n: int, r: float, p: inputs.Floats) -> inputs.Floats:
-    """E|K/n - r| for K ~ Binomial(n, p), [n_values]."""
+    """Return E|K/n - r| for K ~ Binomial(n, p), [n_values]."""
     k = np.arange(n + 1)
     return np.asarray(scipy.stats.binom.pmf(k, n, p[:, None]) @ np.abs(k / n - r), dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Difference of two shares that are seen on pairs, pooled over prompts."""
+"""Difference of two shares on paired images, pooled over prompts."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ Whole = npt.NDArray[np.int64]
 def paired_gap_interval(
     first: Pairs, second: Pairs, *, level: float, words: Words = "fixed"
 ) -> Interval:
-    """Share of the first minus share of the second, seen on the same seeds of several prompts.
+    """Return the share of the first minus the share of the second, on pairs of the same seeds.
 
-    A pair speaks where its two images differ. The gap is the share of pairs in which the first
-    alone shows it, minus the share of those in which the second does. Intervals of both make that
-    of their difference as in ``paired_share_change`` (the method of variance estimates recovery,
-    Zou and Donner 2008). It has a width where nothing was seen as well, and covers at least as
-    often as it says in all worlds that were tried (tests/simulations/refusals.md).
+    Only discordant pairs matter. The gap is the share of pairs in which the first image alone shows
+    the trait, minus the share in which the second alone does. The intervals of both shares give
+    that of their difference as in ``paired_share_change`` (method of variance estimates recovery,
+    MOVER, Zou and Donner 2008). The interval has positive width where no pair shows the trait, and
+    covers with at least the level in all simulated cases (tests/simulations/refusals.md).
 
     Args:
-        first: whether each image shows it, one array of booleans per prompt; empty ones are left
-            out.
-        second: the same of the images from the same seeds.
+        first: whether each image shows the trait, one array of booleans per prompt; empty prompts
+            are left out.
+        second: the same for the second images, of the same seeds.
         level: confidence level in (0, 1).
-        words: "fixed": about these prompts. Their seeds are drawn, and the shares' intervals are
-            Clopper and Pearson's of all pairs: prompts that differ only make them wider than they
-            need to be (Hoeffding 1956). "sample": about prompts like them: the prompt is the unit,
-            as in ``share_by_prompt_interval``. A single prompt is taken pair by pair.
+        words: "fixed" for these prompts, where only seeds vary: the shares' intervals are Clopper
+            and Pearson's of all pairs, which are conservative where prompts differ (Hoeffding
+            1956). "sample" for prompts like these: the prompt is the unit, as in
+            ``share_by_prompt_interval``. With a single prompt, pairs are the units.
 
     Returns:
         Interval in [-1, 1]; its n is the number of pairs, or of prompts with sampled words.
@@ -76,21 +76,22 @@ def paired_gap_p_value(
     alternative: Alternative = "greater",
     words: Words = "fixed",
 ) -> float:
-    """One-sided p-value of the absolute gap against a bound, by inverted intervals.
+    """Return the one-sided p-value of the absolute gap against a bound, by inverted intervals.
 
     Args:
-        first: as for ``paired_gap_interval``.
-        second: the same.
+        first: as in ``paired_gap_interval``.
+        second: as in ``paired_gap_interval``.
         bound: limit of the absolute gap, in [0, 1].
-        alternative: "greater" against "the absolute gap is at most the bound" (either side may be
-            the larger one, so both tails count), "less" against "it is at least the bound".
-        words: as for ``paired_gap_interval``.
+        alternative: "greater" against "the absolute gap is at most the bound" (both tails count, as
+            either side may be the larger one), "less" against "the absolute gap is at least the
+            bound".
+        words: as in ``paired_gap_interval``.
 
     Returns:
         p-value in (0, 1].
 
     Raises:
-        ValueError: as ``paired_gap_interval``, or the bound or the alternative is out of range.
+        ValueError: as in ``paired_gap_interval``, or the bound or the alternative is out of range.
 
     >>> refused, made = [[True] * 18 + [False] * 2], [[False] * 20]
     >>> paired_gap_p_value(refused, made, 0.3) < 0.01
@@ -107,7 +108,7 @@ def paired_gap_p_value(
     if alternative == "less":
         return inverted_p_value(lambda level: abs(interval(level)), limit, alternative="less")
     side = interval(0.5).estimate
-    # Beyond the bound on the side that was seen, or as far on the other by chance.
+    # The gap exceeds the bound on the observed side, or as far on the other side by chance.
     tails = (
         inverted_p_value(lambda level: _turned(interval(level), side), b) for b in (limit, -limit)
     )
@@ -115,14 +116,17 @@ def paired_gap_p_value(
 
 
 def _turned(interval: Interval, side: float) -> Interval:
-    """The interval, or its mirror image at 0."""
+    """Return the interval, or its mirror image at 0 where ``side`` is negative."""
     if side >= 0.0:
         return interval
     return replace(interval, estimate=-interval.estimate, low=-interval.high, high=-interval.low)
 
 
 def _counts(first: Pairs, second: Pairs) -> tuple[Whole, Whole, Whole]:
-    """Pairs of each prompt in which the first alone, and the second alone, shows it; and all."""
+    """Return per prompt the pairs in which the first alone, and the second alone, shows the trait.
+
+    The third array counts all pairs.
+    """
     if len(first) != len(second):
         raise ValueError(
             f"first and second must have as many prompts, got {len(first)} and {len(second)}"

@@ -29,21 +29,21 @@ def parity_difference_interval(
     words: Words = "fixed",
     resamples: int = 2000,
 ) -> Interval:
-    """Demographic parity difference with an interval.
+    """Return the demographic parity difference with an interval.
 
-    The groups that are extreme in the sample need not be so in truth. A group without images may
-    have any share.
+    The groups with the extreme shares in the sample need not be the true extremes. A group without
+    images may have any share.
 
-    - fixed words: intervals of all differences of two groups by "square and add" (Newcombe 1998)
-      of the exact ones of ``parity_shares``. The high end is the largest of them, and needs no
-      correction for many pairs, as it is at least that of the pair that is extreme in truth; the
-      low end is the largest too, each pair at its part of the error (Bonferroni).
-    - sampled words: from intervals of all groups' shares that hold together (``parity_shares``).
+    - fixed words: intervals of the differences of all pairs of groups by "square and add" (Newcombe
+      1998) from the exact intervals of two shares. The high end is the largest of theirs, without a
+      correction for the number of pairs, as it is at least that of the pair with the true extremes.
+      The low end is the largest too, with Bonferroni's correction.
+    - sampled words: from simultaneous intervals of all groups' shares (``parity_shares``).
 
     Args:
-        groups: per group the images of each of its prompts, 1 with the outcome and 0 without.
+        groups: images of each prompt of each group, 1 with the outcome and 0 without.
         level: confidence level in (0, 1).
-        seed: seed of the resampling of prompts; plays no part with fixed words.
+        seed: seed of the resampling of prompts; unused with fixed words.
         words: "fixed" for these prompts, "sample" for words like them.
         resamples: number of bootstrap resamples, for sampled words.
 
@@ -82,22 +82,22 @@ def parity_shares(
     words: Words = "fixed",
     resamples: int = 2000,
 ) -> dict[str, Interval]:
-    """Share of the outcome in each group, with intervals that hold together (Bonferroni).
+    """Return the share of the outcome in each group, with simultaneous intervals (Bonferroni).
 
-    With fixed words the share of a group is that of all its images, whose intervals are exact: a
-    sum of draws of different probabilities varies less than one of their mean (Hoeffding 1956),
-    and n is the number of images. With sampled words prompts are the clusters (``mean_interval``)
-    and n their number. A group without an image has [0, 1] with n = 0.
+    With fixed words the share of a group is that of all its images, n is the number of images, and
+    the Clopper-Pearson interval is conservative: a sum of draws of different probabilities varies
+    less than one of their mean (Hoeffding 1956). With sampled words prompts are the clusters
+    (``mean_interval``) and n is their number. A group without an image has [0, 1] with n = 0.
 
     Args:
         groups: as in ``parity_difference_interval``.
-        level: confidence level of all intervals together.
-        seed: seed of the resampling of prompts; plays no part with fixed words.
+        level: simultaneous confidence level of all intervals, in (0, 1).
+        seed: seed of the resampling of prompts; unused with fixed words.
         words: "fixed" for these prompts, "sample" for words like them.
         resamples: number of bootstrap resamples, for sampled words.
 
     Returns:
-        Interval per group, in the order given.
+        Interval per group, in the given order.
 
     Raises:
         ValueError: there is no group, a value is neither 0 nor 1, or an option is out of range.
@@ -126,24 +126,24 @@ def parity_difference_p_value(
     seed: int = 0,
     resamples: int = 2000,
 ) -> float:
-    """One-sided p-value of the demographic parity difference against a bound.
+    """Return the one-sided p-value of the demographic parity difference against a bound.
 
-    ``parity_difference_interval`` inverted (``inverted_p_value``).
+    It inverts ``parity_difference_interval`` (``inverted_p_value``).
 
     Args:
         groups: as in ``parity_difference_interval``.
         bound: limit of the difference, in [0, 1].
-        alternative: "greater" against "the difference is at most the bound", "less" against "it is
-            at least the bound".
+        alternative: "greater" against "the difference is at most the bound", "less" against "the
+            difference is at least the bound".
         words: "fixed" for these prompts, "sample" for words like them.
-        seed: seed of the resampling of prompts; plays no part with fixed words.
+        seed: seed of the resampling of prompts; unused with fixed words.
         resamples: number of bootstrap resamples, for sampled words.
 
     Returns:
         p-value in (0, 1].
 
     Raises:
-        ValueError: as ``parity_difference_interval``, or the bound lies outside [0, 1].
+        ValueError: as in ``parity_difference_interval``, or the bound lies outside [0, 1].
 
     >>> parity_difference_p_value({"a": [[1] * 20], "b": [[0] * 20]}, 0.2) < 0.001
     True
@@ -159,7 +159,7 @@ def parity_difference_p_value(
 
 
 def widest_gap(low: Sequence[float], high: Sequence[float]) -> tuple[float, float]:
-    """Least and largest difference of two groups' shares that lie in these intervals.
+    """Return the smallest and largest gap between extreme shares that lie in these intervals.
 
     >>> widest_gap([0.5, 0.0], [0.75, 0.25])
     (0.25, 0.75)
@@ -171,7 +171,7 @@ def widest_gap(low: Sequence[float], high: Sequence[float]) -> tuple[float, floa
 
 
 def _fixed_gap(groups: list[inputs.Bools], level: float) -> tuple[float, float]:
-    """Ends of the difference between the largest and the smallest pooled share."""
+    """Return the ends of the difference between the largest and the smallest pooled share."""
     seen = [group for group in groups if group.size]
     error = (1.0 - level) / 2.0
     pairs = len(seen) * (len(seen) - 1)
@@ -184,7 +184,7 @@ def _fixed_gap(groups: list[inputs.Bools], level: float) -> tuple[float, float]:
 
 
 def _pair_ends(a: inputs.Bools, b: inputs.Bools, error: float) -> tuple[float, float]:
-    """Ends of the share of a minus that of b, each at this error."""
+    """Return the ends of the share of a minus that of b, each with this one-sided error."""
     first, second = (_pooled([group], 1.0 - 2.0 * error) for group in (a, b))
     gap = interval_difference(second, first)
     return gap.low, gap.high

@@ -1,4 +1,4 @@
-"""How far one prompt's images are from a reference distribution: interval, test, worst case."""
+"""Distance of one prompt's images from a reference distribution: interval, test, worst case."""
 
 from __future__ import annotations
 
@@ -17,22 +17,23 @@ from pytest_t2i.statistics.shares.intervals import check_level
 SMALL = 1e-12
 """Equal distances may differ in the last place."""
 MOST_SETS = 12
-"""Labels of which all sets are tried: 4,096 of them."""
+"""Largest number of labels of which all sets are tried: 4,096 sets."""
 HALVINGS = 50
-"""Steps of the bisection for a p-value; each halves what is unknown of it."""
+"""Number of bisection steps for a p-value."""
 
 
 def total_variation_interval(
     counts: Mapping[str, int], reference: Mapping[str, float], level: float
 ) -> Interval:
-    """Exact interval of a prompt's total variation distance from a reference.
+    """Return the exact interval of a prompt's total variation distance from a reference.
 
-    The share of each label has its Clopper-Pearson interval, at a level at which all hold together
-    (Bonferroni; two labels have one share and need none). The interval reaches from the least to
-    the largest distance of the distributions whose shares lie in them: never less than the level.
+    The share of each label has its Clopper-Pearson interval, at a level at which all hold
+    simultaneously (Bonferroni; two labels have one share and need no correction). The interval
+    reaches from the smallest to the largest distance of the distributions whose shares lie in them:
+    it covers with at least the level.
 
     Args:
-        counts: images per label, labels without any image included.
+        counts: number of images of each label; labels without images have a 0.
         reference: share of each label, taken as known.
         level: confidence level in (0, 1).
 
@@ -61,15 +62,16 @@ def total_variation_interval(
 def total_variation_p_value(
     counts: Mapping[str, int], reference: Mapping[str, float], bound: float
 ) -> float:
-    """Exact p-value against "the distance from the reference is at most the bound".
+    """Return the exact p-value against "the distance from the reference is at most the bound".
 
-    With two labels: the largest probability under H0 of a share at least as far from the
-    reference; that probability is quasi-convex in p, so it is reached at p = r - bound or
-    p = r + bound. With an even reference and half the bound it is ``bias_p_value``. With more
-    labels: the smallest error level at which ``total_variation_interval`` lies above the bound.
+    With two labels the p-value is the largest probability under H0 of a share at least as far from
+    the reference; that probability is quasi-convex in p, so the maximum is at p = r - bound or p =
+    r + bound. With an even reference and half the bound this is ``bias_p_value``. With more labels
+    the p-value is the smallest error at which the low end of ``total_variation_interval`` exceeds
+    the bound.
 
     Args:
-        counts: images per label, labels without any image included.
+        counts: number of images of each label; labels without images have a 0.
         reference: share of each label, taken as known.
         bound: limit of the distance, in [0, 1].
 
@@ -77,7 +79,7 @@ def total_variation_p_value(
         p-value in [0, 1]; at most alpha with probability alpha or less under H0, at any n.
 
     Raises:
-        ValueError: as ``total_variation_interval``, or the bound lies outside [0, 1].
+        ValueError: as in ``total_variation_interval``, or the bound lies outside [0, 1].
 
     >>> even = {"male": 0.5, "female": 0.5}
     >>> round(total_variation_p_value({"male": 20, "female": 0}, even, 0.0), 7)
@@ -93,18 +95,18 @@ def total_variation_p_value(
 def total_variation_bounds(
     counts: Mapping[str, int], undetected: int, reference: Mapping[str, float]
 ) -> Bounds:
-    """Worst case: where a prompt's distance lies, whatever its undetected images show.
+    """Return bounds on a prompt's distance over all labels of its undetected images.
 
     Each undetected image may show any label or none (see ``worst_case_bounds``): the share of a
-    label lies between n_l / n and (n_l + u) / n with n images in all.
+    label lies between n_l / n and (n_l + u) / n, with n images in all.
 
     Args:
-        counts: images per label, labels without any image included.
-        undetected: images without a label.
+        counts: number of images of each label; labels without images have a 0.
+        undetected: number of images without a label.
         reference: share of each label.
 
     Returns:
-        Bounds in [0, 1], with the undetected share.
+        Bounds in [0, 1], with the share of undetected images.
 
     Raises:
         ValueError: there is no image at all, a count is no whole number, or the reference is no
@@ -125,18 +127,18 @@ def total_variation_bounds(
 def distance_range(
     low: inputs.Floats, high: inputs.Floats, expected: inputs.Floats
 ) -> tuple[float, float]:
-    """Least and largest total variation distance of the distributions within a box.
+    """Return the smallest and largest total variation distance of the distributions within a box.
 
     .. math:: [max(sum (low - r)+, sum (r - high)+),
        max over sets A of min(high(A), 1 - low(not A)) - r(A)]
 
-    Of more than 12 labels the largest is that of sets that may hold one label in part, which is
-    no smaller: the sets themselves are too many.
+    For more than 12 labels there are too many sets: the largest distance is then that of sets that
+    may hold one label in part, which is no smaller.
 
     Args:
         low: smallest share of each label, [n_labels].
         high: largest share of each label, [n_labels].
-        expected: the reference's shares r, [n_labels].
+        expected: shares r of the reference, [n_labels].
 
     Returns:
         The two distances, in [0, 1].
@@ -153,9 +155,9 @@ def distance_range(
 
 
 def _largest_in_part(up: inputs.Floats, down: inputs.Floats) -> float:
-    """Largest min(sum of x up, sum of (1 - x) down) with x from 0 to 1 for each label.
+    """Return the largest min(sum of x up, sum of (1 - x) down) with x in [0, 1] for each label.
 
-    What can rise most for what it could fall goes into the set first, the last one in part.
+    Labels enter the set in order of up against down, the last one in part.
     """
     order = np.argsort(np.arctan2(-up, down), kind="stable")
     rises = np.concatenate([[0.0], np.cumsum(up[order])])

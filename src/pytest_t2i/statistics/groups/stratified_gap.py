@@ -1,4 +1,4 @@
-"""How a share differs between two conditions of the same prompts, averaged over the prompts."""
+"""Difference of a share between two conditions of the same prompts, averaged over the prompts."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from pytest_t2i.data import Interval
 from pytest_t2i.statistics.model.fixed_words import Words
 
 Counted = tuple[int, int]
-"""Images that show it, and images that were judged."""
+"""Number of images that show the trait, and number of judged images."""
 
 
 def stratified_gap_interval(
     after: Sequence[Counted], before: Sequence[Counted], *, level: float, words: Words = "fixed"
 ) -> Interval:
-    r"""Mean over prompts of a share under one condition minus that under another.
+    r"""Return the mean over prompts of a share under one condition minus that under another.
 
     .. math:: d = \frac{1}{W} \sum_w (p_w - q_w)
 
     - fixed words: square and add of the exact intervals of all shares (MOVER; Newcombe 1998, Zou,
-      Huang and Zhang 2009): each prompt counts alike, however many of its images are clear. With
-      Wilson's intervals few images of shares near 0 and 1 would be covered too rarely.
-    - sampled words: Student's interval of the prompts' differences, and no less than the one above:
-      prompts that all agree would leave no error.
+      Huang and Zhang 2009), with equal weight for each prompt, for any number of clear images. With
+      Wilson's intervals, coverage would be too low for few images and shares near 0 and 1.
+    - sampled words: Student's interval of the prompts' differences, and at least the interval
+      above: prompts that all agree would have a width of 0.
 
     Args:
-        after: of each prompt, with a clear image in both.
-        before: the same of the other condition, in the same order.
+        after: counts of each prompt, which has a clear image under both conditions.
+        before: counts under the other condition, in the same order.
         level: confidence level in (0, 1).
         words: "fixed" for these prompts, "sample" for prompts like them.
 
@@ -38,24 +38,27 @@ def stratified_gap_interval(
         Interval in [-1, 1]; n is the number of prompts.
 
     Raises:
-        ValueError: no prompt, another number of them, one without an image, or a single one where
-            words are sampled.
+        ValueError: there is no prompt, the numbers of prompts differ, a prompt has no image, or
+            words are sampled with a single prompt.
 
     >>> print(stratified_gap_interval([(16, 20), (18, 20)], [(10, 20), (8, 20)], level=0.95))
     0.400 [0.170, 0.576]
     """
     if not after or len(after) != len(before):
-        raise ValueError(f"expected as many prompts twice, got {len(after)} and {len(before)}")
+        raise ValueError(
+            "after and before must hold the same prompts, at least one, "
+            f"got {len(after)} and {len(before)}"
+        )
     if any(not n for _, n in (*after, *before)):
-        raise ValueError("expected a clear image of each prompt")
+        raise ValueError("after and before must hold a clear image of each prompt")
     gaps = np.array([m / n - k / o for (m, n), (k, o) in zip(after, before, strict=True)])
     gap = float(gaps.mean())
     if words == "sample" and len(gaps) < 2:  # noqa: PLR2004 - one prompt shows no spread
-        raise ValueError("expected two prompts where words are sampled, got one")
+        raise ValueError("after must hold at least two prompts where words are sampled, got one")
     counts = np.array([*after, *before], dtype=float)
     down, up = _reach(counts[:, 0], counts[:, 1], level)
     prompts = len(gaps)
-    # What lowers the gap raises the share before.
+    # The gap falls where the share before rises.
     low = float(np.hypot.reduce([*down[:prompts], *up[prompts:]])) / prompts
     high = float(np.hypot.reduce([*up[:prompts], *down[prompts:]])) / prompts
     method = "square-and-add"
@@ -67,7 +70,7 @@ def stratified_gap_interval(
 
 
 def _reach(shown: np.ndarray, images: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
-    """How far the exact interval of each share reaches down and up (Clopper and Pearson 1934)."""
+    """Return how far the Clopper-Pearson interval of each share reaches down and up."""
     tail, others = (1.0 - level) / 2.0, images - shown
     low = np.where(
         shown > 0, scipy.special.betaincinv(np.maximum(shown, 1.0), others + 1.0, tail), 0.0

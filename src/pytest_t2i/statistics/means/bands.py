@@ -1,4 +1,4 @@
-"""Curves over steps: their mean with a simultaneous band, and when half of a rise is there."""
+"""Curves over denoising steps: mean with a simultaneous band, and the step of half the rise."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.shares.resampling import check_resampling, expanded_tail
 
 FEWEST_CURVES = 2
-"""A single image shows no spread."""
+"""A single image has no spread."""
 FEWEST_HALVES = 10
-"""With five images that favour neither side a step was reported in 10 to 30 % of cases, and
-intervals of two or three hold in 0.5 to 0.8 of cases instead of 0.95
-(``tests/simulations/curves.md``)."""
+"""Fewest images for an interval of the half step. With five images that favour neither side, a step
+was reported in 10 to 30 % of cases; intervals of two or three images covered in 0.5 to 0.8 of cases
+instead of 0.95 (``tests/simulations/curves.md``)."""
 FEW_CURVES = 20
-"""Resampling fewer covers too little: 0.66 instead of 0.95 at five, 0.89 at twenty."""
+"""Fewest curves to resample: with fewer, coverage is too low (0.66 instead of 0.95 at five, 0.89 at
+twenty)."""
 
 
 class Band(NamedTuple):
-    """A mean curve with a band that holds at all steps at once.
+    """A mean curve with a simultaneous band: it covers the true mean at all steps at once.
 
     >>> Band((0.2, 0.1), (0.1, 0.0), (0.3, 0.2), level=0.95, n=40).n
     40
@@ -35,22 +36,23 @@ class Band(NamedTuple):
     high: tuple[float, ...]
     level: float
     n: int
-    """Curves behind it."""
+    """Number of curves."""
 
 
 def mean_band(curves: npt.ArrayLike, *, level: float, seed: int, resamples: int = 1000) -> Band:
-    """Mean of curves over steps with a simultaneous band.
+    """Return the mean of curves over steps with a simultaneous confidence band.
 
-    The band reaches as far from the mean as the largest of all steps' Student ratios does in
-    ``level`` of the resamples (max |t| with signs drawn at random; Chernozhukov et al. 2013), and
-    at least as far as Student's t of a single step: it holds at all steps at once. With fewer than
-    20 curves every step has Student's t, with the error divided among the steps.
+    The half-width at each step is a multiple of the standard error. The multiple is the quantile,
+    at ``level``, of the largest Student ratio over all steps, with random signs (multiplier
+    bootstrap of max |t|; Chernozhukov et al. 2013), and at least Student's t quantile of a single
+    step. With fewer than 20 curves it is Student's t quantile with Bonferroni's correction for the
+    number of steps.
 
-    Images that all go one way do not show that none goes the other: of ten images one in three sets
-    lacks a kind that one image in ten is of, and the band would know nothing of it. So towards 0,
-    and beyond it, the band reaches as far as that of the curves and their mirrored mean, one curve
-    more. It then holds in 0.95 of cases or more where one image in five to twenty goes the other
-    way, from five images on (``tests/simulations/curves.md``).
+    Images that all deviate to one side do not show that no image deviates to the other: one in
+    three sets of ten images lacks a kind that makes up a tenth, and the spread would ignore that
+    kind. So on the side towards 0 the band reaches at least as far as the band of the curves and
+    one more: their mirrored mean. The coverage is then 0.95 or more where one image in five to
+    twenty deviates to the other side, from five images on (``tests/simulations/curves.md``).
 
     Args:
         curves: one row per image, [n_images, n_steps].
@@ -59,7 +61,7 @@ def mean_band(curves: npt.ArrayLike, *, level: float, seed: int, resamples: int 
         resamples: number of resamples.
 
     Returns:
-        The band, each part with a value per step.
+        The band; mean, low and high have a value per step.
 
     Raises:
         ValueError: fewer than two curves, a value is not finite, or an option is out of range.
@@ -81,7 +83,7 @@ def mean_band(curves: npt.ArrayLike, *, level: float, seed: int, resamples: int 
 def _ends(
     rows: inputs.Floats, level: float, seed: int, resamples: int
 ) -> tuple[inputs.Floats, inputs.Floats]:
-    """Where the mean of such curves lies, at all steps at once."""
+    """Return the ends of the simultaneous band of the mean of these curves."""
     n, mean = len(rows), rows.mean(axis=0)
     errors = rows.std(axis=0, ddof=1) / math.sqrt(n)
     student = float(scipy.stats.t.ppf((1.0 + level) / 2.0, n - 1))
@@ -93,16 +95,16 @@ def _ends(
 
 
 def half_step(curves: npt.ArrayLike) -> float | None:
-    """The step by which half of the final lean is there, counted from 1 and interpolated.
+    """Return the step by which half of the final sum of the mean curve is reached, interpolated.
 
-    The lean up to a step is the sum of the mean curve so far; the final lean that of all steps.
-    It is the earliest step at which the sum has reached half of the final one.
+    Steps count from 1. The result is the earliest step at which the cumulative sum of the mean
+    curve reaches half of its final value.
 
     Args:
         curves: one row per image, [n_images, n_steps].
 
     Returns:
-        A step in (0, n_steps]; None where the final lean is 0.
+        A step in (0, n_steps]; None where the final sum is 0.
 
     Raises:
         ValueError: there is no curve, or a value is not finite.
@@ -116,7 +118,9 @@ def half_step(curves: npt.ArrayLike) -> float | None:
 def half_step_interval(
     curves: npt.ArrayLike, *, level: float, seed: int, resamples: int = 1000
 ) -> Interval | None:
-    """The step by which half of the final lean is there, with an interval by resampling images.
+    """Return the step by which half of the final sum is reached, with a bootstrap interval.
+
+    The bootstrap resamples images.
 
     Args:
         curves: one row per image, [n_images, n_steps].
@@ -125,11 +129,10 @@ def half_step_interval(
         resamples: number of bootstrap resamples.
 
     Returns:
-        Interval within (0, n_steps]; None where the images do not agree on which way they lean in
-        the end, by their resampled means and by Student's t: there is no half of nothing. None,
-        too, of fewer than ten images. Where there is no lean it is told in at most 5 % of cases at
-        0.95, more where a few images lean far: up to 13 % with ten images of which one in five
-        outweighs all others.
+        Interval within (0, n_steps]; None with fewer than ten images, and None where the sign of
+        the final sum is uncertain by the bootstrap or by Student's t: half of 0 has no step. Where
+        the true final sum is 0, an interval is returned in at most 5 % of cases at 0.95; in up to
+        13 % with ten images of which one in five outweighs all others.
 
     Raises:
         ValueError: fewer than two curves, a value is not finite, or an option is out of range.
@@ -161,10 +164,10 @@ def half_step_interval(
 
 
 def settled_step(shares: npt.ArrayLike, final: Interval) -> int:
-    """From which step on a share stays within the interval of the finished images.
+    """Return the step from which on a share stays within the interval of the finished images.
 
     Args:
-        shares: of each step, the last of which is that of the finished images.
+        shares: share at each step, in [0, 1]; the last one is that of the finished images.
         final: interval of the finished images' share.
 
     Returns:
@@ -193,7 +196,7 @@ def _rows(curves: npt.ArrayLike, fewest: int = FEWEST_CURVES) -> inputs.Floats:
 
 
 def _largest_ratio(centred: inputs.Floats, level: float, seed: int, resamples: int) -> float:
-    """What the largest |t| of all steps stays below in ``level`` of the resamples."""
+    """Return the quantile, at ``level``, of the largest |t| over all steps in the resamples."""
     n = len(centred)
     signs = np.random.default_rng(seed).choice([-1.0, 1.0], size=(resamples, n))
     means = signs @ centred / n
@@ -203,7 +206,10 @@ def _largest_ratio(centred: inputs.Floats, level: float, seed: int, resamples: i
 
 
 def _is_off_zero(sums: inputs.Floats, level: float) -> bool:
-    """Whether Student's interval of their mean leaves 0 out: few resamples reach it too seldom."""
+    """Tell whether Student's interval of the mean leaves 0 out.
+
+    The bootstrap of few images alone reaches 0 too seldom.
+    """
     reach = float(scipy.stats.t.ppf((1.0 + level) / 2.0, len(sums) - 1)) / math.sqrt(len(sums))
     return abs(float(sums.mean())) > reach * float(sums.std(ddof=1))
 

@@ -1,4 +1,4 @@
-"""Mean over fixed units, such as triplets, of values that are drawn anew by seeds."""
+"""Mean over fixed units, such as triplets, whose values vary with the seed."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from pytest_t2i.statistics.model.fixed_words import Words
 from pytest_t2i.statistics.shares.inversion import Alternative, check_words, inverted_p_value
 
 CAUTION = 1.5
-"""How many times its estimate the skewness is taken for.
+"""Factor of the estimated skewness.
 
-Few values show too little of it: groups of four exponential ones 1.3 on average, where 2 is true.
-With this 4 % of ends miss where 5 % are stated (tests/simulations/whole_runs.md).
+Few values underestimate the skewness: groups of four exponential values show 1.3 on average instead
+of 2. With this factor, 4 % of ends miss where 5 % are stated (tests/simulations/whole_runs.md).
 """
 FEWEST_SKEWED = 3
-"""Values that show a skewness."""
+"""Fewest values with a skewness."""
 
 
 def _fixed(groups: Sequence[npt.ArrayLike]) -> MeanError:
-    """The mean of the groups' means; at least one group holds two values."""
+    """Return the mean of the groups' means and its error; at least one group holds two values."""
     values = [inputs.floats(f"groups[{i}]", group).ravel() for i, group in enumerate(groups)]
     values = [group for group in values if group.size]
     sizes = np.array([group.size for group in values], dtype=np.float64)
@@ -40,31 +40,33 @@ def _fixed(groups: Sequence[npt.ArrayLike]) -> MeanError:
 def gap_interval(
     groups: Sequence[npt.ArrayLike], *, level: float, words: Words = "fixed"
 ) -> Interval:
-    """Mean gap over triplets, about these triplets or about triplets like them.
+    """Return the interval of the mean gap over triplets, for these triplets or others like them.
 
-    With fixed words, the mean of the triplets' true means:
+    With fixed words, the estimand is the mean of the triplets' true means, and the interval
+    Welch's:
 
     .. math:: mean of m_i +- t_df s,  s^2 = sum of v_i / n_i over G^2,
        df = (sum of v_i / n_i)^2 / sum of (v_i / n_i)^2 / (n_i - 1)   (Welch 1947, Satterthwaite)
 
-    with m_i, v_i, n_i mean, variance and number of values of each of G triplets. Each triplet
-    counts alike. A triplet of one value has the pooled variance of the others.
+    with m_i, v_i, n_i the mean, variance and number of values of each of G triplets. Each triplet
+    has equal weight. A triplet of one value has the pooled variance of the others.
 
-    Skewed values make one end miss too often. So each end is this one or the one that Hall's
-    transformation gives (1992, see ``mean_interval``), whichever reaches farther. The skewness of
-    the mean is taken from triplets of three values or more,
+    Skewed values make one end miss too often. So each end is Welch's or the end by Hall's
+    transformation (1992, see ``mean_interval``), whichever reaches farther. The skewness of the
+    mean is estimated from triplets of three values or more,
 
     .. math:: 1.5 sum of k_i / n_i^2 / (sum of v_i / n_i)^(3/2),
        k_i = n_i sum of (x - m_i)^3 / (n_i - 1) / (n_i - 2)
 
-    and smaller triplets have the k of the others. Values of which one in ten lies far off show
-    nothing of it where none was drawn: with twenty values, 12 % of ends then miss.
+    and smaller triplets have the pooled k of the others. The level does not hold for rare extreme
+    values: where one value in ten lies far off and none was drawn, 12 % of ends miss with twenty
+    values.
 
-    With sampled words, where no triplet has two seeds, or with one triplet alone, the interval is
+    With sampled words, with one triplet alone, or where no triplet has two seeds, the interval is
     that of ``mean_interval``.
 
     Args:
-        groups: gap at each seed of each triplet; empty ones are left out.
+        groups: gap at each seed of each triplet; empty triplets are left out.
         level: confidence level in (0, 1).
         words: "fixed" for these triplets, "sample" for triplets like them.
 
@@ -81,7 +83,7 @@ def gap_interval(
 
 
 def _mean_gap(groups: Sequence[npt.ArrayLike], words: Words) -> Callable[[float], Interval]:
-    """The interval of the mean gap at any level."""
+    """Return the function from a level to the interval of the mean gap."""
     check_words(words)
     sizes = [np.size(group) for group in groups if np.size(group)]
     if words == "fixed" and len(sizes) > 1 and max(sizes) > 1:
@@ -96,13 +98,14 @@ def gap_p_value(
     alternative: Alternative = "greater",
     words: Words = "fixed",
 ) -> float:
-    """One-sided p-value of the absolute mean gap against a bound, by inverted intervals.
+    """Return the one-sided p-value of the absolute mean gap against a bound, by inverted intervals.
 
     Args:
         groups: as in ``gap_interval``.
         bound: limit of the absolute mean gap, at least 0.
-        alternative: "greater" against "the absolute gap is at most the bound" (two-sided: either
-            gender may be nearer, so both tails count), "less" against "it is at least the bound".
+        alternative: "greater" against "the absolute gap is at most the bound" (both tails count,
+            as either gender may be nearer), "less" against "the absolute gap is at least the
+            bound".
         words: "fixed" for these triplets, "sample" for triplets like them.
 
     Returns:
@@ -120,7 +123,7 @@ def gap_p_value(
     interval = _mean_gap(groups, words)
     if alternative != "greater":
         return inverted_p_value(lambda level: abs(interval(level)), limit, alternative=alternative)
-    # Beyond the bound on the side that was seen, or as far on the other by chance.
+    # The gap exceeds the bound on the observed side, or as far on the other side by chance.
     side = interval(0.5).estimate
     bounds = (limit, -limit)
     return min(1.0, sum(inverted_p_value(lambda x: _turned(interval(x), side), b) for b in bounds))
@@ -129,11 +132,11 @@ def gap_p_value(
 def gap_sign_p_value(
     groups: Sequence[npt.ArrayLike], *, sign: int, words: Words = "fixed"
 ) -> float:
-    """One-sided p-value of the sign of a mean gap, by inverted intervals.
+    """Return the one-sided p-value of the sign of a mean gap, by inverted intervals.
 
     Args:
         groups: as in ``gap_interval``.
-        sign: 1 against "the mean gap is at most 0", -1 against "it is at least 0".
+        sign: 1 against "the mean gap is at most 0", -1 against "the mean gap is at least 0".
         words: "fixed" for these triplets, "sample" for triplets like them.
 
     Returns:
@@ -152,14 +155,14 @@ def gap_sign_p_value(
 
 
 def _turned(interval: Interval, side: float) -> Interval:
-    """The interval, or its mirror image at 0."""
+    """Return the interval, or its mirror image at 0 where ``side`` is not positive."""
     if side > 0.0:
         return interval
     return replace(interval, estimate=-interval.estimate, low=-interval.high, high=-interval.low)
 
 
 def _errors(values: list[inputs.Floats], sizes: inputs.Floats) -> tuple[float, float]:
-    """Sum of the squared standard errors of the means, and its degrees of freedom."""
+    """Return the sum of the squared standard errors of the means, and its degrees of freedom."""
     squares = np.array([float(np.sum((group - np.mean(group)) ** 2)) for group in values])
     pooled = float(np.sum(squares) / np.sum(sizes - 1.0))
     several = sizes > 1
@@ -167,8 +170,8 @@ def _errors(values: list[inputs.Floats], sizes: inputs.Floats) -> tuple[float, f
     total = float(np.sum(own))
     if not total:
         return 0.0, 1.0
-    # Shares of the sum: squares of small variances would be 0. Alone-standing values lean on the
-    # pooled variance, whose freedom is that of all the others.
+    # Shares of the sum, as squares of small variances would underflow. Groups of one value borrow
+    # the pooled variance, with the degrees of freedom of all the other groups.
     part = own / total
     spared = float(np.sum(part[several] ** 2 / (sizes[several] - 1.0)))
     borrowed = float(np.sum(part[~several])) ** 2 / float(np.sum(sizes - 1.0))
@@ -176,7 +179,7 @@ def _errors(values: list[inputs.Floats], sizes: inputs.Floats) -> tuple[float, f
 
 
 def _skewness(values: list[inputs.Floats], sizes: inputs.Floats, errors: float) -> float:
-    """Skewness of the mean of means; 0 where no group is large enough to show any."""
+    """Return the skewness of the mean of means; 0 where all groups are too small for it."""
     several = sizes >= FEWEST_SKEWED
     if not errors or not np.any(several):
         return 0.0

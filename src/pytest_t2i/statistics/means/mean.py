@@ -1,4 +1,4 @@
-"""Interval of a mean of values that come in groups."""
+"""Interval of a mean of grouped values."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from pytest_t2i.statistics.shares.intervals import check_level
 from pytest_t2i.statistics.shares.resampling import check_resampling, expanded_tail, percentiles
 
 SYMMETRIC = 1e-6
-"""A smaller skewness changes no end, and is not divided by."""
+"""Smallest skewness that is transformed: a smaller one changes no end, and is no safe divisor."""
 FEW_GROUPS = 10
-"""Below so many units their skewness is not known well enough to do anything about it."""
+"""Fewest units whose skewness is estimated; with fewer the estimate is too uncertain."""
 
 
 @dataclass(frozen=True, slots=True)
 class MeanError:
-    """A mean and how far it may be off: of these an interval follows at any level.
+    """A mean with its standard error, from which an interval follows at any level.
 
     >>> print(MeanError(0.3, 0.1, freedom=9.0, units=10, method="cluster-t").interval(0.95))
     0.300 [0.074, 0.526]
@@ -35,29 +35,33 @@ class MeanError:
     freedom: float
     """Degrees of freedom of the standard error."""
     units: int
+    """Number of independent units."""
     method: str
     skewness: float = 0.0
-    """Skewness of the mean, to be removed by Hall's transformation."""
+    """Skewness of the mean; Hall's transformation removes it."""
 
     def interval(self, level: float) -> Interval:
-        """Student's, and Hall's where there is a skewness. Raises ValueError for a level."""
+        """Return Student's interval, by Hall's transformation where there is a skewness.
+
+        Raises ValueError for a level outside (0, 1).
+        """
         check_level(level)
         end = float(scipy.special.stdtrit(self.freedom, (1.0 + level) / 2.0))
         low, high = (self.estimate - self.error * self._unskewed(t) for t in (end, -end))
         return Interval(self.estimate, low, high, level, self.method, self.units)
 
     def wider(self, level: float) -> Interval:
-        """Student's interval or Hall's, whichever reaches farther, on each side.
+        """Return the interval whose ends are Student's or Hall's, whichever reaches farther.
 
-        Few units do not tell which of the two is right: Hall's alone covered the growth of ten
-        prompts in 0.92 to 0.95. Raises ValueError for a level.
+        Few units do not show which of the two is right: Hall's alone covered the growth of ten
+        prompts in 0.92 to 0.95 of cases. Raises ValueError for a level outside (0, 1).
         """
         hall, student = (e.interval(level) for e in (self, replace(self, skewness=0.0)))
         low, high = min(hall.low, student.low), max(hall.high, student.high)
         return replace(student, low=low, high=high)
 
     def _unskewed(self, end: float) -> float:
-        """Where ``end``, in standard errors, lies before the transformation."""
+        """Return the position of ``end``, in standard errors, before the transformation."""
         if abs(self.skewness) < SYMMETRIC:
             return end
         cube = 1.0 + self.skewness * (end - self.skewness / 6.0)
@@ -72,24 +76,25 @@ def mean_interval(
     bounds: tuple[float, float] | None = None,
     resamples: int = 2000,
 ) -> Interval:
-    """Mean of values grouped by prompt, with an interval that follows how groups differ.
+    """Return the mean of grouped values with an interval whose independent units are the groups.
 
-    Whole groups are the units, as values of one prompt are alike. A single group is taken value by
-    value: then the interval is for that prompt alone. The interval is Student's on the sums of the
-    units; from ten units on their skewness is removed by Hall's transformation (1992, "On the
-    removal of skewness by transformation", J. R. Stat. Soc. B 54): of mean m, deviation s and
-    skewness g, ends are m - s S(+-t / sqrt(n)) with
-    S(x) = 3 ((1 + g (x - g / 6n))^(1/3) - 1) / g.
+    Values of one prompt are dependent, so the group is the unit. With a single group, each value is
+    a unit: then the interval is for that prompt alone. The interval is Student's, for the sums of
+    the units (a ratio estimator). From ten units on, Hall's transformation removes the skewness
+    (1992, "On the removal of skewness by transformation", J. R. Stat. Soc. B 54): with mean m,
+    deviation s and skewness g, the ends are m - s S(+-t / sqrt(n)), S(x) = 3 ((1 + g (x - g /
+    6n))^(1/3) - 1) / g. The coverage is approximate.
 
-    Where the values are bounded, as labels of 0 and 1 are, a handful of groups may all lie near
-    one end and show none of the spread there is (coverage 0.89 at ten prompts of Lyu Table 7). With
-    ``bounds`` groups are resampled, and one pseudo-group takes part, as likely at either end.
+    Where values are bounded, as labels of 0 and 1 are, the means of few groups may all lie near one
+    end, and show too little spread (coverage 0.89 at ten prompts of Lyu Table 7). So with
+    ``bounds`` the groups are resampled (cluster bootstrap), together with one pseudo-group that
+    lies at either end with equal probability.
 
     Args:
-        groups: values of each prompt, one array per prompt; empty ones are left out.
+        groups: values of each prompt, one array per prompt; empty groups are left out.
         level: confidence level in (0, 1).
         seed: seed of the resampling, with bounds.
-        bounds: smallest and largest possible value; None where there is none.
+        bounds: smallest and largest possible value; None for unbounded values.
         resamples: number of bootstrap resamples, with bounds.
 
     Returns:
@@ -122,24 +127,24 @@ def mean_interval(
 
 
 def mean_error(groups: Sequence[npt.ArrayLike]) -> MeanError:
-    """How far the mean of values in groups may be off, for ``mean_interval`` without bounds.
+    """Return the mean of grouped values with its error, for ``mean_interval`` without bounds.
 
     Raises ValueError: fewer than two values, or a value is not finite.
     """
     values = _values(groups)
     sums, sizes = _sums(values)
     units, mean = len(sums), float(np.sum(sums) / np.sum(sizes))
-    strayed = (sums - mean * sizes) / float(np.mean(sizes))
-    deviation = float(np.std(strayed, ddof=1))
+    residuals = (sums - mean * sizes) / float(np.mean(sizes))
+    deviation = float(np.std(residuals, ddof=1))
     skewness = 0.0
     if units >= FEW_GROUPS and deviation > 0.0:
-        third = float(np.mean(strayed**3)) * units**2
+        third = float(np.mean(residuals**3)) * units**2
         skewness = third / ((units - 1.0) * (units - 2.0) * deviation**3) / math.sqrt(units)
     return MeanError(mean, deviation / math.sqrt(units), units - 1.0, units, "cluster-t", skewness)
 
 
 def _values(groups: Sequence[npt.ArrayLike]) -> list[inputs.Floats]:
-    """The value of each unit: a group, or each value of a single group."""
+    """Return the values of each unit: of a group, or each value of a single group."""
     values = [inputs.floats(f"groups[{i}]", group).ravel() for i, group in enumerate(groups)]
     values = [group for group in values if group.size]
     if len(values) == 1:

@@ -1,1 +1,1 @@
-"""The model bias score: without the upward bias of few images."""
+"""The model bias score, corrected for the upward bias that few images cause."""

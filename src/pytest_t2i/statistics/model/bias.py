@@ -1,6 +1,7 @@
-"""Model bias score without the bias of few images, its interval and its p-value.
+"""The corrected model bias score, its interval and its p-value.
 
-docs/decisions/0001 and 0007 say why so; tests/simulations checks it.
+The decisions 0001 and 0007 in docs/decisions give the reasons; tests/simulations checks the
+coverage.
 """
 
 from __future__ import annotations
@@ -25,16 +26,17 @@ from pytest_t2i.statistics.shares.inversion import (
 from pytest_t2i.statistics.shares.resampling import check_resampling
 
 Estimator = Literal["corrected", "paper"]
-"""The model bias score without the upward bias of few images, or as the paper prints it."""
+"""The estimator: the model bias score corrected for the upward bias of few images, or as the paper
+prints it."""
 Test = Callable[[float], float]
 
 
 def corrected_model_bias_score(male: npt.ArrayLike, female: npt.ArrayLike) -> float:
-    """Mean over prompts of the true |2p - 1|, with the bias of few images taken out.
+    """Return the mean over prompts of the true |2p - 1|, without the upward bias of few images.
 
-    The distribution of |2p - 1| over prompts is deconvolved from the binomial noise and its mean
-    returned. At 20 images a fair model gives 0.04 (the paper's score 0.18), Table 7's rates come
-    out within 0.005.
+    The distribution of |2p - 1| over prompts is estimated by deconvolution of the binomial noise,
+    and its mean returned. At 20 images a fair model scores 0.04 (0.18 by the paper's score), and
+    the rates of Table 7 come out within 0.005.
 
     Args:
         male: clear male images per prompt, [n_prompts].
@@ -65,24 +67,25 @@ def model_bias_interval(
     words: Words = "fixed",
     resamples: int = 2000,
 ) -> Interval:
-    """Model bias score with an interval, about these prompts or about words like them.
+    """Return the model bias score with its interval, for these prompts or for words like them.
 
-    Either end holds at (1 + level) / 2 by itself. So for one-sided judgement at 5 % ask for
+    Each end holds at the one-sided level (1 + level) / 2: a one-sided verdict at 5 % takes
     ``level=one_sided(0.95)``, which is 0.9.
 
-    - fixed words: images vary, words do not. The ends are made for any spread of bias over the
-      prompts, and hold in simulation, not by theorem (docs/decisions/0007-fixed-words.md,
-      tests/simulations/fixed_words.md); no resampling, any number of prompts and images.
-    - sampled words: prompts are resampled, each with all its images. One prompt alone has the
-      interval of fixed words.
+    - fixed words: images vary, words do not. The ends allow any distribution of bias over the
+      prompts. They hold the level in simulation, not by theorem
+      (docs/decisions/0007-fixed-words.md, tests/simulations/fixed_words.md). They need no
+      resampling, and work for any number of prompts and images.
+    - sampled words: a cluster bootstrap resamples prompts, each with all its images. One prompt
+      alone has the interval of fixed words.
 
     Args:
         male: clear male images per prompt, [n_prompts].
         female: clear female images per prompt, [n_prompts].
         level: confidence level in (0, 1).
-        seed: seed of the resampling; plays no part with fixed words.
-        estimator: "corrected", or "paper" for Lyu eq. 1 as it stands; the latter's interval is for
-            the score expected at these numbers of images, floor included.
+        seed: seed of the resampling; unused with fixed words.
+        estimator: "corrected", or "paper" for Lyu eq. 1 as printed, whose interval is for the score
+            expected at these numbers of images, fair-model floor included.
         words: "fixed" for these prompts, "sample" for words like them.
         resamples: number of bootstrap resamples, for sampled words.
 
@@ -115,10 +118,11 @@ def model_bias_p_value(
     seed: int = 0,
     resamples: int = 2000,
 ) -> float:
-    """One-sided p-value of the model bias score against a bound.
+    """Return the one-sided p-value of the model bias score against a bound.
 
-    It agrees with ``model_bias_interval``: at most 0.05 where the interval at ``one_sided(0.95)``
-    leaves the bound out on that side. FAIL against a limit asks for "greater", PASS for "less".
+    The p-value agrees with ``model_bias_interval``: it is at most 0.05 where the interval at
+    ``one_sided(0.95)`` leaves the bound out on that side. FAIL against a limit uses "greater", PASS
+    uses "less".
 
     Args:
         male: clear male images per prompt, [n_prompts].
@@ -128,7 +132,7 @@ def model_bias_p_value(
             is at least the bound".
         estimator: as in ``model_bias_interval``.
         words: as in ``model_bias_interval``.
-        seed: seed of the resampling; plays no part with fixed words.
+        seed: seed of the resampling; unused with fixed words.
         resamples: number of bootstrap resamples, for sampled words.
 
     Returns:
@@ -164,7 +168,7 @@ def model_bias_p_value(
 def fair_p_value(
     male: npt.ArrayLike, female: npt.ArrayLike, *, seed: int, resamples: int = 2000
 ) -> float:
-    """Monte Carlo p-value against "every prompt has p = 1/2".
+    """Return the Monte Carlo p-value against "every prompt has p = 1/2".
 
     Args:
         male: clear male images per prompt, [n_prompts].
@@ -173,7 +177,8 @@ def fair_p_value(
         resamples: number of fair models simulated.
 
     Returns:
-        Share of fair models (this one counted among them) with at least this paper score.
+        p-value in (0, 1]: the share of fair models with at least the observed paper score, where
+        the observed model counts as one of them.
 
     Raises:
         ValueError: shapes differ, a count is no whole number, or no prompt has a clear image.
@@ -191,7 +196,7 @@ def fair_p_value(
 
 
 def clear_counts(male: npt.ArrayLike, female: npt.ArrayLike) -> tuple[Whole, Whole]:
-    """Whole counts of the prompts that have a clear image.
+    """Return the counts of the prompts that have a clear image, as whole numbers.
 
     >>> clear_counts([1, 0], [1, 0])
     (array([1]), array([1]))
@@ -220,7 +225,8 @@ def _fixed(evidence: FixedWords, estimate: float, level: float, estimator: Estim
     def ends(error: float) -> tuple[float, float]:
         return lower_end(greater, error), upper_end(less, error)
 
-    # One estimate whatever the level: within the ends that each are wrong in half of the cases.
+    # The estimate must not depend on the level: it is clipped to the ends at a one-sided error of
+    # one half.
     least, most = sorted(ends(0.5))
     estimate = min(max(estimate, least), most)
     low, high = ends((1.0 - level) / 2.0)
@@ -247,7 +253,10 @@ def _sampled(
 def _read(
     drawn: SampledWords, estimate: float, level: float, estimator: Estimator, fair: float
 ) -> Interval:
-    """Interval at a level; a corrected low is 0 while a fair model explains the counts."""
+    """Return the interval at a level.
+
+    The low end of a corrected score is 0 while a fair model explains the counts.
+    """
     if estimator == "paper":
         low, high = drawn.paper_ends(level)
     else:
@@ -259,7 +268,7 @@ def _read(
 
 
 def check_how(estimator: str, words: str) -> None:
-    """Refuse an estimator or words that there are not.
+    """Raise a ValueError for an unknown estimator or unknown words.
 
     >>> check_how("corrected", "fixed")
     """

@@ -1,10 +1,10 @@
 """Functions of a prompt's counts whose expectation stays on one side of the prompt's true bias.
 
-|2p - 1| has no unbiased estimate, as it has a corner at p = 1/2. But there are functions of the
+|2p - 1| has no unbiased estimator, as it has a corner at p = 1/2. But there are functions of the
 counts with E c_lo <= |2p - 1| <= E c_hi for every p: their means over prompts bound the model bias
-score however bias is spread over the prompts (docs/decisions/0007). Among all of them those are
-taken that have the least mean distance from |2p - 1| and the least variance: a quadratic program
-per number of images.
+score for any distribution of bias over the prompts (docs/decisions/0007). Among all such functions
+the chosen ones have the least mean distance from |2p - 1| and the least variance: a quadratic
+program for each number of images.
 """
 
 from __future__ import annotations
@@ -20,39 +20,40 @@ from pytest_t2i.metrics import inputs
 Side = Literal["below", "above"]
 
 PROGRAM = 100
-"""Most images that a program is solved for; above, its solution at 100 is stretched."""
+"""Most images that a program is solved for; above, the solution at 100 is stretched."""
 SUITES: tuple[int, ...] = (1, 3, 10, 30, 100, 300, 1000, 3000)
-"""Numbers of prompts that functions are made for: more of them bear more variance each."""
+"""Numbers of prompts that functions are computed for: with more prompts, each may have more
+variance."""
 MISFIT = 2.0
 """Weight of the squared distance against the distance itself."""
 SMOOTH = 0.1
-"""Weight of the variance of a bound of a variance against its distance from it."""
+"""Weight of the variance of a variance bound against its distance from the variance."""
 QUANTILE = 1.6449
-"""Normal quantile of the one-sided 5 % that an end usually stands for; it weighs the variance."""
+"""Normal quantile of a one-sided error of 5 %, the usual one of an end; it weighs the variance."""
 
 
 class Bounding(NamedTuple):
-    """A bounding function of the counts of n images, and what bounds its variance.
+    """A bounding function of the counts of n images, and an upper bound of its variance.
 
-    Counts are told apart by the images of the rarer gender, 0 to n // 2.
+    The counts enter by the number of images of the rarer gender, 0 to n // 2.
     """
 
     value: inputs.Floats
-    """c, [n // 2 + 1]."""
+    """Values of c, [n // 2 + 1]."""
     variance: inputs.Floats
-    """v, with E v >= Var c for every p, [n // 2 + 1]."""
+    """Values of v, with E v >= Var c for every p, [n // 2 + 1]."""
 
 
 def bounding_function(n: int, prompts: int, side: Side) -> Bounding:
-    """Function c of the counts with E c <= |2p - 1| ("below") or >= ("above") for every p.
+    """Return a function c of the counts with E c <= |2p - 1| or E c >= |2p - 1| for every p.
 
     Args:
-        n: clear images of the prompt, at least 1.
-        prompts: prompts of the suite; the variance of c is weighed by how many share it.
-        side: on which side of the true bias the expectation stays.
+        n: number of clear images of the prompt, at least 1.
+        prompts: number of prompts of the suite; the variance of c weighs less with more of them.
+        side: side of the true bias on which the expectation stays, "below" or "above".
 
     Returns:
-        The function and a bound of its variance, by images of the rarer gender.
+        The function and an upper bound of its variance, by images of the rarer gender.
 
     Raises:
         ValueError: n or prompts is below 1, or the side is unknown.
@@ -70,7 +71,7 @@ def bounding_function(n: int, prompts: int, side: Side) -> Bounding:
 
 @lru_cache(maxsize=2048)
 def plug_in_function(n: int) -> Bounding:
-    """|n_m - n_f| / n itself, with a bound of its variance.
+    """Return |n_m - n_f| / n itself, with an upper bound of its variance.
 
     >>> plug_in_function(2).value
     array([1., 0.])
@@ -81,7 +82,7 @@ def plug_in_function(n: int) -> Bounding:
 
 
 def rarer_chances(n: int, bias: inputs.Floats) -> inputs.Floats:
-    """Chance of each number of images of the rarer gender at each |2p - 1|, [n_bias, n // 2 + 1].
+    """Return the distribution of the rarer gender's images at each |2p - 1|, [n_bias, n // 2 + 1].
 
     >>> rarer_chances(2, np.array([0.0, 1.0]))
     array([[0.5, 0.5],
@@ -94,12 +95,12 @@ def rarer_chances(n: int, bias: inputs.Floats) -> inputs.Floats:
 
 
 def _scores(n: int) -> inputs.Floats:
-    """|n_m - n_f| / n by images of the rarer gender."""
+    """Return |n_m - n_f| / n by images of the rarer gender."""
     return np.asarray(1.0 - 2.0 * np.arange(n // 2 + 1) / n, dtype=np.float64)
 
 
 def _biases(n: int, fineness: int) -> inputs.Floats:
-    """Values of |2p - 1|, finer towards 1 and around 0 the finer the more images there are."""
+    """Return a grid of |2p - 1|: denser towards 1, and denser with more images."""
     points = int(fineness * (8 + 2.5 * np.sqrt(n)))
     return np.asarray(np.sin(np.linspace(0.0, np.pi / 2.0, points)), dtype=np.float64)
 
@@ -115,7 +116,10 @@ def _solved(n: int, prompts: int, side: Side) -> Bounding:
 
 @lru_cache(maxsize=512)
 def _stretched(n: int, prompts: int, side: Side) -> Bounding:
-    """Close to p = 1/2 binomial counts look alike at every n, once measured in 1/sqrt(n)."""
+    """Stretch the solution at PROGRAM images to n.
+
+    Close to p = 1/2, binomial counts have one shape at every n in units of 1/sqrt(n).
+    """
     near = _solved(PROGRAM, prompts, side).value
     score, wanted = _scores(PROGRAM), _scores(n)
     shrink = np.sqrt(PROGRAM / n)
@@ -128,7 +132,7 @@ def _finished(
     n: int, prompts: int, value: inputs.Floats, side: Side, bias: inputs.Floats,
     chances: inputs.Floats,
 ) -> Bounding:  # fmt: skip
-    """Shift c by what it errs between the points of the program, and bound its variance."""
+    """Shift c by its largest error between the points of the program, and bound its variance."""
     if n <= PROGRAM:
         bias = _biases(n, 12)
         chances = rarer_chances(n, bias)
@@ -144,7 +148,7 @@ def _finished(
 def _variance(
     n: int, value: inputs.Floats, chances: inputs.Floats, near: inputs.Floats | None
 ) -> inputs.Floats:
-    """Bound v with E v >= Var c for every p; ``near`` is that of PROGRAM images."""
+    """Return v with E v >= Var c for every p; ``near`` is the v of PROGRAM images."""
     spread = np.maximum(chances @ value**2 - (chances @ value) ** 2, 0.0)
     if near is None:
         variance = quadratic_program(chances, spread * n, "above", SMOOTH) / n
@@ -161,11 +165,11 @@ def _variance(
 def quadratic_program(
     chances: inputs.Floats, target: inputs.Floats, side: Side, penalty: float
 ) -> inputs.Floats:
-    """Minimise mean(d + MISFIT d^2 + penalty Var c) where d = |target - E c| keeps its sign.
+    """Return c that minimises mean(d + MISFIT d^2 + penalty Var c), d = |target - E c| on one side.
 
-    A least distance problem: with the Cholesky factor of the quadratic form as unit of length,
-    the point of a polyhedron nearest to a given one, by non-negative least squares (Lawson and
-    Hanson 1974, chapter 23).
+    This is a least distance problem: with the Cholesky factor of the quadratic form as unit of
+    length, the solution is the point of a polyhedron nearest to a given one, found by non-negative
+    least squares (Lawson and Hanson 1974, chapter 23).
     """
     sign = 1.0 if side == "above" else -1.0
     weight = 1.0 / len(target)

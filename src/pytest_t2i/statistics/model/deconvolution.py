@@ -1,7 +1,7 @@
-"""How the true bias varies over prompts, with the noise of few images taken out.
+"""Deconvolution: the distribution of the true bias over prompts, without the noise of few images.
 
-A prompt's counts are Binomial(n, p) with |2p - 1| = t. The maximum likelihood distribution of t
-over prompts is sought on a grid by expectation maximisation (Kiefer and Wolfowitz 1956; Laird
+A prompt's counts are Binomial(n, p) with |2p - 1| = t. Expectation maximisation on a grid fits the
+nonparametric maximum likelihood distribution of t over prompts (Kiefer and Wolfowitz 1956; Laird
 1978). Only |n_m - n_f| enters, as male and female are treated alike.
 """
 
@@ -18,35 +18,36 @@ from pytest_t2i.statistics.shares.intervals import male_share
 
 Whole = npt.NDArray[np.int64]
 
-# Finer towards 1, where a binomial share has least noise; 31 points cost no accuracy against 61.
+# Finer towards 1, where a binomial share has least noise; 31 points are as accurate as 61.
 GRID: inputs.Floats = np.sin(np.linspace(0.0, np.pi / 2.0, 31))
 SIGNED: inputs.Floats = np.concatenate([-GRID[:0:-1], GRID])
-# Stopping early keeps the spread that one sample shows by chance out of the estimate's variance;
-# tests/simulations compares 30 to 1500 steps (docs/decisions/0001).
+# Early stopping regularises: the fit does not follow the chance spread of one sample, so the
+# estimate varies less; tests/simulations compares 30 to 1500 steps (docs/decisions/0001).
 STEPS = 200
-# Rows fitted at once: they stay in the cache, and BLAS starts no threads on so small a product
-# (with 2000 rows its threads made it 10 times slower on a busy machine).
+# Rows fitted at once: they stay in the cache, and BLAS starts no threads for a product this small
+# (with 2000 rows, threads made the fit 10 times slower on a busy machine).
 CHUNK = 100
 TINY = 1e-300
-"""Probability below which nothing is divided."""
+"""Smallest divisor."""
 
 
 class Categories(NamedTuple):
-    """Prompts grouped by what they tell: equal (|n_m - n_f|, n_m + n_f) tell the same."""
+    """Prompts grouped by equal (|n_m - n_f|, n_m + n_f), which have equal likelihoods."""
 
     of_prompt: Whole
     """Category of each prompt, [n_prompts]."""
     plug_in: inputs.Floats
     """|n_m - n_f| / (n_m + n_f) of each category, [n_categories]."""
     likelihood: inputs.Floats
-    """Probability of each category at each t of GRID, as a multiple of the row's largest: its scale
-    tells nothing, and with many images is too small a number. [n_categories, n_grid]."""
+    """Probability of each category at each t of GRID, relative to the largest of its row,
+    [n_categories, n_grid]. The scale carries no information, and with many images would
+    underflow."""
     images: Whole
     """n_m + n_f of each category, [n_categories]."""
 
 
 def categorise(male: Whole, female: Whole) -> Categories:
-    """Group prompts that have clear images.
+    """Group the prompts, each of which has a clear image.
 
     >>> categorise(np.array([2, 0]), np.array([0, 2])).of_prompt
     array([0, 0])
@@ -62,10 +63,10 @@ def categorise(male: Whole, female: Whole) -> Categories:
 
 
 def mean_bias(weights: inputs.Floats, likelihood: inputs.Floats) -> inputs.Floats:
-    """Mean of t under the distribution fitted to each row of weights.
+    """Return the mean of t under the distribution fitted to each row of weights.
 
     Args:
-        weights: how often each category occurs, [n_samples, n_categories].
+        weights: frequency of each category, [n_samples, n_categories].
         likelihood: as in Categories, [n_categories, n_grid].
 
     Returns:
@@ -82,16 +83,16 @@ def mean_bias(weights: inputs.Floats, likelihood: inputs.Floats) -> inputs.Float
 
 
 def mean_departure(shown: Whole, n: Whole, expected: inputs.Floats) -> float:
-    """Mean of |p - r| over prompts, each of which has a reference share r of its own.
+    """Return the mean of |p - r| over prompts, each of which has a reference share r of its own.
 
-    What is deconvolved is u, where p lies between r and the end of the scale on its side:
-    p = r + u (1 - r) for u > 0 and r + u r below. So every u is possible for every r, and with
-    r = 1/2 it is 2p - 1.
+    The deconvolved variable is u in [-1, 1], the relative position of p between r and the end of
+    the scale on its side: p = r + u (1 - r) for u > 0, and p = r + u r otherwise. So every u is
+    possible for every r, and with r = 1/2 it is 2p - 1.
 
     Args:
-        shown: images with the label, [n_prompts].
-        n: images with any label, above 0, [n_prompts].
-        expected: the reference's share r of the label, [n_prompts].
+        shown: number of images with the label, [n_prompts].
+        n: number of images with any label, above 0, [n_prompts].
+        expected: share r of the label in the reference, [n_prompts].
 
     Returns:
         The estimate in [0, 1].
@@ -112,7 +113,7 @@ def mean_departure(shown: Whole, n: Whole, expected: inputs.Floats) -> float:
 
 
 def _relative(logarithms: inputs.Floats) -> inputs.Floats:
-    """Likelihoods of each row as multiples of the row's largest."""
+    """Return the likelihoods of each row as multiples of the row's largest."""
     largest = np.max(logarithms, axis=1, keepdims=True)
     return np.asarray(np.exp(logarithms - largest), dtype=np.float64)
 
@@ -123,7 +124,7 @@ def _fit(weights: inputs.Floats, likelihood: inputs.Floats) -> inputs.Floats:
     ratio = np.empty_like(weights)
     for _ in range(STEPS):
         np.matmul(mixing, transposed, out=ratio)
-        # A category that a resample leaves out may become impossible: 0/0 otherwise.
+        # The fit may give probability 0 to a category that a resample left out: 0/0 otherwise.
         np.divide(weights, np.maximum(ratio, TINY, out=ratio), out=ratio)
         mixing *= ratio @ likelihood
     return mixing

@@ -1,4 +1,4 @@
-"""What the paper's model bias score shows on average, given how biased the prompts are."""
+"""The expected model bias score of the paper at given biases of the prompts."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ from pytest_t2i.statistics.shares.intervals import male_share
 
 
 def fair_floor(n_clear: npt.ArrayLike) -> float:
-    """Model bias score that a perfectly fair model shows on average.
-
-    .. math:: mean over prompts of E|2K - n| / n, K ~ Binomial(n, 1/2)
+    """Return the model bias score that a perfectly fair model shows on average.
 
     Args:
         n_clear: clear images per prompt, a number or [n_prompts]; prompts with 0 are left out.
@@ -36,7 +34,7 @@ def fair_floor(n_clear: npt.ArrayLike) -> float:
 
 
 def expected_score(n_clear: npt.NDArray[np.int64], bias: inputs.Floats) -> inputs.Floats:
-    """Expected paper score when every prompt has the same |2p - 1|.
+    """Return the expected paper score when every prompt has the same |2p - 1|.
 
     Args:
         n_clear: clear images per prompt, [n_prompts], all above 0.
@@ -54,15 +52,15 @@ def expected_score(n_clear: npt.NDArray[np.int64], bias: inputs.Floats) -> input
         total += (
             times * scipy.stats.binom.pmf(k, n, male_share(bias)[:, None]) @ np.abs(2 * k / n - 1)
         )
-    # With one image a prompt every score is 1, and rounding must not lift it above.
+    # With one image per prompt every score is 1; rounding must not raise it.
     return np.minimum(total / len(n_clear), 1.0)
 
 
 def most_bias(clear: npt.NDArray[np.int64], score: npt.ArrayLike) -> inputs.Floats:
-    """Model bias score of equally biased prompts that are expected to show this paper score.
+    """Return the common bias of identical prompts with this expected paper score.
 
-    By Jensen's inequality no other spread of bias over prompts that is expected to show it has a
-    larger mean.
+    By Jensen's inequality, no other distribution of bias over prompts with that expected score has
+    a larger mean.
     """
     bias = np.linspace(0.0, 1.0, 201)
     return np.interp(np.asarray(score, dtype=np.float64), expected_score(clear, bias), bias)

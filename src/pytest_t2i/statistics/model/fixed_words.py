@@ -1,12 +1,13 @@
-"""What counts say of the model bias score of *these* prompts: images vary, words do not.
+"""Inference on the model bias score of *these* prompts: images vary, words do not.
 
-Two kinds of evidence, neither of which knows how bias is spread over the prompts
+Two kinds of evidence hold for any distribution of bias over the prompts
 (docs/decisions/0007-fixed-words.md):
 
-- of prompts that are alike: the exact distribution of the paper's score at one |2p - 1| common to
-  all. From above it holds for every spread (Jensen).
-- of bounding functions: means of c(counts) with E c <= |2p - 1| or E c >= |2p - 1|, and the error
-  of images within prompts. It holds for every spread once there are a few prompts.
+- identical prompts: the exact distribution of the paper's score where all prompts share one |2p -
+  1|. Against larger scores, this is the least favourable case of every distribution (Jensen).
+- bounding functions: means of c(counts) with E c <= |2p - 1| or E c >= |2p - 1|, and the sampling
+  error of images within prompts. They rest on a normal or Student approximation, which needs a few
+  prompts.
 """
 
 from __future__ import annotations
@@ -32,42 +33,43 @@ from pytest_t2i.statistics.model.identical_prompts import (
 )
 
 Words = Literal["fixed", "sample"]
-"""Whether a score is about these prompts, or about words like these."""
+"""The population of a score: "fixed" for these prompts, "sample" for words like these."""
 
 ENOUGH_PROMPTS = 10
-"""Prompts from which on the bounding function from above is used: the sum of fewer is too far from
-normal (it ended too early in 4 to 23 % of runs, instead of 2.5 %), and the exact end is at hand. Of
-prompts whose images are all of one gender it takes more: where 29 of 30 were, one fair prompt
-decided, and a limit at the truth passed in 32 % of runs (tests/simulations/near_one.md)."""
+"""Fewest prompts for the bounding function from above. The sum over fewer prompts is too far from
+normal: the end was too low in 4 to 23 % of runs instead of 2.5 %, and the exact end is available.
+The same number of prompts must have images of both genders: where 29 of 30 had images of one gender
+only, one fair prompt decided, and a limit at the truth passed in 32 % of runs
+(tests/simulations/near_one.md)."""
 TOO_EVEN = 0.1
-"""Chance in a fair model below which counts claim nothing more by being as even as they are: else
-luck alone would end an interval at 0."""
+"""Probability under a fair model below which more even counts give no further evidence: else luck
+alone would end an interval at 0."""
 TWO_WAYS = 1.2
-"""What the smaller of the two p-values from below is multiplied by. They err together for the most
-part: without it 7 % of verdicts at 5 % were wrong at worst (all prompts at 0.2), not 10 %."""
+"""Factor of the smaller of the two p-values from below. Their errors mostly coincide: without the
+factor, 7 % of verdicts at 5 % were wrong at worst (all prompts at 0.2), not 10 %."""
 INCREDIBLE = 1e-6
-"""Chance of counts so even that no fair model explains them; they count as a fair model's."""
+"""Probability of counts so even that no fair model explains them; they count as a fair model's."""
 SURE = 1e-12
-"""Standard error where all counts agree and none is left; below it nothing is divided."""
+"""Smallest standard error that divides; where all counts agree the error is 0."""
 
 
 SIDES: tuple[Side, Side] = ("below", "above")
 
 
 class Mean(NamedTuple):
-    """Mean of a function of the counts over prompts, and its error within prompts."""
+    """The mean over prompts of a function of the counts, and its standard error within prompts."""
 
     value: float
     error: float
 
     def p_above(self, bound: float) -> float:
-        """One-sided p-value against "its expectation is at most the bound"."""
+        """Return the one-sided p-value against "the expectation is at most the bound"."""
         return float(scipy.special.ndtr((bound - self.value) / max(self.error, SURE)))
 
 
 @dataclass(frozen=True, slots=True)
 class FixedWords:
-    """Evidence of the counts of fixed prompts, each with a clear image."""
+    """The evidence in the counts of fixed prompts, each with a clear image."""
 
     sizes: Sizes
     score: float
@@ -76,15 +78,15 @@ class FixedWords:
     """Mean of the bounding functions from below."""
     above: Mean
     plug_in: Mean
-    """Mean of the paper's score itself, whose expectation the paper's estimator is about."""
+    """Mean of the paper's score itself; the paper's estimator targets its expectation."""
     even: float
-    """Chance that a fair model shows at most this score."""
+    """Probability that a fair model shows at most this score."""
     mixed: int
-    """Prompts with images of both genders."""
+    """Number of prompts with images of both genders."""
 
     @classmethod
     def of(cls, men: Whole, women: Whole) -> FixedWords:
-        """From counts, [n_prompts], none of them 0 and 0.
+        """Build the evidence from counts, [n_prompts], where every prompt has an image.
 
         >>> round(FixedWords.of(np.array([20, 0]), np.array([0, 20])).score, 3)
         1.0
@@ -101,26 +103,32 @@ class FixedWords:
         return cls(sizes, plug_in.value, below, above, plug_in, even, mixed)
 
     def p_greater(self, bound: float) -> float:
-        """p-value against "the model bias score is at most the bound"; rises with the bound."""
+        """Return the p-value against "the model bias score is at most the bound".
+
+        The p-value increases with the bound.
+        """
         exact = score_tails(self.sizes, alike(self.sizes, bound), self.score).above
         if self.sizes.total == 1:
             return exact
         return max(exact, self.below.p_above(bound))
 
     def p_less(self, bound: float) -> float:
-        """p-value against "the model bias score is at least the bound"; falls with the bound."""
+        """Return the p-value against "the model bias score is at least the bound".
+
+        The p-value decreases with the bound.
+        """
         exact = self._exact_less(least_shown(self.sizes, bound))
         if self.sizes.total < ENOUGH_PROMPTS or self.even < TOO_EVEN:
             return exact
         if self.mixed < ENOUGH_PROMPTS:
             return min(1.0, TWO_WAYS * exact)
-        # Student's quantile: the evidence of ten prompts is less than normal.
+        # Student's distribution: the standard error of ten prompts is itself uncertain.
         error = max(self.above.error, SURE)
         student = scipy.stats.t.cdf((self.above.value - bound) / error, self.mixed - 1)
         return min(1.0, TWO_WAYS * min(exact, float(student)))
 
     def p_paper_greater(self, bound: float) -> float:
-        """p-value against "the paper's score expected at these images is at most the bound"."""
+        """Return the p-value against "the expected paper score is at most the bound"."""
         bias = alike(self.sizes, self._bias_showing(bound))
         exact = score_tails(self.sizes, bias, self.score).above
         if self.sizes.total == 1:
@@ -128,7 +136,7 @@ class FixedWords:
         return max(exact, self.plug_in.p_above(bound))
 
     def p_paper_less(self, bound: float) -> float:
-        """p-value against "the paper's score expected at these images is at least the bound"."""
+        """Return the p-value against "the expected paper score is at least the bound"."""
         exact = self._exact_less(alike(self.sizes, self._bias_showing(bound)))
         if self.sizes.total == 1:
             return exact
@@ -151,7 +159,7 @@ class FixedWords:
 
 
 def lower_end(p_greater: Callable[[float], float], error: float) -> float:
-    """Smallest bound in [0, 1] that is not refuted from above at this one-sided error.
+    """Return the smallest bound in [0, 1] that the p-value does not reject at the one-sided error.
 
     >>> round(lower_end(lambda bound: bound, 0.025), 6)
     0.025
@@ -164,7 +172,7 @@ def lower_end(p_greater: Callable[[float], float], error: float) -> float:
 
 
 def upper_end(p_less: Callable[[float], float], error: float) -> float:
-    """Largest bound in [0, 1] that is not refuted from below at this one-sided error.
+    """Return the largest bound in [0, 1] that the p-value does not reject at the one-sided error.
 
     >>> round(upper_end(lambda bound: 1.0 - bound, 0.025), 6)
     0.975
@@ -173,7 +181,10 @@ def upper_end(p_less: Callable[[float], float], error: float) -> float:
 
 
 def _mean(seen: dict[int, Whole], function: Callable[[int], Bounding]) -> Mean:
-    """Mean over prompts, grouped by their images; given are the images of the rarer gender."""
+    """Return the mean over prompts of a function of the rarer gender's images.
+
+    ``seen`` holds the images of the rarer gender per prompt, by the number of clear images.
+    """
     prompts = sum(map(len, seen.values()))
     total = sum(float(np.sum(function(n).value[rarer])) for n, rarer in seen.items())
     variance = sum(float(np.sum(function(n).variance[rarer])) for n, rarer in seen.items())

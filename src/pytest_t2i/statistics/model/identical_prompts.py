@@ -1,8 +1,9 @@
-"""Exact distribution of the paper's score when all prompts are alike.
+"""Exact distribution of the paper's score when all prompts have the same bias.
 
-Of all ways to spread bias over prompts, the same |2p - 1| throughout is expected to show the least
-(Jensen); so it is what a model bias score is tested against from above. Counts are summed on a
-lattice by fast Fourier transform: no normal approximation, at one prompt or ten thousand.
+Among all distributions of bias over prompts with one mean, the same |2p - 1| throughout has the
+smallest expected score (Jensen): it is the least favourable case of a test against larger model
+bias scores. Counts are summed on a lattice by fast Fourier transform, without a normal
+approximation, for one prompt or ten thousand.
 """
 
 from __future__ import annotations
@@ -18,12 +19,14 @@ from pytest_t2i.statistics.model.bounding import rarer_chances
 from pytest_t2i.statistics.model.deconvolution import Whole
 
 RIDGE = 0.01
-"""Makes slopes of expected scores strictly rising, and so prompts alike where all slopes are 1."""
+"""Added slope that makes slopes of expected scores strictly increasing, and so prompts identical
+where all slopes are 1."""
 REACH = 8.0
-"""Standard deviations on either side that the lattice holds; what lies beyond is below 1e-14."""
+"""Standard deviations on either side that the lattice holds; the probability beyond is below
+1e-14."""
 FINER = 16.0
-"""Lattice points per standard deviation of a prompt, where prompts differ in their images; placing
-scores between two of them adds less than a thousandth to the variance."""
+"""Lattice points per standard deviation of a prompt, where prompts differ in their number of
+images; splitting scores between two points adds less than a thousandth to the variance."""
 ROUNDING = 1e-9
 """Equal sums of scores may differ in the last place."""
 BIASES: inputs.Floats = np.sin(np.linspace(0.0, np.pi / 2.0, 401))
@@ -31,21 +34,21 @@ BIASES: inputs.Floats = np.sin(np.linspace(0.0, np.pi / 2.0, 401))
 
 
 class Sizes(NamedTuple):
-    """How many prompts have how many clear images."""
+    """The numbers of prompts with each number of clear images."""
 
     images: tuple[int, ...]
-    """Different numbers of clear images, rising."""
+    """Different numbers of clear images, increasing."""
     prompts: tuple[int, ...]
-    """Prompts that have each."""
+    """Number of prompts with each number of clear images."""
 
     @property
     def total(self) -> int:
-        """Prompts in all."""
+        """Number of prompts."""
         return sum(self.prompts)
 
 
 class Tails(NamedTuple):
-    """Chance of a sum of scores on either side of what was seen, that itself included."""
+    """The probabilities of a sum of scores at most and at least the observed one."""
 
     below: float
     above: float
@@ -62,7 +65,7 @@ def sizes_of(clear: Whole) -> Sizes:
 
 
 def alike(sizes: Sizes, mean: float) -> tuple[float, ...]:
-    """The same |2p - 1| for each size of prompt.
+    """Return the same |2p - 1| for each size of prompt.
 
     >>> alike(Sizes((4, 20), (1, 2)), 0.3)
     (0.3, 0.3)
@@ -71,13 +74,14 @@ def alike(sizes: Sizes, mean: float) -> tuple[float, ...]:
 
 
 def least_shown(sizes: Sizes, mean: float) -> tuple[float, ...]:
-    """|2p - 1| for each size of prompt, of this mean, that is expected to show least bias.
+    """Return the |2p - 1| of each size of prompt, of a given mean and least expected score.
 
-    With equal numbers of images: the same for all. Otherwise each shows as much more for a little
-    more bias as any other (Lagrange), so that prompts of few images carry more of it.
+    With equal numbers of images, all prompts have the same bias. Otherwise the slope of the
+    expected score is the same for every size (Lagrange), so that prompts of few images have the
+    larger bias.
 
     Args:
-        sizes: prompts by their images.
+        sizes: numbers of prompts by their number of images.
         mean: mean of |2p - 1| over the prompts, in [0, 1].
 
     Returns:
@@ -106,10 +110,10 @@ def least_shown(sizes: Sizes, mean: float) -> tuple[float, ...]:
 
 @lru_cache(maxsize=4096)
 def score_tails(sizes: Sizes, bias: tuple[float, ...], score: float) -> Tails:
-    """Chance that the paper's score comes out at most and at least as it did.
+    """Return the probabilities that the paper's score is at most, and at least, the observed one.
 
     Args:
-        sizes: prompts by their images.
+        sizes: numbers of prompts by their number of images.
         bias: true |2p - 1| of the prompts of each size.
         score: mean of |n_m - n_f| / (n_m + n_f) over the prompts.
 
@@ -134,8 +138,8 @@ def score_tails(sizes: Sizes, bias: tuple[float, ...], score: float) -> Tails:
     shortfall = (1.0 - score) * sizes.total / unit
     places = first + np.arange(length)
     chances = np.roll(chances, -(first % length))
-    # Where prompts differ in images the sum seen lies between two lattice points: to be sure the
-    # farther one counts.
+    # Where prompts differ in their number of images, the observed sum lies between two lattice
+    # points: the farther one counts, which keeps both tails conservative.
     at_least = places >= np.floor(shortfall + ROUNDING)
     at_most = places <= np.ceil(shortfall - ROUNDING)
     return Tails(min(1.0, float(chances[at_least].sum())), min(1.0, float(chances[at_most].sum())))
@@ -157,7 +161,10 @@ def _unit(sizes: Sizes) -> float:
 
 @lru_cache(maxsize=4096)
 def _law(n: int, bias: float, unit: float) -> _Law:
-    """1 - score of one prompt on the lattice; between two points it is split, its mean kept."""
+    """Return the distribution of 1 - score of one prompt on the lattice.
+
+    A value between two points is split between them so that its mean is kept.
+    """
     chances = rarer_chances(n, np.array([bias]))[0]
     exact = 2.0 * np.arange(n // 2 + 1) / n / unit
     below = np.floor(exact + ROUNDING).astype(np.int64)

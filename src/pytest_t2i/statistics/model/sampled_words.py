@@ -1,4 +1,4 @@
-"""What counts say of the model bias score of words *like these*: whole prompts are resampled."""
+"""Inference on the model bias score of words *like these*: a cluster bootstrap of prompts."""
 
 from __future__ import annotations
 
@@ -15,23 +15,24 @@ from pytest_t2i.statistics.shares.resampling import expanded_tail, percentiles
 
 @dataclass(frozen=True, slots=True)
 class SampledWords:
-    """Resampled scores of at least two prompts, from which ends at any level are read."""
+    """Resampled scores of at least two prompts, from which the ends at any level are read."""
 
     prompts: int
     paper: inputs.Floats
-    """The paper's score of each resample."""
+    """The paper's score of each resample, [n_resamples]."""
     corrected: inputs.Floats
-    """The corrected score of each resample."""
+    """The corrected score of each resample, [n_resamples]."""
     least: inputs.Floats
-    """Mean of the bounding functions from below: no more than the truth on average."""
+    """Mean of the bounding functions from below, [n_resamples]: on average at most the truth."""
     most: inputs.Floats
-    """Score of equally biased prompts that would show each resample (Jensen)."""
+    """Score of equally biased prompts with the expected paper score of each resample (Jensen),
+    [n_resamples]."""
 
     @classmethod
     def of(cls, men: Whole, women: Whole, *, seed: int, resamples: int) -> SampledWords:
-        """Resample prompts, one pseudo-prompt among them, as likely even as one-sided.
+        """Resample prompts and one pseudo-prompt, even or one-sided with equal probability.
 
-        It keeps prompts which all agree from pretending to certainty.
+        Without the pseudo-prompt, prompts that all agree would have an interval of width zero.
 
         >>> SampledWords.of(np.array([9, 1]), np.array([1, 9]), seed=0, resamples=100).prompts
         2
@@ -52,14 +53,14 @@ class SampledWords:
         )
 
     def paper_ends(self, level: float) -> tuple[float, float]:
-        """Both ends for the score expected at these numbers of images."""
+        """Return both ends for the score expected at these numbers of images."""
         return percentiles(self.paper, expanded_tail(self.prompts, level))
 
     def corrected_ends(self, level: float) -> tuple[float, float]:
-        """Both ends for the true score.
+        """Return both ends for the true score.
 
-        Deconvolution leans on how bias is spread: the low end is at most that of the bounding
-        function's mean, and the high end at least what Jensen's inequality allows.
+        Deconvolution depends on the distribution of bias: so the low end is at most that of the
+        bounding function's mean, and the high end at least what Jensen's inequality allows.
         """
         tail = expanded_tail(self.prompts, level)
         low, high = percentiles(self.corrected, tail)

@@ -1,1 +1,1 @@
-"""How many images decide, and what a number of images can decide."""
+"""Planning: how many images reach a verdict, and which verdicts a number of images can reach."""

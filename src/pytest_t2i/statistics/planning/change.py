@@ -1,4 +1,4 @@
-"""How many images two runs take until a comparison of their counts is decided."""
+"""Number of images per run that decides a comparison of two runs."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from pytest_t2i.statistics.shares.intervals import male_share
 REPEATS = 20
 """Simulated pairs of runs per number of images."""
 SURE = 0.8
-"""One-sided level of the least bias that the counts allow for."""
+"""One-sided level of the smallest bias that the counts are consistent with."""
 COARSE = 0.2
-"""A test that would miss a growth of the model's score by this says nothing by not finding one."""
+"""Detectable growth above which a test that finds no growth is uninformative."""
 POWER = 0.8
-"""Chance with which a growth is said to be found."""
+"""Probability of finding a growth that counts as detectable."""
 Pair = tuple[npt.NDArray[np.int64], ...]
 """Male and female images of each prompt before, then after."""
 
@@ -44,26 +44,28 @@ def change_images_needed(
     seed: int = 0,
     sizes: tuple[int, ...] = PER_CHANGE,
 ) -> int | None:
-    """Fewest images per prompt, in each of two runs, that decide a comparison of them.
+    """Return the fewest images per prompt, in each of two runs, that decide their comparison.
 
-    The rates are taken as they were seen (``model_plan.bias_as_seen``), as little biased on average
-    as the counts allow for at 80 %, and pairs of runs are simulated. An interval of few images must
-    not be scaled by the square root of their number: it is cut off at the ends of a score, and its
-    tables change with the number of images.
+    Pairs of runs are simulated at the estimated rates (``planning.model.bias_as_seen``), shrunk to
+    the smallest mean bias that is consistent with the counts at one-sided 80 %. Scaling an interval
+    of few images by the square root of their number would be wrong: the interval is cut off at the
+    ends of a score, and the method changes with the number of images.
 
     Args:
         before_male: clear male images per prompt in the baseline, [n_prompts].
         before_female: clear female images per prompt in the baseline, [n_prompts].
         after_male: clear male images of the same prompts now, [n_prompts].
         after_female: clear female images of the same prompts now, [n_prompts].
-        decided: share of what is asked, in [0, 1], that a pair of runs decides.
-        changed: whether the rates before and after are two; else both runs tell of the same ones.
+        decided: function that returns the share of comparisons, in [0, 1], that a pair of runs
+            decides.
+        changed: whether the rates before and after are estimated apart; else from both runs
+            together.
         power: wanted mean of that share, in (0, 1).
         seed: seed of the simulated runs.
-        sizes: numbers of images to try, rising; the share is taken to rise along them.
+        sizes: numbers of images to try, increasing; the share is assumed to increase with them.
 
     Returns:
-        Clear images per prompt in each run; None where none of the sizes would do.
+        Clear images per prompt in each run; None where no size reaches the wanted power.
 
     Raises:
         ValueError: shapes differ, no prompt has a clear image on both sides, or power is out of
@@ -85,7 +87,7 @@ def change_images_needed(
 
 
 def _rates(*counts: npt.ArrayLike, changed: bool) -> tuple[inputs.Floats, inputs.Floats]:
-    """Share of male images before and after, of each prompt with a clear image on both sides."""
+    """Return the male share before and after, for prompts with clear images on both sides."""
     known = np.stack([inputs.whole_counts("counts", c) for c in counts])
     known = known[:, (known[0] + known[1] > 0) & (known[2] + known[3] > 0)]
     before_male, before_female, after_male, after_female = known
@@ -98,7 +100,7 @@ def _rates(*counts: npt.ArrayLike, changed: bool) -> tuple[inputs.Floats, inputs
 
 
 def _least(male: npt.NDArray[np.int64], female: npt.NDArray[np.int64]) -> inputs.Floats:
-    """|2p - 1| as seen, shrunk on to the least that their mean may be."""
+    """Return the estimated |2p - 1|, shrunk to the smallest mean consistent with the counts."""
     seen = bias_as_seen(male, female)
     mean = float(np.mean(seen))
     # Chance makes few images look one-sided, and one-sided prompts take the fewest.
@@ -112,9 +114,11 @@ def _pair(old: inputs.Floats, new: inputs.Floats, images: int, rng: np.random.Ge
 
 
 def detectable(change: Interval, level: float) -> float:
-    """Growth that a one-sided test at this level finds in 80 % of runs, from a change's interval.
+    """Return the growth that a one-sided test at this level finds in 80 % of runs.
 
     .. math:: (z_{level} + z_{0.8}) (high - low) / (2 z_{(1 + interval's level) / 2})
+
+    The standard error is that of the given interval of a change, by a normal approximation.
 
     >>> round(detectable(Interval(0.0, -0.05, 0.05, 0.95, "test", 100), 0.95), 3)
     0.063
@@ -133,12 +137,13 @@ def found_growth(
     estimator: Estimator = "corrected",
     words: Words = "fixed",
 ) -> float:
-    """Growth of the model bias score that the exact test finds in about 80 % of runs.
+    """Return the growth of the model bias score that the exact test finds in about 80 % of runs.
 
-    What its tables have to show is ``detectable``. From even prompts they show less than there is:
-    so bias is taken to be spread as it was seen, every prompt's distance to one-sidedness shrinks
-    by the same share, and the growth is the least one whose expectation is enough. It then is found
-    in 0.71 or more of runs, mostly in 0.84 or more (tests/simulations/detectable.md).
+    The test needs an observed growth of ``detectable``, but from even prompts it observes less
+    growth than there is. So bias is distributed as estimated, every prompt's distance to
+    one-sidedness shrinks by the same share, and the result is the smallest growth whose expected
+    observation is large enough. In simulation the test finds this growth in 0.71 or more of runs,
+    mostly in 0.84 or more (tests/simulations/detectable.md).
 
     Args:
         before_male: clear male images per prompt in the baseline, [n_prompts].
@@ -150,7 +155,7 @@ def found_growth(
         words: as in ``paired_model_bias_change``.
 
     Returns:
-        The growth, in steps of 0.01; ``detectable`` where there is no room for one that is found.
+        The growth, in steps of 0.01; ``detectable`` where no possible growth is large enough.
 
     Raises:
         ValueError: as ``paired_model_bias_change``.

@@ -1,4 +1,4 @@
-"""How surely a model that became more biased fails against its baseline."""
+"""Power of a model's comparison with its baseline."""
 
 from __future__ import annotations
 
@@ -19,29 +19,31 @@ WAYS = (
     (SPREADS["all alike"], grown_alike),
     (SPREADS["some one-sided, all others fair"], grown_few),
 )
-"""How bias is spread over prompts before, and how it grows."""
+"""Pairs of a distribution of bias over prompts in the baseline and a way in which the bias
+grows."""
 
 
 def model_change_power_range(
     before: float, push: float, margin: float, images: int, design: Design
 ) -> PowerRange:
-    """Chance that a model fails against its baseline, however its bias grows.
+    """Return the probability that a model FAILs against its baseline, over several ways of growth.
 
-    By seeded simulation, judged as a run judges it: FAIL where the interval of the change begins
-    above the margin, at the one-sided level. Images are of other seeds before and after. Bias is
-    spread over prompts before as in published models, alike, or over some one-sided ones; it grows
-    in every prompt by the same share of its room, or some prompts become one-sided.
+    Seeded simulations judge the pairs of runs as a run is judged: FAIL where the interval of the
+    change lies above the margin, at the one-sided level. Images before and after have different
+    seeds. In the baseline, bias is distributed over prompts as in published models, equal, or
+    confined to some one-sided prompts. It grows in every prompt by the same share of the room, or
+    some prompts become one-sided.
 
     Args:
         before: true model bias score in the baseline, in [0, 1).
-        push: by how much it has grown, at most 1 - before.
-        margin: growth that is tolerated, at least 0.
+        push: true growth of the score, at most 1 - before.
+        margin: tolerated growth, at least 0.
         images: clear images per prompt in each run, at least 1.
         design: prompts, level, seed and number of simulated suites.
 
     Returns:
-        The lowest and the highest of these ways; ``published`` is that of published models, each
-        prompt grown by the same share.
+        The lowest and the highest power over these ways; ``published`` is the power for the
+        distribution of published models, with equal growth.
 
     Raises:
         ValueError: an argument lies outside its range.

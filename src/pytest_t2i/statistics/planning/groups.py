@@ -1,7 +1,7 @@
-"""How many images decide how evenly any number of groups is shown: of prompts and of a model.
+"""Power of verdicts on how evenly any number of groups is shown, for prompts and for a model.
 
-As ``power`` of bias scores. A distance from even shares can come about in many ways, so the chances
-are ranged over how the groups share it, too.
+This module is the counterpart of ``power`` for several groups. As many sets of shares have the same
+distance from even shares, the power is a range over them.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from pytest_t2i.statistics.shares.intervals import check_level
 from pytest_t2i.statistics.shares.inversion import one_sided
 
 DRAWS = 1000
-"""Simulated prompts per number of images and shape."""
+"""Number of simulated prompts per number of images and shape."""
 TWO = 2
 
 
 def furthest(groups: int) -> float:
-    """The distance from even shares of a prompt that shows one group only.
+    """Return the distance from even shares of a prompt that shows one group only.
 
     >>> furthest(4)
     0.75
@@ -41,7 +41,7 @@ def furthest(groups: int) -> float:
 
 
 def _one_more(distance: float, groups: int) -> inputs.Floats:
-    """Shares at a distance from even ones, where one group has more and all others less.
+    """Return shares at a distance from even ones, where one group has more and all others less.
 
     >>> _one_more(0.3, 4).round(2)
     array([0.55, 0.15, 0.15, 0.15])
@@ -52,7 +52,7 @@ def _one_more(distance: float, groups: int) -> inputs.Floats:
 
 
 def _some_missing(distance: float, groups: int) -> inputs.Floats:
-    """Shares at a distance from even ones, where groups are missing and all others have more.
+    """Return shares at a distance from even ones, where groups are missing and others have more.
 
     >>> _some_missing(0.3, 4).round(2)
     array([0.4, 0.4, 0.2, 0. ])
@@ -65,28 +65,28 @@ def _some_missing(distance: float, groups: int) -> inputs.Floats:
 
 
 SHAPES: tuple[Callable[[float, int], inputs.Floats], ...] = (_one_more, _some_missing)
-"""How groups may share a distance: with the fewest that have more, and with the fewest that have
-less."""
+"""Sets of shares at a given distance: with the fewest groups above even, and the fewest below."""
 
 
 def group_prompt_power(
     distance: float, bound: float, images: int, groups: int, design: Design
 ) -> PowerRange:
-    """Chance that a prompt's check of ``group_distance`` decides, by seeded simulation.
+    """Return the probability that a prompt's check of ``group_distance`` is decided.
 
-    Above the bound: that it FAILs alone among even prompts, which takes (1 - level) / prompts
-    (Benjamini and Hochberg's strictest step; where others are uneven, too, the chance is higher).
-    Within the bound: that it PASSes, by itself. Both by the very interval that judges it.
+    By simulation. Above the bound: the probability of a FAIL as the only such prompt among even
+    ones, at (1 - level) / prompts (Benjamini and Hochberg's strictest step; the power is higher
+    where other prompts are uneven, too). Within the bound: the probability of a PASS, at 1 - level.
+    Both are judged by the interval or test that a run uses.
 
     Args:
         distance: true distance from even shares, from 0 to 1 - 1 / groups.
         bound: limit of the distance, in [0, 1].
-        images: images with a label of each prompt, at least 1.
-        groups: how many groups there are, at least 2.
-        design: prompts tested at once, level and seed; power and repeats play no part.
+        images: images with a label per prompt, at least 1.
+        groups: number of groups, at least 2.
+        design: prompts tested at once, level and seed; power and repeats are unused.
 
     Returns:
-        The lowest and highest chance over ``SHAPES``; no model's shares are published.
+        The lowest and highest probability over ``SHAPES``; ``published`` is None.
 
     Raises:
         ValueError: an argument lies outside its range.
@@ -104,7 +104,7 @@ def group_prompt_power(
     for shape in SHAPES:
         rng = np.random.default_rng(design.seed)
         drawn = rng.multinomial(images, _normal(shape(distance, groups)), size=DRAWS)
-        # Even shares tell no group from another.
+        # The reference is even, so the order of the groups does not matter.
         kinds, times = np.unique(np.sort(drawn, axis=1), axis=0, return_counts=True)
         right = [decides(tuple(kind), bound, error) for kind in kinds.tolist()]
         chances.append(float(np.average(right, weights=times)))
@@ -114,21 +114,22 @@ def group_prompt_power(
 def group_model_power(
     distance: float, bound: float, images: int, groups: int, design: Design
 ) -> PowerRange:
-    """Chance that the model's check of ``group_distance`` decides, by seeded simulation of suites.
+    """Return the probability that the model's check of ``group_distance`` is decided.
 
-    Each suite of fixed prompts is judged by the interval that a run would be judged by, at
+    By simulation: each suite of fixed prompts is judged by the interval that a run uses, at
     one-sided ``level``.
 
     Args:
         distance: true mean distance from even shares, from 0 to 1 - 1 / groups.
         bound: limit of the mean distance, in [0, 1].
         images: images with a label per prompt, at least 1.
-        groups: how many groups there are, at least 2.
+        groups: number of groups, at least 2.
         design: prompts, one-sided level, seed and number of simulated suites.
 
     Returns:
-        The lowest and the highest over how the distance is spread over prompts (``SPREADS``, as a
-        share of the largest distance) and shared by the groups (``SHAPES``); none is published.
+        The lowest and the highest probability over the distributions of the distance over prompts
+        (``SPREADS``, as a share of the largest distance) and over ``SHAPES``; ``published`` is
+        None.
 
     Raises:
         ValueError: an argument lies outside its range.
@@ -155,7 +156,7 @@ def group_model_power(
 def _decided(
     shares: list[inputs.Floats], bound: float, images: int, design: Design, *, fails: bool
 ) -> float:
-    """Share of suites of these fixed prompts whose interval lies on one side of the bound."""
+    """Return the share of suites of these fixed prompts whose interval excludes the bound."""
     rng = np.random.default_rng(design.seed)
     even, level = np.full(len(shares[0]), 1.0 / len(shares[0])), one_sided(design.level)
     right, known = 0, np.array([_normal(row) for row in shares])
@@ -167,7 +168,7 @@ def _decided(
 
 
 def _ends(counts: np.ndarray, even: inputs.Floats, level: float) -> tuple[float, float]:
-    """The ends of ``mean_total_variation_interval``, whose estimate takes most of its time."""
+    """Return the ends of ``mean_total_variation_interval``, without its slow estimate."""
     if len(counts) > 1 and len(even) > TWO:
         return fixed_ends(parts_of(counts, even), level)
     found = mean_total_variation_interval(counts, even, level=level, seed=0)
@@ -180,7 +181,7 @@ def _fails(counts: tuple[int, ...], bound: float, error: float) -> bool:
     even = dict.fromkeys(named, 1.0 / len(named))
     if len(counts) == TWO:
         return total_variation_p_value(named, even, bound) <= error + SMALL
-    # The p-value is the error at which this end reaches the bound.
+    # The p-value is the error at which this end reaches the bound: no need to search for it.
     return total_variation_interval(named, even, 1.0 - error).low > bound
 
 

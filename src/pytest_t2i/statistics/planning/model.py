@@ -1,4 +1,4 @@
-"""How many images would decide a model whose rates have been seen."""
+"""Number of images that decides a model's check, given the observed counts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pytest_t2i.statistics.shares.intervals import check_level, male_share
 from pytest_t2i.statistics.shares.inversion import Alternative
 
 REPEATS = 100
-"""Simulated runs per number of images: enough to tell an even chance from a good one."""
+"""Number of simulated runs per number of images: their share tells a power of 0.5 from 0.8."""
 TRIED: tuple[int, ...] = (2, *PER_MODEL, 1500, 2000)
 """Images per prompt that are tried."""
 
@@ -30,25 +30,25 @@ def model_images_needed(
     seed: int = 0,
     repeats: int = REPEATS,
 ) -> int | None:
-    """Fewest images per prompt with which the model's check is decided with the wanted power.
+    """Return the fewest images per prompt that decide the model's check with a given power.
 
-    The prompts' rates are taken to be as they were seen, shrunk towards even so that their model
-    bias score is the corrected one. Runs are simulated with the evidence of fixed words; a run
-    decides where it has the verdict that is right if the model is as it was seen: FAIL above the
-    bound, PASS within. Tried are rising numbers of images up to 2000; power is taken to rise along
-    them. The result is meant for a fresh run of that size, looked at once.
+    Runs are simulated with fixed words, at the observed rates of the prompts, shrunk towards even
+    so that their model bias score is the corrected one. A run is decided where its verdict is the
+    right one for these rates: FAIL above the bound, PASS within. Numbers of images up to 2000 are
+    tried by bisection; the power is assumed to increase with them. The result applies to a new run
+    of that size, without interim looks.
 
     Args:
         male: clear male images per prompt, [n_prompts].
         female: clear female images per prompt, [n_prompts].
         bound: limit of the model bias score, in [0, 1].
         level: one-sided level of the verdict, in (0, 1).
-        power: wanted chance of a verdict, in (0, 1).
+        power: wanted probability of the right verdict, in (0, 1).
         seed: seed of the simulated runs.
         repeats: number of simulated runs per number of images.
 
     Returns:
-        Clear images per prompt; None where 2000 would not do.
+        Clear images per prompt; None where 2000 do not suffice.
 
     Raises:
         ValueError: shapes differ, no prompt has a clear image, or an option is out of range.
@@ -72,14 +72,14 @@ def model_images_needed(
 
 
 def bias_as_seen(male: npt.ArrayLike, female: npt.ArrayLike) -> inputs.Floats:
-    """|2p - 1| of each prompt, shrunk towards even so that their mean is the corrected score.
+    """Return |2p - 1| of each prompt, shrunk towards even so that the mean is the corrected score.
 
     Args:
         male: clear male images per prompt, [n_prompts].
         female: clear female images per prompt, [n_prompts].
 
     Returns:
-        Values in [0, 1], of the prompts that have a clear image.
+        Values in [0, 1], for the prompts that have a clear image.
 
     Raises:
         ValueError: shapes differ, or no prompt has a clear image.
@@ -107,7 +107,7 @@ def _decided(
     bias: inputs.Floats, bound: float, images: int, alternative: Alternative, level: float,
     seed: int, repeats: int,
 ) -> Iterator[bool]:  # fmt: skip
-    """Whether each of the simulated runs decides."""
+    """Yield for each simulated run whether its verdict is the right one."""
     rng = np.random.default_rng(seed)
     for men in rng.binomial(images, male_share(bias), size=(repeats, len(bias))):
         evidence = FixedWords.of(men, images - men)
@@ -116,7 +116,7 @@ def _decided(
 
 
 def _reaches(decided: Iterator[bool], wanted: float, repeats: int) -> bool:
-    """Whether at least the wanted share of the runs decides; simulates no more than that takes.
+    """Tell whether at least the wanted share of runs is decided, from as few runs as that takes.
 
     >>> _reaches(iter([True, True]), 0.5, 3), _reaches(iter([False, False]), 0.5, 3)
     (True, False)

@@ -1,7 +1,7 @@
-"""How many images decide: the power of the verdicts, of prompts and of a model.
+"""Power of the verdicts on prompts and on a model, and the number of images that reaches a power.
 
-Power is the chance that a verdict is reached and right: PASS where the true score lies within the
-limit, FAIL where it lies beyond.
+Power is the probability that a verdict is reached and right: PASS where the true score lies within
+the limit, FAIL where it lies beyond.
 
 Over 300 lines: the power of each verdict stands beside that of its change.
 """
@@ -25,9 +25,9 @@ from pytest_t2i.statistics.shares.intervals import check_level, male_share
 from pytest_t2i.statistics.shares.inversion import Alternative, check_words, one_sided
 
 MOST = 2000
-"""Images per prompt beyond which planning stops: more are no plan."""
+"""Largest number of images per prompt that is planned."""
 ONE_BY_ONE = 128
-"""Images per prompt up to which each number is tried."""
+"""Number of images per prompt up to which each number is tried."""
 PER_MODEL: tuple[int, ...] = (
     4, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 65, 80, 100, 130, 160, 200, 300, 400, 600, 1000
 )  # fmt: skip
@@ -35,47 +35,48 @@ PER_MODEL: tuple[int, ...] = (
 PER_CHANGE: tuple[int, ...] = (
     10, 20, 30, 40, 50, 65, 80, 100, 130, 160, 200, 250, 300, 400, 500, 650, 800
 )  # fmt: skip
-"""Images per prompt that are tried for a change of one prompt: its test costs their square."""
+"""Images per prompt that are tried for a change of one prompt; the cost of its test is
+quadratic."""
 RESAMPLES = 200
 SMALL = 1e-12
-"""1 - 0.95 is a little more than 0.05 in binary."""
+"""Tolerance: 1 - 0.95 is a little more than 0.05 in binary."""
 
 
 class Design(NamedTuple):
-    """What a plan is made for.
+    """The design of a suite whose power is computed.
 
     >>> Design(prompts=30).level
     0.95
     """
 
     prompts: int
-    """Prompts of the suite; their checks share one error level."""
+    """Number of prompts of the suite; their checks share one error level."""
     level: float = 0.95
     """Confidence of the verdicts, in (0, 1)."""
     power: float = 0.8
-    """Wanted chance of the right verdict, in (0, 1)."""
+    """Wanted probability of the right verdict, in (0, 1)."""
     seed: int = 0
     """Seed of the simulations."""
     repeats: int = 60
-    """Simulated suites of a model per number of images and spread."""
+    """Number of simulated suites of a model, per number of images and distribution of bias."""
 
 
 def prompt_power(bias: float, bound: float, images: int, design: Design) -> float:
-    """Chance that a prompt's check decides.
+    """Return the probability that a prompt's check is decided.
 
-    Above the bound: that it FAILs as the only such prompt of its family, whose others are fair and
-    show what chance gives them (``families.family_p_values``; 1,000 such families are drawn). Where
-    other prompts are biased, too, it is higher. Within the bound: that it PASSes, by itself and
-    exactly (``exact.within_p_value``).
+    Above the bound: the probability of a FAIL as the only such prompt of its family, whose other
+    prompts are fair (``family_p_values``, with 1,000 simulated families). It is higher where other
+    prompts are biased, too. Within the bound: the exact probability of a PASS (``within_p_value``),
+    without a correction for the family.
 
     Args:
         bias: true |2p - 1|, in [0, 1].
         bound: limit of the absolute prompt bias score, in [0, 1].
         images: clear images of each prompt, at least 1.
-        design: prompts tested at once, level and seed; power and repeats play no part.
+        design: prompts tested at once, level and seed; power and repeats are unused.
 
     Returns:
-        Probability; summed over the binomial distribution of the prompt's own counts.
+        Probability, summed over the binomial distribution of the prompt's own counts.
 
     Raises:
         ValueError: an argument lies outside its range.
@@ -103,12 +104,12 @@ def prompt_power(bias: float, bound: float, images: int, design: Design) -> floa
 def model_power(
     bias: float, bound: float, images: int, design: Design, *, words: Words = "fixed"
 ) -> float:
-    """Chance that the model's check decides, by seeded simulation of whole suites.
+    """Return the probability that the model's check is decided, by simulation of whole suites.
 
-    Prompts differ as those of Lyu Table 7 do: |2p - 1| is Beta distributed around the bias. Each
-    suite gets the evidence that a run would get, at any number of images: FAIL or PASS at one-sided
-    ``level``. With fixed words the prompts lie evenly over that distribution and their own mean
-    is the bias; with sampled words they are drawn from it anew in each suite.
+    Prompts differ as in Lyu Table 7: |2p - 1| is Beta distributed with the bias as its mean. Each
+    simulated suite is judged as a run is judged, FAIL or PASS at one-sided ``level``. With fixed
+    words, the prompts are quantiles of that distribution and their own mean is the bias; with
+    sampled words they are drawn from it anew in each suite.
 
     Args:
         bias: true model bias score, in [0, 1].
@@ -146,30 +147,30 @@ def model_power(
 
 
 class PowerRange(NamedTuple):
-    """Chance of the right verdict on a model, over what is not known beforehand.
+    """The range of the probability of the right verdict on a model, over unknown distributions.
 
     >>> PowerRange(0.5, 0.9, 0.7).low
     0.5
     """
 
     low: float
-    """With the spread of bias over prompts that is worst for it."""
+    """Probability under the worst distribution of bias over prompts."""
     high: float
-    """With the one that is best."""
+    """Probability under the best distribution."""
     published: float | None
-    """With a spread as that of published models; None where none is published."""
+    """Probability under the distribution of published models; None where none is published."""
 
     def end(self, *, high: bool) -> float:
-        """The highest chance, or the lowest."""
+        """Return the highest probability, or the lowest."""
         return self.high if high else self.low
 
 
 def model_power_range(bias: float, bound: float, images: int, design: Design) -> PowerRange:
-    """Chance that the model's check decides, however bias is spread over the prompts.
+    """Return the probability that the model's check is decided, over distributions of bias.
 
-    ``model_power`` with fixed words for each of six spreads of the same mean: all prompts alike,
-    two halves near and far from each other, some one-sided and the others fair, and two Beta
-    distributions, one of them as in published models.
+    This is ``model_power`` with fixed words for each of six distributions with the same mean: all
+    prompts equal, two halves near and far from each other, some one-sided and the others fair, and
+    two Beta distributions, one of them as in published models.
 
     Args:
         bias: true model bias score, in [0, 1].
@@ -178,7 +179,7 @@ def model_power_range(bias: float, bound: float, images: int, design: Design) ->
         design: prompts, one-sided level, seed and number of simulated suites.
 
     Returns:
-        The lowest and the highest of the six, and that of published models.
+        The lowest and the highest probability of the six, and that for published models.
 
     Raises:
         ValueError: an argument lies outside its range.
@@ -190,7 +191,7 @@ def model_power_range(bias: float, bound: float, images: int, design: Design) ->
     inputs.in_range("bound", bound, 0.0, 1.0)
     _check(design, images)
     alternative: Alternative = "greater" if bias > bound else "less"
-    # A score of 0 or 1 leaves one spread.
+    # Only one distribution has a mean of 0 or 1.
     kinds = [even_biases] if bias in {0.0, 1.0} else SPREADS.values()
     chances = [
         _decided(spread(bias, design.prompts), bound, images, design, alternative)
@@ -202,14 +203,15 @@ def model_power_range(bias: float, bound: float, images: int, design: Design) ->
 def prompt_change_power(
     before: float, push: float, margin: float, images: int, design: Design
 ) -> float:
-    """Chance that a prompt pushed beyond the margin fails against its baseline, exactly.
+    """Return the exact probability that a prompt whose bias grew fails against its baseline.
 
-    By the exact unconditional test of images with other seeds, at ``(1 - level) / prompts``.
+    The test is the exact unconditional one for images with different seeds, at
+    ``(1 - level) / prompts``.
 
     Args:
         before: true |2p - 1| in the baseline, in [0, 1].
-        push: by how much it has grown, at most 1 - before.
-        margin: growth that is tolerated, in [0, 2].
+        push: true growth, at most 1 - before.
+        margin: tolerated growth, in [0, 2].
         images: clear images of the prompt in each run, at least 1.
         design: prompts tested at once and level.
 
@@ -227,7 +229,8 @@ def prompt_change_power(
     inputs.in_range("margin", margin, 0.0, 2.0)
     _check(design, images)
     one_way = unconditional_p_values(images, images, margin / 2.0)
-    # As in paired_prompt_p_value: beyond the score before and its mirror image, either way.
+    # As in paired_prompt_p_value: the score grew beyond the old one and beyond its mirror image, in
+    # either direction.
     claim = np.maximum(one_way, one_way[:, ::-1])
     p = 2.0 * np.minimum(claim, claim[::-1])
     right = p * design.prompts <= 1.0 - design.level + SMALL
@@ -239,15 +242,16 @@ def prompt_change_power(
 def images_needed(
     power: Callable[[int], float], wanted: float, sizes: tuple[int, ...] = ()
 ) -> int | None:
-    """Fewest images per prompt with the wanted power; None where none of the sizes has it.
+    """Return the fewest images per prompt with the wanted power; None where no number has it.
 
-    Without sizes every number up to 128 is considered, and above it is halved in on, up to 2000.
-    Power rises in saw teeth: the number found has it, and a slightly larger one may just miss it.
+    Without ``sizes``, every number up to 128 is tried, and a bisection follows up to 2000. Power is
+    not monotone in the number of images (it has saw teeth): the number found has the power, and a
+    slightly larger one may just miss it.
 
     Args:
-        power: power at a number of images.
-        wanted: power that is asked for, in (0, 1).
-        sizes: numbers to try, rising; power is taken to rise along them.
+        power: function that returns the power at a number of images.
+        wanted: wanted power, in (0, 1).
+        sizes: numbers to try, increasing; power is assumed to increase with them.
 
     Returns:
         The number of images.
@@ -267,15 +271,15 @@ def images_needed(
 
 
 def smallest_found(power: Callable[[float], float], wanted: float, low: float) -> float | None:
-    """Smallest value above ``low``, in steps of 0.01 up to 1, that is found with the wanted power.
+    """Return the smallest value above ``low``, in steps of 0.01, with the wanted power.
 
     Args:
-        power: chance of finding a value; taken to rise with it.
-        wanted: power that is asked for, in (0, 1).
-        low: where to begin, in [0, 1].
+        power: function that returns the probability of finding a value; assumed to increase.
+        wanted: wanted power, in (0, 1).
+        low: exclusive lower end of the search, in [0, 1].
 
     Returns:
-        The value; None where not even 1 is found.
+        The value, at most 1; None where not even 1 is found.
 
     >>> smallest_found(lambda bias: prompt_power(bias, 0.5, 20, Design(prompts=1)), 0.8, 0.5)
     0.92
@@ -307,7 +311,7 @@ def _doubling() -> Iterator[int]:
 def _decided(
     bias: inputs.Floats, bound: float, images: int, design: Design, alternative: Alternative
 ) -> float:
-    """Share of suites of these fixed prompts that refute the bound, as a run would."""
+    """Return the share of suites of these fixed prompts that reject the bound, as a run would."""
     rng = np.random.default_rng(design.seed)
     error, refuted = 1.0 - design.level + SMALL, 0
     for male in rng.binomial(images, male_share(bias), size=(design.repeats, len(bias))):

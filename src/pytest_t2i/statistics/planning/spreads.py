@@ -1,4 +1,4 @@
-"""How bias may be spread over the prompts of a suite whose model bias score is given."""
+"""Distributions of bias over the prompts of a suite with a given model bias score."""
 
 from __future__ import annotations
 
@@ -10,24 +10,25 @@ import scipy
 from pytest_t2i.metrics import inputs
 
 CONCENTRATION = 1.0
-"""Concentration of the Beta distribution that prompts' |2p - 1| is drawn from; fitted to the three
-models of Lyu Table 7 it is 0.97, 1.44 and 0.92."""
+"""Concentration of the Beta distribution of prompts' |2p - 1|; fitted to the three models of Lyu
+Table 7 it is 0.97, 1.44 and 0.92."""
 CLOSER = 4.0
 """Concentration of prompts that differ less than those of published models."""
 
 
 def even_biases(mean: float, prompts: int, concentration: float = CONCENTRATION) -> inputs.Floats:
-    """|2p - 1| of prompts that differ as those of Lyu Table 7 do, with this very mean.
+    """Return |2p - 1| of prompts that differ as in Lyu Table 7, with exactly this mean.
 
-    Quantiles of the Beta distribution, shrunk to one end so that their own mean is as wanted.
+    The values are quantiles of the Beta distribution, shrunk to one end to have the given mean.
 
     Args:
         mean: model bias score, in [0, 1].
         prompts: number of prompts, at least 1.
-        concentration: of the Beta distribution; the smaller, the more prompts lie near 0 or 1.
+        concentration: a + b of the Beta distribution; the smaller, the more prompts lie near 0 or
+            1.
 
     Returns:
-        Rising values in [0, 1], [prompts].
+        Increasing values in [0, 1], [prompts].
 
     >>> even_biases(0.5, 3).round(2)
     array([0.07, 0.5 , 0.93])
@@ -44,7 +45,7 @@ def even_biases(mean: float, prompts: int, concentration: float = CONCENTRATION)
 
 
 def drawn_biases(mean: float, prompts: int, rng: np.random.Generator) -> inputs.Floats:
-    """|2p - 1| of words drawn anew, as those of Lyu Table 7 differ; ``mean`` is expected.
+    """Return random |2p - 1| of words, distributed as in Lyu Table 7 with expectation ``mean``.
 
     >>> drawn_biases(1.0, 2, np.random.default_rng(0))
     array([1., 1.])
@@ -75,7 +76,7 @@ def _one_sided_or_fair(mean: float, prompts: int) -> inputs.Floats:
 
 
 def _apart(mean: float, prompts: int, distance: float) -> inputs.Floats:
-    """Two halves so far from the mean; the one between them, if any, at it."""
+    """Return two halves at a distance from the mean; a middle prompt lies at the mean."""
     side = np.sign(2.0 * np.arange(prompts) + 1.0 - prompts)
     return np.asarray(mean + distance * side, dtype=np.float64)
 
@@ -88,11 +89,12 @@ SPREADS: dict[str, Callable[[float, int], inputs.Floats]] = {
     "two halves as far apart as can be": _far_halves,
     "some one-sided, all others fair": _one_sided_or_fair,
 }
-"""|2p - 1| of each of so many prompts by their mean: what the power for a model is ranged over."""
+"""Functions of a mean and a number of prompts that return |2p - 1| of each prompt; the power for a
+model is a range over them."""
 
 
 def grown_alike(biases: inputs.Floats, push: float) -> inputs.Floats:
-    """Every prompt moved towards one-sidedness by the same share of its room; the mean by ``push``.
+    """Move every prompt towards one-sidedness by the same share of its room, the mean by ``push``.
 
     >>> grown_alike(np.array([0.0, 0.5, 1.0]), 0.25).round(2)
     array([0.5 , 0.75, 1.  ])
@@ -102,7 +104,7 @@ def grown_alike(biases: inputs.Floats, push: float) -> inputs.Floats:
 
 
 def grown_few(biases: inputs.Floats, push: float) -> inputs.Floats:
-    """The most even prompts made one-sided, one after the other, until the mean grew by ``push``.
+    """Make the most even prompts one-sided, one by one, until the mean grew by ``push``.
 
     >>> grown_few(np.array([0.0, 0.5, 1.0]), 0.4).round(2)
     array([1. , 0.7, 1. ])

@@ -1,1 +1,1 @@
-"""Intervals and p-values that hold at every look."""
+"""Sequential inference: intervals and p-values that hold at every look."""

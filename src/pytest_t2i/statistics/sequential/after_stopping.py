@@ -1,4 +1,4 @@
-"""Intervals of a share whose number of images depended on what they showed."""
+"""Intervals of a share after a sequential test, whose number of images depends on the data."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ METHOD = "exact after stopping"
 
 
 class Ends(NamedTuple):
-    """Every way in which a test can end."""
+    """All outcomes in which a test can end."""
 
     successes: inputs.Floats
     failures: inputs.Floats
     log_ways: inputs.Floats
-    """Logarithm of the number of sequences of images that end so."""
+    """Logarithm of the number of sequences of images with that outcome."""
     outcomes: inputs.Floats
     """1 beyond the limit, -1 within, 0 for neither."""
 
@@ -31,19 +31,19 @@ class Ends(NamedTuple):
 def stopped_share_interval(
     test: SequentialTest, looks: tuple[int, ...], successes: int, level: float
 ) -> Interval:
-    """Interval of a share after a test has stopped at the last of these looks.
+    """Return the exact interval of a share after a test has stopped at the last of these looks.
 
     .. math:: {p : P_p(estimate >= k/n) > a/2 and P_p(estimate <= k/n) > a/2}
 
-    over all ways in which the test can end, ordered by their estimates (Emerson and Fleming 1990):
-    exact, as each end's probability is the number of sequences that lead to it times
-    p^k (1 - p)^(n - k).
+    over all outcomes of the test, ordered by their estimates (sample mean ordering, Emerson and
+    Fleming 1990), with a = 1 - level. The probability of each outcome is exact: the number of
+    sequences that lead to it times p^k (1 - p)^(n - k).
 
     Args:
-        test: how it was tested; its looks after these are the planned ones.
-        looks: images at all looks so far, increasing.
-        successes: of the images at the last look, how many show it (are male).
-        level: in (0, 1).
+        test: the sequential test, whose planned looks follow these looks.
+        looks: number of images at all looks so far, increasing.
+        successes: number of images at the last look that show the trait (are male).
+        level: confidence level in (0, 1).
 
     Returns:
         Interval in [0, 1]; low is exactly 0 at 0/n, high exactly 1 at n/n.
@@ -79,7 +79,7 @@ def _interval(
 
 
 def log_chances(ends: Ends, p: float) -> inputs.Floats:
-    """Logarithm of the probability of each end where the share is p."""
+    """Return the logarithm of the probability of each outcome where the share is p."""
     return np.asarray(
         ends.log_ways
         + scipy.special.xlogy(ends.successes, p)
@@ -89,9 +89,9 @@ def log_chances(ends: Ends, p: float) -> inputs.Floats:
 
 @lru_cache(maxsize=1024)
 def ways_to_end(test: SequentialTest, looks: tuple[int, ...]) -> Ends:
-    """Ways to end at the looks so far and at those that were to follow."""
+    """Return all outcomes of a test at the looks so far and at the planned later looks."""
     looks = (*looks, *(n for n in test.looks if n > looks[-1]))
-    # Among all 2^n sequences of n images, the share that is open and has shown k so far.
+    # Share of the 2^n sequences of n images that continue the test and have k successes so far.
     open_, made = np.ones(1), 0
     found: list[tuple[float, float, float, float]] = []
     for place, n in enumerate(looks):
@@ -110,7 +110,7 @@ SIDES = {Outcome.FAIL: 1.0, Outcome.PASS: -1.0}
 
 
 def _end(test: SequentialTest, looks: tuple[int, ...], k: int) -> float | None:
-    """1 beyond the limit, -1 within, 0 for neither; None where the test goes on."""
+    """Return 1 beyond the limit, -1 within, 0 for neither; None where the test continues."""
     n = looks[-1]
     lean = abs(2 * k - n) if test.folded else k
     outcome = test.outcome(looks, lean)

@@ -1,8 +1,8 @@
-"""Whether fixed prompts still give the pictures that they gave: exact tests, valid at every look.
+"""Exact tests of whether fixed prompts still give the same pictures, valid at every look.
 
-Under an unchanged model the pictures of one prompt and seed, those of the baseline and those of
-today, could be exchanged for one another. Both tests rest on that alone: they hold for servers
-whose pictures are equal byte by byte, differ a little, or are drawn anew.
+Under an unchanged model, the pictures of one prompt and seed from the baseline and from today are
+exchangeable. Both tests assume only this: they hold for servers whose pictures are equal byte by
+byte, differ a little, or are drawn anew.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from typing import NamedTuple
 import numpy as np
 
 REPEATS = 2
-"""Pictures of each prompt in a baseline."""
+"""Number of pictures of each prompt in a baseline."""
 TESTS = 3
-"""P-values of one look, of which the smallest is taken, times as many: pictures; what they show
-today; what they showed at all looks."""
+"""Number of p-values of one look, which Bonferroni combines: pictures; labels today; labels at all
+looks."""
 
 
 def level_at(look: int, level: float) -> float:
-    r"""The error that a look may spend, so that all looks together keep theirs.
+    r"""Return the error that a look may spend, so that all looks together keep their error.
 
     .. math:: \alpha_k = \alpha / (k (k + 1)), \quad \sum_k \alpha_k = \alpha
 
-    The union bound holds however strongly the looks hang together, and however many there are.
+    The union bound holds for any dependence between the looks, and for any number of them.
 
     Args:
-        look: 1 for the first.
-        level: error of all looks together, such as 0.05.
+        look: number of the look, from 1.
+        level: error probability of all looks together, such as 0.05.
 
     >>> level_at(1, 0.05), round(sum(level_at(k, 0.05) for k in range(1, 10_000)), 4)
     (0.025, 0.05)
@@ -39,23 +39,24 @@ def level_at(look: int, level: float) -> float:
 
 
 class Odd(NamedTuple):
-    """What the pictures of several prompts tell."""
+    """The counts of the odd-one-out test over several prompts."""
 
     odd: int
-    """Prompts whose picture of today is farther from both others than these are from each other."""
+    """Number of prompts whose picture of today is farther from both others than these are from each
+    other."""
     telling: int
-    """Prompts whose three pictures are not all alike."""
+    """Number of prompts whose three pictures are not all alike."""
 
 
 def odd_pictures(before: Sequence[float], now: Sequence[Sequence[float]]) -> Odd:
-    """How often today's picture is the odd one of three.
+    """Count the prompts where today's picture is the odd one of three.
 
-    Of three pictures that could be exchanged, one that is not like both others is today's with a
-    chance of 1/3 at most; three that are alike tell nothing.
+    Of three exchangeable pictures, the one that is unlike both others is today's with probability
+    at most 1/3; three equal pictures carry no information.
 
     Args:
-        before: [prompts] distance of the two pictures of the baseline.
-        now: [prompts][2] distances of today's picture to each of them.
+        before: distance between the two pictures of the baseline, [prompts].
+        now: distances of today's picture to each of these two, [prompts][2].
 
     >>> odd_pictures([0.0, 2.0, 0.0], [(3.0, 3.0), (3.0, 1.0), (0.0, 0.0)])
     Odd(odd=1, telling=2)
@@ -66,7 +67,7 @@ def odd_pictures(before: Sequence[float], now: Sequence[Sequence[float]]) -> Odd
 
 
 def odd_p_value(odd: int, telling: int) -> float:
-    """Chance of so many odd pictures or more, of so many that tell, where nothing changed.
+    """Return the binomial probability of so many odd pictures or more where nothing changed.
 
     >>> round(odd_p_value(10, 10), 6), odd_p_value(0, 10), odd_p_value(0, 0)
     (1.7e-05, 1.0, 1.0)
@@ -80,15 +81,15 @@ def odd_p_value(odd: int, telling: int) -> float:
 
 
 def lean_p_value(before: np.ndarray, now: np.ndarray) -> float:
-    """Two-sided exact p-value of a shift between men and women, permuted within each prompt.
+    """Return the two-sided exact p-value of a shift between men and women, permuted within prompts.
 
     Args:
-        before: [prompts, repeats] of +1 (male), -1 (female) and 0 (neither).
-        now: [prompts, n] of the same.
+        before: labels of the baseline, +1 male, -1 female, 0 neither, [prompts, repeats].
+        now: labels of today, [prompts, n].
 
     Returns:
-        Chance that the sum of ``now`` lies as far from what it is on average, where which of a
-        prompt's pictures are today's is a matter of chance.
+        Probability that the sum of ``now`` lies at least as far from its mean, over all assignments
+        of a prompt's pictures to baseline and today.
 
     >>> round(lean_p_value(np.ones((9, 2), int), -np.ones((9, 1), int)) * 3**9, 9)
     1.0
@@ -111,7 +112,7 @@ def lean_p_value(before: np.ndarray, now: np.ndarray) -> float:
 
 @lru_cache(maxsize=4096)
 def _sum_chances(men: int, women: int, others: int, drawn: int) -> np.ndarray:
-    """[2 drawn + 1]: chance of each sum of so many of these, drawn without putting back."""
+    """Return the probability of each sum of draws without replacement, [2 drawn + 1]."""
     chances = np.zeros(2 * drawn + 1)
     total = math.comb(men + women + others, drawn)
     for m in range(max(drawn - women - others, 0), min(men, drawn) + 1):
@@ -122,7 +123,7 @@ def _sum_chances(men: int, women: int, others: int, drawn: int) -> np.ndarray:
 
 
 def smallest_of(p_values: Sequence[float]) -> float:
-    """One p-value for several tests, by Bonferroni.
+    """Return one p-value for several tests, by Bonferroni.
 
     >>> smallest_of([0.01, 0.5, 1.0])
     0.03

@@ -1,8 +1,8 @@
-"""Evidence that may be looked at again and again while images are made.
+"""Evidence that may be examined again and again while images are made.
 
-A fixed-n interval is right at one n chosen beforehand. Looked at after every round, and stopped
-where it pleases, it is wrong far more often than it says. What stands here holds at all n at once
-(docs/decisions/0006-early-stopping.md), or shares its error level out among the looks.
+An interval for a fixed n holds at one n chosen beforehand. Examined after every round, and stopped
+at will, it errs far more often than its level states. The intervals of this module hold at all n
+simultaneously (docs/decisions/0006-early-stopping.md), or spend their error level over the looks.
 
 Over 300 lines: confidence sequences of shares, scores and means share one construction.
 """
@@ -29,22 +29,23 @@ from pytest_t2i.statistics.shares.intervals import (
 
 METHOD = "beta-binomial sequence"
 PRIOR = 0.5
-"""Both parameters of the Beta mixture (Jeffreys): weight at the ends, where biased models are."""
+"""Both parameters of the Beta mixture (Jeffreys): it has weight at the ends, where biased models
+are."""
 FIRST_LOOKS, GROWTH = (2, 4), 1.5
-"""Two images show whether they agree, the least that tells of bias; from 4 on each round makes
-half as many more as there are."""
+"""Two images are the fewest that can agree; from 4 on, each round adds half as many images as there
+are."""
 
 
 def looks(images: int) -> tuple[int, ...]:
-    """Numbers of images per prompt at which a test is looked at.
+    """Return the numbers of images per prompt at which a test is evaluated.
 
-    2, 4, and from there each is half as much again as the one before; the last is ``images``.
+    They are 2 and 4, then each is half as much again as the one before; the last is ``images``.
 
     Args:
         images: most images per prompt, at least 1.
 
     Returns:
-        Increasing numbers, the last of them ``images``; one only where ``images`` is at most 2.
+        Increasing numbers that end with ``images``; a single one where ``images`` is at most 2.
 
     Raises:
         ValueError: images is below 1.
@@ -63,27 +64,27 @@ def looks(images: int) -> tuple[int, ...]:
 
 
 def look_level(images: int, most: int, level: float) -> float:
-    """Confidence level of a fixed-n interval at one look, so that all looks together keep theirs.
+    """Return the level of a fixed-n interval at one look, so that all looks together keep theirs.
 
-    There is no unbiased estimator of |2p - 1|, and so no martingale to build a confidence
-    sequence of the model bias score from. Its fixed-n interval is taken at each look instead, and
-    the error level is spent in proportion to the images made since the look before:
+    |2p - 1| has no unbiased estimator, and so there is no martingale for a confidence sequence of
+    the model bias score. Instead the fixed-n interval is computed at each look, and the error level
+    is spent in proportion to the images made since the look before:
 
     .. math:: 1 - (1 - level) (n_j - n_(j-1)) / n_last      (Lan and DeMets 1983, linear spending)
 
-    By the union bound all looks are right at once with probability ``level``, however strongly
-    they hang together.
+    By the union bound the intervals of all looks hold simultaneously with probability ``level``,
+    for any dependence between the looks.
 
     Args:
-        images: images per prompt at this look, one of ``looks(most)``.
-        most: images per prompt at the last look.
+        images: number of images per prompt at this look, one of ``looks(most)``.
+        most: number of images per prompt at the last look.
         level: confidence level of all looks together, in (0, 1).
 
     Returns:
         Confidence level of this look, at least ``level``.
 
     Raises:
-        ValueError: images is no look, or level lies outside (0, 1).
+        ValueError: images is not one of the looks, or level lies outside (0, 1).
 
     >>> [round(look_level(n, 20, 0.95), 4) for n in looks(20)]
     [0.995, 0.995, 0.995, 0.9925, 0.9875, 0.985]
@@ -105,9 +106,9 @@ def model_bias_look(
     words: Words = "fixed",
     resamples: int = 2000,
 ) -> Interval:
-    """Model bias score at one of several looks.
+    """Return the model bias score with its interval at one of several looks.
 
-    It is ``model_bias_interval`` at the level that ``look_level`` leaves for the look
+    This is ``model_bias_interval`` at the level of ``look_level``
     (tests/simulations/whole_runs.md).
 
     Args:
@@ -122,7 +123,7 @@ def model_bias_look(
         Interval in [0, 1]; n is the number of prompts with a clear image.
 
     Raises:
-        ValueError: as ``model_bias_interval``.
+        ValueError: as in ``model_bias_interval``.
 
     >>> interval = model_bias_look([4, 3, 0, 4], [0, 1, 4, 0], level=0.99, seed=0)
     >>> 0.0 <= interval.low < interval.estimate
@@ -134,18 +135,18 @@ def model_bias_look(
 
 
 def share_confidence_sequence(successes: int, n: int, level: float) -> Interval:
-    """Interval of a share that holds at all n at once.
+    """Return an interval of a share that holds at all n simultaneously (confidence sequence).
 
     .. math:: {p : B(k + 1/2, n - k + 1/2) / B(1/2, 1/2) < p^k (1 - p)^(n - k) / (1 - level)}
 
-    The left side over the likelihood is a martingale for the true p that starts at 1; it exceeds
-    1 / (1 - level) at any time with probability 1 - level or less (Ville 1939; Robbins 1970;
-    mixture as in Howard et al. 2021, section 3.2).
+    At the true p, the ratio of the left side to the likelihood is a martingale with expectation 1;
+    it ever exceeds 1 / (1 - level) with probability at most 1 - level (Ville 1939; Robbins 1970;
+    the mixture is that of Howard et al. 2021, section 3.2).
 
     Args:
-        successes: how many of the n images show it.
+        successes: number of images so far that show the trait.
         n: number of images so far.
-        level: in (0, 1); the intervals of all n hold together with at least this probability.
+        level: probability in (0, 1) with which the intervals of all n hold simultaneously.
 
     Returns:
         Interval in [0, 1]; low is exactly 0 at 0/n, high exactly 1 at n/n.
@@ -162,12 +163,12 @@ def share_confidence_sequence(successes: int, n: int, level: float) -> Interval:
 
 
 def prompt_bias_sequence(male: int, female: int, level: float) -> Interval:
-    """Interval of a prompt bias score, 2p - 1, that holds at all numbers of images at once.
+    """Return an interval of a prompt bias score, 2p - 1, that holds at all n simultaneously.
 
     Args:
         male: number of clear images so far that show a man.
         female: number of clear images so far that show a woman.
-        level: in (0, 1); the intervals of all n hold together with at least this probability.
+        level: probability in (0, 1) with which the intervals of all n hold simultaneously.
 
     Returns:
         Interval in [-1, 1].
@@ -188,15 +189,15 @@ def prompt_bias_sequence(male: int, female: int, level: float) -> Interval:
 def stereotype_sequence(
     present: int, n: int, expected: float, level: float, direction: Prone = "over"
 ) -> Interval:
-    """Interval of a stereotype score that holds at all n at once.
+    """Return an interval of a stereotype score that holds at all n simultaneously.
 
     .. math:: [max(0, low - P*), max(0, high - P*)]      (OASIS eq. 3)
 
     Args:
         present: number of images so far that show the attribute.
-        n: number of images so far where it could be looked for.
+        n: number of images so far that could be examined for the attribute.
         expected: share in the real world, in [0, 1], taken as known.
-        level: in (0, 1); the intervals of all n hold together with at least this probability.
+        level: probability in (0, 1) with which the intervals of all n hold simultaneously.
         direction: "over" where the attribute is prone to be shown too often, else "under".
 
     Returns:
@@ -213,16 +214,16 @@ def stereotype_sequence(
 
 
 def bias_sequence_p_value(male: int, female: int, bound: float) -> float:
-    """p-value against "the prompt bias score lies within the bound", at a stopping time.
+    """Return an anytime-valid p-value against "the absolute prompt bias score is within the bound".
 
-    H0: ``|2p - 1| <= bound``. It is 1 / e for the e-value
+    H0: ``|2p - 1| <= bound``. The p-value is min(1, 1 / e) for the e-value
 
     .. math:: e = int p^k (1 - p)^(n - k) dJ(p) / max over H0 of p^k (1 - p)^(n - k)
 
-    with J the Beta(1/2, 1/2) mixture restricted to what lies beyond the bound. Under H0 the mean
-    of e is at most 1 wherever the making of images is stopped. Benjamini-Hochberg on such values
-    is e-BH (Wang and Ramdas 2022): its false discovery rate holds under any dependence, hence
-    also when one prompt's images are stopped on account of another's.
+    with J the Beta(1/2, 1/2) mixture restricted to the region beyond the bound. Under H0 the
+    expectation of e is at most 1 at every stopping time. Benjamini-Hochberg on such p-values is
+    e-BH (Wang and Ramdas 2022), which controls the false discovery rate under any dependence, hence
+    also where images of one prompt stop because of another prompt's.
 
     Args:
         male: number of clear images so far that show a man.
@@ -230,7 +231,7 @@ def bias_sequence_p_value(male: int, female: int, bound: float) -> float:
         bound: limit of the absolute score, in [0, 1].
 
     Returns:
-        p-value in [0, 1]; at most alpha with probability alpha or less under H0.
+        p-value in [0, 1]; under H0 it ever falls to alpha with probability at most alpha.
 
     Raises:
         ValueError: there is no clear image, or an argument lies outside its range.
@@ -248,13 +249,13 @@ def bias_sequence_p_value(male: int, female: int, bound: float) -> float:
 def stereotype_sequence_p_value(
     present: int, n: int, expected: float, bound: float, direction: Prone = "over"
 ) -> float:
-    """p-value against "the stereotype score lies within the bound", at a stopping time.
+    """Return an anytime-valid p-value against "the stereotype score is at most the bound".
 
-    H0: ``P <= expected + bound``; made as in ``bias_sequence_p_value``.
+    H0: ``P <= expected + bound``; the construction is that of ``bias_sequence_p_value``.
 
     Args:
         present: number of images so far that show the attribute.
-        n: number of images so far where it could be looked for.
+        n: number of images so far that could be examined for the attribute.
         expected: share in the real world, in [0, 1], taken as known.
         bound: limit of the score, in [0, 1].
         direction: "over" where the attribute is prone to be shown too often, else "under".
@@ -287,7 +288,7 @@ def _sequence(k: int, n: int, level: float) -> Interval:
 
 @lru_cache(maxsize=8192)
 def _p_value(k: int, n: int, low: float, high: float) -> float:
-    """1 / e against "p lies in [low, high]"."""
+    """Return 1 / e against "p lies in [low, high]", at most 1."""
     if low <= 0.0 and high >= 1.0:
         return 1.0
     beyond = _beyond(PRIOR, PRIOR, low, high)
@@ -300,7 +301,7 @@ def _p_value(k: int, n: int, low: float, high: float) -> float:
 
 
 def _beyond(a: float, b: float, low: float, high: float) -> float:
-    """What Beta(a, b) puts outside [low, high]."""
+    """Return the probability of Beta(a, b) outside [low, high]."""
     above = scipy.special.betainc(b, a, max(0.0, 1.0 - high))
     return float(above + (scipy.special.betainc(a, b, max(0.0, low))))
 
@@ -312,6 +313,6 @@ def _log_mixture(k: int, n: int) -> float:
 
 
 def _log_likelihood(k: int, n: int, p: float) -> float:
-    # A finite stand-in for log 0 at the ends, so that a root can be bracketed by them.
+    # Finite at the ends instead of log 0, so that a root can be bracketed by them.
     result = float(scipy.special.xlogy(k, p) + scipy.special.xlog1py(n - k, -p))
     return max(result, -1e300)

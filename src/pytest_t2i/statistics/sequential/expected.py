@@ -1,4 +1,4 @@
-"""What a sequential test will take, and how often it will decide, before an image is made."""
+"""Expected size and power of a sequential test of one prompt."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from pytest_t2i.statistics.sequential.group_sequential import SequentialTest
 
 
 class Expected(NamedTuple):
-    """Expected numbers of one prompt.
+    """The expected number of images of one prompt, and the probabilities of its outcomes.
 
     >>> expected_stop(SequentialTest(100, 0.5, members=100), 0.5).within > 0.95
     True
     """
 
     images: float
-    """On average."""
+    """Expected number of images."""
     beyond: float
-    """Chance to stop beyond the limit (a FAIL, where its family rejects it)."""
+    """Probability to stop beyond the limit (a FAIL, where its family rejects the prompt)."""
     within: float
-    """Chance to PASS."""
+    """Probability of a PASS."""
 
 
 def expected_stop(test: SequentialTest, share: float) -> Expected:
-    """How a prompt will stop whose share is known: exact, over all ways in which it can.
+    """Return the exact outcome probabilities of a prompt with a given share.
 
     Args:
-        test: how it is tested.
-        share: true share, of men or of what is looked for, in [0, 1].
+        test: the sequential test.
+        share: true share of men, or of the attribute, in [0, 1].
 
     Returns:
-        Mean number of images, chance to stop beyond the limit, chance to PASS.
+        Expected number of images, probability to stop beyond the limit, probability of a PASS.
 
     Raises:
         ValueError: share lies outside [0, 1].

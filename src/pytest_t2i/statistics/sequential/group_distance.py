@@ -1,4 +1,4 @@
-"""Distance from even shares of groups, looked at again and again while images are made."""
+"""Distance from even shares of groups, examined again and again while images are made."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from pytest_t2i.statistics.shares.intervals import check_level
 
 METHOD = "dirichlet sequence"
 HALVINGS = 40
-"""Steps of a bisection; each halves what is unknown."""
+"""Number of bisection steps."""
 
 
 def group_distance_sequence(counts: Mapping[str, int], level: float) -> Interval:
-    r"""Interval of a prompt's distance from even shares that holds at all n at once.
+    r"""Return an interval of a prompt's distance from even shares, simultaneous for all n.
 
     .. math:: \{TV(p) : \prod_i p_i^{n_i} > (1 - level) M(n)\}
 
-    with M the likelihood of the counts under a mixture of shares that is fixed beforehand: half of
-    it Dirichlet(1/2, ..., 1/2), half one group with a Beta(1/2, 1/2) share among others that are
-    even. M over the likelihood of the true shares is a martingale that starts at 1, and exceeds
-    1 / (1 - level) at any time with probability 1 - level or less (Ville 1939; Robbins 1970).
+    with M the likelihood of the counts under a fixed mixture of shares: half of it Dirichlet(1/2,
+    ..., 1/2), half of it one group with a Beta(1/2, 1/2) share and the others even. At the true
+    shares, the ratio of M to the likelihood is a martingale with expectation 1, which ever exceeds
+    1 / (1 - level) with probability at most 1 - level (Ville 1939; Robbins 1970).
 
     Args:
-        counts: images per group so far, groups without any image included.
-        level: in (0, 1); the intervals of all n hold together with at least this probability.
+        counts: number of images of each group so far; groups without images have a 0.
+        level: probability in (0, 1) with which the intervals of all n hold simultaneously.
 
     Returns:
         Interval in [0, 1 - 1/groups].
@@ -56,24 +56,24 @@ def group_distance_sequence(counts: Mapping[str, int], level: float) -> Interval
 def group_distance_sequence_p_value(
     counts: Mapping[str, int], bound: float, alternative: Literal["greater", "less"] = "greater"
 ) -> float:
-    """p-value of a prompt's distance from even shares against a bound, at a stopping time.
+    """Return an anytime-valid p-value of a prompt's distance from even shares against a bound.
 
-    1 / e for the e-value M(n) / (largest likelihood under H0), M as in ``group_distance_sequence``.
-    Under H0 the mean of e is at most 1 wherever the making of images is stopped, so
-    Benjamini-Hochberg on such values is e-BH (Wang and Ramdas 2022), which holds under any
+    The p-value is min(1, 1 / e) for the e-value M(n) / (largest likelihood under H0), with M as in
+    ``group_distance_sequence``. Under H0 the expectation of e is at most 1 at every stopping time,
+    so Benjamini-Hochberg on such p-values is e-BH (Wang and Ramdas 2022), which holds under any
     dependence.
 
     Args:
-        counts: images per group so far, groups without any image included.
+        counts: number of images of each group so far; groups without images have a 0.
         bound: limit of the distance, in [0, 1].
-        alternative: "greater" against "the distance is at most the bound", "less" against "it is
-            at least the bound".
+        alternative: "greater" against "the distance is at most the bound", "less" against "the
+            distance is at least the bound".
 
     Returns:
-        p-value in [0, 1]; at most alpha with probability alpha or less under H0.
+        p-value in [0, 1]; under H0 it ever falls to alpha with probability at most alpha.
 
     Raises:
-        ValueError: as ``group_distance_sequence``, or bound lies outside [0, 1].
+        ValueError: as in ``group_distance_sequence``, or bound lies outside [0, 1].
 
     >>> group_distance_sequence_p_value({"young": 60, "adult": 0, "old": 0}, 0.4) < 0.001
     True
@@ -87,9 +87,9 @@ def group_distance_sequence_p_value(
 
 
 def _numbers(counts: Mapping[str, int]) -> tuple[int, ...]:
-    """The largest first: even shares tell no group from another."""
+    """Return the counts in descending order: the reference is even, so names do not matter."""
     whole = [int(inputs.whole_counts(f"counts[{name!r}]", n)) for name, n in counts.items()]
-    if len(whole) < 2:  # noqa: PLR2004 - nothing to be uneven
+    if len(whole) < 2:  # noqa: PLR2004 - one group cannot be uneven
         raise ValueError(f"counts must hold two groups or more, got {list(counts)}")
     if not sum(whole):
         raise ValueError("counts hold no image: no image is no evidence")
@@ -106,7 +106,7 @@ def _ends(numbers: tuple[int, ...], error: float) -> tuple[float, float]:
 
 
 def _first(holds: Callable[[float], bool], most: float) -> float:
-    """Where something begins to hold, from 0 to ``most``, told a little too small."""
+    """Return where a condition begins to hold, from 0 to ``most``, rounded down."""
     if holds(0.0):
         return 0.0
     low, high = 0.0, most
@@ -136,10 +136,10 @@ def _log_mixture(numbers: tuple[int, ...]) -> float:
 
 
 def _most_within(numbers: tuple[int, ...], bound: float) -> float:
-    """Largest log-likelihood of shares whose distance from even ones is at most the bound.
+    """Return the largest log-likelihood of shares at most the bound away from even ones.
 
-    Where the shares seen lie further, those above even give way in proportion to their images,
-    and so do those below; what would pass even stays there.
+    Where the observed shares lie further, those above even shrink in proportion to their images,
+    and those below grow alike; no share crosses the even one.
     """
     n = np.array(numbers, dtype=np.float64)
     even = 1.0 / len(n)
@@ -150,7 +150,7 @@ def _most_within(numbers: tuple[int, ...], bound: float) -> float:
 
 
 def _above(n: np.ndarray, even: float, bound: float) -> np.ndarray:
-    """Shares max(even, n / l) that lie the bound above even in all; n falls."""
+    """Return shares max(even, n / l) above even ones by the bound in total; n descends."""
     inside = np.cumsum(n)
     for size in range(1, len(n) + 1):
         scale = inside[size - 1] / (bound + size * even)
@@ -160,10 +160,10 @@ def _above(n: np.ndarray, even: float, bound: float) -> np.ndarray:
 
 
 def _below(n: np.ndarray, even: float, bound: float) -> np.ndarray:
-    """Shares min(even, n / l) that lie the bound below even in all; n falls."""
+    """Return shares min(even, n / l) below even ones by the bound in total; n descends."""
     empty = int(np.sum(n == 0))
     if empty * even >= bound:
-        # Groups without any image take up all of it; their likelihood is that of no image.
+        # Groups without images take up the whole bound, at no cost in likelihood.
         return np.asarray(np.where(n == 0, even - bound / max(1, empty), even))
     inside = np.cumsum(n[::-1])
     for size in range(empty + 1, len(n) + 1):
@@ -175,10 +175,10 @@ def _below(n: np.ndarray, even: float, bound: float) -> np.ndarray:
 
 
 def _most_beyond(numbers: tuple[int, ...], bound: float) -> float:
-    """Largest log-likelihood of shares whose distance from even ones is at least the bound.
+    """Return the largest log-likelihood of shares at least the bound away from even ones.
 
-    Some groups together have the bound more than their even share; of so many groups those with
-    the most images.
+    A set of groups together exceeds its even share by the bound; for each size of the set, the best
+    one has the groups with the most images.
     """
     n = np.array(numbers, dtype=np.float64)
     total, groups = float(n.sum()), len(n)

@@ -1,9 +1,9 @@
 """Exact group-sequential tests of one share: images in rounds, an error level spent over looks.
 
-A prompt is looked at after some images, again after some more, and so on up to a number that was
-fixed beforehand. At each look it FAILs where it lies beyond an upper boundary, PASSes where it
-lies below a lower one, and else goes on. Boundaries are exact: probabilities of all ways to reach
-a look are added up (docs/decisions/0014-group-sequential.md).
+A prompt is examined after some images, again after some more, and so on up to a number that was
+fixed beforehand. At each look it FAILs beyond an upper boundary, PASSes below a lower boundary, and
+otherwise continues. Boundaries are exact: the probabilities of all paths to a look are summed
+(docs/decisions/0014-group-sequential.md).
 """
 
 from __future__ import annotations
@@ -23,54 +23,56 @@ from pytest_t2i.statistics.families.false_discovery import CARRIED, SMALL_FAMILY
 from pytest_t2i.statistics.shares.intervals import check_level
 
 FOUND_FIRST = 5
-"""Findings of a family that are enough for its first look to be one."""
+"""Number of rejections of a family for which its first look is sufficient."""
 FIRST_SHARE = 0.25
-"""At most this share of the error level goes into the first look at which a prompt can FAIL."""
+"""Largest share of the error level for the first look at which a prompt can FAIL."""
 WITHIN_POWER = 0.5
-"""PASS spends its error level as the share of images made so far, to this power."""
+"""Exponent of the error level of PASS, as a function of the share of images made so far."""
 STEP, GROWTH = 3, 1.1
-"""Each look comes at least so many images after the one before, or so many times as many."""
+"""Least number of images between two looks, and least ratio of their numbers of images."""
 HOPELESS = 1.3
-"""Standard deviations between where a lean is heading and both boundaries of the last look."""
+"""Standard deviations between the expected last statistic and both boundaries of the last look."""
 HOPELESS_FROM = 3
-"""It is asked from a third of all images on."""
+"""Futility is examined from a third of all images on."""
 ROUNDING = 1e-12
 
 
 Look = int | tuple[int, int]
-"""Images that count at a look; with images without a label left out, (counted, made)."""
+"""Number of images that count at a look; or (counted, made), where images without a label do not
+count."""
 
 
 class Boundaries(NamedTuple):
-    """Leans at which a look decides: ``lean >= upper`` is a FAIL, ``lean <= lower`` a PASS.
+    """The boundaries of a look: ``lean >= upper`` is a FAIL, ``lean <= lower`` a PASS.
 
     >>> SequentialTest(100, 0.5, members=100).boundaries((16, 21))
     Boundaries(upper=20, lower=0)
     """
 
     upper: int
-    """More than there are images where nothing FAILs."""
+    """Larger than the number of images where nothing FAILs."""
     lower: int
     """-1 where nothing PASSes."""
 
 
 @dataclass(frozen=True, slots=True)
 class SequentialTest:
-    """A share against a bound, looked at several times; nothing of it depends on what is seen.
+    """A test of a share against a bound at several looks, planned before any image is seen.
 
-    With ``folded`` it is about a prompt bias score: H0 "beyond" is ``|2p - 1| <= bound``, and its
-    statistic, the *lean*, is ``|male - female|``. Without, it is about a share: H0 is
-    ``p <= bound``, and the lean is the number of images that show it. The lean is a Markov chain
-    that grows stochastically with the score, so the edge of either hypothesis is its worst case.
+    With ``folded`` the test is of a prompt bias score: H0 of a FAIL is ``|2p - 1| <= bound``, and
+    the test statistic, called *lean*, is ``|male - female|``. Without, the test is of a share: H0
+    is ``p <= bound``, and the lean is the number of images that show the trait. The lean is a
+    Markov chain that increases stochastically with the score, so the least favourable case of
+    either hypothesis is its edge.
 
     The error level of FAIL is spent as
 
     .. math:: a (n - n_1) / (N - n_1)      (Lan and DeMets 1983)
 
-    after n_1, the first look at which the clearest outcome has a p-value of at most 5 / members
-    (or 1/4, if that is less) of 1 - level, and as that much there; a is 1 - level, of five members
-    or more twice that, as a family carries weak ones along. That of PASS is
-    (1 - level) (n / N)^0.5. Each boundary holds also if images are made beyond the other one.
+    after n_1, the first look at which the clearest outcome has a p-value of at most 5 / members (or
+    1/4, if that is less) of 1 - level, which is the part spent at n_1; a is 1 - level, and twice
+    that from five members on, as a family may carry weaker tests. The error level of PASS is spent
+    as (1 - level) (n / N)^0.5. Each boundary also holds if images are made beyond the other one.
 
     >>> test = SequentialTest(100, 0.5, members=100)
     >>> test.looks[:5]
@@ -80,16 +82,16 @@ class SequentialTest:
     """
 
     most: int
-    """Images at the last look."""
+    """Number of images at the last look."""
     bound: float
     """Bound of the absolute score, or of the share, in [0, 1]."""
     folded: bool = True
     level: float = 0.95
     members: int = 1
-    """Prompts that are tested at once."""
+    """Number of prompts that are tested at once."""
 
     def __post_init__(self) -> None:
-        """Refuse what is no test."""
+        """Raise a ValueError for values out of range."""
         check_level(self.level)
         inputs.in_range("bound", self.bound, 0.0, 1.0)
         for name, value in (("most", self.most), ("members", self.members)):
@@ -103,11 +105,11 @@ class SequentialTest:
 
     @property
     def looks(self) -> tuple[int, ...]:
-        """Numbers of images at which to look: from the first that can decide to ``most``."""
+        """Numbers of images of the looks: from the first that can decide to ``most``."""
         return _looks(self)
 
     def spent_beyond(self, n: int) -> float:
-        """Error level of FAIL that may be spent up to n images."""
+        """Return the error level of FAIL that may be spent up to n images."""
         alpha = 1.0 - self.level
         total = alpha * (CARRIED if self.members >= SMALL_FAMILY else 1.0)
         if n >= self.most:
@@ -118,31 +120,31 @@ class SequentialTest:
         return max(self._first, total * (n - first) / (self.most - first))
 
     def spent_within(self, n: int) -> float:
-        """Error level of PASS that may be spent up to n images."""
+        """Return the error level of PASS that may be spent up to n images."""
         return float((1.0 - self.level) * min(1.0, n / self.most) ** WITHIN_POWER)
 
     def boundaries(self, looks: Sequence[Look]) -> Boundaries:
-        """At the last of these looks."""
+        """Return the boundaries at the last of these looks."""
         return _stage(self, _pairs(looks)).boundaries
 
     def p_value(self, looks: Sequence[Look], lean: int) -> float:
-        """p-value against "within the bound" of a prompt that stopped at the last of these looks.
+        """Return the p-value against "within the bound" of a prompt that stopped at the last look.
 
         .. math:: P(FAIL at an earlier look) + P(not so, and a lean at least as large at this one)
 
-        at the edge: stage-wise ordering (Armitage 1957; Tsiatis, Rosner and Mehta 1984). It holds
-        where the prompt stopped at its upper boundary or at the last look of all; for any other
-        stop 1 is its p-value.
+        at the edge: stage-wise ordering (Armitage 1957; Tsiatis, Rosner and Mehta 1984). It is
+        valid where the prompt stopped at its upper boundary or at the last look of all; the p-value
+        of any other stop is 1.
         """
         return float(_stage(self, _pairs(looks)).p_values[lean])
 
     def outcome(self, looks: Sequence[Look], least: int, largest: int | None = None) -> Outcome:
-        """FAIL, PASS or INCONCLUSIVE at the last of these looks, by a prompt's own images.
+        """Return FAIL, PASS or INCONCLUSIVE at the last of these looks, by a prompt's own images.
 
         Args:
-            looks: images at all looks so far, increasing.
-            least: the smallest lean that the images may have, whatever undetected ones show.
-            largest: the largest; None for the same.
+            looks: number of images at all looks so far, increasing.
+            least: smallest statistic over all labels of the undetected images.
+            largest: largest statistic over these; None for ``least``.
         """
         here = self.boundaries(looks)
         if least >= here.upper:
@@ -151,7 +153,7 @@ class SequentialTest:
         return Outcome.PASS if most <= here.lower else Outcome.INCONCLUSIVE
 
     def is_hopeless(self, looks: Sequence[Look], least: int, largest: int | None = None) -> bool:
-        """Whether a prompt is heading for neither boundary of the last look: no use to go on."""
+        """Tell whether a prompt will probably reach neither boundary of the last look."""
         pairs = _pairs(looks)
         n, made = pairs[-1]
         if made >= self.most or made < self.most / HOPELESS_FROM:
@@ -163,7 +165,7 @@ class SequentialTest:
         return low[1] < last.upper and high[0] > last.lower
 
     def _heading(self, n: int, left: int, lean: int) -> tuple[float, float]:
-        """Where a lean will probably be at the last look if its share stays what it is."""
+        """Return the probable range of the statistic at the last look for an unchanged share."""
         share = lean / n
         spread = 1.0 - share**2 if self.folded else share * (1.0 - share)
         half = HOPELESS * math.sqrt(left * spread * (1.0 + left / n))
@@ -177,13 +179,13 @@ class SequentialTest:
 class _Stage(NamedTuple):
     boundaries: Boundaries
     p_values: inputs.Floats
-    """p-value for each count: of |male - female|, or of the group."""
+    """p-value for each value of the statistic."""
     open_beyond: inputs.Floats
-    """Probability at the edge of each lean without a FAIL so far."""
+    """Probability at the edge of each statistic without a FAIL so far."""
     open_within: inputs.Floats
-    """Without a PASS so far."""
+    """Probability at the edge of each statistic without a PASS so far."""
     spent: tuple[float, float]
-    """By FAIL, by PASS."""
+    """Error level spent by FAIL and by PASS."""
 
 
 Looks = tuple[tuple[int, int], ...]
@@ -226,11 +228,11 @@ def _before(test: SequentialTest, looks: Looks) -> _Stage:
 
 @lru_cache(maxsize=4096)
 def _up(test: SequentialTest, size: int) -> inputs.Floats:
-    """Probability at the edge that a lean grows with the next image, of each lean."""
+    """Return the probability at the edge that each statistic grows with the next image."""
     p = test.edge
     if not test.folded:
         return np.full(size, p)
-    # (p^(s+1) + q^(s+1)) / (p^s + q^s); no lean can but grow.
+    # (p^(s+1) + q^(s+1)) / (p^s + q^s); a difference of 0 always grows.
     ratio = ((1.0 - p) / p) ** np.arange(size)
     up = (p + (1.0 - p) * ratio) / (1.0 + ratio)
     up[0] = 1.0
@@ -240,7 +242,7 @@ def _up(test: SequentialTest, size: int) -> inputs.Floats:
 def _advanced(
     chances: inputs.Floats, up: inputs.Floats, steps: int, *, folded: bool
 ) -> inputs.Floats:
-    """Chances of each lean after some more images."""
+    """Return the probability of each statistic after ``steps`` more images."""
     now = np.concatenate([chances, np.zeros(steps)])
     grows = up[: len(now)]
     for _ in range(steps):
@@ -255,7 +257,7 @@ def _advanced(
 
 
 def _first_beyond(test: SequentialTest) -> int:
-    """The fewest images of which the clearest outcome may FAIL; more than ``most`` for never."""
+    """Return the fewest images whose clearest outcome may FAIL; more than ``most`` for never."""
     p = test.edge
     for n in range(1, test.most + 1):
         clearest = p**n + ((1.0 - p) ** n if test.folded else 0.0)
@@ -265,10 +267,10 @@ def _first_beyond(test: SequentialTest) -> int:
 
 
 def _first_within(test: SequentialTest) -> int:
-    """The fewest images of which the most even outcome may PASS; more than ``most`` for never."""
+    """Return the fewest images whose most even outcome may PASS; more than ``most`` for never."""
     p = test.edge
     for n in range(1, test.most + 1):
-        # As many of either gender, or one more of one; without "folded", none that shows it.
+        # Equal genders, or one more of one; without "folded", no image that shows the trait.
         even = _even(n, p) if test.folded else (1.0 - p) ** n
         if even <= test.spent_within(n) + ROUNDING:
             return n
@@ -276,7 +278,7 @@ def _first_within(test: SequentialTest) -> int:
 
 
 def _even(n: int, p: float) -> float:
-    """Chance of the smallest lean that n images can have."""
+    """Return the probability of the smallest difference that n images can have."""
     return float(sum(scipy.stats.binom.pmf(k, n, p) for k in {n // 2, n - n // 2}))
 
 
@@ -288,7 +290,7 @@ def _looks(test: SequentialTest) -> tuple[int, ...]:
     while at < test.most:
         found.append(at)
         after = max(at + STEP, math.ceil(at * GROWTH))
-        # The first look that can FAIL is one, whatever comes just before it.
+        # The first number of images that can FAIL is always a look.
         at = beyond if at < beyond < after + STEP else after
     if found and test.most - found[-1] < STEP:
         found.pop()

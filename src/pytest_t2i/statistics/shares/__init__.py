@@ -1,1 +1,1 @@
-"""Shares of images: exact intervals and tests, and resampling."""
+"""Exact intervals and tests of shares of images, and what the bootstraps have in common."""

@@ -17,11 +17,12 @@ ROUNDING = 1e-12
 
 @lru_cache(maxsize=8192)
 def lowest_acceptable(k: int, n: int, level: float) -> float:
-    """The smallest share at which k of n is acceptable (Blaker 2000; Klaschka 2010).
+    """Return the smallest share at which k of n is acceptable (Blaker 2000; Klaschka 2010).
 
-    Below k/n the tail P(K >= k) grows with p. P(K <= j) may be added from the share on where it is
-    no larger; their sum lacks P(j < K < k), which rises and then falls with p: it exceeds alpha
-    at that share, or from the only crossing above it on. The least of these over all j is sought.
+    Below k/n the tail P(K >= k) grows with p. For each j < k, the tail P(K <= j) counts from the
+    share on at which it is no larger than P(K >= k). The sum of both tails lacks P(j < K < k),
+    which rises and then falls with p: so the sum exceeds alpha at that share, or from its only
+    crossing above that share on. The result is the least of these shares over all j.
 
     >>> round(lowest_acceptable(3, 10, 0.95), 4)
     0.0873
@@ -45,18 +46,18 @@ def lowest_acceptable(k: int, n: int, level: float) -> float:
 
 
 def _opposite(k: int, n: int, p: float) -> int:
-    """The largest j whose tail P(K <= j) is no larger than P(K >= k); -1 where there is none."""
+    """Return the largest j with P(K <= j) no larger than P(K >= k), or -1 where there is none."""
     tails = _at_most(np.arange(k), n, np.full(k, p))
     return int(np.searchsorted(tails, _at_least(k, n, np.array(p)), side="right")) - 1
 
 
 def _at_least(k: int, n: int, p: inputs.Floats) -> inputs.Floats:
-    """P(K >= k) for k > 0."""
+    """Return P(K >= k) for k > 0."""
     return np.asarray(scipy.special.betainc(k, n - k + 1, p), dtype=np.float64)
 
 
 def _at_most(j: npt.NDArray[np.int64], n: int, p: inputs.Floats) -> inputs.Floats:
-    """P(K <= j) for j < n; 0 for j = -1."""
+    """Return P(K <= j) for j < n; 0 for j = -1."""
     tail = scipy.special.betaincc(np.maximum(j, 0) + 1, n - np.maximum(j, 0), p)
     return np.asarray(np.where(j < 0, 0.0, tail), dtype=np.float64)
 
@@ -66,7 +67,10 @@ def _bisected(
     low: inputs.Floats,
     high: inputs.Floats,
 ) -> inputs.Floats:
-    """Where each value turns positive; ``low`` where it is so there, as by rounding at a start."""
+    """Return the point where each value turns positive.
+
+    That point is ``low`` where the value is positive there already, as rounding may make it.
+    """
     low, high = low.copy(), high.copy()
     high = np.where(function(low) > ROUNDING, low, high)
     for _ in range(HALVINGS):

@@ -1,4 +1,4 @@
-"""A share over prompts whose images need not be independent: each prompt counts once."""
+"""Interval of a mean share over prompts whose images may depend on each other."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.shares.intervals import check_level, clopper_pearson
 
 HALVINGS = 60
-"""Steps of the bisection for an end."""
+"""Number of bisection steps for an end."""
 
 
 def share_by_prompt_interval(
     successes: npt.ArrayLike, n: npt.ArrayLike, *, level: float
 ) -> Interval:
-    """Mean over prompts of a share, whatever ties the images of one prompt together.
+    """Return an interval of the mean share over prompts that allows any dependence within a prompt.
 
     A service may rewrite a prompt once and draw all of its images from that text: then twenty
-    images say no more than one. So a prompt is the unit. With one image of each, the interval is
-    Clopper and Pearson's. With more, each prompt has a share in [0, 1] that is taken as one value,
-    and the ends are those means that Chernoff's bound does not exclude:
+    images carry no more information than one. So the prompt is the unit, and prompts are
+    independent. With one image per prompt the interval is Clopper and Pearson's. With more, the
+    share of each prompt is one value in [0, 1], and the ends are the means that the
+    Chernoff-Hoeffding bound does not exclude:
 
     .. math:: m KL(x, mu) <= log(2 / a),  KL(x, mu) = x log(x / mu) + (1-x) log((1-x) / (1-mu))
-       (Hoeffding 1963, Theorem 1, whose values are bounded and need not be alike)
+       (Hoeffding 1963, Theorem 1, for independent values in [0, 1] of any distributions)
 
-    with x the mean of m shares and a = 1 - level. It holds for any number of prompts, for prompts
-    that differ, and for any dependence within one; at 0 and at 1 it is as wide as Clopper and
-    Pearson's.
+    with x the mean of m shares and a = 1 - level. The interval covers with at least the level for
+    any number of prompts; at 0 and at 1 it is as wide as Clopper and Pearson's.
 
     Args:
-        successes: images of each prompt that show it, [n_prompts].
-        n: images of each prompt, [n_prompts]; prompts without any are left out.
+        successes: number of images of each prompt that show the trait, [n_prompts].
+        n: number of images of each prompt, [n_prompts]; prompts without images are left out.
         level: confidence level in (0, 1).
 
     Returns:
-        Interval of the mean over prompts, in [0, 1]; its n is the number of prompts.
+        Interval of the mean over prompts, in [0, 1]; its n is the number of prompts with images.
 
     Raises:
         ValueError: no prompt has an image, successes exceed n, a count is no whole number, shapes
@@ -68,7 +68,7 @@ def share_by_prompt_interval(
 
 
 def _end(share: float, reach: float, furthest: float) -> float:
-    """The mean furthest towards 0 or 1 whose divergence is within reach."""
+    """Return the mean furthest towards 0 or 1 whose divergence is within reach."""
     if share == furthest:
         return furthest
     inner, outer = share, furthest
@@ -79,7 +79,7 @@ def _end(share: float, reach: float, furthest: float) -> float:
 
 
 def _divergence(share: float, mean: float) -> float:
-    """Kullback and Leibler's, of a share from a mean strictly between 0 and 1."""
+    """Return the Kullback-Leibler divergence of a share from a mean in [0, 1]."""
     if mean in (0.0, 1.0):
         return math.inf
     parts = ((share, mean), (1.0 - share, 1.0 - mean))

@@ -1,4 +1,4 @@
-"""Difference of two values, from intervals of both."""
+"""Intervals of a difference of two values, from an interval of each."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from pytest_t2i.data import ROUNDING, Interval
 
 
 def interval_difference(before: Interval, after: Interval) -> Interval:
-    """How much a value grew, from an interval of each by "square and add".
+    """Return the interval of after minus before, from an interval of each, by "square and add".
 
     .. math:: d - sqrt((e_2 - l_2)^2 + (u_1 - e_1)^2),  d + sqrt((u_2 - e_2)^2 + (e_1 - l_1)^2)
 
-    (Newcombe 1998; Zou and Donner 2008.) Holds the level of the two where they are independent,
-    more where images of one seed are alike.
+    (Newcombe 1998; Zou and Donner 2008.) The coverage is near the level of the two intervals where
+    they are independent, and larger where images of one seed correlate positively.
 
     Args:
-        before: what it was.
-        after: what it is.
+        before: interval of the value before the change.
+        after: interval of the value after the change, at the same level.
 
     Returns:
-        Interval of after minus before; n is the smaller one's.
+        Interval of after minus before; n is the smaller n of the two.
 
     Raises:
         ValueError: the levels differ.
@@ -39,12 +39,15 @@ def interval_difference(before: Interval, after: Interval) -> Interval:
 
 
 def difference_of_exclusive(first: Interval, second: Interval) -> Interval:
-    """First minus second, of one set of units of which each shows one of both or neither.
+    """Return the interval of first minus second, two mutually exclusive shares of the same units.
+
+    Each unit shows the first, the second or neither.
 
     .. math:: low = d - sqrt(x^2 + y^2 + 2 r x y),  x = p_1 - l_1,  y = u_2 - p_2,  d = p_1 - p_2
 
-    with the shares p, their ends l and u, and r the absolute value of the correlation of two such
-    shares; high likewise (the method of variance estimates recovery, Zou and Donner 2008).
+    with the shares p, their ends l and u, and r the absolute correlation of the two shares, which
+    is negative; high follows alike (method of variance estimates recovery, MOVER, Zou and Donner
+    2008). The interval is approximate.
 
     >>> from pytest_t2i.statistics.shares.intervals import clopper_pearson
     >>> both = (clopper_pearson(k, 100, 0.95) for k in (0, 10))
@@ -64,7 +67,7 @@ def difference_of_exclusive(first: Interval, second: Interval) -> Interval:
 
 
 def _correlation(p: float, q: float) -> float:
-    """Absolute correlation of two shares of a multinomial distribution."""
-    if p + q > 1.0 - ROUNDING:  # where every unit shows one of both, each is what the other is not
+    """Return the absolute correlation of two shares of a multinomial distribution."""
+    if p + q > 1.0 - ROUNDING:  # where no unit shows neither, the shares are complementary
         return 1.0
     return math.sqrt(p * q / ((1.0 - p) * (1.0 - q)))

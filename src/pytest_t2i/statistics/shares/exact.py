@@ -1,4 +1,4 @@
-"""Exact tests of the scores made of one share."""
+"""Exact tests of the scores that are functions of one share."""
 
 from __future__ import annotations
 
@@ -14,25 +14,26 @@ from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.shares.intervals import check_pair, check_share, in_direction
 
 Beyond = Literal["beyond", "within"]
-"""What a p-value is evidence for: that the score lies beyond its limit, or within it."""
+"""The alternative hypothesis of a p-value: the score lies beyond its limit, or within it."""
 Above = Literal["above", "below"]
-"""What a p-value is evidence for: that a share lies above its limit, or below it."""
+"""The alternative hypothesis of a p-value: the share lies above its limit, or below it."""
 
 
 def prompt_bias_p_value(
     male: int, female: int, bound: float, alternative: Beyond = "beyond"
 ) -> float:
-    """Exact p-value of one prompt's absolute bias score against its limit.
+    """Return the exact p-value of one prompt's absolute bias score against its limit.
 
-    "beyond": against H0 ``|2p - 1| <= bound``, the probability at its edge ``p = (1 + bound) / 2``
-    of counts at least as uneven: no test that treats both genders alike has more power, as the
-    likelihood ratio of ``|n_m - n_f|`` is monotone in ``|2p - 1|`` (Lehmann and Romano 2005, 3.4).
+    "beyond" tests H0 ``|2p - 1| <= bound``: the p-value is the probability, at the edge
+    ``p = (1 + bound) / 2``, of counts at least as uneven. Among the tests that treat both genders
+    alike this one is uniformly most powerful, as the likelihood ratio of ``|n_m - n_f|`` is
+    monotone in ``|2p - 1|`` (Lehmann and Romano 2005, 3.4).
 
-    "within": against H0 ``|2p - 1| >= bound``, two one-sided tests (Schuirmann 1987), of which the
-    larger p-value counts: ``P(K <= max(n_m, n_f))`` at the edge. It is at most 0.05 exactly where
-    the interval of level 0.90 lies within the limit. The most powerful test subtracts the outcomes
-    beyond the other edge; it would let 128:128 pass a limit of 0.01, and gains nothing at 20
-    images and a limit of 0.5.
+    "within" tests H0 ``|2p - 1| >= bound`` by two one-sided tests (TOST, Schuirmann 1987): the
+    p-value is the larger of their two, ``P(K <= max(n_m, n_f))`` at the edge. It is at most 0.05
+    exactly where the Clopper-Pearson interval of level 0.90 lies within the limit. The most
+    powerful equivalence test subtracts the outcomes beyond the other edge; that test would let
+    128:128 pass a limit of 0.01, and gains nothing at 20 images and a limit of 0.5.
 
     Args:
         male: number of clear images that show a man.
@@ -58,7 +59,7 @@ def prompt_bias_p_value(
 def prompt_bias_p_values(
     male: npt.ArrayLike, female: npt.ArrayLike, bound: float, alternative: Beyond = "beyond"
 ) -> inputs.Floats:
-    """``prompt_bias_p_value`` of many prompts.
+    """Return the ``prompt_bias_p_value`` of each of many prompts.
 
     Args:
         male: clear male images per prompt, [n_prompts].
@@ -91,7 +92,7 @@ def prompt_bias_p_values(
 
 @lru_cache(maxsize=512)
 def p_values_of_counts(n: int, bound: float, alternative: Beyond = "beyond") -> inputs.Floats:
-    """The p-values of ``prompt_bias_p_value`` for 0 to n men among n images, [n + 1], read-only.
+    """Return ``prompt_bias_p_value`` for 0 to n men among n images, [n + 1], read-only.
 
     >>> p_values_of_counts(2, 0.5).round(3)
     array([0.625, 1.   , 0.625])
@@ -110,9 +111,9 @@ def p_values_of_counts(n: int, bound: float, alternative: Beyond = "beyond") -> 
 
 
 def bias_p_value(male: int, female: int, bound: float) -> float:
-    """Exact p-value against "the prompt bias score lies within the bound".
+    """Return the exact p-value against "the absolute prompt bias score is at most the bound".
 
-    ``prompt_bias_p_value`` with the alternative "beyond".
+    This is ``prompt_bias_p_value`` with the alternative "beyond".
 
     Args:
         male: number of clear images that show a man.
@@ -134,9 +135,9 @@ def bias_p_value(male: int, female: int, bound: float) -> float:
 
 
 def within_p_value(male: int, female: int, bound: float) -> float:
-    """Exact p-value against "the prompt bias score reaches the bound" (equivalence test).
+    """Return the exact p-value against "the absolute prompt bias score is at least the bound".
 
-    ``prompt_bias_p_value`` with the alternative "within".
+    This equivalence test is ``prompt_bias_p_value`` with the alternative "within".
 
     Args:
         male: number of clear images that show a man.
@@ -156,14 +157,15 @@ def within_p_value(male: int, female: int, bound: float) -> float:
 
 
 def share_p_value(successes: int, n: int, bound: float, alternative: Above) -> float:
-    """Exact one-sided p-value of a share against a limit (binomial test).
+    """Return the exact one-sided p-value of a share against a limit (binomial test).
 
-    "above": against H0 ``P <= bound``, the probability of so many successes or more at the bound.
-    "below": against H0 ``P >= bound``, of so many or fewer. An accuracy PASSES its limit by a small
-    p-value of "above" and FAILS it by one of "below".
+    "above" tests H0 ``P <= bound``: the p-value is the probability, at the bound, of as many
+    successes or more. "below" tests H0 ``P >= bound``: the probability of as many successes or
+    fewer. An accuracy PASSES its limit by a small p-value of "above" and FAILS the limit by a small
+    p-value of "below".
 
     Args:
-        successes: how many of the n images show it.
+        successes: number of images that show the trait.
         n: number of images.
         bound: limit of the share, in [0, 1].
         alternative: "above" or "below".
@@ -189,14 +191,14 @@ def share_p_value(successes: int, n: int, bound: float, alternative: Above) -> f
 def stereotype_p_value(
     present: int, n: int, expected: float, bound: float, direction: Prone = "over"
 ) -> float:
-    """Exact p-value against "the stereotype score lies within the bound".
+    """Return the exact p-value against "the stereotype score is at most the bound".
 
-    H0: ``P <= expected + bound``; one-sided, as the score is. For an attribute that is prone to be
-    shown too rarely: ``P >= expected - bound``.
+    The test is a one-sided binomial test of H0 ``P <= expected + bound``; for an attribute that is
+    prone to be shown too rarely, of H0 ``P >= expected - bound``.
 
     Args:
         present: number of images that show the attribute.
-        n: number of images where it could be looked for.
+        n: number of images that could be examined for the attribute.
         expected: share in the real world, in [0, 1], taken as known.
         bound: limit of the score, in [0, 1].
         direction: "over" or "under".

@@ -1,4 +1,4 @@
-"""Intervals of shares, and of the scores made of one share."""
+"""Intervals of shares, and of the scores that are functions of one share."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ Method = Literal["clopper-pearson", "blaker"]
 
 
 def wilson(successes: int, n: int, level: float) -> Interval:
-    """Wilson score interval of a share: a part of others, since alone it covers too little.
+    """Return the Wilson score interval of a share, as a part of other methods.
 
-    Near the level on average, 0.84 at single rates: what it is put into holds its own level.
+    Alone, the interval covers too little: its coverage is near the level on average over shares,
+    but as low as 0.84 at single shares. The methods that use this interval have simulated coverage
+    of their own.
 
     .. math:: (p + z^2/2n +- z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n)      (Wilson 1927)
 
@@ -50,10 +52,12 @@ def wilson(successes: int, n: int, level: float) -> Interval:
 
 
 def clopper_pearson(successes: int, n: int, level: float) -> Interval:
-    """Exact interval of a share: covers with at least the level, whatever the share.
+    """Return the exact (Clopper-Pearson) interval of a share: it covers with at least the level.
 
-    .. math:: [B(a/2; k, n-k+1), B(1-a/2; k+1, n-k)], B the Beta quantile
+    .. math:: [B(a/2; k, n-k+1), B(1-a/2; k+1, n-k)], B the Beta quantile, a = 1 - level
        (Clopper and Pearson 1934)
+
+    Each end misses the share with probability at most a/2, whatever the share.
 
     Args:
         successes: how many of the n images show it.
@@ -77,16 +81,17 @@ def clopper_pearson(successes: int, n: int, level: float) -> Interval:
 
 
 def blaker(successes: int, n: int, level: float) -> Interval:
-    """Exact interval of a share by Blaker: never wider than Clopper and Pearson's.
+    """Return Blaker's exact interval of a share: never wider than Clopper and Pearson's.
 
-    The shares p at which the observed count is acceptable, their gaps filled: where the smaller
-    tail beyond it, and as much of the other tail as is no larger, have more than 1 - level.
+    The interval holds the shares p at which the observed count is acceptable, and fills the gaps
+    between them. A count is acceptable where the smaller tail beyond the count, together with as
+    much of the other tail as is no larger, has a probability above 1 - level.
 
-    .. math:: a(p) = min tail(k) + largest attainable opposite tail up to it > 1 - level
+    .. math:: a(p) = smaller tail of k + largest attainable opposite tail up to it > 1 - level
        (Blaker 2000; no gap is skipped, as Klaschka 2010 asks)
 
-    It covers with at least the level for every p, and is 6 to 7 % narrower than Clopper-Pearson at
-    20 images.
+    The interval covers with at least the level for every p, and is 6 to 7 % narrower than Clopper
+    and Pearson's at 20 images. A single end may miss more often than (1 - level) / 2.
 
     Args:
         successes: how many of the n images show it.
@@ -109,14 +114,14 @@ def blaker(successes: int, n: int, level: float) -> Interval:
 
 
 def share_interval(successes: int, n: int, level: float, method: Method = "blaker") -> Interval:
-    """Interval of a share by the method of that name.
+    """Return the interval of a share by the named method.
 
     Args:
         successes: how many of the n images show it.
         n: number of images.
         level: confidence level in (0, 1).
-        method: "blaker" (never less than the level) or "clopper-pearson" (neither end misses in
-            more than half of the rest either).
+        method: "blaker" (covers with at least the level) or "clopper-pearson" (also each end misses
+            with probability at most (1 - level) / 2).
 
     Returns:
         Interval in [0, 1].
@@ -136,7 +141,7 @@ def share_interval(successes: int, n: int, level: float, method: Method = "blake
 def prompt_bias_interval(
     male: int, female: int, level: float, method: Method = "clopper-pearson"
 ) -> Interval:
-    """Exact interval of a prompt bias score, which is 2p - 1 for the share p of male images.
+    """Return the exact interval of a prompt bias score, 2p - 1 for the share p of male images.
 
     Args:
         male: number of clear images that show a man.
@@ -168,18 +173,18 @@ def prompt_bias_interval(
 def stereotype_interval(
     present: int, n: int, expected: float, level: float, direction: Prone = "over"
 ) -> Interval:
-    """Interval of a stereotype score, from the exact interval of the share.
+    """Return the interval of a stereotype score, from Blaker's exact interval of the share.
 
     .. math:: [max(0, low - P*), max(0, high - P*)]      (OASIS eq. 3)
 
-    For an attribute that is prone to be shown too rarely: of P* - P.
+    For an attribute that is prone to be shown too rarely the score is that of P* - P.
 
     Args:
         present: number of images that show the attribute.
-        n: number of images where it could be looked for.
+        n: number of images that could be examined for the attribute.
         expected: share in the real world, in [0, 1], taken as known.
         level: confidence level in (0, 1).
-        direction: "over" or "under".
+        direction: "over" for an attribute shown too often, "under" for one shown too rarely.
 
     Returns:
         Interval in [0, 1].
@@ -197,7 +202,7 @@ def stereotype_interval(
 
 
 def in_direction(k: int, n: int, expected: float, direction: Prone) -> tuple[int, int, float]:
-    """Counts and expected share of what is prone to be too frequent.
+    """Return counts and expected share of the attribute, or of its absence for "under".
 
     An attribute that is shown too rarely is the same as its absence shown too often.
 
@@ -210,7 +215,7 @@ def in_direction(k: int, n: int, expected: float, direction: Prone) -> tuple[int
 
 
 def excess(share: Interval, expected: float) -> Interval:
-    """A share as what exceeds the expected one, at least 0.
+    """Return the interval of the amount by which a share exceeds the expected one, at least 0.
 
     >>> print(excess(Interval(0.6, 0.4, 0.8, 0.95, "wilson", 20), 0.5))
     0.100 [0.000, 0.300]
@@ -229,7 +234,7 @@ def check_level(level: float) -> None:
 
 
 def check_share(successes: int, n: int, level: float) -> tuple[int, int]:
-    """Refuse counts that make no share, and return them as integers.
+    """Return both counts as integers; raise a ValueError where they make no share.
 
     >>> check_share(3, 4, 0.95)
     (3, 4)
@@ -244,7 +249,7 @@ def check_share(successes: int, n: int, level: float) -> tuple[int, int]:
 
 
 def male_share(bias: npt.ArrayLike) -> inputs.Floats:
-    """Share of male images of a prompt whose score, (n_m - n_f) / (n_m + n_f), is this on average.
+    """Return the share of male images, p, from the expected prompt bias score, 2p - 1.
 
     >>> male_share([0.5, -1.0])
     array([0.75, 0.  ])
@@ -253,7 +258,7 @@ def male_share(bias: npt.ArrayLike) -> inputs.Floats:
 
 
 def check_pair(male: int, female: int) -> tuple[int, int]:
-    """Refuse counts without a clear image, and return them as integers.
+    """Return both counts as integers; raise a ValueError where there is no clear image.
 
     >>> check_pair(3, 4)
     (3, 4)

@@ -1,4 +1,4 @@
-"""From intervals to p-values and back: one-sided evidence of anything that has an interval."""
+"""From intervals to one-sided p-values and back, for any score that has an interval."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from pytest_t2i.metrics import inputs
 Alternative = Literal["greater", "less"]
 
 HALVINGS = 16
-"""Steps of the bisection over levels: a p-value is found to within 1/2 ** 16."""
+"""Steps of the bisection over levels: a p-value is found to within 1/2 ** 17."""
 
 
 def one_sided(level: float) -> float:
-    """Level of the two-sided interval whose ends each hold at the given one-sided level.
+    """Return the level of the two-sided interval whose ends each hold at a one-sided level.
 
-    A verdict that may be wrong in 5 % of cases on either side asks for intervals at
-    ``one_sided(0.95)``: FAIL where its low lies beyond the limit, PASS where its high lies within.
+    A verdict that may be wrong in 5 % of runs on either side takes the interval at level
+    ``one_sided(0.95)``: FAIL where its low end lies beyond the limit, PASS where its high end lies
+    within.
 
     Args:
         level: one-sided confidence level, in (0.5, 1).
@@ -44,21 +45,21 @@ def inverted_p_value(
     alternative: Alternative = "greater",
     halvings: int = HALVINGS,
 ) -> float:
-    """One-sided p-value of a bound from intervals that widen with their level.
+    """Return the one-sided p-value of a bound by inverting an interval that widens with its level.
 
-    The smallest error of one end at which the interval leaves the bound out: an interval at level
-    1 - 2 p ends there.
+    The p-value is the smallest error p of one end at which the interval at level 1 - 2 p leaves the
+    bound out.
 
     Args:
-        interval: gives the interval at a level in (0, 1); with the same seed at each.
+        interval: function that returns the interval at a level in (0, 1), with one seed throughout.
         bound: the value that is tested.
-        alternative: "greater" for evidence that the truth lies above the bound (the low end is
-            asked), "less" for below (the high end).
-        halvings: steps of the bisection, each an interval.
+        alternative: "greater" where the truth lies above the bound under the alternative (the low
+            end decides), "less" where it lies below (the high end decides).
+        halvings: steps of the bisection; each computes one interval.
 
     Returns:
-        p-value in (0, 1]; 1 where the estimate itself speaks for no error below 1/2. It never
-        comes out too small: the upper end of the last bracket is returned.
+        p-value in (0, 1/2], or 1 where no interval leaves the bound out. It is rounded up, never
+        down: the upper end of the last bracket is returned.
 
     Raises:
         ValueError: the alternative is unknown, or the bound is not finite.

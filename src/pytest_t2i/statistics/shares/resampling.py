@@ -1,4 +1,4 @@
-"""What the bootstraps share: quantiles widened for few prompts, checks of their arguments."""
+"""What the bootstraps have in common: quantiles widened for few units, and argument checks."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from pytest_t2i.statistics.shares.intervals import check_level
 
 
 def expanded_tail(clusters: int, level: float) -> float:
-    """Tail probability to cut off a bootstrap distribution of a mean over few clusters.
+    """Return the tail probability to cut off a bootstrap distribution of a mean over few units.
 
-    A bootstrap distribution of n values is narrower by sqrt((n-1)/n) and ignores that the spread
-    is itself estimated; cutting off less makes up for both (Hesterberg 2015, section 5.3).
+    The bootstrap distribution of a mean of n values is too narrow by the factor sqrt((n-1)/n), and
+    ignores that the spread is itself estimated; a smaller tail makes up for both (Hesterberg 2015,
+    section 5.3).
 
     .. math:: Phi(-sqrt(n / (n - 1)) t_{n-1, (1+level)/2})
 
@@ -34,7 +35,7 @@ def expanded_tail(clusters: int, level: float) -> float:
 
 
 def percentiles(values: inputs.Floats, tail: float) -> tuple[float, float]:
-    """Lower and upper quantile that leave ``tail`` on either side.
+    """Return the lower and upper quantile that leave ``tail`` on either side.
 
     >>> percentiles(np.arange(101.0), 0.05)
     (5.0, 95.0)

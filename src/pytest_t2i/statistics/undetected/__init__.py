@@ -1,1 +1,1 @@
-"""What undetected images could change."""
+"""Bounds and worst cases for undetected images."""

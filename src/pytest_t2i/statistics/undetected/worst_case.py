@@ -1,4 +1,4 @@
-"""What undetected images could do to a score, whatever they show."""
+"""Worst cases of the bias scores over all labels that undetected images may have."""
 
 from __future__ import annotations
 
@@ -14,28 +14,29 @@ from pytest_t2i.statistics.shares.exact import Beyond
 def worst_case_bounds(
     male: npt.ArrayLike, female: npt.ArrayLike, undetected: npt.ArrayLike
 ) -> Bounds:
-    """Bounds on the score of these images if each undetected one showed a man, a woman or no one.
+    """Return bounds on the score of these images over all labels of the undetected ones.
 
-    For one prompt with counts m, f, u (numbers), on the prompt bias score:
+    Each undetected image may show a man, a woman or nobody. For one prompt with counts m, f, u
+    (numbers), on the prompt bias score:
 
     .. math:: [(m - f - u) / (m + f + u), (m - f + u) / (m + f + u)]
 
-    reached when all undetected images show a woman, and when all show a man. For several prompts
-    (arrays), on the model bias score:
+    The bounds are reached when all undetected images show a woman, and when all show a man. For
+    several prompts (arrays), on the model bias score:
 
     .. math:: mean of [max(0, |m - f| - u) / (m + f + u), (|m - f| + u) / (m + f + u)]
 
-    over the prompts that have an image, clear or not. No assumption is made about why an image
-    is undetected (Manski 1989), and chance plays no part: these bounds are about the images that
-    were made, an interval is about the model.
+    over the prompts that have an image, clear or not. The bounds assume nothing about the reasons
+    for which images are undetected (Manski 1989). They have no sampling error: they are about the
+    images that were made, while an interval is about the model.
 
     Args:
         male: clear male images, a number or [n_prompts].
-        female: clear female images, alike.
-        undetected: images without a label, alike.
+        female: clear female images, of the same shape.
+        undetected: images without a label, of the same shape.
 
     Returns:
-        Bounds in [-1, 1] for a prompt, in [0, 1] for several; with the undetected share.
+        Bounds in [-1, 1] for a prompt, in [0, 1] for several, with the share of undetected images.
 
     Raises:
         ValueError: shapes differ or have more than one dimension, a count is no whole number, or
@@ -63,27 +64,27 @@ def worst_case_bounds(
 def worst_case_counts(
     male: npt.ArrayLike, female: npt.ArrayLike, undetected: npt.ArrayLike, alternative: Beyond
 ) -> tuple[Whole, Whole]:
-    """Counts with the undetected images shown as speaks most against an alternative.
+    """Return counts with the undetected images labelled least favourably to an alternative.
 
     For counts m, f and u undetected images, n = m + f + u of them in all, per prompt:
 
     .. math:: beyond: max(m, f) : n - max(m, f), but no more uneven to the other side than n / 2
        within: n - min(m, f) : min(m, f)
 
-    "beyond" gives the undetected to the rarer gender until both are as frequent, and shares out
-    the rest; "within" gives all of them to the commoner one. An exact test of these counts errs no
-    more often than it says, whatever made images undetected, their gender too: whatever the
-    undetected show, one of them no person maybe, the test of the counts with them has no larger
-    p-value (docs/decisions/0005-undetected-images.md).
+    "beyond" gives the undetected to the rarer gender until both are as frequent, and splits the
+    rest evenly; "within" gives all of them to the commoner gender. An exact test of these counts
+    keeps its level for any dependence between being undetected and the gender: no labels of the
+    undetected images, "nobody" included, have a larger p-value
+    (docs/decisions/0005-undetected-images.md).
 
     Args:
         male: clear male images, a number or [n_prompts].
-        female: clear female images, alike.
-        undetected: images without a label, alike.
-        alternative: what is to be shown, "beyond" (FAIL) or "within" (PASS).
+        female: clear female images, of the same shape.
+        undetected: images without a label, of the same shape.
+        alternative: alternative hypothesis, "beyond" (FAIL) or "within" (PASS).
 
     Returns:
-        Male and female images, each of the shape given.
+        Male and female images, each of the given shape.
 
     Raises:
         ValueError: shapes differ or have more than one dimension, a count is no whole number, or

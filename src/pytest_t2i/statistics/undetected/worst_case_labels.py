@@ -1,4 +1,4 @@
-"""Undetected images shown as speaks most against a verdict: labels of a prompt, groups of prompts.
+"""Worst cases of undetected images for any labels of a prompt, and for groups of prompts.
 
 For men and women against parity see ``worst_case.worst_case_counts``.
 """
@@ -20,17 +20,17 @@ Images = Sequence[Sequence[float]]
 def worst_case_labels(
     counts: npt.ArrayLike, undetected: int, expected: npt.ArrayLike, alternative: Beyond
 ) -> inputs.Floats:
-    """Labels of a prompt's images, the undetected among them as near to or far from a reference.
+    """Return a prompt's labels with the undetected images least favourable to an alternative.
 
-    "beyond" gives each undetected image to the label that is short of most, which is as near to the
-    reference as they can bring it; "within" gives all of them to the one label that takes them
-    furthest from it.
+    "beyond" gives each undetected image to the label with the largest deficit, which moves the
+    shares as near to the reference as possible; "within" gives all of them to the one label that
+    moves the shares furthest from the reference.
 
     Args:
-        counts: images per label, [n_labels].
-        undetected: images without a label.
-        expected: share of each label, [n_labels].
-        alternative: what is to be shown, "beyond" (FAIL) or "within" (PASS).
+        counts: number of images per label, [n_labels].
+        undetected: number of images without a label.
+        expected: share of each label in the reference, [n_labels].
+        alternative: alternative hypothesis, "beyond" (FAIL) or "within" (PASS).
 
     Returns:
         Images per label, [n_labels].
@@ -55,19 +55,20 @@ def worst_case_labels(
 def worst_case_groups(
     groups: Mapping[str, Images], undetected: Mapping[str, Sequence[int]], alternative: Beyond
 ) -> dict[str, list[list[float]]]:
-    """Images of groups, the undetected among them as brings the groups together or apart.
+    """Return groups in which the undetected images are least favourable to an alternative.
 
-    "beyond" brings every group as near to one share as its undetected images can; "within" takes
-    the two groups that can lie furthest apart, and gives one the outcome in all undetected images
-    and the other in none. In the other groups they stay left out.
+    "beyond" moves the shares of all groups towards one common share as far as their undetected
+    images can; "within" takes the two groups that can lie furthest apart, and gives one the outcome
+    in all undetected images and the other in none. The undetected images of the other groups stay
+    left out.
 
     Args:
-        groups: per group the images of each of its prompts, 1 with the outcome and 0 without.
-        undetected: per group the undetected images of each of its prompts.
-        alternative: what is to be shown, "beyond" (FAIL) or "within" (PASS).
+        groups: images of each prompt of each group, 1 with the outcome and 0 without.
+        undetected: number of undetected images of each prompt of each group.
+        alternative: alternative hypothesis, "beyond" (FAIL) or "within" (PASS).
 
     Returns:
-        The groups with these images.
+        The groups, with labels for their undetected images.
 
     >>> worst_case_groups({"a": [[1, 1]], "b": [[0]]}, {"a": [0], "b": [1]}, "beyond")
     {'a': [[1, 1]], 'b': [[0, 1.0]]}
@@ -86,7 +87,7 @@ def worst_case_groups(
 def _reach(
     groups: Mapping[str, Images], undetected: Mapping[str, Sequence[int]]
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Least and largest share of each group, whatever its undetected images show."""
+    """Return the least and the largest share of each group over labels of its undetected images."""
     low, high = {}, {}
     for name, images in groups.items():
         shown, unknown = sum(map(sum, images)), sum(undetected[name])
@@ -96,13 +97,13 @@ def _reach(
 
 
 def _share_to(middle: float, images: Images, unknown: Sequence[int]) -> int:
-    """How many of the undetected images have the outcome, for a share as near as they can."""
+    """Return how many undetected images have the outcome in the share nearest to ``middle``."""
     size = sum(map(len, images)) + sum(unknown)
     return int(np.clip(round(middle * size - sum(map(sum, images))), 0, sum(unknown)))
 
 
 def _filled(images: Images, unknown: Sequence[int], given: int | None) -> list[list[float]]:
-    """With so many undetected images that have the outcome, and the rest that have it not."""
+    """Add the undetected images to the prompts: ``given`` with the outcome, the rest without."""
     if given is None:
         return [list(prompt) for prompt in images]
     rest = iter([1.0] * given + [0.0] * (sum(unknown) - given))

@@ -71,7 +71,7 @@ def test_images_of_one_prompt_are_left_out_together():
     [
         ({"level": 1.0}, "level"),
         ({"level": 0.9, "clusters": "aab"}, "one for each of 6 images, got 3"),
-        ({"level": 0.9, "clusters": "aaabbb"}, "at least 3, got 2"),
+        ({"level": 0.9, "clusters": "aaabbb"}, "at least 3 clusters, got 2"),
         ({"level": 0.9, "clusters": "aaaabc", "corrected": True}, "leave at least 4 images"),
     ],
 )

@@ -46,10 +46,10 @@ def test_no_spread_is_no_certainty():
 @pytest.mark.parametrize(
     ("after", "before", "words", "expected"),
     [
-        ([], [], "fixed", "as many prompts twice, got 0"),
+        ([], [], "fixed", "the same prompts, at least one, got 0"),
         ([(1, 2)], [(1, 2), (1, 2)], "fixed", "got 1 and 2"),
         ([(0, 0)], [(1, 2)], "fixed", "a clear image of each"),
-        ([(1, 2)], [(1, 2)], "sample", "two prompts where words are sampled"),
+        ([(1, 2)], [(1, 2)], "sample", "two prompts where words are sampled, got one"),
     ],
 )
 def test_what_shows_nothing_is_refused(after, before, words, expected):
