@@ -1,6 +1,6 @@
-"""Pure functions: array-likes in, numbers out. No torch, no I/O, no pytest.
+"""Metrics: pure functions from array-likes to numbers. No torch, no I/O, no pytest.
 
-``INFO`` holds for every metric its bounds, which direction is worse, and its source.
+``INFO`` holds the bounds, the worse direction and the source of every metric.
 
 >>> from pytest_t2i import metrics
 >>> metrics.prompt_bias_score(male=15, female=5)

@@ -16,18 +16,19 @@ register(MetricInfo("fleiss_kappa", -1.0, 1.0, "lower", "Fleiss 1971"))
 
 
 def cohen_kappa(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
-    """Agreement of two raters beyond what chance gives.
+    """Return the agreement of two raters beyond chance.
 
     .. math:: (p_o - p_e) / (1 - p_e)      (Cohen 1960; used by Lyu section 3.3)
 
-    p_o is the share of equal labels, p_e the share expected if both labelled independently.
+    p_o is the share of equal labels, and p_e the share expected if both raters labelled
+    independently.
 
     Args:
         a: labels by the first rater, [n_items].
         b: labels by the second rater, [n_items].
 
     Returns:
-        Kappa in [-1, 1]; 1 is full agreement, 0 what chance gives.
+        Kappa in [-1, 1]: 1 for full agreement, 0 for agreement by chance.
 
     Raises:
         ValueError: shapes differ, are empty, a label is missing, or both raters gave one and
@@ -49,16 +50,16 @@ def cohen_kappa(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
 
 
 def fleiss_kappa(ratings: npt.ArrayLike) -> float:
-    """Agreement of more than two raters beyond what chance gives.
+    """Return the agreement of two or more raters beyond chance.
 
     .. math:: (P - P_e) / (1 - P_e),  P_i = (sum_j n_ij^2 - r) / (r (r - 1))      (Fleiss 1971)
 
     Args:
-        ratings: how many raters gave item i label j, [n_items, n_labels]; every item was rated by
-            the same number r of raters.
+        ratings: number of raters that gave item i label j, [n_items, n_labels]; every item has the
+            same number r of raters.
 
     Returns:
-        Kappa in [-1, 1]; 1 is full agreement, 0 what chance gives.
+        Kappa in [-1, 1]: 1 for full agreement, 0 for agreement by chance.
 
     Raises:
         ValueError: a count is no whole number, items have different numbers of raters or fewer
@@ -85,7 +86,7 @@ def fleiss_kappa(ratings: npt.ArrayLike) -> float:
 
 
 def shares(counts: Mapping[str, float]) -> dict[str, float]:
-    """Share of each label in the total.
+    """Return the share of each label in the total.
 
     .. math:: n_l / sum n
 
@@ -93,7 +94,7 @@ def shares(counts: Mapping[str, float]) -> dict[str, float]:
         counts: number of images per label; leave undetected images out.
 
     Returns:
-        Share per label, in the order given; they add up to 1.
+        Share per label, in the given order; the shares sum to 1.
 
     Raises:
         ValueError: a count is negative or not finite, or there is no image at all.

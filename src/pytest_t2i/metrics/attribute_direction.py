@@ -1,4 +1,4 @@
-"""The direction of an attribute, learnt from images with and without it (OASIS, eq. 12-16)."""
+"""The direction of an attribute, learnt from images with and without it (OASIS eq. 12-16)."""
 
 from __future__ import annotations
 
@@ -12,36 +12,37 @@ from pytest_t2i.metrics import inputs
 from pytest_t2i.metrics.vectors import feature_rows, unit
 
 Kernel = Callable[[inputs.Floats, inputs.Floats], npt.ArrayLike]
-"""(rows [n, d], rows [m, d]) -> similarities [n, m], as ``sklearn.metrics.pairwise`` has them."""
+"""A function from rows [n, d] and rows [m, d] to similarities [n, m], as in
+``sklearn.metrics.pairwise``."""
 
 
 def supervised_direction(
     features: npt.ArrayLike, labels: npt.ArrayLike, kernel: str | Kernel = "linear"
 ) -> inputs.Floats:
-    """Direction of change in an attribute, by supervised principal components.
+    """Return the direction of change in an attribute, by supervised principal components.
 
-    The direction along which the features depend most on the labels (HSIC; Barshan et al. 2011).
+    It is the direction along which the features depend most on the labels (HSIC; Barshan et al.
+    2011):
 
     .. math:: M = Z^T H K_Y H Z      (OASIS eq. 12-14, rows of Z are features)
 
-    Its leading eigenvector is returned; as labels are two, it is Z^T H y scaled to unit length,
-    the difference between the two mean features. With another kernel
+    has it as leading eigenvector. With two labels this is Z^T H y scaled to unit length, the
+    difference between the two mean features. With another kernel
 
     .. math:: M = K H K_Y H K      (OASIS eq. 15-16)
 
-    has an eigenvector b with a weight per image. A direction of feature space, which WALS asks
-    for, is what these weights make of the centred features, Z^T H b. The paper leaves that step
-    open.
+    has a leading eigenvector b with a weight per image. WALS needs a direction of feature space:
+    the weighted sum of the centred features, Z^T H b. The paper leaves this step open.
 
     Args:
         features: one row per image that was made to show or to lack the attribute, [n_images, d].
-        labels: 1 (or True) for an image that shows it, 0 for one that lacks it.
+        labels: 1 (or True) for an image with the attribute, 0 for one without, [n_images].
         kernel: "linear", or for eq. 15-16 "cosine", "laplacian", "poly", "rbf", "sigmoid" with the
             defaults of scikit-learn, or any function (rows, rows) -> similarities, such as those
             of ``sklearn.metrics.pairwise``.
 
     Returns:
-        Array [d] of unit length that points towards label 1.
+        Direction of unit length that points towards label 1, [d].
 
     Raises:
         ValueError: shapes do not match, a label is neither 0 nor 1, one of the two is absent, the
@@ -65,13 +66,13 @@ def supervised_direction(
     weights = contrast if kernel == "linear" else _weights(rows, contrast, kernel)
     centred = rows - rows.mean(axis=0)
     direction, difference = centred.T @ weights, centred.T @ contrast
-    # An eigenvector has no sign of its own, and similarities of "sigmoid" are no inner products.
+    # The sign of an eigenvector is arbitrary, and "sigmoid" similarities are no inner products.
     turned = -direction if direction @ difference < 0 else direction
     return unit("the difference that the labels make", turned)
 
 
 def _weights(rows: inputs.Floats, contrast: inputs.Floats, kernel: str | Kernel) -> inputs.Floats:
-    """The leading eigenvector of eq. 16; of two labels it is K H y."""
+    """Return the leading eigenvector of eq. 16, which is K H y for two labels."""
     if isinstance(kernel, str):
         if kernel not in KERNELS:
             known = ", ".join(sorted(("linear", *KERNELS)))
@@ -112,4 +113,4 @@ def _sigmoid(a: inputs.Floats, b: inputs.Floats) -> inputs.Floats:
 KERNELS: Mapping[str, Kernel] = MappingProxyType(
     {"cosine": _cosine, "laplacian": _laplacian, "poly": _poly, "rbf": _rbf, "sigmoid": _sigmoid}
 )
-"""Names of scikit-learn, with its defaults: gamma = 1/d, degree 3, coef0 1."""
+"""Kernels by their scikit-learn names, with its defaults: gamma = 1/d, degree 3, coef0 1."""

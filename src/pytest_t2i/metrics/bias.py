@@ -16,11 +16,11 @@ register(MetricInfo("model_bias_score", 0.0, 1.0, "higher", "Lyu eq. 1", in_base
 
 
 def prompt_bias_score(male: float, female: float) -> float | None:
-    """How far one prompt leans to male (+1) or female (-1) images.
+    """Return the balance of one prompt between male (+1) and female (-1) images.
 
     .. math:: (n_m - n_f) / (n_m + n_f)      (Lyu eq. 2)
 
-    Low-quality images count neither above nor below the line.
+    Low-quality images count neither in the numerator nor in the denominator.
 
     Args:
         male: number of clear images that show a man.
@@ -46,11 +46,11 @@ def prompt_bias_score(male: float, female: float) -> float | None:
 
 
 def model_bias_score(male: npt.ArrayLike, female: npt.ArrayLike) -> float:
-    """Mean over prompts of the gap between male and female images.
+    """Return the mean over prompts of the gap between male and female images.
 
     .. math:: (1/|P|) sum_p |n_m - n_f| / (n_m + n_f)      (Lyu eq. 1)
 
-    Biased upward for few images per prompt: see ``statistics.fair_floor`` and
+    The score is biased upwards for few images per prompt: see ``statistics.fair_floor`` and
     ``statistics.corrected_model_bias_score``.
 
     Args:

@@ -1,4 +1,4 @@
-"""How well a detector does, by the labels of people (Lyu et al. 2025, equations 3 to 6)."""
+"""Scores of a detector against the labels of people (Lyu et al. 2025, equations 3 to 6)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ register(MetricInfo("accuracy", 0.0, 1.0, "lower", "Lyu eq. 6", in_baselines=Tru
 
 
 class FilterScores(NamedTuple):
-    """How well a detector tells clear images from low-quality ones; None where it is 0/0.
+    """The scores of a detector at separating clear from low-quality images; None where 0/0.
 
     >>> filter_scores(kept=[True, True, False], clear=[True, False, False]).precision
     0.5
@@ -40,20 +40,20 @@ class FilterScores(NamedTuple):
 
 
 class ClassificationScores(NamedTuple):
-    """How often a detector gives the right label.
+    """The accuracy of a detector's labels.
 
     >>> classification_scores(["male", "male"], ["male", "female"]).overall
     0.5
     """
 
     by_label: Mapping[str, float]
-    """Per actual label: share of its images that were given that label."""
+    """Share of the images of each actual label that were given that label."""
     overall: float
     """Share of all images that were given the right label."""
 
 
 def prompt_bias_difference(detected: npt.ArrayLike, actual: npt.ArrayLike) -> float:
-    """Mean absolute error of a detector's prompt bias scores.
+    """Return the mean absolute error of a detector's prompt bias scores.
 
     .. math:: (1/N) sum_i |PBS_detector,i - PBS_actual,i|      (Lyu eq. 3)
 
@@ -79,7 +79,7 @@ def prompt_bias_difference(detected: npt.ArrayLike, actual: npt.ArrayLike) -> fl
 
 
 def percent_deviation(detected: float, actual: float) -> float:
-    """How far, in percent, a detector's model bias score is from the actual one.
+    """Return the deviation of a detector's model bias score from the actual one, in percent.
 
     .. math:: 100 (detected - actual) / actual      (Lyu Table 1)
 
@@ -88,7 +88,7 @@ def percent_deviation(detected: float, actual: float) -> float:
         actual: model bias score by people, in (0, 1].
 
     Returns:
-        Signed percentage: below 0 the detector underestimates.
+        Signed percentage; below 0 where the detector underestimates.
 
     Raises:
         ValueError: a score lies outside [0, 1] or the actual one is 0.
@@ -99,18 +99,18 @@ def percent_deviation(detected: float, actual: float) -> float:
     score = float(inputs.in_range("detected", detected, 0.0, 1.0))
     reference = float(inputs.in_range("actual", actual, 0.0, 1.0))
     if reference == 0.0:
-        raise ValueError("actual must be above 0 to relate a deviation to it, got actual=0")
+        raise ValueError("actual must be above 0, as the deviation is divided by it, got actual=0")
     return 100.0 * (score - reference) / reference
 
 
 def f1_score(precision: float, recall: float) -> float:
-    """Harmonic mean of precision and recall.
+    """Return the harmonic mean of precision and recall.
 
     .. math:: 2 P R / (P + R)      (Lyu eq. 4)
 
     Args:
-        precision: in [0, 1].
-        recall: in [0, 1].
+        precision: precision, in [0, 1].
+        recall: recall, in [0, 1].
 
     Returns:
         The mean in [0, 1]; 0 when both are 0, its limit there.
@@ -127,7 +127,7 @@ def f1_score(precision: float, recall: float) -> float:
 
 
 def filter_scores(kept: npt.ArrayLike, clear: npt.ArrayLike) -> FilterScores:
-    """How well a detector keeps clear images and filters out low-quality ones.
+    """Return how well a detector keeps clear images and filters out low-quality ones.
 
     .. math::
         P = TP / (TP + FP),  R = TP / (TP + FN),  F1 = 2PR / (P + R)      (Lyu eq. 4)
@@ -138,7 +138,7 @@ def filter_scores(kept: npt.ArrayLike, clear: npt.ArrayLike) -> FilterScores:
         clear: whether people found the image clear, [n_images] of bool.
 
     Returns:
-        precision, recall, f1 and filter_rate in [0, 1]; None where it would be 0/0.
+        precision, recall, f1 and filter_rate in [0, 1]; each is None where it is 0/0.
 
     Raises:
         ValueError: shapes differ, are empty, or a value is neither True nor False.
@@ -161,7 +161,7 @@ def filter_scores(kept: npt.ArrayLike, clear: npt.ArrayLike) -> FilterScores:
 
 
 def classification_scores(predicted: npt.ArrayLike, actual: npt.ArrayLike) -> ClassificationScores:
-    """How often the labels are right, on images that are clear and were kept.
+    """Return the accuracy of the labels, on images that are clear and were kept.
 
     .. math:: (TP + TN) / (TP + TN + FP + FN)      (Lyu eq. 6)
 
@@ -170,7 +170,8 @@ def classification_scores(predicted: npt.ArrayLike, actual: npt.ArrayLike) -> Cl
         actual: labels by people, [n_images].
 
     Returns:
-        by_label, the accuracy among the images of each actual label, and overall.
+        ``by_label``, the accuracy among the images of each actual label, and ``overall``, the
+        accuracy among all images; both in [0, 1].
 
     Raises:
         ValueError: shapes differ, are empty, or a label is missing.

@@ -1,4 +1,4 @@
-"""How far two spaces depend on each other (thesis eq. 2.9-2.12; Szekely and Rizzo 2014)."""
+"""Dependence of two spaces (thesis eq. 2.9-2.12; Szekely and Rizzo 2014)."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ register(
 )
 
 FEWEST_CORRECTED = 4
+"""Fewest images for U-centring, whose denominator is 0 for three."""
 SAME = 1e-9
-"""Distances of rows scaled to about 1 that differ by less do so by rounding."""
-"""Images below which the U-centred one has a denominator of 0."""
+"""Tolerance of distances between rows scaled to about 1: smaller differences are rounding."""
 
 
 def distance_correlation(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
-    """Distance correlation of two embeddings of the same images.
+    """Return the distance correlation of two embeddings of the same images.
 
     .. math:: dCov(a, b) / sqrt(dCov(a, a) dCov(b, b))      (thesis eq. 2.11)
 
-    with dCov(a, b) = sqrt(sum_ij A_ij B_ij) / n (eq. 2.12), where A and B are the Euclidean
-    distances between rows (eq. 2.9), less the means of their row and of their column and with the
-    mean of all added (eq. 2.10). 0 says that the spaces are independent, were there all images that
-    could be; of few images it lies well above 0 by chance, the more so the more dimensions there
-    are. ``corrected_distance_correlation`` does not.
+    with dCov(a, b) = sqrt(sum_ij A_ij B_ij) / n (eq. 2.12), where A and B are the double-centred
+    Euclidean distances between rows: the distances (eq. 2.9), minus the means of their row and of
+    their column, plus the overall mean (eq. 2.10). In the population, 0 is equivalent to
+    independence. With few images the value lies well above 0 by chance, and more so in more
+    dimensions; ``corrected_distance_correlation`` has no such bias.
 
     Args:
         a: one embedding per image, [n, d], or one number each, [n].
         b: another embedding of the same images, [n, e] or [n].
 
     Returns:
-        The correlation in [0, 1]; higher is worse: the spaces say the same.
+        The correlation in [0, 1]; higher is worse, as the spaces share more information.
 
     Raises:
         ValueError: the numbers of rows differ, there are fewer than 2, a value is not finite, or
@@ -55,24 +55,25 @@ def distance_correlation(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
 
 
 def corrected_distance_correlation(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
-    """Squared distance correlation without the upward bias of few images.
+    """Return the squared distance correlation without the upward bias of few images.
 
     .. math:: (A . B) / sqrt((A . A) (B . B))      (Szekely and Rizzo 2014, section 2)
 
-    with A . B = sum over i != j of A_ij B_ij / (n (n - 3)) of U-centred distances: each less the
-    sums of its row and of its column over n - 2, with the sum of all over (n - 1)(n - 2) added. Its
-    mean is 0 for independent spaces, so that it may lie below 0. It estimates the *square* of what
-    ``distance_correlation`` estimates.
+    with A . B = sum over i != j of A_ij B_ij / (n (n - 3)) of U-centred distances: the distances,
+    minus the sums of row and column divided by n - 2, plus the overall sum divided by (n - 1)(n -
+    2). The expectation of A . B is 0 for independent spaces, so the value may be negative. It
+    estimates the *square* of what ``distance_correlation`` estimates.
 
     Args:
-        a: as for ``distance_correlation``.
-        b: the same.
+        a: as in ``distance_correlation``.
+        b: as in ``distance_correlation``.
 
     Returns:
         The value in [-1, 1]; higher is worse.
 
     Raises:
-        ValueError: as ``distance_correlation``, or there are fewer than 4 images.
+        ValueError: as in ``distance_correlation``, there are fewer than 4 images, or all rows of
+            one space are equally far apart.
 
     >>> round(corrected_distance_correlation([0.0, 1.0, 2.0, 5.0], [0.0, 2.0, 4.0, 10.0]), 12)
     1.0
@@ -82,7 +83,7 @@ def corrected_distance_correlation(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
 
 
 def correlation(first: inputs.Floats, second: inputs.Floats) -> float:
-    """Thesis eq. 2.11 of centred distances.
+    """Return the distance correlation of double-centred distances (thesis eq. 2.11).
 
     >>> correlation(np.array([[-1.0, 1.0], [1.0, -1.0]]), np.array([[-2.0, 2.0], [2.0, -2.0]]))
     1.0
@@ -92,7 +93,7 @@ def correlation(first: inputs.Floats, second: inputs.Floats) -> float:
 
 
 def corrected_correlation(first: inputs.Floats, second: inputs.Floats) -> float:
-    """The same, squared, of U-centred distances.
+    """Return the corrected, squared distance correlation of U-centred distances.
 
     Raises ValueError where all rows of a space are equally far apart.
 
@@ -100,7 +101,7 @@ def corrected_correlation(first: inputs.Floats, second: inputs.Floats) -> float:
     >>> round(corrected_correlation(once, -once), 12)
     -1.0
     """
-    # Each by itself: what one is but for rounding, the other does not make up for.
+    # Each norm is checked: the product could hide one that is 0 up to rounding.
     if min(float(np.linalg.norm(each)) for each in (first, second)) < SAME * len(first):
         raise ValueError("all rows of a or of b are equally far apart: nothing varies")
     return float(np.clip(np.sum(first * second) / _own(first, second), -1.0, 1.0))
@@ -113,7 +114,9 @@ def _own(first: inputs.Floats, second: inputs.Floats) -> float:
 def both_distances(
     a: npt.ArrayLike, b: npt.ArrayLike, fewest: int
 ) -> tuple[inputs.Floats, inputs.Floats]:
-    """Euclidean distances between the rows of each, [n, n], each up to a scale (thesis eq. 2.9).
+    """Return the Euclidean distances between the rows of each space (thesis eq. 2.9).
+
+    Both are [n, n], up to a scale.
 
     >>> both_distances([0.0, 1.0], [[0.0, 0.0], [3.0, 4.0]], 2)[1].tolist()
     [[0.0, 1.25], [1.25, 0.0]]
@@ -129,7 +132,7 @@ def both_distances(
 
 
 def centred(distances: inputs.Floats) -> inputs.Floats:
-    """Distances less the means of row and column, with the mean of all added (thesis eq. 2.10).
+    """Return distances minus row and column means, plus the overall mean (thesis eq. 2.10).
 
     >>> centred(np.array([[0.0, 2.0], [2.0, 0.0]]))
     array([[-1.,  1.],
@@ -140,7 +143,7 @@ def centred(distances: inputs.Floats) -> inputs.Floats:
 
 
 def u_centred(distances: inputs.Floats) -> inputs.Floats:
-    """Distances centred without bias, 0 on the diagonal (Szekely and Rizzo 2014, Def. 2).
+    """Return U-centred distances, which are 0 on the diagonal (Szekely and Rizzo 2014, Def. 2).
 
     >>> u_centred(np.ones((4, 4)) - np.eye(4)).any()
     np.False_
@@ -166,6 +169,7 @@ def _distances(name: str, rows: inputs.Floats) -> inputs.Floats:
     largest = float(np.max(np.abs(spread)))
     if not largest:
         raise ValueError(f"all rows of {name} are equal: a space without spread has no correlation")
-    # A correlation knows no scale, and squares of tiny and of huge numbers are not representable.
+    # The correlation does not depend on the scale; squares of tiny or huge numbers would over- or
+    # underflow.
     spread /= 2.0 ** math.floor(math.log2(largest))
     return np.stack([np.linalg.norm(spread - row, axis=1) for row in spread])

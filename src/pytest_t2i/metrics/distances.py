@@ -1,4 +1,4 @@
-"""How far two sets of images lie apart, by an encoder's features."""
+"""Distances between two sets of images in the feature space of an encoder."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ register(MetricInfo("frechet_distance", 0.0, math.inf, "higher", "thesis eq. 4.3
 register(MetricInfo("kernel_distance", -math.inf, math.inf, "higher", "Binkowski et al. 2018"))
 
 FEWEST = 2
-"""Images of a set, below which it has no spread."""
+"""Fewest images of a set; a single one has no spread."""
 
 
 def frechet_distance(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
-    """Frechet distance between the normal distributions of two sets of features.
+    """Return the Frechet distance between the normal distributions of two sets of features.
 
     .. math:: |mu_1 - mu_2|^2 + tr(S_1 + S_2 - 2 (S_1 S_2)^{1/2})      (thesis eq. 4.32, FID)
 
-    It is biased upwards at few images, and more so at fewer: sets of equal sizes compare, and
-    verdicts use ``kernel_distance``.
+    The distance is biased upwards, and more so with fewer images: compare only sets of equal sizes.
+    Verdicts use ``kernel_distance``.
 
     Args:
         first: one row per image, [n_images, d].
-        second: the same of the other set; the number of images may differ.
+        second: one row per image of the other set; the number of images may differ.
 
     Returns:
         The distance, at least 0.
@@ -43,7 +43,7 @@ def frechet_distance(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     """
     one, other = _both(first, second)
     covariances = [np.atleast_2d(np.cov(rows, rowvar=False)) for rows in (one, other)]
-    # The product of two such matrices is similar to this symmetric one, with the same eigenvalues.
+    # The product of the covariances is similar to this symmetric matrix: equal eigenvalues.
     values, vectors = np.linalg.eigh(covariances[0])
     root = (vectors * np.sqrt(np.clip(values, 0.0, None))) @ vectors.T
     mixed = np.linalg.eigvalsh(root @ covariances[1] @ root)
@@ -54,20 +54,20 @@ def frechet_distance(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
 
 
 def kernel_distance(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
-    """Squared maximum mean discrepancy between two sets of features, estimated without bias.
+    """Return an unbiased estimate of the squared maximum mean discrepancy of two sets of features.
 
     .. math:: mean_{i != j} k(x_i, x_j) + mean_{i != j} k(y_i, y_j) - 2 mean k(x_i, y_j),
        k(x, y) = (x . y / d + 1)^3      (KID, Binkowski et al. 2018)
 
     Args:
         first: one row per image, [n_images, d].
-        second: the same of the other set; the number of images may differ.
+        second: one row per image of the other set; the number of images may differ.
 
     Returns:
-        The estimate; about 0 for two draws of one distribution, and then below 0 as often as above.
+        The estimate, which may be negative: its expectation is 0 for two draws of one distribution.
 
     Raises:
-        ValueError: as ``frechet_distance``.
+        ValueError: as in ``frechet_distance``.
 
     >>> round(kernel_distance([[0.0], [0.0]], [[1.0], [1.0]]), 6)
     7.0

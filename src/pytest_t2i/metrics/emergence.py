@@ -1,4 +1,4 @@
-"""At which step of the making an attribute appears (OASIS, equations 9 to 11)."""
+"""The denoising step at which an attribute appears (OASIS, equations 9 to 11)."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ register(MetricInfo("centred_spi", -math.inf, math.inf, "higher", "OASIS eq. 9-1
 
 
 def spi(velocity: npt.ArrayLike, positive: npt.ArrayLike, negative: npt.ArrayLike) -> inputs.Floats:
-    """Stereotype propagation index: how far each step of the making adds an attribute.
+    """Return the stereotype propagation index: how much each denoising step adds an attribute.
 
     .. math:: cos(v_t, v_t^+ - v_t^-)      (OASIS eq. 10-11)
 
     All three are velocities of one latent at one time: for the prompt, for the description of the
-    attribute's presence and for that of its absence, in one sign convention. Above 0 the step
-    moves the image towards the attribute; exchanging the descriptions turns the sign round. What
-    moves all three alike (a person in the middle, a dark ground) is in v_t and may lie along the
-    difference: an offset, which ``centred_spi`` is without.
+    attribute's presence and for that of its absence, in one sign convention. Above 0 the step moves
+    the image towards the attribute; exchanging the descriptions changes the sign. A component that
+    all three share (a person in the middle, a dark ground) is part of v_t and may have an offset
+    along the difference; ``centred_spi`` has no such offset.
 
     Args:
-        velocity: for the prompt, [n_steps, ...]; further axes are flattened.
-        positive: for d+, same shape.
-        negative: for d-, same shape.
+        velocity: velocities for the prompt, [n_steps, ...]; further axes are flattened.
+        positive: velocities for the description of presence, d+, of the same shape.
+        negative: velocities for the description of absence, d-, of the same shape.
 
     Returns:
         Array of n_steps values in [-1, 1].
 
     Raises:
-        ValueError: shapes differ or are empty, a velocity is zero, or d+ and d- give the same.
+        ValueError: shapes differ or are empty, a velocity is zero, or d+ and d- have equal ones.
 
     >>> spi([[1.0, 0.0], [1.0, 1.0]], [[2.0, 0.0], [0.0, 0.0]], [[0.0, 0.0], [1.0, 1.0]])
     array([ 1., -1.])
@@ -51,29 +51,29 @@ def spi(velocity: npt.ArrayLike, positive: npt.ArrayLike, negative: npt.ArrayLik
 def centred_spi(
     velocity: npt.ArrayLike, positive: npt.ArrayLike, negative: npt.ArrayLike
 ) -> inputs.Floats:
-    """Where each step of the making lies between an attribute's absence and its presence.
+    """Return the position of each denoising step between an attribute's absence and presence.
 
     .. math:: (v_t - (v_t^+ + v_t^-) / 2) . (v_t^+ - v_t^-) / (|v_t^+ - v_t^-|^2 / 2)      (ours)
 
-    From the same velocities as ``spi``: -1 at that of absence, 1 at that of presence, 0 halfway,
-    and above 0 exactly where v_t is nearer to v_t^+ than to v_t^-. What moves all three alike plays
-    no part.
+    The velocities are those of ``spi``. The value is -1 at the velocity of absence, 1 at that of
+    presence, 0 halfway, and above 0 exactly where v_t is nearer to v_t^+ than to v_t^-. A component
+    that all three share cancels.
 
-    At pure noise a flow's velocity is that towards the mean of all images of a text. Where the
-    descriptions say the same as the prompt and the attribute beside it, the prompt's mean lies
-    between theirs, at 2 P(A) - 1. Where they differ in more, it may lie beyond them, and so may a
-    later step, which knows already what its image will show.
+    At pure noise, the velocity of a flow points to the mean of all images of a text. Where the
+    descriptions are the prompt with and without the attribute, the prompt's mean lies between
+    theirs, at 2 P(A) - 1. Where the descriptions differ from the prompt in more, the mean may lie
+    beyond them, and so may a later step, which depends on the image that it will show.
 
     Args:
-        velocity: for the prompt, [n_steps, ...]; further axes are flattened.
-        positive: for d+, same shape.
-        negative: for d-, same shape.
+        velocity: velocities for the prompt, [n_steps, ...]; further axes are flattened.
+        positive: velocities for the description of presence, d+, of the same shape.
+        negative: velocities for the description of absence, d-, of the same shape.
 
     Returns:
         Array of n_steps values, without bounds.
 
     Raises:
-        ValueError: shapes differ or are empty, or d+ and d- give the same.
+        ValueError: shapes differ or are empty, or d+ and d- have equal velocities at a step.
 
     >>> centred_spi([[4.0, 1.0], [2.5, 0.0]], [[4.0, 0.0]] * 2, [[2.0, 0.0]] * 2)
     array([ 1. , -0.5])
@@ -100,6 +100,6 @@ def _three(
 
 
 def _directions(toward: inputs.Floats, away: inputs.Floats) -> Iterator[tuple[int, inputs.Floats]]:
-    """Steps, and at each the unit direction from absence to presence."""
+    """Yield each step with its unit direction from absence to presence."""
     for step, apart in enumerate(toward - away):
         yield step, unit(f"positive[{step}] - negative[{step}]", apart.ravel())

@@ -1,4 +1,4 @@
-"""How evenly images fall into groups of any number: gender, age, race as a detector names them."""
+"""How evenly images fall into any number of groups: gender, age, race as a detector names them."""
 
 from __future__ import annotations
 
@@ -30,17 +30,18 @@ register(MetricInfo("demographic_parity_difference", 0.0, 1.0, "higher", "Agarwa
 
 
 def group_gap(counts: Mapping[str, float]) -> float:
-    """Distance between the largest and the smallest group.
+    """Return the difference between the largest and the smallest share of a group.
 
     .. math:: max_g share_g - min_g share_g
 
     With the two groups male and female it is the absolute prompt bias score (Lyu eq. 2).
 
     Args:
-        counts: images per group, groups without any image included; leave undetected ones out.
+        counts: number of images of each group; groups without images have a 0, and undetected
+            images are left out.
 
     Returns:
-        The gap in [0, 1]: 0 is even, 1 is one group only.
+        The gap in [0, 1]: 0 for even groups, 1 for a single group.
 
     Raises:
         ValueError: fewer than two groups, a negative count, or no image at all.
@@ -53,17 +54,18 @@ def group_gap(counts: Mapping[str, float]) -> float:
 
 
 def group_entropy(counts: Mapping[str, float]) -> float:
-    """Shannon entropy of the groups' shares, as a part of the largest possible.
+    """Return the Shannon entropy of the groups' shares, divided by the largest possible one.
 
     .. math:: -sum_g share_g log(share_g) / log(n)
 
-    One minus it is the bias score of OpenBias (D'Inca et al. 2024).
+    with n groups. One minus this entropy is the bias score of OpenBias (D'Inca et al. 2024).
 
     Args:
-        counts: images per group, groups without any image included; leave undetected ones out.
+        counts: number of images of each group; groups without images have a 0, and undetected
+            images are left out.
 
     Returns:
-        The entropy in [0, 1]: 1 is even, 0 is one group only.
+        The entropy in [0, 1]: 1 for even groups, 0 for a single group.
 
     Raises:
         ValueError: fewer than two groups, a negative count, or no image at all.
@@ -78,19 +80,20 @@ def group_entropy(counts: Mapping[str, float]) -> float:
 
 
 def group_diversity(counts: Mapping[str, int]) -> float:
-    """Simpson's diversity: how often two of the images show different groups.
+    """Return Simpson's diversity: the share of pairs of images that show different groups.
 
     .. math:: 1 - sum_g n_g (n_g - 1) / (n (n - 1))      (Simpson 1949)
 
-    The share of pairs of different images. Over all that a prompt may give it is, without bias, the
-    chance 1 - sum_g share_g^2 that two images differ, which is at most 1 - 1 / groups; few even
-    images may show more.
+    It is an unbiased estimate of the probability 1 - sum_g share_g^2 that two images of the prompt
+    differ. That probability is at most 1 - 1 / groups; the estimate from few even images may exceed
+    it.
 
     Args:
-        counts: images per group, groups without any image included; leave undetected ones out.
+        counts: number of images of each group; groups without images have a 0, and undetected
+            images are left out.
 
     Returns:
-        The share in [0, 1]: 0 is one group only.
+        The share in [0, 1]: 0 for a single group.
 
     Raises:
         ValueError: fewer than two groups or images, or a count is no whole number from 0 on.
@@ -100,24 +103,24 @@ def group_diversity(counts: Mapping[str, int]) -> float:
     """
     numbers = [int(inputs.whole_counts(f"counts[{g!r}]", k)) for g, k in _several(counts).items()]
     n = sum(numbers)
-    if n < 2:  # noqa: PLR2004 - a pair is of two
+    if n < 2:  # noqa: PLR2004 - a pair needs two
         raise ValueError(f"counts must hold at least two images, got counts={dict(counts)!r}")
     return 1.0 - sum(k * (k - 1) for k in numbers) / (n * (n - 1))
 
 
 def demographic_parity_difference(rates: Mapping[str, float]) -> float:
-    """Largest minus smallest rate of an outcome among groups of prompts.
+    """Return the largest minus the smallest rate of an outcome among groups of prompts.
 
     .. math:: max_g rate_g - min_g rate_g      (Agarwal et al. 2018)
 
-    What fairlearn's function of this name computes: the outcome is "shows a man", the groups are
-    the concepts of an axis.
+    It equals fairlearn's function of this name, where the outcome is "shows a man" and the groups
+    are the concepts of an axis.
 
     Args:
         rates: share of images with the outcome, in [0, 1], per group.
 
     Returns:
-        The difference in [0, 1]: 0 where all groups are alike.
+        The difference in [0, 1]: 0 where all groups have the same rate.
 
     Raises:
         ValueError: fewer than two groups, or a rate lies outside [0, 1].

@@ -1,4 +1,4 @@
-"""Similarity of two pictures: pixel by pixel, and patch by patch."""
+"""Similarity of two pictures, by pixels and by patches."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WINDOW = 7
 
 
 def ssim(a: npt.NDArray[np.uint8], b: npt.NDArray[np.uint8]) -> float:
-    """Structural similarity of two pictures, averaged over all pixels and channels.
+    """Return the structural similarity of two pictures, averaged over all pixels and channels.
 
     .. math:: SSIM of Wang et al. 2004 (Wu section 4.1, "SSIM")
 
@@ -51,20 +51,21 @@ def ssim(a: npt.NDArray[np.uint8], b: npt.NDArray[np.uint8]) -> float:
 
 
 def diff_pix(a: npt.NDArray[np.uint8], b: npt.NDArray[np.uint8]) -> float:
-    """Share of the pixels within outlines of what differs between two pictures, in percent.
+    """Return the percentage of pixels within the outlines of differences between two pictures.
 
     .. math:: 100 |inside of the contours of {SSIM map <= Otsu's threshold}| / |pixels|
        (Wu section 4.1.3, "Diff. Pix")
 
-    Wu gives no recipe; this is the common one: both pictures in grey, the map of their SSIM clipped
-    to 0..255, Otsu's threshold, the darker side, its outer contours filled.
+    Wu gives no recipe; this is the common one: both pictures are converted to grey, the map of
+    their SSIM is clipped to 0..255, Otsu's threshold selects the darker side, and its outer
+    contours are filled.
 
     Args:
         a: RGB picture, [height, width, 3] of uint8, at least 7 pixels a side.
         b: the other picture, same shape.
 
     Returns:
-        The share in [0, 100]; lower is more alike, 0 for equal pictures.
+        The share in [0, 100]: 0 for equal pictures; higher for pictures that differ more.
 
     Raises:
         ValueError: not RGB uint8, too small, or shapes differ.
@@ -95,15 +96,15 @@ def diff_pix(a: npt.NDArray[np.uint8], b: npt.NDArray[np.uint8]) -> float:
 def split_product(
     a: npt.ArrayLike, b: npt.ArrayLike, norm: Literal["patch", "joint"] = "patch"
 ) -> float:
-    """Highest similarity of corresponding patches of two pictures.
+    """Return the highest similarity of corresponding patches of two pictures.
 
     .. math:: max over patches k of cos(a_k, b_k)      (Wu section 4.1.3, "split-product")
 
     Args:
         a: features of one picture's patches, [n_patches, d].
         b: features of the other's, same shape.
-        norm: "patch" for cosines, as Wu says; "joint" scales all patches of a picture together to
-            unit length, as the code of Somepalli et al. does, and takes products.
+        norm: "patch" for cosines, as Wu writes; "joint" for products after all patches of a picture
+            are scaled together to unit length, as in the code of Somepalli et al.
 
     Returns:
         The highest product in [-1, 1].

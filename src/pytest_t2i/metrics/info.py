@@ -1,4 +1,4 @@
-"""What each metric declares of itself: bounds, which direction is worse, source."""
+"""The registry of metrics: bounds, worse direction and source of each."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _OF_AUDITS = (
         meaning="Below 0 women are drawn less often when they are asked for than men are.",
     ),
 )
-"""Those that an audit counts itself; the others stand beside their formulas."""
+"""Metrics that an audit computes itself; the others are declared beside their formulas."""
 
 _KNOWN = {info.name: info for info in _OF_AUDITS}
 INFO: Mapping[str, MetricInfo] = MappingProxyType(_KNOWN)
-"""Every metric by name. A metric that returns several values has an entry for each. What others
-register is here once it was loaded.
+"""Every metric by name. A metric that returns several values has an entry for each. Metrics of
+extensions appear once the extension is loaded.
 
 >>> INFO["model_bias_score"].low, INFO["model_bias_score"].high, INFO["model_bias_score"].source
 (0.0, 1.0, 'Lyu eq. 1')
@@ -47,9 +47,9 @@ register is here once it was loaded.
 
 
 def register(info: MetricInfo) -> None:
-    """Make a metric known, so that limits, checks and reports take it as they take built-in ones.
+    """Register a metric, so that limits, checks and reports accept it as they accept built-in ones.
 
-    Raises ConfigurationError for one that declares what cannot be, or takes another's name.
+    Raises ConfigurationError for an invalid declaration, or a name that another metric has.
 
     >>> register(INFO["model_bias_score"])
     """

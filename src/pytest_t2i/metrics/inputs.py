@@ -1,4 +1,4 @@
-"""Refusals shared by metrics and statistics: each names the argument and the offending value."""
+"""Checks of arguments for metrics and statistics; each error names the argument and the value."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Labels = npt.NDArray[np.object_]
 
 
 def floats(name: str, values: npt.ArrayLike) -> Floats:
-    """Turn an array-like into finite floats.
+    """Return an array-like as finite floats.
 
     >>> floats("male", [1, 2])
     array([1., 2.])
@@ -27,7 +27,7 @@ def floats(name: str, values: npt.ArrayLike) -> Floats:
 def in_range(
     name: str, values: npt.ArrayLike, low: float, high: float, tolerance: float = 0.0
 ) -> Floats:
-    """Finite floats that lie in [low, high], up to a tolerance for rounding.
+    """Return finite floats that lie in [low, high], up to a tolerance for rounding.
 
     >>> float(in_range("observed", 0.5, 0.0, 1.0))
     0.5
@@ -39,7 +39,7 @@ def in_range(
 
 
 def counts(name: str, values: npt.ArrayLike) -> Floats:
-    """Finite, non-negative numbers; fractions are allowed, for weighted counts.
+    """Return finite, non-negative numbers; fractions are allowed, for weighted counts.
 
     >>> counts("male", [3, 0])
     array([3., 0.])
@@ -50,7 +50,7 @@ def counts(name: str, values: npt.ArrayLike) -> Floats:
 
 
 def whole_counts(name: str, values: npt.ArrayLike) -> npt.NDArray[np.int64]:
-    """Non-negative whole numbers, where a fraction of an image has no meaning.
+    """Return non-negative whole numbers, where a fraction of an image has no meaning.
 
     >>> whole_counts("male", [3.0, 0.0])
     array([3, 0])
@@ -61,7 +61,7 @@ def whole_counts(name: str, values: npt.ArrayLike) -> npt.NDArray[np.int64]:
 
 
 def count_vectors(**counts: npt.ArrayLike) -> tuple[npt.NDArray[np.int64], ...]:
-    """Whole counts by the names of the arguments, as vectors of one length, in their order.
+    """Return whole counts as vectors of one length, in the order of the arguments.
 
     >>> count_vectors(male=[3, 0], female=[1, 2])
     (array([3, 0]), array([1, 2]))
@@ -73,7 +73,7 @@ def count_vectors(**counts: npt.ArrayLike) -> tuple[npt.NDArray[np.int64], ...]:
 
 
 def booleans(name: str, values: npt.ArrayLike) -> Bools:
-    """Array of booleans; 0 and 1 are taken as such, everything else is refused.
+    """Return an array of booleans; 0 and 1 are accepted, everything else raises a ValueError.
 
     >>> booleans("kept", [1, 0])
     array([ True, False])
@@ -87,7 +87,7 @@ def booleans(name: str, values: npt.ArrayLike) -> Bools:
 
 
 def labels(name: str, values: npt.ArrayLike) -> Labels:
-    """One-dimensional array of labels, none of them missing.
+    """Return a one-dimensional array of labels, none of them missing.
 
     >>> labels("actual", ["male", "female"]).tolist()
     ['male', 'female']
@@ -102,7 +102,7 @@ def labels(name: str, values: npt.ArrayLike) -> Labels:
 
 
 def same_shape(**arrays: npt.NDArray[np.generic]) -> None:
-    """Refuse arrays of different shapes.
+    """Raise a ValueError for arrays of different shapes.
 
     >>> same_shape(male=np.zeros(2), female=np.zeros(2))
     """
@@ -113,7 +113,7 @@ def same_shape(**arrays: npt.NDArray[np.generic]) -> None:
 
 
 def one_dimensional(**arrays: npt.NDArray[np.generic]) -> None:
-    """Refuse arrays that are not vectors.
+    """Raise a ValueError for arrays that are not vectors.
 
     >>> one_dimensional(male=np.zeros(2))
     """
@@ -123,7 +123,7 @@ def one_dimensional(**arrays: npt.NDArray[np.generic]) -> None:
 
 
 def not_empty(**arrays: npt.NDArray[np.generic]) -> None:
-    """Refuse arrays without elements.
+    """Raise a ValueError for arrays without elements.
 
     >>> not_empty(male=np.zeros(2))
     """

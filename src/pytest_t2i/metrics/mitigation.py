@@ -1,6 +1,6 @@
-"""How far a mitigation brings pictures between two genders, and how evenly it gets there.
+"""Effect of a mitigation: the distance of pictures from both genders, and the evenness of a path.
 
-Equations of chapter 4 of the thesis on mitigation in Stable Diffusion 3.
+The equations are those of chapter 4 of the thesis on mitigation in Stable Diffusion 3.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ register(MetricInfo("smoothness", 0.0, 1.0, "lower", "thesis eq. 4.29-4.31"))
 
 
 def bias_distance(to_feminine: npt.ArrayLike, to_masculine: npt.ArrayLike) -> float:
-    """How much nearer a set of pictures lies to one gender than to the other.
+    """Return how much nearer a set of pictures lies to one gender than to the other.
 
     .. math:: D(x) = |s(x, feminine) - s(x, masculine)|      (thesis eq. 4.26)
 
-    with s the mean similarity over prompts (eq. 4.24, 4.25). Prompts that lean to opposite sides
-    cancel: look at ``mean_absolute_gap`` beside it.
+    with s the mean similarity over prompts (eq. 4.24, 4.25). Prompts nearer to opposite genders
+    cancel; ``mean_absolute_gap`` shows them.
 
     Args:
         to_feminine: similarity of each prompt's pictures to its feminine ones, in [-1, 1].
-        to_masculine: the same to its masculine ones, in the same order.
+        to_masculine: similarity of each prompt's pictures to its masculine ones, in the same order.
 
     Returns:
-        The distance in [0, 2]; 0 is halfway.
+        The distance in [0, 2]; 0 is halfway between both.
 
     Raises:
         ValueError: the shapes differ, nothing is given, or a similarity lies outside [-1, 1].
@@ -49,14 +49,13 @@ def bias_distance(to_feminine: npt.ArrayLike, to_masculine: npt.ArrayLike) -> fl
 
 
 def mean_absolute_gap(to_feminine: npt.ArrayLike, to_masculine: npt.ArrayLike) -> float:
-    """Mean over prompts of how much nearer each one lies to one gender than to the other.
+    """Return the mean over prompts of the absolute difference of nearness to the two genders.
 
     .. math:: mean of |s_p(feminine) - s_p(masculine)|
 
-    The absolute value stands inside the mean, so that prompts that lean to opposite sides do not
-    cancel as they do in ``bias_distance``, which is never larger.
-
-    Args, errors: as ``bias_distance``.
+    The absolute value stands inside the mean, so that prompts nearer to opposite genders do not
+    cancel as in ``bias_distance``, which is never larger. Arguments and errors are those of
+    ``bias_distance``.
 
     Returns:
         The mean in [0, 2].
@@ -70,19 +69,19 @@ def mean_absolute_gap(to_feminine: npt.ArrayLike, to_masculine: npt.ArrayLike) -
 
 
 def bias_mitigation_score(before: float, after: float) -> float:
-    """How much less one-sided pictures are after a mitigation.
+    """Return how much less one-sided pictures are after a mitigation.
 
     .. math:: B = D(neutral) - D(mitigated)      (thesis eq. 4.27)
 
-    It rewards destruction, too: a grey picture is equally far from both genders. It never shows
-    alone that a mitigation is good.
+    The score rewards destroyed pictures, too: a grey picture is equally far from both genders.
+    Alone it never shows that a mitigation is good.
 
     Args:
         before: ``bias_distance`` of the plain pictures, in [0, 2].
-        after: the same of the mitigated ones.
+        after: ``bias_distance`` of the mitigated pictures, in [0, 2].
 
     Returns:
-        The score in [-2, 2]; above 0 the mitigated pictures lie nearer to halfway.
+        The score in [-2, 2]; above 0 where the mitigated pictures lie nearer to halfway.
 
     Raises:
         ValueError: a distance lies outside [0, 2].
@@ -98,18 +97,18 @@ def bias_mitigation_score(before: float, after: float) -> float:
 
 
 def consistency(distances: npt.ArrayLike) -> float:
-    """Mean perceptual distance between neighbours on a path of pictures.
+    """Return the mean perceptual distance between neighbours on a path of pictures.
 
     .. math:: C = sum of d_i / (n - 1),  d_i = P(I_i, I_{i+1})      (thesis eq. 4.28)
 
     Args:
-        distances: between each of the n pictures and the next, n - 1 of them.
+        distances: distance between each of the n pictures and the next, [n - 1].
 
     Returns:
-        The mean, at least 0; lower is better: neighbours look alike.
+        The mean, at least 0; lower is better, as neighbours look alike.
 
     Raises:
-        ValueError: there is none, or one is negative.
+        ValueError: there is no distance, or one is negative.
 
     >>> round(consistency([0.1, 0.3]), 3)
     0.2
@@ -118,19 +117,19 @@ def consistency(distances: npt.ArrayLike) -> float:
 
 
 def smoothness(distances: npt.ArrayLike) -> float:
-    """How evenly a path of pictures is spaced: one minus the Gini coefficient of its steps.
+    """Return how evenly a path of pictures is spaced: one minus the Gini coefficient of its steps.
 
     .. math:: S = 1 - G,  G = sum_i sum_j |d_i - d_j| / (2 (n - 1) sum of d_i)
        (thesis eq. 4.29-4.31)
 
     Args:
-        distances: as ``consistency`` takes them.
+        distances: as in ``consistency``.
 
     Returns:
-        The smoothness in (0, 1]; 1: all steps are equally wide, those of no width included.
+        The smoothness in (0, 1]: 1 where all steps have the same width, 0 included.
 
     Raises:
-        ValueError: as ``consistency`` does.
+        ValueError: as in ``consistency``.
 
     >>> smoothness([0.2, 0.2, 0.2]), round(smoothness([0.0, 0.0, 0.6]), 3)
     (1.0, 0.333)

@@ -1,4 +1,4 @@
-"""Objects beside the person: which gender they come with, and what an attention map covers (Wu)."""
+"""Objects beside the person: their association with a gender, and attention maps (Wu)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LEAST_VARIANTS, MOST_VARIANTS = 2, 3
 
 
 class Independence(NamedTuple):
-    """Pearson's chi-square test of independence.
+    """The result of Pearson's chi-square test of independence.
 
     >>> Independence(20.0, 7.7e-06).p_value < 0.05
     True
@@ -38,19 +38,19 @@ class Independence(NamedTuple):
 def object_bias_score(
     masculine: float, feminine: float, n_masculine: int, n_feminine: int
 ) -> float | None:
-    """Share of an object's occurrences that come with masculine prompts.
+    """Return the share of an object's occurrences that come with masculine prompts.
 
     .. math:: BS(o) = C(o, P_m) / (C(o, P_m) + |P_m| / |P_f| C(o, P_f))      (Wu eq. 5)
 
     Args:
         masculine: occurrences of the object in images of the masculine prompts, at least 0.
         feminine: occurrences in images of the feminine prompts, at least 0.
-        n_masculine: masculine prompts, at least 1.
-        n_feminine: feminine prompts, at least 1.
+        n_masculine: number of masculine prompts, at least 1.
+        n_feminine: number of feminine prompts, at least 1.
 
     Returns:
-        The score in [0, 1]: 1 with masculine prompts alone, 0 with feminine ones alone, 0.5 with
-        both alike. None where the object occurs with neither.
+        The score in [0, 1]: 1 with masculine prompts only, 0 with feminine prompts only, 0.5 with
+        both equally often. None where the object occurs with neither.
 
     Raises:
         ValueError: a count is negative or not finite, or there is no prompt of a gender.
@@ -73,20 +73,21 @@ def object_bias_score(
 
 
 def cooccurrence_similarity(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
-    """Mean cosine similarity of the objects in matching images.
+    """Return the mean cosine similarity of the objects in matching images.
 
     .. math:: s_O(P, P') = (1/|P|) sum_i cos(v_i, v'_i)      (Wu eq. 4)
 
     Args:
         a: occurrences of every object in the image of each prompt, [n_prompts, n_objects].
-        b: the same for the other variant of each prompt, same shape.
+        b: occurrences for the other variant of each prompt, of the same shape.
 
     Returns:
-        The mean in [0, 1]: 1 where every image has the objects of its counterpart, as often.
+        The mean in [0, 1]: 1 where every image has the objects of its counterpart, in the same
+        proportions.
 
     Raises:
         ValueError: shapes differ, are empty, a count is negative, or a row is all zero: an image
-            without an object has no direction. Leave such prompts out, and say how many.
+            without an object has no direction. Leave such prompts out, and report their number.
 
     >>> round(cooccurrence_similarity([[1, 0, 2], [1, 1, 0]], [[1, 0, 2], [0, 0, 3]]), 3)
     0.5
@@ -96,17 +97,16 @@ def cooccurrence_similarity(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
 
 
 def object_independence(counts: npt.ArrayLike) -> Independence:
-    """Whether objects occur alike with the variants of a prompt: Pearson's chi-square test.
+    """Test whether objects depend on the variant of a prompt, by Pearson's chi-square test.
 
     .. math:: sum (observed - expected)^2 / expected, expected = row sum x column sum / total
        (Wu section 5.2, "Statistical Tests")
 
-    The p-value takes occurrences for independent of one another. Objects of one picture, and
-    pictures of one prompt, are not: ``statistics.independence_p_value`` permutes variants within
-    triplets instead.
+    The p-value assumes independent occurrences. Objects of one picture, and pictures of one prompt,
+    are dependent: ``statistics.independence_p_value`` permutes variants within triplets instead.
 
     Args:
-        counts: occurrences, [2 or 3 variants, n_objects]; objects that never occur play no part.
+        counts: occurrences, [2 or 3 variants, n_objects]; objects that never occur are left out.
 
     Returns:
         The statistic and its p-value, without a continuity correction.
@@ -118,8 +118,6 @@ def object_independence(counts: npt.ArrayLike) -> Independence:
     >>> object_independence([[30, 10], [10, 30]]).statistic
     20.0
     """
-    # Imported here: it costs what no other metric should pay.
-
     table = inputs.counts("counts", counts)
     if table.ndim != 2 or not LEAST_VARIANTS <= len(table) <= MOST_VARIANTS:  # noqa: PLR2004 - rows and columns
         raise ValueError(
@@ -138,13 +136,13 @@ def object_independence(counts: npt.ArrayLike) -> Independence:
 
 
 def coverage(region: npt.ArrayLike, mask: npt.ArrayLike) -> float:
-    """How much of an object's region a mask covers.
+    """Return the share of an object's region that a mask covers.
 
     .. math:: coverage(m_o, a) = |m_o and a| / |m_o|      (Wu eq. 7)
 
     Args:
         region: pixels of the object, [height, width] of True and False.
-        mask: pixels that an attention map marks, same shape.
+        mask: pixels that an attention map marks, of the same shape.
 
     Returns:
         The share in [0, 1].

@@ -1,4 +1,4 @@
-"""Whether the nearest images are of the same kind (thesis section 2.5.6)."""
+"""Retrieval scores: whether the nearest images have the same label (thesis section 2.5.6)."""
 
 from __future__ import annotations
 
@@ -16,28 +16,29 @@ register(MetricInfo("retrieval_precision", 0.0, 1.0, "lower", "thesis section 2.
 register(MetricInfo("mean_average_precision", 0.0, 1.0, "lower", "thesis section 2.5.6, ours"))
 
 SAME = 1e-12
-"""Cosines that are nearer to each other are equal: rounding does not rank."""
+"""Tolerance of cosines: nearer ones are equal, so that rounding does not rank."""
 
 
 def retrieval_precisions(
     features: npt.ArrayLike, labels: npt.ArrayLike, k: int = 5
 ) -> inputs.Floats:
-    """Share of the same label among the k images that are nearest to each image.
+    """Return the share of the same label among the k nearest images of each image.
 
-    Each image is asked for in turn among all others, by the cosine of their features. Of images
-    that are equally near, where not all are among the k, each counts for its chance to be.
+    Each image in turn is the query; all others are ranked by the cosine of their features. Of
+    equally near images of which only some are among the k, each counts with its probability to be
+    among them.
 
     Args:
         features: one row per image, [n_images, d].
         labels: the kind of each image, [n_images].
-        k: how many nearest ones are looked at, fewer than there are images.
+        k: number of nearest images, less than n_images.
 
     Returns:
         Array [n_images] of values in [0, 1].
 
     Raises:
-        ValueError: shapes do not match, a row is zero, a label stands for one image alone, or k is
-            out of range.
+        ValueError: shapes do not match, a row is zero, only one image has a label, or k is out of
+            range.
 
     >>> retrieval_precisions([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [0.1, 1.0]], list("aabb"), k=1)
     array([1., 1., 1., 1.])
@@ -49,13 +50,12 @@ def retrieval_precisions(
 
 
 def retrieval_precision(features: npt.ArrayLike, labels: npt.ArrayLike, k: int = 5) -> float:
-    """Mean share of the same label among the k nearest images.
+    """Return the mean share of the same label among the k nearest images.
 
     .. math:: P@k = mean over images of (same label among the k nearest) / k
 
     The thesis shows the five nearest pictures of a query (section 2.5.6) and gives no number.
-
-    Args, errors: as ``retrieval_precisions``.
+    Arguments and errors are those of ``retrieval_precisions``.
 
     Returns:
         The mean in [0, 1]; lower is worse.
@@ -67,13 +67,12 @@ def retrieval_precision(features: npt.ArrayLike, labels: npt.ArrayLike, k: int =
 
 
 def average_precisions(features: npt.ArrayLike, labels: npt.ArrayLike) -> inputs.Floats:
-    """How early the images of the same label come when all are ranked by nearness, per image.
+    """Return the average precision of each image, when all others are ranked by nearness.
 
     .. math:: AP = sum_r (recall_r - recall_(r-1)) precision_r
 
-    over ranks r of the other images, the nearest first; equally near ones share a rank.
-
-    Args, errors: as ``retrieval_precisions``, without k.
+    over ranks r of the other images, the nearest first; equally near ones share a rank. Arguments
+    and errors are those of ``retrieval_precisions``, without k.
 
     Returns:
         Array [n_images] of values in (0, 1].
@@ -86,15 +85,15 @@ def average_precisions(features: npt.ArrayLike, labels: npt.ArrayLike) -> inputs
 
 
 def mean_average_precision(features: npt.ArrayLike, labels: npt.ArrayLike) -> float:
-    """Mean over images of the average precision of ranking all others by nearness.
+    """Return the mean over images of the average precision of ranking all others by nearness.
 
     .. math:: mAP = mean of AP over images
 
-    Args, errors: as ``average_precisions``.
+    Arguments and errors are those of ``average_precisions``.
 
     Returns:
-        The mean in (0, 1]; lower is worse. Features that know nothing of the labels have about the
-        share of a label among all images.
+        The mean in (0, 1]; lower is worse. Features that are independent of the labels have about
+        the share of a label among all images.
 
     >>> mean_average_precision([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [0.1, 1.0]], list("aabb"))
     1.0
@@ -103,7 +102,10 @@ def mean_average_precision(features: npt.ArrayLike, labels: npt.ArrayLike) -> fl
 
 
 def _compared(features: npt.ArrayLike, labels: npt.ArrayLike) -> tuple[inputs.Floats, inputs.Bools]:
-    """Cosines of each image with all others, [n, n - 1], and whether their labels are the same."""
+    """Return the cosines of each image with all others, and whether their labels are equal.
+
+    Both are [n, n - 1].
+    """
     rows, names = feature_rows("features", features), inputs.labels("labels", labels)
     if names.shape != rows.shape[:1]:
         raise ValueError(
@@ -124,7 +126,7 @@ def _compared(features: npt.ArrayLike, labels: npt.ArrayLike) -> tuple[inputs.Fl
 
 
 def _groups(cosines: inputs.Floats, same: inputs.Bools) -> tuple[inputs.Floats, inputs.Floats]:
-    """Images and hits up to the end of each group of equally near ones, the nearest first."""
+    """Return the images and hits up to the end of each group of equally near images."""
     order = np.argsort(-cosines, kind="stable")
     falling = cosines[order]
     ends = np.flatnonzero(np.append(falling[:-1] - falling[1:] > SAME, True))
@@ -132,7 +134,7 @@ def _groups(cosines: inputs.Floats, same: inputs.Bools) -> tuple[inputs.Floats, 
 
 
 def _precision(cosines: inputs.Floats, same: inputs.Bools, k: int) -> float:
-    # Between the ends of two groups hits grow evenly: that is the mean over orders of the tied.
+    # Within a group, hits are interpolated: this is the mean over all orders of tied images.
     images, hits = _groups(cosines, same)
     return float(np.interp(k, np.append(0.0, images), np.append(0.0, hits)) / k)
 

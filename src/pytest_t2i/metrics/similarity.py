@@ -1,4 +1,4 @@
-"""Representational disparities between neutral, feminine and masculine prompts (Wu, eq. 1-2)."""
+"""Representational disparities between neutral, feminine and masculine prompts (Wu eq. 1-2)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ register(
 
 
 def similarities(a: npt.ArrayLike, b: npt.ArrayLike) -> inputs.Floats:
-    """Cosine similarity of each row of ``a`` with the same row of ``b``.
+    """Return the cosine similarity of each row of ``a`` with the same row of ``b``.
 
     .. math:: cos(a_i, b_i) = a_i . b_i / (|a_i| |b_i|)      (the summands of Wu eq. 1-2)
 
@@ -50,7 +50,7 @@ def similarities(a: npt.ArrayLike, b: npt.ArrayLike) -> inputs.Floats:
 
 
 def similarity(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
-    """Mean cosine similarity of matching rows.
+    """Return the mean cosine similarity of matching rows.
 
     .. math:: (1/|P|) sum_i cos(a_i, b_i)      (Wu eq. 1 for texts, eq. 2 for latents z0)
 
@@ -73,7 +73,7 @@ def similarity(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
 def similarity_gaps(
     neutral: npt.ArrayLike, feminine: npt.ArrayLike, masculine: npt.ArrayLike
 ) -> inputs.Floats:
-    """Gap of each triplet: how much nearer neutral is to masculine than to feminine.
+    """Return the gap of each triplet: how much nearer neutral is to masculine than to feminine.
 
     .. math:: cos(n_i, m_i) - cos(n_i, f_i)      (from Wu eq. 1-2)
 
@@ -83,7 +83,7 @@ def similarity_gaps(
         masculine: embeddings of their masculine variants, same shape.
 
     Returns:
-        Array of n values in [-2, 2]; above 0 the neutral prompt leans masculine.
+        Array of n values in [-2, 2]; above 0 where the neutral prompt is nearer to masculine.
 
     Raises:
         ValueError: shapes differ, are empty, or a row is all zero.
@@ -100,7 +100,7 @@ def similarity_gaps(
 def similarity_gap(
     neutral: npt.ArrayLike, feminine: npt.ArrayLike, masculine: npt.ArrayLike
 ) -> float:
-    """How much nearer neutral prompts are to masculine than to feminine ones.
+    """Return how much nearer neutral prompts are to masculine than to feminine ones.
 
     .. math:: s(neutral, masculine) - s(neutral, feminine)      (from Wu eq. 1-2)
 
@@ -110,7 +110,7 @@ def similarity_gap(
         masculine: embeddings of their masculine variants, same shape.
 
     Returns:
-        The gap in [-2, 2]; above 0 the model leans masculine.
+        The gap in [-2, 2]; above 0 where neutral prompts are nearer to masculine ones.
 
     Raises:
         ValueError: shapes differ, are empty, or a row is all zero.
@@ -123,7 +123,7 @@ def similarity_gap(
 
 def _unit_rows(name: str, array: inputs.Floats) -> inputs.Floats:
     rows = array.reshape(len(array), -1)
-    # Scaling by the largest entry first keeps the norm of tiny and of huge rows representable.
+    # Scaling by the largest entry first keeps norms of tiny and of huge rows representable.
     largest = np.max(np.abs(rows), axis=1, keepdims=True)
     if not np.all(largest):
         row = int(np.argmin(largest[:, 0]))

@@ -1,4 +1,4 @@
-"""By how much an attribute is shown too often, and where it is seen (OASIS, equations 3 and 5)."""
+"""Excess of an attribute over the real world, and its presence (OASIS, equations 3 and 5)."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ register(
 )
 register(MetricInfo("attribute_presence", 0.0, 1.0, "higher", "OASIS eq. 5"))
 
-# A cosine of float32 features may pass 1 by a few units in the last place.
+# A cosine of float32 features may exceed 1 by a few units in the last place.
 COSINE_TOLERANCE = 1e-5
 
 
 def stereotype_score(observed: float, expected: float, direction: Prone = "over") -> float:
-    """By how much an attribute is more frequent in images than in the world, or less.
+    """Return by how much an attribute is more frequent in images than in the world, or less.
 
     .. math:: max(0, P(A | D, C) - P*(A | C))      (OASIS eq. 3)
 
-    OASIS Definition 1 says that images contain the stereotype with margin zeta where the score is
-    at least zeta. The attribute is one that the concept is known to be shown with too often. For
-    one that is known to be shown too rarely, ``direction="under"`` takes max(0, P* - P).
+    By OASIS Definition 1, images contain the stereotype with margin zeta where the score is at
+    least zeta. The attribute is one that is known to be shown too often with the concept. For one
+    that is known to be shown too rarely, ``direction="under"`` gives max(0, P* - P).
 
     Args:
         observed: share of the images that show the attribute, in [0, 1].
-        expected: share of the people of the concept who have it, in [0, 1].
+        expected: share of the people of the concept who have the attribute, in [0, 1].
         direction: "over" where the attribute is prone to be shown too often, "under" where it is
             prone to be shown too rarely.
 
@@ -64,7 +64,7 @@ def stereotype_score(observed: float, expected: float, direction: Prone = "over"
 
 
 def check_direction(direction: str) -> None:
-    """Refuse a direction that is neither "over" nor "under".
+    """Raise a ValueError for a direction that is neither "over" nor "under".
 
     >>> check_direction("over")
     """
@@ -73,13 +73,13 @@ def check_direction(direction: str) -> None:
 
 
 def attribute_presence(positive: npt.ArrayLike, negative: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-    """Whether images are nearer to the description of an attribute than to its absence.
+    """Return whether images are nearer to the description of an attribute than to its absence.
 
     .. math:: 1[ cos(Z_I, Z_a+) > cos(Z_I, Z_a-) ]      (OASIS eq. 5)
 
     Args:
         positive: cosine similarity of each image with the description of presence, any shape.
-        negative: the same with the description of absence, same shape.
+        negative: cosine similarity with the description of absence, of the same shape.
 
     Returns:
         Array of bool of that shape; a tie counts as absent.

@@ -1,4 +1,4 @@
-"""Distance of what images show from a reference distribution."""
+"""Distance between the labels of images and a reference distribution."""
 
 from __future__ import annotations
 
@@ -19,20 +19,22 @@ SUM_TOLERANCE = 1e-6
 
 
 def total_variation_distance(counts: Mapping[str, float], reference: Mapping[str, float]) -> float:
-    """How far the shares of labels are from those of a reference distribution.
+    """Return the total variation distance between the shares of labels and a reference.
 
     .. math:: 1/2 sum_g |share_g - reference_g|
 
-    The largest difference that any set of labels has; the share of the images that would have to
-    get another label. With two labels it is |p_male - r_male|, and half the absolute prompt bias
-    score (Lyu eq. 2) where the reference is even.
+    It is the largest difference of probability over all sets of labels, and the share of images
+    that would need another label. With two labels it is |p_male - r_male|, and half the absolute
+    prompt bias score (Lyu eq. 2) where the reference is even.
 
     Args:
-        counts: images per label, labels without any image included; leave undetected ones out.
-        reference: share of each of these labels, in [0, 1]; they sum to 1.
+        counts: number of images of each label; labels without images have a 0, and undetected
+            images are left out.
+        reference: share of each of these labels, in [0, 1]; the shares sum to 1.
 
     Returns:
-        The distance in [0, 1]: 0 follows the reference, 1 shows only what it does not have.
+        The distance in [0, 1]: 0 for the shares of the reference, 1 where all images have labels
+        with a share of 0.
 
     Raises:
         ValueError: the labels differ, a count is negative, there is no image at all, or the
@@ -49,7 +51,7 @@ def total_variation_distance(counts: Mapping[str, float], reference: Mapping[str
 def check_reference(
     counts: Mapping[str, float], reference: Mapping[str, float]
 ) -> dict[str, float]:
-    """Refuse a reference that is no distribution over the labels counted.
+    """Return the reference in the order of the counts; raise a ValueError for no distribution.
 
     >>> check_reference({"male": 1, "female": 1}, {"female": 0.5, "male": 0.5})
     {'male': 0.5, 'female': 0.5}

@@ -1,4 +1,4 @@
-"""Feature vectors: rows that are checked, unit length, singular values."""
+"""Feature vectors: checked rows, unit vectors, singular values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pytest_t2i.metrics import inputs
 
 
 def feature_rows(name: str, values: npt.ArrayLike) -> inputs.Floats:
-    """One row per image; at least one of each.
+    """Return an array with one row per image; raise a ValueError for one without rows or columns.
 
     >>> feature_rows("features", [[1, 2]])
     array([[1., 2.]])
@@ -21,7 +21,7 @@ def feature_rows(name: str, values: npt.ArrayLike) -> inputs.Floats:
 
 
 def unit(name: str, values: inputs.Floats) -> inputs.Floats:
-    """The vector scaled to unit length.
+    """Return the vector scaled to unit length.
 
     Raises ValueError for a vector of zeros, which has no direction.
 
@@ -37,9 +37,9 @@ def unit(name: str, values: inputs.Floats) -> inputs.Floats:
 
 
 def singular(rows: inputs.Floats) -> tuple[inputs.Floats, inputs.Floats]:
-    """Singular values, the largest first, and their right singular vectors as rows.
+    """Return singular values in descending order, and their right singular vectors as rows.
 
-    What is 0 up to rounding is 0.
+    Values that are 0 up to rounding are set to 0.
 
     >>> values, vectors = singular(np.array([[0.0, 2.0], [0.0, 0.0]]))
     >>> values, np.abs(vectors[0])

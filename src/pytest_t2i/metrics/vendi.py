@@ -1,4 +1,4 @@
-"""How many different images a set holds (Friedman and Dieng 2023)."""
+"""Effective number of different images in a set (Friedman and Dieng 2023)."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ register(MetricInfo("vendi_score", 1.0, math.inf, "lower", "Friedman and Dieng 2
 
 
 def vendi_score(features: npt.ArrayLike) -> float:
-    """Vendi score: how many images that have nothing in common would be as diverse as these.
+    """Return the Vendi score: the effective number of images with nothing in common.
 
     .. math:: exp(-sum_i l_i log l_i)      (Friedman and Dieng 2023, Def. 3.1, order 1)
 
     with the eigenvalues l_i of K / n, where K holds the cosines between the features of the n
-    images. WALS says along what images differ, this says how much: a set in which each image is
-    shown again has the score of the set without, and fewer images have less than many. It depends
-    on the encoder and on how many images there are, so scores compare between equal numbers of
-    images, by one encoder.
+    images. WALS measures along which direction images differ, this score by how much: repeating
+    every image leaves the score the same, and fewer images have a lower score. The score depends on
+    the encoder and on the number of images, so compare scores of one encoder and of equal numbers
+    of images.
 
     Args:
         features: one row per image, [n_images, d]; scaled to unit length.
 
     Returns:
-        The score in [1, n_images]; lower is worse: more of the same.
+        The score in [1, n_images]; lower is worse, as images are more alike.
 
     Raises:
         ValueError: there is no image, a value is not finite, or a row is zero.
@@ -44,7 +44,7 @@ def vendi_score(features: npt.ArrayLike) -> float:
     if not lengths.all():
         raise ValueError("features must not hold a row of zeros: it has no direction")
     unit = rows / lengths
-    # The smaller one of the two Gram matrices, which share their eigenvalues.
+    # The smaller of the two Gram matrices, which have the same non-zero eigenvalues.
     gram = unit @ unit.T if len(unit) < unit.shape[1] else unit.T @ unit
     shares = np.linalg.eigvalsh(gram / len(unit))
     shares = shares[shares > len(shares) * np.finfo(np.float64).eps]

@@ -1,4 +1,4 @@
-"""How much of the variety of images lies along an attribute (OASIS, equation 7)."""
+"""The share of the variety of images along an attribute (OASIS, equation 7)."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ def wals(
     rank: int | None = None,
     center: bool = False,
 ) -> float:
-    """Weighted alignment score: how much of the variety of images lies along an attribute.
+    """Return the weighted alignment score: the share of the variety of images along an attribute.
 
     .. math:: sum_i s_i |d . u_i| / sum_i s_i      (OASIS eq. 7)
 
-    with the singular values s_i of the features and their right singular vectors u_i, directions
-    of feature space. A singular vector has no sign of its own, hence the absolute value: turning
-    the direction round changes nothing.
+    with the singular values s_i of the features and their right singular vectors u_i, directions of
+    feature space. The sign of a singular vector is arbitrary, hence the absolute value: reversing
+    the direction d changes nothing.
 
-    It is a mean of alignments, weighted by spread, and no count of different images: a set that is
-    shown twice keeps its score, as every s_i grows alike. What makes it fall is spread in
-    directions that have nothing to do with the attribute, or a lack of it along the attribute.
-    It depends on how many images there are, so scores compare between equal numbers of them, by
-    one encoder.
+    The score is a mean of alignments, weighted by spread, and no count of different images:
+    repeating a set keeps its score, as every s_i grows by one factor. The score falls with spread
+    in directions unrelated to the attribute, or with a lack of spread along the attribute. It
+    depends on the encoder and on the number of images, so compare scores of one encoder and of
+    equal numbers of images.
 
     Args:
         features: one row per image, [n_images, d].
         direction: direction of change in the attribute, [d]; scaled to unit length.
-        rank: how many of the largest singular values count, 1 to min(n_images, d); None for all.
-        center: whether the mean feature is taken off first; the paper does not.
+        rank: number of the largest singular values that count, 1 to min(n_images, d); None for all.
+        center: whether the mean feature is subtracted first; the paper does not.
 
     Returns:
-        The score in [0, 1]; lower is worse: less variety along the attribute.
+        The score in [0, 1]; lower is worse, with less variety along the attribute.
 
     Raises:
         ValueError: shapes do not match, a value is not finite, the direction is zero, the rank is
@@ -65,7 +65,7 @@ def wals(
         rows = rows - rows.mean(axis=0)
     values, vectors = singular(rows)
     values, vectors = values[:rank], vectors[:rank]
-    # What centring leaves of equal rows is rounding.
+    # Centred equal rows differ from 0 by rounding.
     if values[0] <= length * most * np.finfo(np.float64).eps:
         raise ValueError(f"features must not all be {'the same' if center else '0'}")
     alignments = np.abs(vectors @ unit("direction", along))
