@@ -1,1 +1,1 @@
-"""Measurement, limit, baseline: where a measurement meets its bound, and what was decided."""
+"""Verdicts: measurements, limits and baselines, their comparison, and the record of the outcome."""

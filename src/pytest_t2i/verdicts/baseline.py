@@ -1,4 +1,4 @@
-"""A recorded run as something that measurements are compared with."""
+"""The fixture ``baseline``: a recorded run that measurements are compared with."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pytest_t2i.verdicts.measurement import Change, Measurement, Sign
 
 @dataclass(frozen=True, slots=True, repr=False)
 class RecordedRun:
-    """Fixture ``baseline``: the recorded run of --t2i-baseline.
+    """The recorded run of --t2i-baseline, as the fixture ``baseline`` gives it.
 
     >>> import pytest
     >>> from pytest_t2i import RecordedRun, Samples, axes
@@ -28,13 +28,16 @@ class RecordedRun:
 
     baseline: Baseline
     differences: tuple[str, ...] = ()
-    """Settings that differ, when the comparison was forced; libraries that differ."""
+    """Settings that differ, where the comparison was forced, and libraries that differ."""
 
     def __repr__(self) -> str:
         return f"<baseline of {self.baseline.model!r}>"
 
     def __call__(self, metric: str) -> RecordedValue:
-        """The recorded value of a metric, to compare a measurement with."""
+        """Return the recorded value of a metric, to compare a measurement with.
+
+        Raises UnknownNameError for a metric that baselines do not record.
+        """
         comparable = [name for name, info in INFO.items() if info.in_baselines]
         if metric not in comparable:
             raise UnknownNameError("metric of a baseline", metric, comparable)
@@ -43,21 +46,25 @@ class RecordedRun:
 
 @dataclass(slots=True)
 class RecordedValue:
-    """A metric as recorded, with the margin by which it may get worse."""
+    """A metric as recorded, with the tolerated worsening (margin)."""
 
     run: RecordedRun
     metric: str
     margin: Limit | None
-    """As stated in the limits file; None leaves it to the metric."""
+    """Margin of the limits file; None for the metric's own default."""
     check: Check | None = field(default=None, compare=False)
-    """What the last comparison with it came to, for the failure text."""
+    """Check of the last comparison with this value, for the failure text."""
 
     def __repr__(self) -> str:
         margin = "" if self.margin is None else f" + margin {self.margin.bound:g}"
         return f"baseline of {self.run.baseline.model}{margin}"
 
     def judge(self, measurement: Measurement, sign: Sign) -> bool:
-        """A comparison with the baseline: a regression is a worsening beyond the margin."""
+        """Compare a measurement, record the check, and tell whether the test goes on.
+
+        A regression is a worsening beyond the margin. Raises ConfigurationError for another metric,
+        or an operator that points the other way.
+        """
         self._check_operands(measurement, sign)
         context = current()
         change = self._change(measurement, context)
@@ -75,7 +82,7 @@ class RecordedValue:
         return settle(self.check, measurement.compared)
 
     def _change(self, measurement: Measurement, context: JudgingContext) -> Change:
-        """What became of it, or why nothing can be said of that."""
+        """Return the change against the baseline, or an INCONCLUSIVE one with its reason."""
         bound = self.margin.bound if self.margin else None
         if because := context.open_because:
             limit = Limit(self.metric, bound or 0.0)
@@ -83,7 +90,7 @@ class RecordedValue:
         return measurement.change(self.run.baseline, bound, context.confidence)  # type: ignore[misc]
 
     def _explained(self, verdict: Verdict, absent: str) -> Verdict:
-        """The verdict with the reason that the limits file gives for the margin."""
+        """Return the verdict with the margin's reason and author from the limits file."""
         if verdict.interval is None:
             verdict = replace(verdict, message=absent)
         if self.margin is None or not (self.margin.reason or self.margin.author):

@@ -1,4 +1,4 @@
-"""Baselines: a recorded run as one JSON file that people commit, and the comparison with it."""
+"""Baseline files: a recorded run as one JSON file under version control, and its comparability."""
 
 from __future__ import annotations
 
@@ -16,40 +16,40 @@ from pytest_t2i.verdicts.canary_prompts import CanaryPrompt, as_plain, read_cana
 
 SCHEMA = "pytest-t2i/baseline/2"
 OLDER = ("pytest-t2i/baseline/1",)
-"""Schemas in which what audits record stood at the top of the file."""
+"""Older schemas, in which the records of audits stood at the top of the file."""
 UNDETECTED = "undetected:"
-"""Begins, in the file, what is no label but the reason why there is none."""
+"""Prefix, in the file, of the reason for which an image has no label."""
 SHOWN = 5
-"""Absent prompts that are named."""
+"""Number of absent prompts that a message names."""
 FEWEST_IMAGES = 2
-"""Images of a prompt below which nothing can be compared."""
+"""Fewest images of a prompt that can be compared."""
 Part = TypeVar("Part")
 COMPARED = ("detector", "detector_fingerprint", "generation", "mitigation")
-"""What must be equal for a comparison to mean anything."""
+"""Conditions that must be equal for a comparison."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedPrompt:
-    """One prompt of a baseline: what the detector said of each seed's image."""
+    """One prompt of a baseline, with the label of each seed's image."""
 
     id: str
     seeds: tuple[int, ...]
     said: tuple[str | Undetected, ...]
-    """The label of each seed's image, or why it has none."""
+    """Label of each seed's image, or the reason for which it has none."""
 
     @property
     def signs(self) -> list[int]:
-        """+1 male, -1 female, 0 undetected."""
+        """Sign of each image: +1 male, -1 female, 0 undetected."""
         return [sign_of(word) for word in self.said]
 
     @property
     def male(self) -> int:
-        """Images labelled male."""
+        """Number of images labelled male."""
         return self.said.count("male")
 
     @property
     def female(self) -> int:
-        """Images labelled female."""
+        """Number of images labelled female."""
         return self.said.count("female")
 
 
@@ -60,29 +60,29 @@ class Baseline:
     model: str
     model_fingerprint: str
     conditions: Mapping[str, Any]
-    """detector, detector_fingerprint, generation: what must be equal to compare."""
+    """Conditions that must be equal: detector, detector_fingerprint, generation, mitigation."""
     environment: Mapping[str, Any]
-    """Libraries and platform; differences are told, not refused."""
+    """Libraries and platform; differences are reported, and do not prevent a comparison."""
     prompts: Mapping[str, RecordedPrompt]
-    """By prompt text."""
+    """Recorded prompts by prompt text."""
     created: str = ""
     seed: int = 0
     images: int = 0
     audits: Mapping[str, Any] = field(default_factory=dict)
-    """Name of an audit -> what it recorded, as plain values."""
+    """Record of each audit as plain values, by the name of the audit."""
     formerly: Mapping[str, Any] = field(default_factory=dict)
-    """What audits recorded at the top of a file of an older schema."""
+    """Records of audits at the top of a file of an older schema."""
     canary: tuple[CanaryPrompt, ...] = ()
-    """Fixed prompts with their pictures, to notice another model; () where none were asked for."""
+    """Fixed prompts with their pictures, to detect a changed model; empty without --t2i-canary."""
     file: Path = field(default=Path("baseline"), compare=False)
-    """Where it was read."""
+    """File that the baseline was read from."""
     _parts: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def part(self, audit: str, kind: type[Part], formerly: str = "") -> Part | None:
-        """What an audit recorded, as this type; None where it recorded nothing.
+        """Return an audit's record as a ``kind``; None where the audit recorded nothing.
 
-        ``formerly`` is where that stood in files of an older schema. Raises FileFormatError for
-        what is none.
+        ``formerly`` is its key in files of an older schema. Raises FileFormatError for another
+        type.
         """
         known = self.audits.get(audit, self.formerly.get(formerly))
         if known is None:
@@ -93,7 +93,7 @@ class Baseline:
         return cast("Part", self._parts[audit])
 
     def write(self, path: Path) -> None:
-        """Write the file whole, sorted so that a diff of two baselines reads well."""
+        """Write the whole file, sorted for readable diffs of two baselines."""
         plain = {
             "schema": SCHEMA,
             "created": self.created,
@@ -119,7 +119,7 @@ class Baseline:
 
 @dataclass(frozen=True, slots=True)
 class _Prompt:
-    """A prompt as it stands in the file."""
+    """A prompt as stored in the file."""
 
     id: str
     seeds: list[int]
@@ -128,7 +128,7 @@ class _Prompt:
 
 @dataclass(frozen=True, slots=True)
 class _Conditions:
-    """What must be equal to compare; further keys are left out."""
+    """The conditions that must be equal; further keys are ignored."""
 
     detector: str | None = None
     detector_fingerprint: str | None = None
@@ -138,7 +138,7 @@ class _Conditions:
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """The whole file, its tables not yet read."""
+    """The whole file, with tables that are not yet converted."""
 
     model: str
     model_fingerprint: str
@@ -153,9 +153,8 @@ class _File:
 
 
 def read_baseline(path: Path, kinds: Mapping[str, Any] = EMPTY) -> Baseline:
-    """A baseline file; FileFormatError says what is wrong and where.
-
-    ``kinds`` are the types of what audits recorded, by the name of the audit.
+    """Read a baseline file, with ``kinds`` as types of the audits' records, or raise
+    FileFormatError.
     """
     remedy = f"Record one: --t2i-save-baseline {path}"
     plain = read_json(path, SCHEMA, *OLDER, kind="baseline", remedy=remedy)
@@ -181,7 +180,7 @@ def read_baseline(path: Path, kinds: Mapping[str, Any] = EMPTY) -> Baseline:
 
 
 def _others(plain: Mapping[str, Any]) -> dict[str, Any]:
-    """What an older file holds besides."""
+    """Return the other keys of a file of an older schema."""
     known = {"schema", *(each.name for each in fields(_File))}
     return {name: value for name, value in plain.items() if name not in known}
 
@@ -203,7 +202,7 @@ def _prompt(path: Path, text: str, plain: Any) -> RecordedPrompt:
 
 
 def as_text(word: str | Undetected) -> str:
-    """A word as a baseline file keeps it.
+    """Return a label, or the reason for none, as a baseline file stores it.
 
     >>> as_text("male"), as_text(Undetected.NO_FACE)
     ('male', 'undetected:no_face')
@@ -212,7 +211,9 @@ def as_text(word: str | Undetected) -> str:
 
 
 def word_of(text: str) -> str | Undetected:
-    """The word that stands so in a baseline file; ValueError for an unknown reason.
+    """Return the label, or the reason for none, that a baseline file stores as this text.
+
+    Raises ValueError for an unknown reason.
 
     >>> word_of("undetected:no_face")
     <Undetected.NO_FACE: 'no_face'>
@@ -229,10 +230,9 @@ def word_of(text: str) -> str | Undetected:
 def check_comparable(
     recorded: Baseline, now: Mapping[str, Any], prompts: Sequence[Prompt], *, force: bool
 ) -> list[str]:
-    """What differs between a baseline and this run.
+    """Return the differences between the conditions of a baseline and of this run.
 
-    Raises BaselineMismatchError with the same list, unless forced. A prompt that the baseline
-    does not have is refused even then: there is nothing to compare it with.
+    Raises BaselineMismatchError with the differences, unless forced, and for absent prompts always.
     """
     before, after = _flat(recorded.conditions), _flat(now)
     differences = [
@@ -246,7 +246,7 @@ def check_comparable(
             f"the baseline of {recorded.model!r} was made under other settings: "
             + "; ".join(differences)
             + ". Run with the same settings, record a new baseline with --t2i-save-baseline, or "
-            "pass --t2i-force-baseline to compare all the same."
+            "pass --t2i-force-baseline to compare nevertheless."
         )
     return differences
 
@@ -254,9 +254,9 @@ def check_comparable(
 def check_prompts(
     recorded: Baseline, prompts: Sequence[Prompt], images: int = FEWEST_IMAGES
 ) -> None:
-    """Refuse prompts that a baseline does not have, and comparisons by single images.
+    """Raise BaselineMismatchError for prompts absent from a baseline, or with a single image.
 
-    One image is always all of one gender, so it shows neither a bias nor its change.
+    A single image is always one-sided, so it shows neither a bias nor its change.
     """
     absent = [prompt.id for prompt in prompts if prompt.text not in recorded.prompts]
     if absent:
@@ -277,14 +277,14 @@ def check_prompts(
 
 
 def _flat(conditions: Mapping[str, Any]) -> dict[str, Any]:
-    """detector, detector_fingerprint, steps, guidance, ... side by side."""
+    """Return the conditions as one flat mapping: detector, steps, guidance, ..."""
     plain = {key: conditions.get(key) for key in COMPARED}
     generation = plain.pop("generation", None)
     return {**plain, **(generation if isinstance(generation, dict) else {"generation": generation})}
 
 
 def library_differences(recorded: Baseline, now: Mapping[str, str]) -> list[str]:
-    """Libraries and platform that are not those of the baseline; told, not refused."""
+    """Return the libraries and platform that differ from the baseline; they are reported only."""
     return [
         f"{name}: baseline {recorded.environment.get(name)}, now {value}"
         for name, value in now.items()

@@ -1,4 +1,4 @@
-"""Fixed prompts with their pictures of then, as a baseline keeps them to notice another model."""
+"""Canary prompts: fixed prompts and their pictures in a baseline, to detect a changed model."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from pytest_t2i.errors import FileFormatError
 from pytest_t2i.files import convert
 
 SIDE = 8
-"""Width and height of a picture as it is kept, in pixels of three colours."""
+"""Width and height of a stored thumbnail, in pixels of three colours."""
 REPEATS = 2
-"""Pictures of each prompt: how much they differ by themselves is known of two."""
+"""Number of pictures of each prompt; two show how much unchanged pictures differ."""
 
 
 @dataclass(frozen=True, slots=True)
 class CanaryPicture:
-    """What is kept of one picture."""
+    """The stored part of one picture."""
 
     thumbnail: bytes | None
-    """Its colours in SIDE x SIDE pixels; None where none came."""
+    """Colours in SIDE x SIDE pixels; None where the model gave no picture."""
     sign: int
-    """+1 male, -1 female, 0 neither, by the deciding detector."""
+    """Label by the deciding detector: +1 male, -1 female, 0 neither."""
 
 
 @dataclass(frozen=True, slots=True)
 class CanaryPrompt:
-    """A fixed prompt and seed, with the pictures that they gave."""
+    """A fixed prompt and seed, with their recorded pictures."""
 
     text: str
     seed: int
@@ -39,17 +39,17 @@ class CanaryPrompt:
 
 @dataclass(frozen=True, slots=True)
 class _Plain:
-    """As it stands in the file."""
+    """A canary prompt as stored in the file."""
 
     text: str
     seed: int
     thumbnails: list[str | None]
-    """In base64."""
+    """Thumbnails in base64."""
     signs: list[int]
 
 
 def as_plain(prompts: Sequence[CanaryPrompt]) -> list[dict[str, Any]]:
-    """As the file keeps them."""
+    """Return the prompts as the file stores them."""
     return [
         {
             "text": prompt.text,
@@ -65,7 +65,7 @@ def as_plain(prompts: Sequence[CanaryPrompt]) -> list[dict[str, Any]]:
 
 
 def read_canary(path: Path, plain: Sequence[Any]) -> tuple[CanaryPrompt, ...]:
-    """What ``as_plain`` gave; FileFormatError for anything else."""
+    """Return the prompts from the output of ``as_plain``; FileFormatError for anything else."""
     return tuple(_prompt(path, one, f"canary {place}") for place, one in enumerate(plain, 1))
 
 

@@ -1,4 +1,4 @@
-"""What was decided: one comparison that a test made, with its verdict."""
+"""Check: one comparison that a test made, with its verdict."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Check:
     """Node id of the test."""
     metric: Name
     subject: Name
-    """What was measured: a prompt's id, a stereotype's id, "model"."""
+    """Subject of the measurement: a prompt's id, a stereotype's id, "model"."""
     outcome: Outcome
     estimate: Number | None
     low: Number | None
@@ -46,38 +46,39 @@ class Check:
     operator: Sign
     bound: Number
     reason: str = ""
-    """Why the limit is what it is, in a person's words; "" where nobody has said."""
+    """Reason for the limit, in a person's words; "" where none is given."""
     p_value: Share | None = None
     images_to_decide: Count | None = None
     lean: Share | None = None
     """For an INCONCLUSIVE: posterior probability of exceeding the limit; never a verdict."""
     leaning: Leaning = ""
-    """"fail", "pass" or "open"; "" where no lean is known."""
+    """"fail", "pass" or "open"; "" where no posterior probability is known."""
     paper: Number | None = None
-    """The paper's plug-in estimate, where it differs."""
+    """The paper's plug-in estimate, where it differs from ``estimate``."""
     floor: Share | None = None
-    """What a perfectly fair model would show on average with as many images."""
+    """Expected score of a perfectly fair model with as many images."""
     message: str = ""
     against: Against = "limit"
     """"limit" or "baseline"."""
     worst_case: Bounds | None = None
-    """Where the score of these images lies whatever the undetected show; None if none are."""
+    """Bounds of the score of these images over all labels of the undetected ones; None without
+    any."""
     remarks: tuple[str, ...] = ()
     """Lines for the failure text: the most biased prompts, where the pictures are."""
     before: Number | None = None
-    """Against a baseline: the score as recorded; the estimate is ``after`` minus it."""
+    """Against a baseline: the recorded score; ``estimate`` is ``after`` minus ``before``."""
     after: Number | None = None
-    """Against a baseline: the score now, estimated as ``before`` is."""
+    """Against a baseline: the score now, estimated in the same way as ``before``."""
     decided_by: DecidedBy | Literal[""] = ""
     """Against a baseline: "margin", "permutation test" or "identical pictures"."""
     moved: tuple[MovedPrompt, ...] = ()
-    """Against a baseline: prompts that probably became more biased, the likeliest first."""
+    """Against a baseline: prompts that probably became more biased, most probable first."""
     is_of_model: bool = False
-    """Whether it is about the whole model and not about one prompt of it."""
+    """Whether the subject is the whole model, not one prompt."""
     hangs_on_undetected: bool = False
-    """Whether the outcome is open for want of labels, not of images."""
+    """Whether the outcome is INCONCLUSIVE for lack of labels, not of images."""
     author: str = ""
-    """Who answers for the limit; "" where nobody is named."""
+    """Person responsible for the limit; "" where nobody is named."""
 
     def __post_init__(self) -> None:
         known = [value is not None for value in (self.estimate, self.low, self.high, self.level)]
@@ -86,7 +87,7 @@ class Check:
         check_ends(self.low, self.high)
 
     def __repr__(self) -> str:
-        """One line to read; the fields are attributes, and stand in run.json."""
+        """Return one readable line; all fields are attributes, and keys in run.json."""
         score = "no evidence" if self.interval is None else str(self.interval)
         change = "change " if self.against == "baseline" else ""
         leaning = f", likely {self.leaning}" if self.leaning in {"pass", "fail"} else ""
@@ -97,29 +98,29 @@ class Check:
 
     @property
     def interval(self) -> Interval | None:
-        """What was compared; None without evidence."""
+        """The compared interval; None without evidence."""
         if self.estimate is None or self.low is None or self.high is None or self.level is None:
             return None
         return Interval(self.estimate, self.low, self.high, self.level, self.method, self.n)
 
     @property
     def has_limit(self) -> bool:
-        """Whether somebody chose its bound: that of a limit, or the margin of a baseline."""
+        """Whether a person chose the bound: that of a limit, or the margin of a baseline."""
         return self.against == "limit" or self.decided_by == "margin"
 
     @property
     def is_by_people(self) -> bool:
-        """Whether people's labels correct what it judges: by any of the PPI++ estimates."""
+        """Whether people's labels correct the estimate, by one of the PPI++ estimators."""
         return "ppi++" in self.method
 
     @property
     def weighs_on_run(self) -> bool:
-        """Whether the verdict of the run hangs on it: of the model, or against a baseline."""
+        """Whether the run's verdict depends on this check: of the model, or against a baseline."""
         return self.is_of_model or self.against == "baseline"
 
 
 def check_of_change(test: str, measurement: Measurement, change: Change, operator: Sign) -> Check:
-    """The record of a comparison with a baseline; the measurement is of the change."""
+    """Return the check of a comparison with a baseline; the measurement is that of the change."""
     return replace(
         check_of(test, measurement, change.verdict, operator, "baseline"),
         before=change.before,
@@ -132,7 +133,7 @@ def check_of_change(test: str, measurement: Measurement, change: Change, operato
 def check_of(
     test: str, measurement: Measurement, verdict: Verdict, operator: Sign, against: Against
 ) -> Check:
-    """The record of a verdict on a measurement."""
+    """Return the check of a verdict on a measurement."""
     interval = verdict.interval
     return Check(
         test=test,
@@ -165,7 +166,7 @@ def check_of(
 
 
 def judged(checks: Iterable[Check], metric: str) -> dict[str, list[Check]]:
-    """Checks of one metric against limits, by what was measured."""
+    """Return the checks of one metric against limits, by subject."""
     by_subject: dict[str, list[Check]] = {}
     for check in checks:
         if check.metric == metric and check.against == "limit":

@@ -1,4 +1,4 @@
-"""What a running test is judged by, and where its checks are recorded."""
+"""The context of a running test: its limits, its level, and where its checks are recorded."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from pytest_t2i.verdicts.measurement import Compared
 
 @dataclass(frozen=True, slots=True)
 class JudgingContext:
-    """What one running test is judged by."""
+    """The context in which the comparisons of one running test are judged."""
 
     test: str
-    """Node id."""
+    """Node id of the test."""
     limits: Mapping[str, Limit]
     limits_file: Path | None
     inconclusive: tuple[str, str]
-    """What an inconclusive check does: of one prompt, and of the model or against a baseline."""
+    """Effect of an inconclusive check: of one prompt, and of the model or against a baseline."""
     confidence: float
     record: Callable[[Check], None]
     open_because: str = ""
-    """Why none of its checks can be decided, whatever was measured; "" where they can."""
+    """Reason for which none of the test's checks can be decided, for any measurement; else ""."""
     keep: Callable[[Compared], None] = lambda _: None
-    """Takes what an audit's record keeps of a measurement."""
+    """Function that takes what an audit's record keeps of a measurement."""
 
 
 running: ContextVar[JudgingContext | None] = ContextVar("running", default=None)
 
 
 def current() -> JudgingContext:
-    """The running test's context; ConfigurationError outside a t2i test."""
+    """Return the running test's context; ConfigurationError outside a t2i test."""
     context = running.get()
     if context is None:
         raise ConfigurationError(
@@ -46,7 +46,7 @@ def current() -> JudgingContext:
 
 
 def settle(check: Check, compared: Compared | None = None) -> bool:
-    """Record a check and what was compared, and say whether its test goes on."""
+    """Record a check and what was compared, and tell whether its test goes on."""
     context = current()
     context.record(check)
     if compared is not None:

@@ -1,4 +1,4 @@
-"""Measurements of one metric that are tested at once: their verdicts are reached together, once."""
+"""Family: measurements of one metric that share one error level and are judged together, once."""
 
 from __future__ import annotations
 
@@ -11,21 +11,22 @@ from pytest_t2i.verdicts.judge import judge_family
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """Members that share one error level; a member is told by its place."""
+    """The measurements that share one error level; members are identified by their index."""
 
     intervals: tuple[Interval | None, ...]
     """Interval of each member; None without evidence."""
     evidence: Callable[[float, float], Sequence[Evidence]]
-    """(bound, level) -> of each member; ``beyond`` is adjusted for their number."""
+    """Function (bound, level) -> evidence of each member; ``beyond`` is adjusted for their
+    number."""
     leans: Callable[[float], Sequence[float] | None] | None = None
-    """bound -> probability of each member that it lies beyond."""
+    """Function bound -> posterior probability of each member to exceed the bound, or None."""
     _reached: dict[tuple[float, float], list[Verdict]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.intervals)
 
     def verdicts(self, limit: Limit, worse: Direction, level: float) -> list[Verdict]:
-        """The verdict on each member; asking again costs nothing."""
+        """Return the verdict on each member; repeated calls use the stored verdicts."""
         key = (limit.bound, level)
         if key not in self._reached:
             leans = None if self.leans is None else self.leans(limit.bound)

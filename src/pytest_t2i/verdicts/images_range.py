@@ -1,4 +1,4 @@
-"""How many images decide, given that the score is known no better than its interval says."""
+"""Range of the number of images that decides, given the uncertainty of the score."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from pytest_t2i.data import Interval
 from pytest_t2i.verdicts.judge import MOST_IMAGES
 
 SURE = 0.8
-"""Level of the interval of the score that the range comes from."""
+"""Level of the interval of the score from which the range follows."""
 
 
 class ImagesRange(NamedTuple):
-    """From how many images to how many a verdict takes."""
+    """The smallest and largest number of images that a verdict may need."""
 
     low: int
     high: int | None
-    """None: the score may lie at its bound, where no number would do."""
+    """None where the score may lie at its bound, where no number suffices."""
 
     def words(self, what: str) -> str:
-        """In words; what they are: "more", or "per prompt".
+        """Return the range in words; ``what`` is the unit, such as "more" or "per prompt".
 
         >>> ImagesRange(9, 300).words("per prompt")
         '9 to 300 per prompt'
@@ -37,7 +37,7 @@ class ImagesRange(NamedTuple):
         return f"{self.low} to {self.high} {what}"
 
     def less(self, images: int) -> ImagesRange:
-        """The same without those that there are; at least one more.
+        """Return the range of further images, at least one, beyond those that were made.
 
         >>> ImagesRange(30, 90).less(40)
         ImagesRange(low=1, high=50)
@@ -47,7 +47,7 @@ class ImagesRange(NamedTuple):
 
 
 def middle_range(ranges: Sequence[ImagesRange]) -> ImagesRange:
-    """From the median of low ends to that of high ends.
+    """Return the range from the median of the low ends to the median of the high ends.
 
     >>> middle_range([ImagesRange(5, 9), ImagesRange(7, None), ImagesRange(6, None)])
     ImagesRange(low=6, high=None)
@@ -58,20 +58,20 @@ def middle_range(ranges: Sequence[ImagesRange]) -> ImagesRange:
 
 
 def images_range(images: int, interval: Interval, bound: float) -> ImagesRange:
-    """Images in all that decide if the score lies anywhere within its 80 % interval.
+    """Return the total number of images that decides, over the 80 % interval of the score.
 
     .. math:: n (d / (d +- z_{0.9} s))^2
 
-    as a verdict takes images by the inverse square of the distance d from the bound; s is the
-    standard error, by the side of the interval that faces the bound.
+    as the number of images grows with the inverse square of the distance d from the bound; s is the
+    standard error, from the side of the interval that faces the bound.
 
     Args:
-        images: that decide if the score is as measured.
-        interval: of the score, as it was compared.
-        bound: what it was compared with.
+        images: number of images that decides if the score is as measured.
+        interval: compared interval of the score.
+        bound: bound that the score was compared with.
 
     Returns:
-        Both ends; the high one is None where the 80 % interval holds the bound.
+        Both ends; the high one is None where the 80 % interval contains the bound.
 
     >>> images_range(100, Interval(0.2, 0.1, 0.3, 0.95, "wilson", 20), 0.4)
     ImagesRange(low=57, high=221)
@@ -93,18 +93,18 @@ def images_range(images: int, interval: Interval, bound: float) -> ImagesRange:
 
 
 def change_range(images: int, change: Interval, margin: float) -> ImagesRange:
-    """Images in each of two runs that decide a margin if the change lies within its 80 % interval.
+    """Return the images in each of two runs that decide a margin, over an 80 % interval.
 
-    The number is of no change where the interval holds none, as chance looks large; else of the
-    change that was measured.
+    The change is taken as 0 where its interval contains 0, as changes observed by chance look
+    large; otherwise as measured.
 
     Args:
-        images: per prompt and run, that decide if so.
-        change: that was measured, with its interval.
-        margin: that is tolerated.
+        images: number of images per prompt and run that decides at that change.
+        change: measured change, with its interval.
+        margin: tolerated growth.
 
     Returns:
-        As ``images_range``.
+        Both ends, as in ``images_range``.
 
     >>> change_range(60, Interval(0.04, -0.02, 0.1, 0.95, "paired", 30), 0.1)
     ImagesRange(low=31, high=163)

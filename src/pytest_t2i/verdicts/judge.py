@@ -1,8 +1,7 @@
 """From evidence and a limit to PASS, FAIL or INCONCLUSIVE.
 
-A test fails on evidence only: FAIL where the truth is shown to lie beyond the limit, PASS where it
-is shown to lie within, each at the one-sided level; else, and where there is nothing at all, the
-outcome is INCONCLUSIVE.
+FAIL needs evidence that the truth lies beyond the limit, PASS evidence that it lies within, each at
+the one-sided level. Otherwise, and without any evidence, the outcome is INCONCLUSIVE.
 """
 
 from __future__ import annotations
@@ -19,21 +18,21 @@ from pytest_t2i.statistics.planning.power import Design, images_needed, prompt_p
 NO_EVIDENCE = "no evidence: there was nothing to measure"
 ROUNDING = 1e-12
 """1 - 0.95 is a little more than 0.05 in binary."""
-# Beyond this an advice to make more images is none; the estimate as good as sits on the bound.
+# Larger numbers of images are no useful advice: the estimate practically lies on the bound.
 MOST_IMAGES = 10_000_000
 
 
 def compare(interval: Interval, bound: float, worse: Direction) -> Outcome:
-    """Where an interval lies relative to a bound.
+    """Return the position of an interval relative to a bound.
 
     Args:
-        interval: what was measured.
-        bound: "higher": the largest good value; "lower": the smallest; "away_from_zero": the
-            largest good absolute value.
-        worse: which direction is worse.
+        interval: interval of the measured score.
+        bound: the largest good value for "higher", the smallest for "lower", the largest good
+            absolute value for "away_from_zero".
+        worse: direction that is worse.
 
     Returns:
-        PASS when the whole interval is within the bound, FAIL when all of it is beyond, else
+        PASS where the whole interval is within the bound, FAIL where all of it is beyond, else
         INCONCLUSIVE.
 
     Raises:
@@ -54,7 +53,7 @@ def compare(interval: Interval, bound: float, worse: Direction) -> Outcome:
 
 
 def decide(evidence: Evidence, level: float) -> Outcome:
-    """The outcome that one-sided evidence allows at a level.
+    """Return the outcome that one-sided evidence allows at a level.
 
     >>> decide(Evidence(beyond=0.8, within=0.03), 0.95).value
     'PASS'
@@ -77,12 +76,12 @@ def judge(
     evidence: Evidence | None = None,
     level: float = 0.95,
 ) -> Verdict:
-    """Verdict on one measurement.
+    """Return the verdict on one measurement.
 
     Args:
-        interval: what was measured; None when there was no evidence.
-        limit: the bound and what it is for.
-        worse: which direction is worse (``metrics.INFO[limit.metric].worse``).
+        interval: interval of the measured score; None without evidence.
+        limit: the limit, with its bound.
+        worse: direction that is worse (``metrics.INFO[limit.metric].worse``).
         evidence: one-sided p-values against the limit; None lets the interval's ends decide.
         level: one-sided confidence level of the verdict.
 
@@ -113,19 +112,20 @@ def judge_family(
     level: float,
     leans: Sequence[float] | None = None,
 ) -> list[Verdict]:
-    """Verdicts on many measurements that share one error level.
+    """Return the verdicts on many measurements that share one error level.
 
     Args:
-        intervals: what was measured of each; None where there was no evidence.
-        evidence: of each; ``beyond`` is adjusted for their number already.
-        limit: the bound that holds for each.
-        worse: which direction is worse.
-        level: confidence level; the false discovery rate of FAILs is 1 - level.
-        leans: probability of each that it lies beyond the limit; None where none is known.
+        intervals: interval of each measured score; None without evidence.
+        evidence: p-values of each; ``beyond`` is already adjusted for their number.
+        limit: the limit of each.
+        worse: direction that is worse.
+        level: confidence level; the false discovery rate of FAILs is at most 1 - level.
+        leans: posterior probability of each to exceed the limit; None where unknown.
 
     Returns:
         One verdict for each, in order: FAIL where the adjusted p-value is at most 1 - level, PASS
-        where its own evidence lies within the limit, else INCONCLUSIVE, with its lean.
+        where the unadjusted p-value of ``within`` is, else INCONCLUSIVE, with the posterior
+        probability.
 
     Raises:
         ValueError: lengths differ.
@@ -151,7 +151,7 @@ def judge_family(
 
 
 def _with_leans(verdicts: list[Verdict], leans: Sequence[float]) -> list[Verdict]:
-    """Inconclusive verdicts with where they lean."""
+    """Return the verdicts, the inconclusive ones with their posterior probabilities."""
     inconclusive = [k for k, v in enumerate(verdicts) if v.outcome is Outcome.INCONCLUSIVE]
     named = dict(zip(inconclusive, leaning([leans[k] for k in inconclusive]), strict=True))
     return [
@@ -163,7 +163,10 @@ def _with_leans(verdicts: list[Verdict], leans: Sequence[float]) -> list[Verdict
 def images_to_decide(
     interval: Interval, bound: float, worse: Direction, n_images: int
 ) -> int | None:
-    """About how many more images would decide, if the estimate stayed where it is.
+    """Return about how many more images would decide, if the estimate stayed the same.
+
+    The side of the interval that faces the bound must shrink to the distance between estimate and
+    bound; it shrinks with the square root of the number of images.
 
     The side of the interval that faces the bound has to shrink to the distance between estimate
     and bound; it shrinks with the square root of the number of images.
@@ -171,14 +174,14 @@ def images_to_decide(
     .. math:: n (half-width / distance)^2 - n
 
     Args:
-        interval: what was measured.
+        interval: interval of the measured score.
         bound: as in ``compare``.
-        worse: which direction is worse.
-        n_images: images behind the interval, at least 1.
+        worse: direction that is worse.
+        n_images: number of images of the interval, at least 1.
 
     Returns:
-        Further images, at least 1; 0 when it is decided already; None when the estimate sits
-        on the bound, where no number would do.
+        Further images, at least 1; 0 where the interval decides already; None where the estimate
+        lies on the bound, where no number suffices.
 
     Raises:
         ValueError: n_images is below 1, or the bound does not fit the direction.
@@ -204,20 +207,20 @@ def images_to_decide(
 def prompt_images_to_decide(
     estimate: float, bound: float, n_images: int, *, prompts: int, level: float
 ) -> int | None:
-    """About how many more images would decide a prompt's check, as ``t2i plan`` counts them.
+    """Return about how many more images would decide a prompt's check, as in ``t2i plan``.
 
-    The fewest that have an even chance of a verdict if the truth is where the estimate is, by the
-    exact power of the check among the prompts that share its error level.
+    The number is the smallest with a power of one half if the true score equals the estimate, by
+    the exact power of the check among the prompts that share its error level.
 
     Args:
-        estimate: absolute prompt bias score that was measured.
-        bound: its limit, in [0, 1].
-        n_images: clear images that were made.
-        prompts: prompts tested at once.
+        estimate: measured absolute prompt bias score.
+        bound: limit of the score, in [0, 1].
+        n_images: number of clear images that were made.
+        prompts: number of prompts tested at once.
         level: confidence level in (0, 1).
 
     Returns:
-        Further images, at least 1; None when 2000 images would not do.
+        Further images, at least 1; None where 2000 images do not suffice.
 
     >>> prompt_images_to_decide(0.9, 0.5, 10, prompts=100, level=0.95) > 0
     True
@@ -252,4 +255,7 @@ def _check(bound: float, worse: Direction) -> None:
     if worse not in {"higher", "lower", "away_from_zero"}:
         raise ValueError(f"worse must be higher, lower or away_from_zero, got worse={worse!r}")
     if not math.isfinite(bound) or (worse == "away_from_zero" and bound < 0.0):
-        raise ValueError(f"bound must be finite and not negative here, got bound={bound!r}")
+        raise ValueError(
+            "bound must be finite, and at least 0 where away from zero is worse, "
+            f"got bound={bound!r}"
+        )

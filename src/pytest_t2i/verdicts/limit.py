@@ -1,4 +1,4 @@
-"""Where a limit meets a measurement."""
+"""Limits in tests: the comparison of a measurement with a limit, and its verdict."""
 
 from __future__ import annotations
 
@@ -14,28 +14,29 @@ from pytest_t2i.verdicts.measurement import Measurement, Sign
 from pytest_t2i.verdicts.undetected import open_if_undetected
 
 HALF = 0.5
-"""Where an object comes with both genders alike."""
+"""Object bias score of an object that comes with both genders equally."""
 
 
 def limit(name: str, bound: float | None = None, *, reason: str = "") -> LimitValue:
-    """The limit of this name from the limits file, or the bound given here.
+    """Return the limit of this name from the limits file, or with the given bound.
 
-    Comparing a measurement with it is a statistical comparison: PASS where the evidence says that
-    it lies within, FAIL where it lies beyond, else INCONCLUSIVE. The metric knows which direction
-    is worse; another metric's limit, or an operator that points the other way, is an error.
+    Comparing a measurement with it is a statistical comparison: PASS where the evidence shows that
+    the score lies within, FAIL where it shows that the score lies beyond, else INCONCLUSIVE. The
+    metric defines which direction is worse; another metric's limit, or an operator that points the
+    other way, is an error.
 
     Args:
-        name: of a limit in the nearest ``limits.toml``, such as ``model_bias_score``.
-        bound: the limit itself, where no file shall be asked.
-        reason: why it is that bound, for reports; a limits file says it beside its own.
+        name: name of a limit in the nearest ``limits.toml``, such as ``model_bias_score``.
+        bound: bound of the limit; None takes the limits file.
+        reason: reason for the given bound, for reports; a limits file has its own.
 
     Returns:
-        What a measurement is compared with.
+        The limit, to compare a measurement with.
 
     Raises:
         UnknownNameError: the limits file has no such name, or no metric has it.
-        ConfigurationError: there is no limits file, it is called outside of a running test, or a
-            reason is given without a bound.
+        ConfigurationError: there is no limits file, no test is running, or a reason is given
+            without a bound.
 
     >>> import pytest
     >>> from pytest_t2i import axes
@@ -48,7 +49,8 @@ def limit(name: str, bound: float | None = None, *, reason: str = "") -> LimitVa
         return LimitValue(checked(name, bound, reason))
     if reason:
         raise ConfigurationError(
-            f"limit({name!r}): a reason goes with a bound; that of a limits file stands there"
+            f"limit({name!r}, reason=...): a reason needs a bound beside it. The reason for a "
+            "limit of the limits file stands in that file"
         )
     return LimitValue(look_up(name, context.limits, context.limits_file))
 
@@ -59,7 +61,7 @@ class LimitValue:
 
     limit: Limit
     check: Check | None = field(default=None, compare=False)
-    """What the last comparison with it came to, for the failure text."""
+    """Check of the last comparison with this limit, for the failure text."""
 
     @property
     def bound(self) -> float:
@@ -70,7 +72,11 @@ class LimitValue:
         return self.limit.bound
 
     def judge(self, measurement: Measurement, sign: Sign) -> bool:
-        """Reach a verdict, have it recorded, and say whether the test goes on."""
+        """Reach a verdict, record it, and tell whether the test goes on.
+
+        Raises ConfigurationError for another metric's limit, or an operator that points the other
+        way.
+        """
         check_direction(measurement.metric, self.limit, sign)
         measurement = as_judged(measurement)
         if because := current().open_because:
@@ -84,9 +90,9 @@ class LimitValue:
 
 
 def check_direction(metric: MetricInfo, limit: Limit, sign: str) -> None:
-    """Refuse another metric's limit, and an operator that points away from what is better.
+    """Raise ConfigurationError for another metric's limit, or an operator of the wrong direction.
 
-    Raises ConfigurationError that says the right line.
+    The message has the right line.
     """
     if metric_of(limit.metric).name != metric.name:
         raise ConfigurationError(
@@ -96,7 +102,7 @@ def check_direction(metric: MetricInfo, limit: Limit, sign: str) -> None:
     right = sign_of(metric)
     if not sign.startswith(right[0]):
         raise ConfigurationError(
-            f"of {metric.name} {WORSE[metric.worse]}: write `{metric.name} {right} "
+            f"for {metric.name}, {WORSE[metric.worse]}: write `{metric.name} {right} "
             f"limit({limit.metric!r}, {limit.bound:g})`, got {sign}"
         )
 
@@ -110,24 +116,24 @@ WORSE = {
 
 
 def sign_of(metric: MetricInfo) -> str:
-    """The operator by which a measurement of this metric is within its limit."""
+    """Return the operator with which a measurement of this metric lies within its limit."""
     return ">=" if metric.worse == "lower" else "<="
 
 
 def _direction_of(metric: MetricInfo) -> Direction:
-    """Which direction is worse of a measurement as it is judged, an absolute value maybe."""
+    """Return the worse direction of a measurement as judged, possibly of its absolute value."""
     return "lower" if metric.worse == "lower" else "higher"
 
 
 def as_judged(measurement: Measurement) -> Measurement:
-    """The measurement itself, or folded where away from zero or from 0.5 is worse."""
+    """Return the measurement, folded where away from zero or from 0.5 is worse."""
     if measurement.metric.worse == "away_from_half":
         return replace(measurement, interval=_folded(measurement.interval))
     return abs(measurement) if measurement.metric.worse == "away_from_zero" else measurement
 
 
 def _folded(interval: Interval | None) -> Interval | None:
-    """The interval of max(x, 1 - x): the part below 0.5 is mirrored at 0.5."""
+    """Return the interval of max(x, 1 - x), mirrored at 0.5."""
     if interval is None:
         return None
     ends = sorted((abs(interval.low - HALF), abs(interval.high - HALF)))
@@ -137,7 +143,7 @@ def _folded(interval: Interval | None) -> Interval | None:
 
 
 def verdict_of(measurement: Measurement, limit: Limit, level: float) -> Verdict:
-    """Interval against limit; many prompts tested at once share one error level."""
+    """Return the verdict on a measurement; members of a family share one error level."""
     measurement = as_judged(measurement)
     worse = _direction_of(measurement.metric)
     if measurement.family is not None:
@@ -158,11 +164,11 @@ def verdict_of(measurement: Measurement, limit: Limit, level: float) -> Verdict:
     return open_if_undetected(verdict, measurement.worst_case)
 
 
-NEVER_BEYOND = "the limit lies at the end of what the metric can be: nothing lies beyond it"
+NEVER_BEYOND = "the limit lies at the end of the metric's range: no value can lie beyond it"
 
 
 def never_beyond(metric: MetricInfo, bound: float) -> bool:
-    """Whether no value of the metric is worse than the bound: a test that cannot fail.
+    """Tell whether no value of the metric is worse than the bound, so that a test cannot fail.
 
     >>> from pytest_t2i.metrics.info import INFO
     >>> never_beyond(INFO["model_bias_score"], 1.0), never_beyond(INFO["accuracy"], 0.5)

@@ -1,4 +1,4 @@
-"""The files that limits stand in, and which metric each is a limit on."""
+"""Limits files, and the metric that each of their limits is about."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pytest_t2i.metrics.info import INFO
 FILE_NAME = "limits.toml"
 KEYS = ("limit", "reason", "author")
 TODO = "TODO"
-"""Begins a text that is still to be written; ``t2i init`` leaves such ones."""
+"""Prefix of a text that is still to be written; ``t2i init`` leaves such texts."""
 PARTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "similarity_gap": (
@@ -28,27 +28,27 @@ PARTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "total_variation_distance": ("model",),
     }
 )  # fmt: skip
-"""Metric -> names that a limit on it may go on with; of a similarity gap, its spaces."""
+"""Parts that may follow a metric in the name of a limit; for a similarity gap, its spaces."""
 ENCODER = ":"
-"""In a space that is an encoder with its weights: ``timm:resnet-50``."""
+"""Separator in the name of a space that is an encoder with its weights: ``timm:resnet-50``."""
 NEAR = 0.75
-"""How like a known word another is that stands for a slip of the hand."""
+"""Similarity to a known name above which another name counts as a typing error."""
 MARGIN = ".margin"
-"""Ends the name of a worsening that is tolerated against a baseline."""
+"""Suffix of the name of a tolerated worsening against a baseline."""
 
 
 @dataclass(slots=True)
 class LimitFiles:
-    """The one door to limits: each file is read once."""
+    """The limits of all tests; each file is read once."""
 
     root: Path
-    """Where the search for a file ends."""
+    """Folder where the search for a file ends."""
     given: Path | None = None
-    """--t2i-limits; None takes the nearest file of a test."""
+    """File of --t2i-limits; None takes the nearest file of a test."""
     _read: dict[Path, dict[str, Limit]] = field(default_factory=dict)
 
     def of(self, test_file: Path) -> tuple[dict[str, Limit], Path | None]:
-        """The limits of a test, and the file they stand in."""
+        """Return the limits of a test, and their file."""
         file = self.given or nearest_limits_file(test_file, self.root)
         if file is None:
             return {}, None
@@ -57,12 +57,15 @@ class LimitFiles:
         return self._read[file], file
 
     def look_up(self, name: str, test_file: Path) -> Limit:
-        """The limit of this name for a test; UnknownNameError says where it was looked for."""
+        """Return the limit of this name for a test; UnknownNameError names the file."""
         return look_up(name, *self.of(test_file))
 
 
 def look_up(name: str, limits: Mapping[str, Limit], file: Path | None) -> Limit:
-    """The limit of this name; UnknownNameError says where it was looked for."""
+    """Return the limit of this name.
+
+    Raises UnknownNameError, which names the file, or ConfigurationError where there is no file.
+    """
     if not limits and file is None:
         raise ConfigurationError(f"limit {name!r} is not known. {NO_FILE}")
     if name not in limits:
@@ -78,9 +81,10 @@ NO_FILE = (
 
 
 def read_limits(path: Path) -> dict[str, Limit]:
-    """Limits of one TOML file by name; ``[similarity_gap.image]`` is ``similarity_gap.image``.
+    """Read the limits of one TOML file, by name.
 
-    A value is a number, or a table of limit, reason and author. FileFormatError names the key.
+    ``[similarity_gap.image]`` is ``similarity_gap.image``. A value is a number, or a table of
+    limit, reason and author. FileFormatError names the key.
     """
     limits: dict[str, Limit] = {}
     _collect(path, read_toml(path), "", limits)
@@ -108,9 +112,10 @@ def _collect(path: Path, table: Mapping[str, Any], prefix: str, limits: dict[str
 
 
 def checked(name: str, bound: Any, reason: Any = "", author: Any = "") -> Limit:
-    """A limit whose metric exists and whose bound the metric can reach.
+    """Return a limit whose metric exists and whose bound lies in the metric's range.
 
-    A reason or author that is still to be written, ``TODO ...``, is none.
+    A reason or author that is still to be written, ``TODO ...``, becomes "". Raises
+    ConfigurationError or UnknownNameError for anything else.
     """
     if isinstance(bound, bool) or not isinstance(bound, int | float):
         raise ConfigurationError(f"expected a number as limit {name!r}, got {shown(bound)}")
@@ -139,13 +144,13 @@ def _by_a_person(name: str, key: str, text: Any) -> str:
 
 
 def _parts(name: str) -> tuple[str, ...]:
-    """What may follow the metric in a limit's name; nothing after its margin."""
+    """Return the names that may follow in a limit's name; none after its margin."""
     base, _, part = name.partition(".")
     return () if "." in part else (*PARTS.get(base, ()), MARGIN.lstrip("."))
 
 
 def _check_part(name: str) -> None:
-    """UnknownNameError for a name that is nearly one of ours, or of a space that is none.
+    """Raise UnknownNameError for a name that is nearly a known one, or of an unknown space.
 
     Other names are free: ``model_bias_score.strict`` is a second limit on the same metric.
     """
@@ -159,7 +164,7 @@ def _check_part(name: str) -> None:
 
 
 def metric_of(name: str) -> MetricInfo:
-    """The metric that a limit's name begins with."""
+    """Return the metric that a limit's name begins with."""
     base = name.partition(".")[0]
     if base not in INFO:
         load_registered_metrics()
@@ -169,7 +174,7 @@ def metric_of(name: str) -> MetricInfo:
 
 
 def nearest_limits_file(test_file: Path, root: Path) -> Path | None:
-    """limits.toml beside the test or in the nearest folder above it, up to the root."""
+    """Return limits.toml beside the test or in the nearest folder above, up to the root."""
     for folder in [test_file.parent, *test_file.parent.parents]:
         candidate = folder / FILE_NAME
         if candidate.is_file():

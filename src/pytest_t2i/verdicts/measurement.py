@@ -1,4 +1,4 @@
-"""A measured metric that tests compare with limits, baselines or plain numbers."""
+"""Measurement: a measured metric that tests compare with limits, baselines or plain numbers."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from pytest_t2i.verdicts.baseline_file import Baseline
 from pytest_t2i.verdicts.family import Family
 
 DecidedBy = Literal["margin", "permutation test", "identical pictures"]
-"""What a verdict against a baseline rests on: the interval and a margin; an exact permutation test;
-nothing, as the same model made the same pictures."""
+"""What decides a verdict against a baseline: the interval and a margin, an exact permutation test,
+or identical pictures of the same model."""
 Sign = Literal["<=", "<", ">=", ">"]
 OPERATORS: dict[Sign, Callable[[Any, Any], bool]] = {
     "<=": operator.le, "<": operator.lt, ">=": operator.ge, ">": operator.gt,
@@ -33,7 +33,7 @@ OPERATORS: dict[Sign, Callable[[Any, Any], bool]] = {
 
 @dataclass(frozen=True, slots=True)
 class LabelCounts:
-    """Images of a prompt, by what the detector says of them."""
+    """The numbers of images of a prompt by label."""
 
     male: Count
     female: Count
@@ -42,17 +42,18 @@ class LabelCounts:
 
 @dataclass(frozen=True, slots=True)
 class MovedPrompt:
-    """A prompt that probably became more biased than it was recorded."""
+    """A prompt that probably became more biased than recorded."""
 
     id: Name
     probability: Share | None
-    """That its absolute score grew, by empirical Bayes; None where too few prompts tell."""
+    """Posterior probability that its absolute score grew, by empirical Bayes; None with too few
+    prompts."""
     before: LabelCounts
     after: LabelCounts
 
 
 class Change(NamedTuple):
-    """A measurement against its recorded counterpart.
+    """The change of a measurement against its recorded counterpart.
 
     >>> score = MetricInfo("score", 0.0, 1.0, "higher", "")
     >>> Change.absent_because(score, 0.1, "nothing is recorded").verdict.outcome.value
@@ -63,48 +64,48 @@ class Change(NamedTuple):
     interval: Interval | None
     """Interval of the worsening; None where nothing can be compared."""
     absent: str
-    """Why there is no interval."""
+    """Reason for which there is no interval."""
     remarks: tuple[str, ...] = ()
     before: float | None = None
-    """As recorded, estimated as it is compared; None where nothing can be compared."""
+    """Recorded score, estimated as for the comparison; None where nothing can be compared."""
     after: float | None = None
-    """The same of now."""
+    """Score now, estimated in the same way."""
     moved: tuple[MovedPrompt, ...] = ()
-    """Prompts behind the change, the likeliest first."""
+    """Prompts that probably changed, most probable first."""
     decided_by: DecidedBy = "margin"
 
     @classmethod
     def absent_because(cls, metric: MetricInfo, margin: float, reason: str) -> Change:
-        """Nothing that can be compared: INCONCLUSIVE, with the reason."""
+        """Return an INCONCLUSIVE change for a comparison that is impossible, with the reason."""
         limit = Limit(metric.name, margin, "largest worsening tolerated")
         verdict = Verdict(Outcome.INCONCLUSIVE, None, limit, message=reason)
         return cls(verdict, None, reason)
 
 
 def unchanged(limit: Limit, images: int, message: str) -> Change:
-    """No change at all, of which nothing need be estimated."""
+    """Return the change of identical pictures: PASS with 0, without an estimate."""
     same = Interval(0.0, 0.0, 0.0, 1.0, "identical", images)
     return Change(Verdict(Outcome.PASS, same, limit, message=message), same, "", (message,))
 
 
 class Compared(NamedTuple):
-    """The record of something that a test compared; it travels with the test's report.
+    """The record of a comparison, which travels with the test's report.
 
     >>> Compared("evenness", ("nurse", 0.4)).audit
     'evenness'
     """
 
     audit: str
-    """Name of the audit that it belongs to."""
+    """Name of the audit of the record."""
     record: Any
-    """A frozen dataclass; what is equal is kept once."""
+    """A frozen dataclass; equal records are kept once."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measurement:
     """A metric's estimate with all that a verdict needs.
 
-    Compared with a limit it is a statistical comparison; compared with a plain number it is plain
+    Comparing it with a limit is a statistical comparison; comparing it with a plain number is plain
     arithmetic on the estimate.
 
     >>> score = MetricInfo("score", 0.0, 1.0, "higher", "")
@@ -115,33 +116,35 @@ class Measurement:
 
     metric: MetricInfo
     subject: str
-    """What was measured: a prompt's id, "model", ..."""
+    """Subject of the measurement: a prompt's id, "model", ..."""
     interval: Interval | None
-    """None without any evidence."""
+    """Interval of the score; None without evidence."""
     paper: float | None = None
     """The paper's plug-in estimate, where it differs from the interval's."""
     floor: float | None = None
-    """What a perfectly fair model would show on average with as many images."""
+    """Expected score of a perfectly fair model with as many images."""
     images: int | None = None
-    """Images behind the interval, to say how many more would decide."""
+    """Number of images of the interval, from which the number of further images follows."""
     evidence: Callable[[float, float], Evidence] | None = None
-    """(bound, level) -> one-sided p-values; None: the ends of the interval decide."""
+    """Function (bound, level) -> one-sided p-values; None lets the ends of the interval decide."""
     family: Family | None = None
-    """What was tested at once with this one and shares its error level."""
+    """Family of measurements that share one error level with this one."""
     place: int = 0
-    """Which member of the family it is."""
+    """Index of this measurement in the family."""
     absent: str = ""
-    """Why there is no interval."""
+    """Reason for which there is no interval."""
     remarks: tuple[str, ...] = ()
     """Lines for the failure text: the most biased prompts, where the pictures are."""
     worst_case: Bounds | None = None
-    """Where the score of these images lies whatever the undetected show; None if none are."""
+    """Bounds of the score of these images over all labels of the undetected ones; None without
+    any."""
     compared: Compared | None = None
-    """What the audit's record keeps of it; None where it is computed for the record anew."""
+    """What the audit's record keeps of this measurement; None where the record is computed anew."""
     is_of_model: bool = False
-    """Whether it is about the whole model and not about one prompt of it."""
+    """Whether the subject is the whole model, not one prompt."""
     change: Callable[[Baseline, float | None, float], Change] | None = None
-    """(baseline, stated margin if any, level) -> how it compares with its recorded counterpart."""
+    """Function (baseline, stated margin or None, level) -> change against the recorded
+    counterpart."""
 
     @property
     def name(self) -> str:
@@ -187,7 +190,7 @@ class Measurement:
     __repr__ = __str__
 
     def without_evidence(self, because: str) -> Measurement:
-        """The same as if nothing were known, for a reason that is none of the numbers'."""
+        """Return the measurement without its evidence, for a reason outside the numbers."""
         return Measurement(
             self.metric,
             self.subject,

@@ -1,4 +1,4 @@
-"""What an inconclusive verdict says where images without a label are the cause."""
+"""Messages of inconclusive verdicts that images without a label cause."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from pytest_t2i.data import MANY_UNDETECTED, Bounds, Outcome, Verdict
 
 
 def open_if_undetected(verdict: Verdict, worst_case: Bounds | None) -> Verdict:
-    """The verdict; an INCONCLUSIVE that is open for want of labels says so, and what helps.
+    """Return the verdict; an INCONCLUSIVE for lack of labels gets a message with what helps.
 
-    That is so where the labelled images alone would decide, or where more than one image in five
-    is undetected (``data.MANY_UNDETECTED``) and the worst-case bounds lie on both sides of the
-    limit. The evidence itself holds whatever the undetected show: a PASS or FAIL stays what it is.
+    Labels are the cause where the labelled images alone would decide, or where more than one image
+    in five is undetected (``data.MANY_UNDETECTED``) and the worst-case bounds lie on both sides of
+    the limit. The evidence holds for any labels of the undetected images: a PASS or FAIL is never
+    changed.
 
     Args:
-        verdict: by the evidence, with what the labelled images alone decide.
-        worst_case: as from ``statistics.worst_case_bounds``; None where nothing is undetected.
+        verdict: verdict by the evidence, with the outcome by the labelled images alone.
+        worst_case: as from ``statistics.worst_case_bounds``; None where no image is undetected.
 
     Returns:
         The verdict, or the same with a message that names the undetected images.
@@ -47,8 +48,8 @@ def open_if_undetected(verdict: Verdict, worst_case: Bounds | None) -> Verdict:
         )
     else:
         told += (
-            ", and where they show what speaks against it the evidence is too weak. A detector "
-            "that labels more of them would decide, or people, or more images"
+            ", and with the labels most against that outcome the evidence is too weak. A detector "
+            "that labels more of them, people's labels, or more images would decide"
         )
     return replace(
         verdict, images_to_decide=None, lean=None, leaning="", message=told,

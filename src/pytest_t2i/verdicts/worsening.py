@@ -1,4 +1,4 @@
-"""The change between two measurements that have intervals, as a verdict against a baseline."""
+"""The worsening between two measurements with intervals, as a verdict against a baseline."""
 
 from __future__ import annotations
 
@@ -15,17 +15,20 @@ METHOD = "difference of intervals"
 def worsening(
     metric: MetricInfo, before: Interval, after: Interval, *, margin: float, level: float
 ) -> Change:
-    """By how much a metric got worse between two independent sets of images.
+    """Return by how much a metric worsened between two independent sets of images, with a verdict.
 
-    The spread of either side is read off its interval; a worsening beyond the margin that the
-    interval supports is a FAIL, one that it excludes a PASS.
+    The standard error of either side is recovered from its interval, by a normal approximation.
+    FAIL where the interval of the worsening lies above the margin, PASS where it lies within.
 
     Args:
-        metric: says which direction is worse.
-        before: as recorded.
-        after: as measured now.
-        margin: worsening that is tolerated, at least 0.
+        metric: the metric, with its worse direction.
+        before: recorded interval.
+        after: interval measured now.
+        margin: tolerated worsening, at least 0.
         level: one-sided confidence level of the verdict, in (0.5, 1).
+
+    Returns:
+        The change, positive for a worsening, with its two-sided interval and the verdict.
 
     >>> quality = MetricInfo("quality", 0.0, 1.0, "lower", "")
     >>> known, now = Interval(0.9, 0.85, 0.95, 0.95, "", 40), Interval(0.5, 0.4, 0.6, 0.95, "", 40)
@@ -45,6 +48,6 @@ def worsening(
 
 
 def _spread(interval: Interval) -> float:
-    """Standard error behind a two-sided interval."""
+    """Return the standard error behind a two-sided interval, by a normal approximation."""
     reach = NormalDist().inv_cdf((1.0 + interval.level) / 2.0)
     return (interval.high - interval.low) / (2.0 * reach)
