@@ -153,9 +153,7 @@ class _File:
 
 
 def read_baseline(path: Path, kinds: Mapping[str, Any] = EMPTY) -> Baseline:
-    """Read a baseline file, with ``kinds`` as types of the audits' records, or raise
-    FileFormatError.
-    """
+    """Read a baseline file, or raise FileFormatError; ``kinds`` are types of audits' records."""
     remedy = f"Record one: --t2i-save-baseline {path}"
     plain = read_json(path, SCHEMA, *OLDER, kind="baseline", remedy=remedy)
     whole = convert(path, plain, _File)

@@ -58,9 +58,9 @@ def paired_model_bias_change(
 
     .. math:: mean of h(after) - mean of h(before) -+ z sqrt(sum of Var h) / n_prompts
 
-    The interval is approximate. In simulation (tests/simulations/change.md) it misses in at most 6
-    % of cases where scores are equal and distributions of bias differ, but in one of seven where
-    every prompt moved from even to 0.1, which 20 images do not show.
+    The interval is approximate. In simulation (tests/simulations/change.md) it misses in at most
+    6 % of cases where the score did not change, but in 13 to 16 % where every prompt moved from
+    even to 0.1, which 20 images do not show.
 
     Args:
         before_male: clear male images per prompt in the baseline, [n_prompts].

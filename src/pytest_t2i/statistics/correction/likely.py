@@ -64,8 +64,8 @@ def _of_prompt(log_odds: inputs.Floats, calibration: Calibration) -> inputs.Floa
 def doubts(log_odds: Sequence[inputs.Floats]) -> list[inputs.Floats]:
     """Return the standard deviation of the label that people would give to each image, per prompt.
 
-    It is sqrt(1 - x^2) for an expected sign x. An image without a predicted label is clear in half
-    of the cases: sqrt((1 - x^2) / 2).
+    It is sqrt(1 - x^2) for an expected sign x. An image without a predicted label is assumed clear
+    with probability 1/2: sqrt((1 - x^2) / 2).
 
     Args:
         log_odds: as in ``likely_signs``, but NaN where the detector gave no label.

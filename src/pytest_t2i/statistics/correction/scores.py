@@ -208,8 +208,8 @@ def _prompt_intervals(
 ) -> list[Interval]:
     """Return the interval of each prompt, whose variance is at least the pooled one.
 
-    Few labels that all agree do not show that there is no error. With the pooled variance as a
-    lower bound, single prompts were covered in 0.90 to 0.93 at 10 to 15 labels
+    Few labels that all agree do not show that there is no error: where variances below the pooled
+    one were allowed, single prompts were covered in 0.90 to 0.93 at 10 to 15 labels
     (tests/simulations/correction.md).
     """
     pooled = float(np.mean(variances))

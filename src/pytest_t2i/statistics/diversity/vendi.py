@@ -40,9 +40,10 @@ def vendi_interval(
       second allows for an unseen kind: a share u = 1 - ((1 - level) / 2)^(1 / n) of further images
       may be unlike all n images, which gives V^(1 - u) exp(h(u)) + g, with h the binary entropy.
 
-    The coverage is simulated (``tests/simulations/vendi.md``): at level 0.9 an end misses in at
-    most 5 % of cases, except where there are many ever rarer kinds, with 24 % at ten images and 8 %
-    at twenty. The interval assumes independent images; copies of one image violate this.
+    The coverage is simulated (``tests/simulations/vendi.md``): at level 0.9 an end misses in about
+    5 % of cases or fewer, except for the high end where nearly every image is of another kind or
+    kinds are ever rarer, with 16 to 24 % at 6 and 10 images and 8 % at 20. The interval assumes
+    independent images; copies of one image violate this.
 
     Args:
         features: one row per image, [n_images, d].
