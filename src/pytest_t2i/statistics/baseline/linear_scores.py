@@ -60,7 +60,7 @@ def spread_table(n: int, fewer: int, prompts: int | None) -> inputs.Floats:
     Args:
         n: number of clear images, at least ``fewer``.
         fewer: number of images of the table whose expectation is kept, at least 1.
-        prompts: as for ``score_table``; None for the paper's score.
+        prompts: as in ``score_table``; None for the paper's score.
 
     Returns:
         Scores, [n + 1], read-only.

@@ -29,7 +29,7 @@ def kappa_interval(a: npt.ArrayLike, b: npt.ArrayLike, level: float) -> Interval
         Interval in [-1, 1]; n is the number of items that both labelled.
 
     Raises:
-        ValueError: as ``metrics.cohen_kappa``, or the level lies outside (0, 1).
+        ValueError: as in ``metrics.cohen_kappa``, or the level lies outside (0, 1).
 
     >>> print(kappa_interval(["m", "f"] * 10, ["m", "f"] * 10, 0.95))
     1.000 [0.678, 1.000]
@@ -65,7 +65,7 @@ def fleiss_interval(
         Interval in [-1, 1]; n is the number of items.
 
     Raises:
-        ValueError: as ``metrics.fleiss_kappa``, fewer than two items, or an option out of range.
+        ValueError: as in ``metrics.fleiss_kappa``, fewer than two items, or an option out of range.
 
     >>> fleiss_interval([[3, 0], [0, 3], [2, 1], [3, 0]], level=0.95, seed=0).n
     4

@@ -112,7 +112,7 @@ def gap_p_value(
         p-value in (0, 1].
 
     Raises:
-        ValueError: as ``gap_interval``, or the bound is negative.
+        ValueError: as in ``gap_interval``, or the bound is negative.
 
     >>> gap_p_value([[0.1, 0.2], [0.9, 1.0]], 0.1) < 0.05
     True
@@ -143,7 +143,7 @@ def gap_sign_p_value(
         p-value in (0, 1].
 
     Raises:
-        ValueError: as ``gap_interval``, or sign is neither 1 nor -1.
+        ValueError: as in ``gap_interval``, or sign is neither 1 nor -1.
 
     >>> gap_sign_p_value([[0.1, 0.2], [0.9, 1.0]], sign=1) < 0.05
     True

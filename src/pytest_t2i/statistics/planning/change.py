@@ -158,7 +158,7 @@ def found_growth(
         The growth, in steps of 0.01; ``detectable`` where no possible growth is large enough.
 
     Raises:
-        ValueError: as ``paired_model_bias_change``.
+        ValueError: as in ``paired_model_bias_change``.
 
     >>> even, one_sided = ([10] * 30, [10] * 30), ([20] * 30, [0] * 30)
     >>> found_growth(*even, *even, level=0.95)

@@ -27,7 +27,7 @@ def wilson(successes: int, n: int, level: float) -> Interval:
     .. math:: (p + z^2/2n +- z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n)      (Wilson 1927)
 
     Args:
-        successes: how many of the n images show it.
+        successes: number of images that show the trait.
         n: number of images.
         level: confidence level in (0, 1).
 
@@ -60,7 +60,7 @@ def clopper_pearson(successes: int, n: int, level: float) -> Interval:
     Each end misses the share with probability at most a/2, whatever the share.
 
     Args:
-        successes: how many of the n images show it.
+        successes: number of images that show the trait.
         n: number of images.
         level: confidence level in (0, 1).
 
@@ -94,7 +94,7 @@ def blaker(successes: int, n: int, level: float) -> Interval:
     and Pearson's at 20 images. A single end may miss more often than (1 - level) / 2.
 
     Args:
-        successes: how many of the n images show it.
+        successes: number of images that show the trait.
         n: number of images.
         level: confidence level in (0, 1).
 
@@ -117,7 +117,7 @@ def share_interval(successes: int, n: int, level: float, method: Method = "blake
     """Return the interval of a share by the named method.
 
     Args:
-        successes: how many of the n images show it.
+        successes: number of images that show the trait.
         n: number of images.
         level: confidence level in (0, 1).
         method: "blaker" (covers with at least the level) or "clopper-pearson" (also each end misses
@@ -127,7 +127,7 @@ def share_interval(successes: int, n: int, level: float, method: Method = "blake
         Interval in [0, 1].
 
     Raises:
-        ValueError: as for the method, or the method is unknown.
+        ValueError: as in the method, or the method is unknown.
 
     >>> print(share_interval(10, 20, 0.95))
     0.500 [0.293, 0.707]
@@ -147,7 +147,7 @@ def prompt_bias_interval(
         male: number of clear images that show a man.
         female: number of clear images that show a woman.
         level: confidence level in (0, 1).
-        method: as for ``share_interval``.
+        method: as in ``share_interval``.
 
     Returns:
         Interval in [-1, 1].
@@ -225,7 +225,7 @@ def excess(share: Interval, expected: float) -> Interval:
 
 
 def check_level(level: float) -> None:
-    """Refuse a confidence level outside (0, 1).
+    """Raise a ValueError for a confidence level outside (0, 1).
 
     >>> check_level(0.95)
     """

@@ -86,7 +86,7 @@ def inverted_p_value(
 
 
 def check_alternative(alternative: str) -> None:
-    """Refuse an alternative that is neither "greater" nor "less".
+    """Raise a ValueError for an alternative that is neither "greater" nor "less".
 
     >>> check_alternative("less")
     """
@@ -97,7 +97,7 @@ def check_alternative(alternative: str) -> None:
 
 
 def check_words(words: str) -> None:
-    """Refuse words that are neither "fixed" nor "sample".
+    """Raise a ValueError for words that are neither "fixed" nor "sample".
 
     >>> check_words("fixed")
     """

@@ -45,7 +45,7 @@ def percentiles(values: inputs.Floats, tail: float) -> tuple[float, float]:
 
 
 def check_resampling(level: float, resamples: int) -> None:
-    """Refuse a level outside (0, 1) and a number of resamples that gives no tail.
+    """Raise a ValueError for a level outside (0, 1) or too few resamples for a tail.
 
     >>> check_resampling(0.95, 2000)
     """
