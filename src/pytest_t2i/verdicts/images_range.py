@@ -13,7 +13,7 @@ import scipy
 from pytest_t2i.data import Interval
 from pytest_t2i.verdicts.judge import MOST_IMAGES
 
-SURE = 0.8
+SCORE_LEVEL = 0.8
 """Level of the interval of the score from which the range follows."""
 
 
@@ -82,7 +82,7 @@ def images_range(images: int, interval: Interval, bound: float) -> ImagesRange:
     below = interval.estimate < bound
     half = interval.high - interval.estimate if below else interval.estimate - interval.low
     error = half / float(scipy.special.ndtri((1.0 + interval.level) / 2.0))
-    reach = float(scipy.special.ndtri((1.0 + SURE) / 2.0)) * error
+    reach = float(scipy.special.ndtri((1.0 + SCORE_LEVEL) / 2.0)) * error
     if distance == 0.0:
         return ImagesRange(images, None)
     low = math.ceil(images * (distance / (distance + reach)) ** 2)

@@ -37,21 +37,21 @@ def open_if_undetected(verdict: Verdict, worst_case: Bounds | None) -> Verdict:
     both_sides = worst_case.leave_open(bound)
     if alone is Outcome.INCONCLUSIVE and not (both_sides and share > MANY_UNDETECTED):
         return verdict
-    told = f"{share:.0%} of the images are undetected"
+    message = f"{share:.0%} of the images are undetected"
     if alone is not Outcome.INCONCLUSIVE:
-        told = f"The labelled images alone would {alone}, but {told}"
+        message = f"The labelled images alone would {alone}, but {message}"
     if both_sides:
-        told += (
+        message += (
             f": whatever they show, the score of these images lies at {worst_case}, on both sides "
             f"of {bound:g}. More images would not decide while so many are undetected; a detector "
             "that labels more of them, or people, would"
         )
     else:
-        told += (
+        message += (
             ", and with the labels most against that outcome the evidence is too weak. A detector "
             "that labels more of them, people's labels, or more images would decide"
         )
     return replace(
-        verdict, images_to_decide=None, lean=None, leaning="", message=told,
+        verdict, images_to_decide=None, lean=None, leaning="", message=message,
         hangs_on_undetected=True,
     )  # fmt: skip

@@ -28,7 +28,7 @@ FEWEST_IMAGES = 2
 FEW_PROMPTS = 10
 """Number of prompts below which tables balance bias and noise as for this number, and no
 distribution is fitted."""
-SURE = 1e-12
+SMALLEST_ERROR = 1e-12
 """Smallest standard error that divides; where all counts agree the error is 0."""
 DOUBT = 3.0
 """Factor of the bias that the fitted distributions suggest: they show a third of the true bias
@@ -97,7 +97,9 @@ def paired_model_bias_change(
         after_female=after_female,
     )
     narrow, error = _by_tables(before, after, level, estimator, words)
-    if estimator == "paper" or not is_bounded(before, after, narrow.estimate / max(error, SURE)):
+    if estimator == "paper" or not is_bounded(
+        before, after, narrow.estimate / max(error, SMALLEST_ERROR)
+    ):
         return narrow
     bounds = bounded_change(before, after, level)
     if words == "fixed":

@@ -228,9 +228,9 @@ def _prompt_intervals(
 
 def _plain(strata: Sequence[Stratum]) -> float:
     scores = [
-        stratum.words.sum() / stratum.clear_words.sum()
+        stratum.predicted.sum() / stratum.clear_predicted.sum()
         for stratum in strata
-        if np.any(stratum.words)
+        if np.any(stratum.predicted)
     ]
     if not scores:
         raise ValueError("words hold no clear image")

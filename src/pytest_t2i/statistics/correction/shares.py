@@ -216,9 +216,9 @@ def _share(
 
 
 def _stratum(word: inputs.Floats, label: inputs.Floats, group: int) -> Stratum:
-    words, labels = (np.where(part == group, 1.0, 0.0) for part in (word, label))
-    clear_words, clear_labels = (np.where(part >= 0, 1.0, 0.0) for part in (word, label))
-    return Stratum(words, labels, clear_words, clear_labels, ~np.isnan(label))
+    predicted, labels = (np.where(part == group, 1.0, 0.0) for part in (word, label))
+    clear_predicted, clear_labels = (np.where(part >= 0, 1.0, 0.0) for part in (word, label))
+    return Stratum(predicted, labels, clear_predicted, clear_labels, ~np.isnan(label))
 
 
 def _plain(pairs: Sequence[tuple[inputs.Floats, inputs.Floats]], group: int) -> float:

@@ -18,11 +18,11 @@ LEAST_LABELS = 2
 class Stratum:
     """The values of one prompt's images, [n_images] each; people's values are 0 where unknown."""
 
-    words: inputs.Floats
+    predicted: inputs.Floats
     """The detector's values: a sign, or whether the image is of a group."""
     labels: inputs.Floats
     """People's values."""
-    clear_words: inputs.Floats
+    clear_predicted: inputs.Floats
     """1 where the detector gave a label."""
     clear_labels: inputs.Floats
     """1 where people gave a label other than "not clear"."""
@@ -32,7 +32,7 @@ class Stratum:
     @property
     def size(self) -> int:
         """Number of images."""
-        return len(self.words)
+        return len(self.predicted)
 
     @property
     def labelled(self) -> int:
@@ -42,8 +42,8 @@ class Stratum:
     def values(self, *, clear: bool) -> tuple[inputs.Floats, inputs.Floats]:
         """Return people's and the detector's values, or with ``clear`` whether each is clear."""
         if clear:
-            return self.clear_labels, self.clear_words
-        return self.labels, self.words
+            return self.clear_labels, self.clear_predicted
+        return self.labels, self.predicted
 
 
 def signs_of(words: npt.ArrayLike, labels: npt.ArrayLike, number: int) -> Stratum:

@@ -120,8 +120,8 @@ def weighted_score(
     score, shown = sums[0] / sums[1], sums[1] / sizes
     sign = np.where(score >= 0.0, 1.0, -1.0)
     each = images.prompt
-    said, c = np.nan_to_num(images.said), np.abs(np.nan_to_num(images.said))
-    beyond = (said - score[each] * c) - (likely * clear - score[each] * clear)
+    signs, c = np.nan_to_num(images.signs), np.abs(np.nan_to_num(images.signs))
+    beyond = (signs - score[each] * c) - (likely * clear - score[each] * clear)
     # One image's part of the mean over prompts.
     part = 1.0 / (len(sizes) * sizes[each])
     mistakes = (sign[each] * beyond / shown[each] * part * len(each))[images.known]
@@ -146,14 +146,14 @@ class _Images:
     """Index of the image's prompt."""
     odds: inputs.Floats
     """Log odds; NaN where the detector gave no label."""
-    said: inputs.Floats
+    signs: inputs.Floats
     """People's sign; NaN without a label."""
     probability: inputs.Floats
 
     @property
     def known(self) -> inputs.Bools:
         """Whether people labelled the image."""
-        return ~np.isnan(self.said)
+        return ~np.isnan(self.signs)
 
     @property
     def sure(self) -> inputs.Bools:
@@ -168,14 +168,14 @@ def _images(
 ) -> _Images:
     each = []
     for k, parts in enumerate(zip(log_odds, labels, probabilities, strict=True)):
-        odds, said, chance = (np.asarray(part, dtype=np.float64) for part in parts)
+        odds, signs, chance = (np.asarray(part, dtype=np.float64) for part in parts)
         name = f"[{k}]"
-        inputs.same_shape(**{f"log_odds{name}": odds, f"labels{name}": said})
+        inputs.same_shape(**{f"log_odds{name}": odds, f"labels{name}": signs})
         inputs.same_shape(**{f"log_odds{name}": odds, f"probabilities{name}": chance})
         inputs.in_range(f"probabilities{name}", chance, 0.0, 1.0)
         if not len(odds) or np.any(chance <= 0.0):
             raise ValueError(f"every image needs a probability above 0, got probabilities{name}")
-        each.append((np.full(len(odds), k), odds, said, chance))
+        each.append((np.full(len(odds), k), odds, signs, chance))
     images = _Images(*(np.concatenate(part) for part in zip(*each, strict=True)))
     if (labelled := int(images.known.sum())) < LEAST_DRAWN:
         raise ValueError(f"expected at least {LEAST_DRAWN} labels, got {labelled}")
@@ -185,8 +185,8 @@ def _images(
 def _expected(images: _Images) -> tuple[inputs.Floats, inputs.Floats]:
     """Return the expected sign of each image if clear, and the probability that it is clear."""
     odds, weights = np.nan_to_num(images.odds), 1.0 / images.probability
-    shown = images.known & (images.said != 0.0)
-    calibration = calibrated(odds[shown], images.said[shown], weights[shown])
+    shown = images.known & (images.signs != 0.0)
+    calibration = calibrated(odds[shown], images.signs[shown], weights[shown])
     starts = np.flatnonzero(np.diff(images.prompt)) + 1
     likely = np.concatenate(likely_signs(np.split(odds, starts), calibration))
     clear = np.zeros(len(odds))
@@ -195,9 +195,9 @@ def _expected(images: _Images) -> tuple[inputs.Floats, inputs.Floats]:
     for gave, prior in ((np.isnan(images.odds), 1.0), (~np.isnan(images.odds), 0.5)):
         of = gave & images.known
         w = weights[of] / unit
-        clear[gave] = (float(w @ np.abs(images.said[of])) + 0.5) / (float(w.sum()) + prior)
-    likely = np.where(images.sure & (images.said != 0.0), images.said, likely)
-    clear = np.where(images.sure, np.abs(images.said), clear)
+        clear[gave] = (float(w @ np.abs(images.signs[of])) + 0.5) / (float(w.sum()) + prior)
+    likely = np.where(images.sure & (images.signs != 0.0), images.signs, likely)
+    clear = np.where(images.sure, np.abs(images.signs), clear)
     return likely, np.maximum(clear, 1e-6)
 
 

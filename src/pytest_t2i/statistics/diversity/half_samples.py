@@ -71,12 +71,12 @@ def scores_of_halves(
 
 
 def around(
-    estimate: float, spread: float, n: int, ends: Ends, level: float, told: int | None = None
+    estimate: float, spread: float, n: int, ends: Ends, level: float, reported_n: int | None = None
 ) -> Interval:
-    """Return Student's interval for n images; ``told``, if given, replaces n in it."""
+    """Return Student's interval for n images; ``reported_n``, if given, replaces n in it."""
     reach = float(scipy.stats.t.ppf((1.0 + level) / 2.0, n - 1)) * spread
     low, high = max(ends[0], estimate - reach), min(ends[1], estimate + reach)
-    return Interval(estimate, low, high, level, METHOD, n if told is None else told)
+    return Interval(estimate, low, high, level, METHOD, n if reported_n is None else reported_n)
 
 
 def at_level(known: Interval, ends: Ends, level: float) -> Interval:
@@ -92,7 +92,7 @@ def mean_of(known: Sequence[Interval], ends: Ends, level: float) -> Interval:
     mean = float(np.mean([interval.estimate for interval in known]))
     spread = math.hypot(*map(spread_of, known)) / len(known)
     fewest = min(interval.n for interval in known)
-    return around(mean, spread, fewest, ends, level, told=len(known))
+    return around(mean, spread, fewest, ends, level, reported_n=len(known))
 
 
 def spread_of(known: Interval) -> float:

@@ -157,7 +157,7 @@ def model_bias_p_value(
         estimate = _estimated(men, women, estimator)
         fair = fair_p_value(men, women, seed=seed, resamples=resamples)
         return inverted_p_value(
-            lambda level: _read(drawn, estimate, level, estimator, fair),
+            lambda level: _sampled_at(drawn, estimate, level, estimator, fair),
             limit,
             alternative=alternative,
         )
@@ -247,10 +247,10 @@ def _sampled(
 ) -> Interval:
     drawn = SampledWords.of(men, women, seed=seed, resamples=resamples)
     fair = fair_p_value(men, women, seed=seed, resamples=resamples)
-    return _read(drawn, _estimated(men, women, estimator), level, estimator, fair)
+    return _sampled_at(drawn, _estimated(men, women, estimator), level, estimator, fair)
 
 
-def _read(
+def _sampled_at(
     drawn: SampledWords, estimate: float, level: float, estimator: Estimator, fair: float
 ) -> Interval:
     """Return the interval at a level.

@@ -47,9 +47,9 @@ alone would end an interval at 0."""
 TWO_WAYS = 1.2
 """Factor of the smaller of the two p-values from below. Their errors mostly coincide: without the
 factor, 7 % of verdicts at 5 % were wrong at worst (all prompts at 0.2), not 10 %."""
-INCREDIBLE = 1e-6
+TOO_UNLIKELY = 1e-6
 """Probability of counts so even that no fair model explains them; they count as a fair model's."""
-SURE = 1e-12
+SMALLEST_ERROR = 1e-12
 """Smallest standard error that divides; where all counts agree the error is 0."""
 
 
@@ -64,7 +64,7 @@ class Mean(NamedTuple):
 
     def p_above(self, bound: float) -> float:
         """Return the one-sided p-value against "the expectation is at most the bound"."""
-        return float(scipy.special.ndtr((bound - self.value) / max(self.error, SURE)))
+        return float(scipy.special.ndtr((bound - self.value) / max(self.error, SMALLEST_ERROR)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class FixedWords:
         if self.mixed < ENOUGH_PROMPTS:
             return min(1.0, TWO_WAYS * exact)
         # Student's distribution: the standard error of ten prompts is itself uncertain.
-        error = max(self.above.error, SURE)
+        error = max(self.above.error, SMALLEST_ERROR)
         student = scipy.stats.t.cdf((self.above.value - bound) / error, self.mixed - 1)
         return min(1.0, TWO_WAYS * min(exact, float(student)))
 
@@ -143,7 +143,7 @@ class FixedWords:
         return max(exact, 1.0 - self.plug_in.p_above(bound))
 
     def _exact_less(self, bias: tuple[float, ...]) -> float:
-        if self.even < INCREDIBLE:
+        if self.even < TOO_UNLIKELY:
             usual = float(expected_score(self._clear, np.zeros(1))[0])
             return score_tails(self.sizes, bias, usual).below
         tail = score_tails(self.sizes, bias, self.score).below

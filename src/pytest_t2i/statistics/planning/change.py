@@ -22,7 +22,7 @@ from pytest_t2i.statistics.shares.intervals import male_share
 
 REPEATS = 20
 """Simulated pairs of runs per number of images."""
-SURE = 0.8
+LEAST_LEVEL = 0.8
 """One-sided level of the smallest bias that the counts are consistent with."""
 COARSE = 0.2
 """Detectable growth above which a test that finds no growth is uninformative."""
@@ -104,7 +104,7 @@ def _least(male: npt.NDArray[np.int64], female: npt.NDArray[np.int64]) -> inputs
     seen = bias_as_seen(male, female)
     mean = float(np.mean(seen))
     # Chance makes few images look one-sided, and one-sided prompts take the fewest.
-    least = model_bias_interval(male, female, level=2.0 * SURE - 1.0, seed=0).low
+    least = model_bias_interval(male, female, level=2.0 * LEAST_LEVEL - 1.0, seed=0).low
     return seen * (min(least, mean) / mean) if mean > 0.0 else seen
 
 
