@@ -11,7 +11,6 @@ from pytest_t2i.data import Interval
 from pytest_t2i.statistics.associations.objects import _drawn, _exceeding
 from pytest_t2i.statistics.diversity.wals import _wals
 from pytest_t2i.statistics.groups.fixed_words_reference_distance import Parts, ceiling
-from pytest_t2i.statistics.means.fixed import _turned
 from pytest_t2i.statistics.model.fair_floor import expected_score, most_bias
 from pytest_t2i.statistics.model.fixed_words import lower_end, upper_end
 from pytest_t2i.statistics.planning.change_power import model_change_power_range
@@ -23,6 +22,7 @@ from pytest_t2i.statistics.planning.power import (
     prompt_change_power,
     smallest_found,
 )
+from pytest_t2i.statistics.shares.inversion import absolute_p_value, inverted_p_value, towards
 
 NAN = float("nan")
 
@@ -143,8 +143,30 @@ def test_what_is_neither_says_what_it_could_be():
 
 def test_an_interval_is_mirrored_whole():
     interval = Interval(0.2, -0.1, 0.6, 0.95, "test", 3)
-    assert _turned(interval, 1.0) == interval
-    assert _turned(interval, -1.0) == Interval(-0.2, -0.6, 0.1, 0.95, "test", 3)
+    assert towards(interval, 1.0) == interval
+    assert towards(interval, 0.0) == interval
+    assert towards(interval, -1.0) == Interval(-0.2, -0.6, 0.1, 0.95, "test", 3)
+
+
+@pytest.mark.parametrize("alternative", ["greater", "less"])
+def test_an_absolute_value_is_tested_alike_on_either_side(alternative):
+    found = [
+        absolute_p_value(
+            lambda level, men=men: s.prompt_bias_interval(men, 20 - men, level), 0.3,
+            alternative=alternative,
+        )
+        for men in (15, 5)
+    ]  # fmt: skip
+    assert found[0] == found[1]
+    assert (found[0] < 0.5) == (alternative == "greater")
+
+
+def test_the_tail_on_the_other_side_counts_for_an_absolute_value():
+    def interval(level):
+        return s.prompt_bias_interval(16, 4, level)
+
+    one_sided = inverted_p_value(interval, 0.0)
+    assert absolute_p_value(interval, 0.0, alternative="greater") == pytest.approx(2.0 * one_sided)
 
 
 @pytest.mark.parametrize("side", ["before", "after"])

@@ -16,9 +16,8 @@ from pytest_t2i.statistics.shares.differences import difference_of_exclusive
 from pytest_t2i.statistics.shares.intervals import check_level, clopper_pearson
 from pytest_t2i.statistics.shares.inversion import (
     Alternative,
-    check_alternative,
+    absolute_p_value,
     check_words,
-    inverted_p_value,
 )
 
 Pairs = Sequence[npt.ArrayLike]
@@ -99,27 +98,12 @@ def paired_gap_p_value(
     >>> paired_gap_p_value(made, made, 0.3, alternative="less") < 0.05
     True
     """
-    check_alternative(alternative)
     limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
 
     def interval(level: float) -> Interval:
         return paired_gap_interval(first, second, level=level, words=words)
 
-    if alternative == "less":
-        return inverted_p_value(lambda level: abs(interval(level)), limit, alternative="less")
-    side = interval(0.5).estimate
-    # The gap exceeds the bound on the observed side, or as far on the other side by chance.
-    tails = (
-        inverted_p_value(lambda level: _turned(interval(level), side), b) for b in (limit, -limit)
-    )
-    return min(1.0, sum(tails))
-
-
-def _turned(interval: Interval, side: float) -> Interval:
-    """Return the interval, or its mirror image at 0 where ``side`` is negative."""
-    if side >= 0.0:
-        return interval
-    return replace(interval, estimate=-interval.estimate, low=-interval.high, high=-interval.low)
+    return absolute_p_value(interval, limit, alternative=alternative)
 
 
 def _counts(first: Pairs, second: Pairs) -> tuple[Whole, Whole, Whole]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +12,13 @@ from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.means.mean import MeanError, mean_error
 from pytest_t2i.statistics.model.fixed_words import Words
-from pytest_t2i.statistics.shares.inversion import Alternative, check_words, inverted_p_value
+from pytest_t2i.statistics.shares.inversion import (
+    Alternative,
+    absolute_p_value,
+    check_words,
+    inverted_p_value,
+    towards,
+)
 
 CAUTION = 1.5
 """Factor of the estimated skewness.
@@ -120,13 +125,7 @@ def gap_p_value(
     1.0
     """
     limit = float(inputs.in_range("bound", bound, 0.0, math.inf))
-    interval = _mean_gap(groups, words)
-    if alternative != "greater":
-        return inverted_p_value(lambda level: abs(interval(level)), limit, alternative=alternative)
-    # The gap exceeds the bound on the observed side, or as far on the other side by chance.
-    side = interval(0.5).estimate
-    bounds = (limit, -limit)
-    return min(1.0, sum(inverted_p_value(lambda x: _turned(interval(x), side), b) for b in bounds))
+    return absolute_p_value(_mean_gap(groups, words), limit, alternative=alternative)
 
 
 def gap_sign_p_value(
@@ -151,14 +150,7 @@ def gap_sign_p_value(
     if sign not in (1, -1):
         raise ValueError(f"sign must be 1 or -1, got sign={sign!r}")
     interval = _mean_gap(groups, words)
-    return inverted_p_value(lambda level: _turned(interval(level), float(sign)), 0.0)
-
-
-def _turned(interval: Interval, side: float) -> Interval:
-    """Return the interval, or its mirror image at 0 where ``side`` is not positive."""
-    if side > 0.0:
-        return interval
-    return replace(interval, estimate=-interval.estimate, low=-interval.high, high=-interval.low)
+    return inverted_p_value(lambda level: towards(interval(level), float(sign)), 0.0)
 
 
 def _errors(values: list[inputs.Floats], sizes: inputs.Floats) -> tuple[float, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Literal
 
 from pytest_t2i.data import Interval
@@ -83,6 +84,49 @@ def inverted_p_value(
         middle = (low + high) / 2.0
         low, high = (low, middle) if left_out(middle) else (middle, high)
     return high
+
+
+def absolute_p_value(
+    interval: Callable[[float], Interval], bound: float, *, alternative: Alternative
+) -> float:
+    """Return the one-sided p-value of an absolute value from intervals of the signed value.
+
+    Args:
+        interval: function that returns the interval of the signed value at a level in (0, 1).
+        bound: limit of the absolute value, at least 0.
+        alternative: "greater" against "the absolute value is at most the bound", "less" against
+            "the absolute value is at least the bound".
+
+    Returns:
+        p-value in (0, 1].
+
+    Raises:
+        ValueError: the alternative is unknown, or the bound is not finite.
+
+    >>> from pytest_t2i.statistics.shares.intervals import prompt_bias_interval
+    >>> found = absolute_p_value(
+    ...     lambda level: prompt_bias_interval(1, 19, level), 0.5, alternative="greater")
+    >>> round(found, 4)
+    0.0243
+    """
+    check_alternative(alternative)
+    if alternative == "less":
+        return inverted_p_value(lambda level: abs(interval(level)), bound, alternative="less")
+    # The value exceeds the bound on the observed side, or as far on the other side by chance.
+    side = interval(0.5).estimate
+    tails = (inverted_p_value(lambda x: towards(interval(x), side), b) for b in (bound, -bound))
+    return min(1.0, sum(tails))
+
+
+def towards(interval: Interval, side: float) -> Interval:
+    """Return the interval, or its mirror image at 0 where ``side`` is negative.
+
+    >>> print(towards(Interval(-0.2, -0.3, 0.1, 0.95, "wilson", 20), -1.0))
+    0.200 [-0.100, 0.300]
+    """
+    if side >= 0.0:
+        return interval
+    return replace(interval, estimate=-interval.estimate, low=-interval.high, high=-interval.low)
 
 
 def check_alternative(alternative: str) -> None:
