@@ -60,9 +60,9 @@ def corrected_distance_correlation(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
     .. math:: (A . B) / sqrt((A . A) (B . B))      (Szekely and Rizzo 2014, section 2)
 
     with A . B = sum over i != j of A_ij B_ij / (n (n - 3)) of U-centred distances: the distances,
-    minus the sums of row and column divided by n - 2, plus the overall sum divided by (n - 1)(n -
-    2). The expectation of A . B is 0 for independent spaces, so the value may be negative. It
-    estimates the *square* of what ``distance_correlation`` estimates.
+    minus the sums of row and column divided by n - 2, plus the overall sum divided by
+    (n - 1)(n - 2). The expectation of A . B is 0 for independent spaces, so the value may be
+    negative. It estimates the *square* of what ``distance_correlation`` estimates.
 
     Args:
         a: as in ``distance_correlation``.

@@ -1,9 +1,9 @@
 """The model bias score corrected by labels of images drawn with known, unequal probabilities.
 
-This is active inference (Zrnic and Candes 2024): labels are weighted by 1 / probability (Horvitz
-and Thompson), so the detector's errors are estimated without bias though doubtful images are drawn
-more often. With one label or none per prompt, the mean over prompts is corrected, not each prompt
-(docs/decisions/0004, tests/simulations/for_correction.md).
+This is active inference (Zrnic and Candes 2024): labels are weighted by 1 / probability (Hajek's
+estimator), so the detector's errors are estimated nearly without bias though doubtful images are
+drawn more often. With one label or none per prompt, the mean over prompts is corrected, not each
+prompt (docs/decisions/0004, tests/simulations/for_correction.md).
 """
 
 from __future__ import annotations
@@ -93,10 +93,10 @@ def weighted_score(
 
     .. math:: T = mean |G| + mean of (1/p) sign(G) ((y - G c) - (x h - G h)) / H
 
-    has the mean of sign(G) times people's score as its expectation, for a detector of any quality.
-    That mean is the model bias score, except for prompts whose sign(G) is wrong. Their contribution
-    is estimated from the remaining doubt about each prompt (the normal model of ``folding_bias``)
-    and widens the interval upwards. Images with p = 1 enter with people's labels.
+    has the mean of sign(G) times people's score as its approximate expectation, for a detector of
+    any quality. That mean is the model bias score, except for prompts whose sign(G) is wrong. Their
+    contribution is estimated from the remaining doubt about each prompt (the normal model of
+    ``folding_bias``) and widens the interval upwards. Images with p = 1 enter with people's labels.
 
     Args:
         log_odds: the detector's log odds of male, per prompt, [n_images] each; NaN where there is

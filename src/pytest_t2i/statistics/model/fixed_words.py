@@ -3,11 +3,12 @@
 Two kinds of evidence hold for any distribution of bias over the prompts
 (docs/decisions/0007-fixed-words.md):
 
-- identical prompts: the exact distribution of the paper's score where all prompts share one |2p -
-  1|. Against larger scores, this is the least favourable case of every distribution (Jensen).
-- bounding functions: means of c(counts) with E c <= |2p - 1| or E c >= |2p - 1|, and the sampling
-  error of images within prompts. They rest on a normal or Student approximation, which needs a few
-  prompts.
+- identical prompts: the exact distribution of the paper's score where all prompts share one
+  ``|2p - 1|``. For the null hypothesis "the score is at least the bound" this is the least
+  favourable distribution (Jensen).
+- bounding functions: means of c(counts) with ``E c <= |2p - 1|`` or ``E c >= |2p - 1|``, and the
+  sampling error of images within prompts. They rest on a normal or Student approximation, which
+  needs a few prompts.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Exact distribution of the paper's score when all prompts have the same bias.
 
-Among all distributions of bias over prompts with one mean, the same |2p - 1| throughout has the
-smallest expected score (Jensen): it is the least favourable case of a test against larger model
-bias scores. Counts are summed on a lattice by fast Fourier transform, without a normal
-approximation, for one prompt or ten thousand.
+Among all distributions of bias over prompts with one mean, the same ``|2p - 1|`` throughout has the
+smallest expected score (Jensen): it is the least favourable distribution for the null hypothesis
+"the model bias score is at least the bound". Counts are summed on a lattice by fast Fourier
+transform, without a normal approximation, for one prompt or ten thousand.
 """
 
 from __future__ import annotations
