@@ -28,7 +28,7 @@ def ssim(a: npt.NDArray[np.uint8], b: npt.NDArray[np.uint8]) -> float:
 
     Args:
         a: RGB picture, [height, width, 3] of uint8, at least 7 pixels a side.
-        b: the other picture, same shape.
+        b: the other picture, of the same shape.
 
     Returns:
         The similarity in [-1, 1]; 1 for equal pictures.
@@ -62,7 +62,7 @@ def diff_pix(a: npt.NDArray[np.uint8], b: npt.NDArray[np.uint8]) -> float:
 
     Args:
         a: RGB picture, [height, width, 3] of uint8, at least 7 pixels a side.
-        b: the other picture, same shape.
+        b: the other picture, of the same shape.
 
     Returns:
         The share in [0, 100]: 0 for equal pictures; higher for pictures that differ more.
@@ -102,7 +102,7 @@ def split_product(
 
     Args:
         a: features of one picture's patches, [n_patches, d].
-        b: features of the other's, same shape.
+        b: features of the other picture, of the same shape.
         norm: "patch" for cosines, as Wu writes; "joint" for products after all patches of a picture
             are scaled together to unit length, as in the code of Somepalli et al.
 

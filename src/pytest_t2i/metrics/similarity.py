@@ -29,7 +29,7 @@ def similarities(a: npt.ArrayLike, b: npt.ArrayLike) -> inputs.Floats:
 
     Args:
         a: one embedding per row, [n, d]; further axes, as of a latent, are flattened.
-        b: the same for the other prompts, same shape.
+        b: embeddings of the other prompts, of the same shape.
 
     Returns:
         Array of n values in [-1, 1].
@@ -56,7 +56,7 @@ def similarity(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
 
     Args:
         a: one embedding per row, [n, d]; further axes are flattened.
-        b: the same for the other prompts, same shape.
+        b: embeddings of the other prompts, of the same shape.
 
     Returns:
         The mean in [-1, 1].
@@ -79,8 +79,8 @@ def similarity_gaps(
 
     Args:
         neutral: embeddings of the neutral prompts, [n, d]; further axes are flattened.
-        feminine: embeddings of their feminine variants, same shape.
-        masculine: embeddings of their masculine variants, same shape.
+        feminine: embeddings of their feminine variants, of the same shape.
+        masculine: embeddings of their masculine variants, of the same shape.
 
     Returns:
         Array of n values in [-2, 2]; above 0 where the neutral prompt is nearer to masculine.
@@ -106,8 +106,8 @@ def similarity_gap(
 
     Args:
         neutral: embeddings of the neutral prompts, [n, d]; further axes are flattened.
-        feminine: embeddings of their feminine variants, same shape.
-        masculine: embeddings of their masculine variants, same shape.
+        feminine: embeddings of their feminine variants, of the same shape.
+        masculine: embeddings of their masculine variants, of the same shape.
 
     Returns:
         The gap in [-2, 2]; above 0 where neutral prompts are nearer to masculine ones.

@@ -168,9 +168,6 @@ def images_to_decide(
     The side of the interval that faces the bound must shrink to the distance between estimate and
     bound; it shrinks with the square root of the number of images.
 
-    The side of the interval that faces the bound has to shrink to the distance between estimate
-    and bound; it shrinks with the square root of the number of images.
-
     .. math:: n (half-width / distance)^2 - n
 
     Args:

@@ -179,10 +179,10 @@ def storey(p_values: npt.ArrayLike, level: float) -> inputs.Floats:
 
     .. math:: m_0 = min(m, 2 (1 + number of p_i > 1/2)); adjusted: min over j >= i of p_(j) m_0 / j
 
-    (Storey 2004.) The false discovery rate is controlled for independent valid p-values (Benjamini,
-    Krieger and Yekutieli 2006); p-values above twice 1 - level are not rejected. Fewer than five
-    are adjusted by Benjamini-Hochberg. Nothing is discarded: p-values after stopping do not meet
-    the assumptions of ``adaptive_discarding`` (docs/decisions/0014).
+    The procedure (Storey 2004) controls the false discovery rate for independent valid p-values
+    (Benjamini, Krieger and Yekutieli 2006); p-values above twice 1 - level are not rejected. Fewer
+    than five are adjusted by Benjamini-Hochberg. Nothing is discarded: p-values after stopping do
+    not meet the assumptions of ``adaptive_discarding`` (docs/decisions/0014).
 
     Args:
         p_values: one p-value per test, [n_tests]; may be empty.

@@ -23,7 +23,7 @@ from pytest_t2i.statistics.families.false_discovery import CARRIED, SMALL_FAMILY
 from pytest_t2i.statistics.shares.intervals import check_level
 
 FOUND_FIRST = 5
-"""Number of rejections of a family for which its first look is sufficient."""
+"""Number of FAILs of a family with which they are possible at the first look."""
 FIRST_SHARE = 0.25
 """Largest share of the error level for the first look at which a prompt can FAIL."""
 WITHIN_POWER = 0.5
