@@ -48,8 +48,8 @@ def open_if_undetected(verdict: Verdict, worst_case: Bounds | None) -> Verdict:
         )
     else:
         message += (
-            ", and with the labels most against that outcome the evidence is too weak. A detector "
-            "that labels more of them, people's labels, or more images would decide"
+            ", and with the labels least favourable to that outcome the evidence is too weak. A "
+            "detector that labels more of them, people's labels, or more images would decide"
         )
     return replace(
         verdict, images_to_decide=None, lean=None, leaning="", message=message,

@@ -138,7 +138,7 @@ def test_only_the_inconclusive_lean() -> None:
         (OPEN, Bounds(0.4, 1.0, 0.3), "30% of the images are undetected: whatever"),
         (OPEN, Bounds(0.55, 1.0, 0.3), ""),
         (FAIL, Bounds(0.4, 1.0, 0.1), "alone would FAIL, but 10% of the images are undetected: wh"),
-        (FAIL, Bounds(0.55, 1.0, 0.1), "would FAIL, but 10% of the images are undetected, and wh"),
+        (FAIL, Bounds(0.55, 1.0, 0.1), "would FAIL, but 10% of the images are undetected, and wi"),
         (PASS, Bounds(0.0, 0.6, 0.1), "The labelled images alone would PASS"),
     ],
 )
