@@ -1,8 +1,8 @@
 """Unit tests for the fairness of text-to-image models.
 
-Everything that a suite, a detector or a model of one's own needs is imported from here. Its
+Suites, detectors and models of other projects import all that they need from this package. Its
 ``axes``, ``labels``, ``metrics``, ``prompts``, ``sections``, ``statistics`` and ``strategies`` hold
-names of their own. All other modules are private: where a name lies inside may change. An
+further public names. All other modules are private, and their names may move without notice. An
 underscore marks a function that no other module uses. The names load on first use, so that
 ``import pytest_t2i`` stays cheap.
 """
@@ -214,7 +214,7 @@ _HOMES = {
     "verdicts.measurement": ("Change", "Compared", "Measurement"),
     "verdicts.worsening": ("worsening",),
 }  # fmt: skip
-"""Module -> the names that it lends the package; () lends itself."""
+"""Module -> the names that the package exports from it; () exports the module itself."""
 
 _MODULES = {home.rpartition(".")[2]: home for home, names in _HOMES.items() if not names}
 _NAMES = {name: home for home, names in _HOMES.items() for name in names}

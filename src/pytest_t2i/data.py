@@ -1,6 +1,6 @@
 """Frozen records that every layer uses.
 
-No torch, no numpy-heavy import: starting pytest loads this module.
+The module imports neither torch nor numpy, because starting pytest loads it.
 
 Over 300 lines: the records that every package uses are in one place, each with its fields
 explained.
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 EMPTY: Mapping[str, Any] = MappingProxyType({})
 
-# What a field of a record can be. Python takes these for plain numbers and texts; whoever reads a
-# record from a file (``files.convert``) refuses a value beyond them, and says where it stands.
+# Types of the fields of records, with their bounds. Python treats them as plain numbers and texts;
+# ``files.convert``, which reads records from files, refuses values out of bounds.
 Number = Annotated[float, Meta(ge=-1e12, le=1e12)]
-"""A number that can be drawn and added up."""
+"""A number small enough for charts and sums."""
 Amount = Annotated[float, Meta(ge=0.0, le=1e12)]
 """A number that is at least 0: seconds, pixels."""
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
@@ -40,18 +40,18 @@ Signed = Annotated[float, Meta(ge=-1.0, le=1.0)]
 Level = Annotated[float, Meta(gt=0.0, le=1.0)]
 """A confidence level."""
 Count = Annotated[int, Meta(ge=0, le=2**53)]
-"""How many of something."""
+"""A number of things, at least 0."""
 Name = Annotated[str, Meta(pattern=r"\S")]
 """A text that is not blank."""
 JPEG = "data:image/jpeg;base64,"
 Strip = Annotated[str, Meta(pattern=rf"^{JPEG}[A-Za-z0-9+/=]*\Z")]
-"""A JPEG as a data URI: a page shows it, and fetches nothing."""
+"""A JPEG as a data URI, which a page shows without fetching anything."""
 Source = Annotated[str, Meta(pattern=r"^(text|images|kernel(:\w+)?)\Z")]
-"""Where the direction of an attribute comes from."""
+"""The source of an attribute's direction: texts, images or a kernel."""
 PicturePath = Annotated[str, Meta(description="path of a picture")]
-"""File of a picture of a run; a record's paths of pictures are found by it."""
+"""The file of a picture of a run; this type marks the fields of a record that hold such paths."""
 LabelledPath = Annotated[str, Meta(description="path of a picture that people labelled")]
-"""The same of a labelled image, which lies in no store."""
+"""The file of an image that people labelled, which lies in no store."""
 Moment = Annotated[
     str,
     Meta(
@@ -65,7 +65,7 @@ Moment = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Between which values an Interval or Bounds of a field lies: ``Annotated[Interval, Reach]``.
+    """The range of an Interval or Bounds in a field: ``Annotated[Interval, Reach(0.0, 1.0)]``.
 
     >>> ShareInterval.__metadata__
     (Reach(low=0.0, high=1.0),)
@@ -75,13 +75,13 @@ class Reach:
     high: float
 
     def holds(self, value: Any) -> bool:
-        """Whether ends, and the estimate of an Interval, lie within."""
+        """Whether both ends, and the estimate of an Interval, lie in the range."""
         known = (value.low, value.high, getattr(value, "estimate", value.low))
         return all(self.low - ROUNDING <= each <= self.high + ROUNDING for each in known)
 
 
 def beyond_reach(value: Any, kind: Any, place: str = "") -> Iterator[tuple[str, Any, Reach]]:
-    """Every Interval of a record that lies beyond the ``Reach`` of its field, and its place.
+    """Yield the place, value and ``Reach`` of every Interval or Bounds outside its range.
 
     >>> kind = Mapping[str, ShareInterval]
     >>> list(beyond_reach({"a": Interval(0.2, -1, 0.3, 0.95, "", 3)}, kind))[0][0]
@@ -98,7 +98,7 @@ def beyond_reach(value: Any, kind: Any, place: str = "") -> Iterator[tuple[str, 
 
 @cache
 def _has_reach(kind: Hashable) -> bool:
-    """Whether a Reach stands anywhere in a type, so that a field without any is not looked into."""
+    """Whether a type contains a Reach; the values of other types need no check."""
     if any(isinstance(meta, Reach) for meta in getattr(kind, "__metadata__", ())):
         return True
     is_record = isinstance(kind, type) and is_dataclass(kind)
@@ -112,7 +112,7 @@ def _hints(kind: Hashable) -> dict[str, Any]:
 
 
 def _parts(value: Any, kind: Any) -> Iterator[tuple[str, Any, Any]]:
-    """Where each part of a value stands in it, the part and its type."""
+    """Yield the place of each part within a value, the part and its type."""
     if isinstance(kind, type) and is_dataclass(kind):
         yield from ((f".{name}", getattr(value, name), of) for name, of in _hints(kind).items())
     elif isinstance(value, Mapping):
@@ -125,11 +125,11 @@ def _parts(value: Any, kind: Any) -> Iterator[tuple[str, Any, Any]]:
 
 
 ROUNDING = 1e-9
-"""How far ends may lie beyond where they belong, by the rounding of numbers alone."""
+"""The largest excess over a bound that floating-point rounding may cause."""
 
 
 def check_ends(low: float | None, high: float | None) -> None:
-    """ValueError where the ends of an interval are exchanged.
+    """Raise ValueError when the low end of an interval exceeds its high end; None is open.
 
     >>> check_ends(0.1, 0.9)
     """
@@ -151,7 +151,7 @@ class Money(NamedTuple):
 
     @classmethod
     def read(cls, text: str) -> Money:
-        """From ``0.04 USD``; ValueError for anything else."""
+        """Parse a text such as ``0.04 USD``; raise ValueError for anything else."""
         found = re.fullmatch(
             r"(\d{1,12}(?:\.\d{1,9})?) *([A-Z]{3})", text.strip().upper(), re.ASCII
         )
@@ -160,11 +160,11 @@ class Money(NamedTuple):
         return cls(Decimal(found[1]), found[2])
 
     def times(self, count: int) -> Money:
-        """What so many of them come to."""
+        """Return this amount multiplied by ``count``."""
         return Money(self.amount * count, self.currency)
 
     def pays_for(self, price: Money) -> int:
-        """How many things of this price it pays for; both are of one currency."""
+        """Return the number of things of this price that the amount buys, in the same currency."""
         return int(self.amount // price.amount)
 
     def __str__(self) -> str:
@@ -186,7 +186,7 @@ class Variant(StrEnum):
 
 
 class Undetected(StrEnum):
-    """Why a detector gives no label; never counted as a gender, never as 0.
+    """The reason why a detector gives no label; never counted as a gender, never as 0.
 
     >>> Detection(None, Undetected.NO_FACE).undetected.value
     'no_face'
@@ -206,7 +206,7 @@ class Undetected(StrEnum):
 
 
 class Outcome(StrEnum):
-    """What a comparison with a limit or a baseline came to.
+    """The outcome of a comparison with a limit or a baseline.
 
     >>> Outcome("PASS") is Outcome.PASS, Outcome.FAIL == "FAIL"
     (True, True)
@@ -221,7 +221,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One finished text with where it comes from.
+    """One finished text with its axis, concept and variant.
 
     >>> Prompt("a photo of a person who plays chess", axis="hobby", concept="chess").id
     'hobby-chess'
@@ -236,14 +236,14 @@ class Prompt:
     parts: tuple[tuple[str, str], ...] = ()
     """(axis, concept) of each concept of an intersection; () for a single one."""
     tag: str = ""
-    """Tells it, within a run, from a prompt of the same word in another sentence."""
+    """A mark that tells prompts of the same concept in different sentences of one run apart."""
 
     @property
     def id(self) -> str:
-        """Stable, readable id: ``profession-nurse``, ``place-bus-station.feminine``.
+        """The stable, readable id: ``profession-nurse``, ``place-bus-station.feminine``.
 
-        Of words that hold more than letters, digits and single spaces, the id ends with a few
-        digits of their hash, so that other such words have another id.
+        When a concept holds more than letters, digits and single spaces, the id includes six
+        digits of the concept's hash, so that concepts which differ in such signs keep distinct ids.
 
         >>> [Prompt("", "place", word).id for word in ("bus station", "bus-station")]
         ['place-bus-station', 'place-bus-station-04152d']
@@ -258,7 +258,7 @@ class Prompt:
 
     @property
     def name(self) -> str:
-        """The concept, told apart from the same one in another sentence.
+        """The concept with the prompt's tag, unique within the axis of a run.
 
         >>> Prompt("a sketch of a nurse", "profession", "nurse", tag="~sketch").name
         'nurse~sketch'
@@ -294,7 +294,7 @@ class Triplet:
 
 @dataclass(frozen=True, slots=True)
 class GenerationSettings:
-    """What is asked of a model besides prompt and seed; None leaves the model's own default.
+    """The settings of an image besides prompt and seed; None takes the model's default.
 
     >>> GenerationSettings(steps=30).guidance is None
     True
@@ -312,34 +312,35 @@ class GenerationSettings:
 
 
 SETTINGS = tuple(each.name for each in fields(GenerationSettings))
-"""Their names: ``asdict`` copies each value, and keys are made by the thousand."""
+"""Names of the fields of GenerationSettings. ``Request.key`` loops over them, because ``asdict``
+copies each value and is too slow for thousands of keys."""
 
 
 @dataclass(frozen=True, slots=True)
 class Variation:
-    """What is done otherwise in making an image than in the plain one of the same prompt and seed.
+    """How an image is made differently from the plain image of the same prompt and seed.
 
     >>> Variation("halfway", "halfway-1", texts=("a female nurse", "a male nurse")).name
     'halfway'
     """
 
     name: str
-    """Name of a mitigation, for example; "" for other settings alone."""
+    """Name, such as that of a mitigation; "" when only the settings differ."""
     fingerprint: str = ""
-    """All that changes what it does."""
+    """Fingerprint of all that changes the effect of the variation."""
     texts: tuple[str, ...] = ()
-    """Texts that it needs besides the prompt."""
+    """Texts that the variation needs besides the prompt."""
     settings: GenerationSettings | None = None
-    """Instead of the run's; None takes these."""
+    """Settings that replace those of the run; None keeps the run's."""
 
 
 PLAIN = Variation("plain")
-"""Asks for the plain images of a prompt in a run that has a mitigation; never part of a request."""
+"""Requests the plain images of a prompt in a run with a mitigation; never part of a Request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One image to be made: prompt x seed x settings, and what is done otherwise, if anything.
+    """One image to be made: prompt x seed x settings, with its variation, if any.
 
     >>> first, second = (Request("a photo of a nurse", seed) for seed in (0, 1))
     >>> first.key("my-model-3") == second.key("my-model-3")
@@ -352,24 +353,24 @@ class Request:
     observe: frozenset[str] = frozenset()
     """Names of the traces to keep (``text_embedding``, ``attention``); not part of the key."""
     attributes: tuple[Attribute, ...] = ()
-    """What ``velocity`` is held against; not part of the key."""
+    """Attributes whose SPI the ``velocity`` trace holds; not part of the key."""
     variation: Variation | None = None
-    """None: the plain image. Its settings are those of the request already."""
+    """None for the plain image. ``settings`` of the request already include the variation's."""
 
     @property
     def plain(self) -> Request:
-        """The same picture, with nothing to be observed on it."""
+        """The request of the same picture without traces."""
         return replace(self, observe=frozenset(), attributes=())
 
     def key(self, fingerprint: str) -> str:
-        """Hash of all that changes the picture made by the model with this fingerprint."""
+        """Return a hash of all that changes the picture, given the model's fingerprint."""
         facts: dict[str, Any] = {
             "model": fingerprint,
             "prompt": self.prompt,
             "seed": self.seed,
             "settings": {name: getattr(self.settings, name) for name in SETTINGS},
         }
-        # Keys of plain images stay what they were before there were variations.
+        # Plain images keep the keys of versions without variations: stores stay valid.
         if self.variation is not None and self.variation.name:
             varied = self.variation
             facts["variation"] = [varied.name, varied.fingerprint, *varied.texts]
@@ -377,23 +378,23 @@ class Request:
 
 
 TEXT_EMBEDDING = "text_embedding"
-"""Name of the trace that shows the prompt space."""
+"""Name of the trace with the text embedding, a point of the prompt space."""
 FINAL_LATENT = "final_latent"
-"""Name of the trace that shows the denoising space."""
+"""Name of the trace with the final latent, a point of the denoising space."""
 VELOCITY = "velocity"
-"""Name of the trace that holds velocities against descriptions of attributes: SPI."""
+"""Name of the trace with SPI: velocities compared with the descriptions of attributes."""
 ALL_VELOCITIES = "all_velocities"
-"""Name of the trace that keeps the velocities themselves."""
+"""Name of the trace with the velocities themselves."""
 FORESEEN = "foreseen"
 """Name of the trace with the denoising preview of each step."""
 
 
 SPI_ROWS = ("noise", "with guidance", "without guidance", "place between the descriptions")
-"""What the rows of a trace of SPI are."""
+"""Names of the rows of an SPI trace."""
 
 
 def spi_name(attribute: Attribute) -> str:
-    """Name under which the SPI of an attribute is kept.
+    """Return the name under which a trace keeps the SPI of an attribute.
 
     >>> spi_name(Attribute("hat", "a man with a hat", "a man"))[:4]
     'spi:'
@@ -403,7 +404,7 @@ def spi_name(attribute: Attribute) -> str:
 
 
 ATTENTION = "attention"
-"""Name of the trace that shows where each word of the prompt was looked at."""
+"""Name of the trace with the attention map of each word of the prompt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -434,7 +435,7 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """One image as a model gave it.
+    """One image as a model returned it.
 
     >>> from PIL import Image
     >>> Generated(Image.new("RGB", (512, 512))).image.size
@@ -449,16 +450,16 @@ class Generated:
     """RGB picture; None when the model refused to make one."""
     trace: Trace = field(default_factory=Trace)
     refusal: str | None = None
-    """Why there is no usable picture (a safety checker or a service refused)."""
+    """Reason why there is no usable picture: a safety checker or a service refused."""
     revised_prompt: str | None = None
-    """The text that was drawn in the place of the prompt, by a service that says so; equal to the
-    prompt where nothing was rewritten. None: nobody says what was drawn."""
+    """The text that a service drew in place of the prompt, as the service reports it; equal to the
+    prompt if the service did not rewrite it. None when the service reports no text."""
     detections: Mapping[str, Detection] = field(default_factory=dict)
-    """What detectors said of it where it was made, by their own fingerprints."""
+    """Detections made in the worker that made the image, by the fingerprints of the detectors."""
 
 
 def sign_of(said: str | Undetected | None) -> int:
-    """+1 for male, -1 for female, 0 for anything else, undetected images included.
+    """Return +1 for male, -1 for female, 0 for anything else, undetected images included.
 
     >>> [sign_of(word) for word in ("male", "female", Undetected.NO_FACE)]
     [1, -1, 0]
@@ -479,9 +480,9 @@ class Detection:
     label: str | None
     undetected: Undetected | None = None
     scores: Mapping[str, Number] = field(default_factory=dict)
-    """Score per label (cosine similarity, probability), as the detector names them."""
+    """Score per label, such as a cosine similarity or a probability."""
     detail: str = ""
-    """Raw answer or remark, kept for the report."""
+    """The detector's raw answer or a remark, kept for the report."""
 
     def __post_init__(self) -> None:
         if (self.label is None) == (self.undetected is None):
@@ -492,13 +493,13 @@ class Detection:
 
     @property
     def said(self) -> str | Undetected:
-        """The label, or why there is none; which of the two its type tells."""
+        """The label (a str), or the reason why there is none (an Undetected)."""
         return self.label if self.undetected is None else self.undetected  # type: ignore[return-value]
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """Where something was found in a picture, in pixels from its upper left corner.
+    """The place of something in a picture, in pixels from the upper left corner.
 
     >>> face = Box(10, 20, 30, 50, score=0.9)
     >>> face.width, face.height
@@ -510,23 +511,23 @@ class Box:
     right: float
     bottom: float
     score: float = 1.0
-    """How sure the finder is; only comparable between boxes of the same finder."""
+    """Confidence of the finder; only comparable between boxes of the same finder."""
     landmarks: tuple[tuple[float, float], ...] = ()
-    """Points (x, y) inside a face, in the order that its finder documents."""
+    """Points (x, y) inside a face, in the order that the finder documents."""
 
     @property
     def width(self) -> float:
-        """Pixels, at least 0."""
+        """The width in pixels, at least 0."""
         return max(0.0, self.right - self.left)
 
     @property
     def height(self) -> float:
-        """Pixels, at least 0."""
+        """The height in pixels, at least 0."""
         return max(0.0, self.bottom - self.top)
 
     @property
     def area(self) -> float:
-        """Square pixels.
+        """The area in square pixels.
 
         >>> Box(10, 20, 30, 50).area
         600
@@ -536,7 +537,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Mask:
-    """Which pixels of a picture belong to something, as lengths of runs.
+    """The pixels of a picture that belong to something, run-length encoded.
 
     >>> mask = Mask.of([[False, True], [True, True]])
     >>> mask.runs, mask.area
@@ -548,11 +549,11 @@ class Mask:
     height: Count
     width: Count
     runs: tuple[Count, ...]
-    """Pixels, row by row: so many outside, so many inside, and so on."""
+    """Lengths of the runs of pixels, row by row: outside, inside, outside, and so on."""
 
     @classmethod
     def of(cls, pixels: Any) -> Mask:
-        """From [height, width] of True and False."""
+        """Encode an array [height, width] of bool; raise ValueError for another number of axes."""
         import numpy as np
 
         array = np.asarray(pixels, dtype=bool)
@@ -566,11 +567,11 @@ class Mask:
 
     @property
     def area(self) -> int:
-        """Pixels inside."""
+        """The number of pixels inside."""
         return sum(self.runs[1::2])
 
     def pixels(self) -> np.ndarray:
-        """[height, width] of bool; ValueError where the runs are those of another size."""
+        """Return the mask as [height, width] bool; raise ValueError if the runs do not fill it."""
         import numpy as np
 
         if sum(self.runs) != self.height * self.width:
@@ -590,16 +591,18 @@ class FoundObject:
     """
 
     name: str
-    """In lower case, as a noun in the singular where the finder has words of its own."""
+    """Name in lower case; a noun in the singular where the finder has its own vocabulary."""
     box: Box
-    """In pixels, with the finder's score."""
+    """Box in pixels, with the finder's score."""
     mask: Mask | None = None
-    """Its visible pixels, as large as the picture; None from finders that give boxes alone."""
+    """Visible pixels of the object, in the size of the picture; None from finders that give only
+    boxes."""
 
     def region(self, size: tuple[int, int]) -> np.ndarray:
-        """Where it lies in a picture of this width and height, [height, width] of bool.
+        """Return the object's pixels in a picture of this (width, height): [height, width] bool.
 
-        Its box where it has no mask; ValueError where the mask is of another size.
+        Without a mask these are the pixels of the box. Raises ValueError when the mask has another
+        size than the picture.
         """
         import numpy as np
 
@@ -627,9 +630,9 @@ class Attribute:
 
     name: str
     positive: str
-    """Description of its presence, d+ ("a photo of a man")."""
+    """Description of the attribute's presence, d+ ("a photo of a man")."""
     negative: str
-    """Description of its absence, d- ("a photo of a woman")."""
+    """Description of the attribute's absence, d- ("a photo of a woman")."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -650,9 +653,9 @@ class Interval:
     level: Level
     """Confidence level, e.g. 0.95."""
     method: str
-    """How the interval was computed ("clopper-pearson", "cluster-bootstrap")."""
+    """Method of computation ("clopper-pearson", "cluster-bootstrap")."""
     n: Count
-    """Number of independent units behind it (images for a share, prompts for a model score)."""
+    """Number of independent units: images for a share, prompts for a model score."""
 
     def __post_init__(self) -> None:
         check_ends(self.low, self.high)
@@ -661,7 +664,7 @@ class Interval:
         return self.low <= value <= self.high
 
     def __abs__(self) -> Interval:
-        """Interval of the absolute value: folds at 0."""
+        """Return the interval of the absolute value, folded at 0."""
         low, high = sorted((abs(self.low), abs(self.high)))
         if self.low <= 0.0 <= self.high:
             low = 0.0
@@ -672,7 +675,7 @@ class Interval:
 
 
 MANY_UNDETECTED = 0.2
-"""Share of undetected images above which they, and no number of images, are what is named first.
+"""Share of undetected images above which a message names them, not too few images, as the cause.
 
 A working detector leaves one image in eight of the published models without a label (Lyu Table
 3: 12.5 % are low quality).
@@ -681,7 +684,7 @@ A working detector leaves one image in eight of the published models without a l
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Where a score of the images made lies, whatever the undetected ones among them show."""
+    """The range of a score over all that the undetected images may show (the worst case)."""
 
     low: Number
     high: Number
@@ -692,7 +695,7 @@ class Bounds:
         check_ends(self.low, self.high)
 
     def leave_open(self, bound: float) -> bool:
-        """Whether the score lies on either side of a bound, by what the undetected show.
+        """Whether the score can lie on either side of a bound, by what undetected images show.
 
         >>> Bounds(0.4, 0.8, 0.25).leave_open(0.5), Bounds(0.6, 0.8, 0.1).leave_open(0.5)
         (True, False)
@@ -700,7 +703,7 @@ class Bounds:
         return self.low <= bound < self.high
 
     def __abs__(self) -> Bounds:
-        """Bounds of the absolute value: fold at 0."""
+        """Return the bounds of the absolute value, folded at 0."""
         low, high = sorted((abs(self.low), abs(self.high)))
         return Bounds(0.0 if self.low <= 0.0 <= self.high else low, high, self.undetected)
 
@@ -709,19 +712,19 @@ class Bounds:
 
 
 ShareInterval = Annotated[Interval, Reach(0.0, 1.0)]
-"""Interval of a share, or of anything else between 0 and 1."""
+"""The interval of a share, or of anything else between 0 and 1."""
 SignedInterval = Annotated[Interval, Reach(-1.0, 1.0)]
-"""Interval of a score between -1 and 1."""
+"""The interval of a score between -1 and 1."""
 Prone = Literal["over", "under"]
 """Whether an attribute is prone to be shown too often or too rarely (OASIS Definition 1)."""
 Leaning = Literal["", "fail", "pass", "open"]
-"""Where a check that is not decided leans; "" where that is not known."""
+"""The likely verdict of an inconclusive check; "" if it is unknown."""
 Direction = Literal["higher", "lower", "away_from_zero", "away_from_half"]
 
 
 @dataclass(frozen=True, slots=True)
 class MetricInfo:
-    """What a metric declares of itself.
+    """The declaration of a metric: bounds, direction, source and words.
 
     >>> MetricInfo("evenness", 0.0, 1.0, "lower", "Simpson 1949", "Simpson diversity").words
     'Simpson diversity'
@@ -733,19 +736,19 @@ class MetricInfo:
     high: float
     """Largest possible value."""
     worse: Direction
-    """Which direction is worse."""
+    """Direction that is worse."""
     source: str
-    """Equation it implements, e.g. "Lyu eq. 1"."""
+    """Equation that the metric implements, e.g. "Lyu eq. 1"."""
     title: str = ""
-    """Its name in words; "" takes the name with blanks."""
+    """Name in words; "" takes ``name`` with blanks for underscores."""
     in_baselines: bool = False
-    """Whether its measurements can be compared with a baseline."""
+    """Whether measurements of the metric can be compared with a baseline."""
     meaning: str = ""
-    """What its values say, in a sentence."""
+    """Meaning of the values, in one sentence."""
 
     @property
     def words(self) -> str:
-        """Its name in words.
+        """The metric's name in words.
 
         >>> MetricInfo("vendi_score", 1.0, 9.0, "lower", "Friedman and Dieng 2023").words
         'vendi score'
@@ -755,25 +758,25 @@ class MetricInfo:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """An absolute bound on a metric, with who set it and why."""
+    """An absolute bound on a metric, with its author and reason."""
 
     metric: str
     bound: float
     reason: str = ""
-    """In a person's words; "" where nobody has said."""
+    """Reason for the bound, written by a person; "" if none is given."""
     author: str = ""
-    """Who answers for the bound; "" where nobody is named."""
+    """Person who answers for the bound; "" if nobody is named."""
 
 
 class NextToken(NamedTuple):
-    """What may follow a text, by a language model.
+    """One continuation of a text by one token, with its probability by a language model.
 
     >>> NextToken("a photo of a", 0.5).text
     'a photo of a'
     """
 
     text: str
-    """The whole longer text; where the model would end the text, the text itself."""
+    """The text with the token appended; the text itself when the token ends the text."""
     probability: float
     """Probability of this token among all tokens, in [0, 1]."""
 
@@ -786,12 +789,13 @@ class Evidence(NamedTuple):
     """
 
     beyond: float | None
-    """Against "the truth lies within the limit": small, and it lies beyond."""
+    """p-value against "the truth lies within the limit"; a small value supports FAIL."""
     within: float | None
-    """Against "the truth lies beyond the limit": small, and it lies within."""
+    """p-value against "the truth lies beyond the limit"; a small value supports PASS."""
     labelled: tuple[float | None, float | None] | None = None
-    """Both of them by the labelled images alone; None where no image is undetected, or the
-    undetected are taken to be like the others. The first two hold whatever the undetected show."""
+    """Both p-values by the labelled images alone; None where no image is undetected, or undetected
+    images are taken to be like the others. ``beyond`` and ``within`` hold whatever the undetected
+    images show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -803,23 +807,23 @@ class Verdict:
     """None when there was no evidence at all."""
     limit: Limit
     p_value: float | None = None
-    """One-sided evidence: of a PASS against "it lies beyond the limit", else against "it lies
-    within", after any adjustment for many tests."""
+    """One-sided p-value after any adjustment for many tests: for a PASS against "the value lies
+    beyond the limit", else against "the value lies within the limit"."""
     lean: float | None = None
     """For an INCONCLUSIVE: posterior probability of exceeding the limit; never a verdict."""
     leaning: Leaning = ""
-    """"fail", "pass" or "open": where the lean points, if it is sure enough to be named."""
+    """The likely verdict, "fail" or "pass", or "open" when ``lean`` supports neither."""
     images_to_decide: int | None = None
-    """About how many more images in all would decide an INCONCLUSIVE."""
+    """Approximate number of further images, in all, that would decide an INCONCLUSIVE."""
     message: str = ""
     labelled: Outcome | None = None
-    """What the labelled images alone decide, where undetected ones may leave it open."""
+    """Outcome by the labelled images alone, where undetected images may leave the check open."""
     hangs_on_undetected: bool = False
-    """Whether an INCONCLUSIVE is open for lack of labels, not of images."""
+    """Whether an INCONCLUSIVE lacks labels, not images."""
 
 
 def digest(value: Any) -> str:
-    """Hex SHA-256 of a JSON-able value, the same in every process.
+    """Return the hex SHA-256 of a JSON-able value, the same in every process.
 
     >>> digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1})
     True

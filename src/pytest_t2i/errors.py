@@ -2,7 +2,7 @@
 
 Every message says what was expected, what was given (``name=value``) and what to do.
 
-Over 300 lines: exceptions of all layers are found in one place.
+Over 300 lines: the exceptions of all layers stand in one place.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import Any
 
 
 class T2IError(Exception):
-    r"""Base of every error of pytest-t2i; reaches the user as one clear message.
+    r"""The base of every error of pytest-t2i, shown to the user as one clear message.
 
-    A message quotes files and words of others: what would steer a terminal is written out.
+    A message may quote untrusted files; control characters in it are escaped.
 
     >>> print(T2IError("no \x1b[31mred"))
     no \x1b[31mred
@@ -28,14 +28,14 @@ class T2IError(Exception):
 
 
 KEPT = "\n\u00a0\u200c\u200d"
-"""Not printable, and harmless: a line break, a blank that breaks no line, joiners of letters."""
+"""Harmless characters that Python calls not printable: line feed, no-break space, zero-width
+joiner and non-joiner."""
 
 
 def printable(text: str) -> str:
-    """The text with what would steer whoever shows it written as escapes.
+    """Return the text with control and invisible characters as escapes, except those of KEPT.
 
-    That is every control and every mark that is not seen, such as those that turn the direction
-    of what follows.
+    Such characters could steer a terminal, for example by turning the direction of the text.
     """
     if text.isprintable():
         return text
@@ -47,7 +47,7 @@ class ConfigurationError(T2IError):
 
 
 def _nearest(name: str, known: Sequence[str]) -> str:
-    # Only a mistake needs it, and everything starts with this module.
+    # Every start imports this module; only an error needs difflib.
     from difflib import get_close_matches
 
     close = get_close_matches(name, known, n=1)
@@ -55,7 +55,7 @@ def _nearest(name: str, known: Sequence[str]) -> str:
 
 
 MOST_LISTED = 20
-"""Known names that a message lists."""
+"""Largest number of known names in a message."""
 
 
 class UnknownNameError(ConfigurationError):
@@ -74,7 +74,7 @@ class UnknownNameError(ConfigurationError):
 
 
 class MissingExtraError(ConfigurationError):
-    """A feature whose library is not installed."""
+    """A feature needs a library that is not installed."""
 
     def __init__(self, feature: str, extra: str, missing: str) -> None:
         super().__init__(
@@ -85,7 +85,7 @@ class MissingExtraError(ConfigurationError):
 
 
 class MissingExtrasError(ConfigurationError):
-    """Several features whose libraries are not installed."""
+    """Several features need libraries that are not installed."""
 
     def __init__(self, errors: Iterable[MissingExtraError]) -> None:
         each = list(errors)
@@ -99,7 +99,7 @@ class MissingExtrasError(ConfigurationError):
 
 
 class FileFormatError(ConfigurationError):
-    """A TOML, JSON or CSV file that cannot be read as what it should be.
+    """A TOML, JSON or CSV file does not have the expected format.
 
     >>> raise FileFormatError("tasks.json", "expected a list, got 3.", where="[0]")
     Traceback (most recent call last):
@@ -112,11 +112,11 @@ class FileFormatError(ConfigurationError):
 
 
 class ModelLoadError(T2IError):
-    """Weights that are absent, gated, damaged or not safetensors."""
+    """The weights of a model are absent, gated, damaged or not in safetensors format."""
 
 
 class GenerationError(T2IError):
-    """A model that failed while it made images, or an executor that could not have them made.
+    """A model failed while it made images, or an executor failed.
 
     >>> raise GenerationError("the queue takes no more requests")
     Traceback (most recent call last):
@@ -125,15 +125,15 @@ class GenerationError(T2IError):
 
 
 class BudgetSpentError(GenerationError):
-    """No money is left for another image; what was made is kept."""
+    """The budget does not pay for another image; the images made so far are kept."""
 
 
 class OutOfDeviceMemoryError(GenerationError):
-    """A batch that did not fit into the device's memory; a smaller one may."""
+    """A batch did not fit into the device's memory; a smaller one may."""
 
 
 class DetectorError(T2IError):
-    """A detector that failed as a whole (a single bad image is an Undetected, not an error)."""
+    """A detector failed as a whole; a single bad image is an Undetected, not an error."""
 
 
 class LanguageError(T2IError):
@@ -145,16 +145,20 @@ class MalformedAnswerError(LanguageError):
 
 
 class StoreError(T2IError):
-    """A store that cannot be written or read."""
+    """A store cannot be written or read."""
 
 
 class BaselineMismatchError(ConfigurationError):
-    """A baseline that was made under other settings than the run it is compared with."""
+    """A baseline was made under other settings than the run that is compared with it."""
 
 
 @contextmanager
 def blamed(kind: type[T2IError], role: str, name: str) -> Iterator[None]:
-    """An exception of a model's or detector's own code, told as its fault with file and line."""
+    """Turn an exception from the code of a model or detector into a T2IError of this kind.
+
+    The message names the model or detector and the file and line of its code. Errors that are
+    T2IError already pass unchanged.
+    """
     try:
         yield
     except T2IError:
@@ -167,12 +171,15 @@ def blamed(kind: type[T2IError], role: str, name: str) -> Iterator[None]:
 
 
 def _own_line(error: BaseException) -> str:
-    """File and line of the user's code that an exception last went through, else where it began."""
+    """Return file and line of the innermost frame outside libraries, else of the innermost frame.
+
+    Libraries are the standard library, site-packages and this package.
+    """
     from sysconfig import get_path
     from traceback import extract_tb
 
     frames = extract_tb(error.__traceback__)
-    # Code that has no file, such as what dataclasses write, stands in "<string>".
+    # Code without a file, such as the methods that dataclasses generate, has the name "<string>".
     libraries = (get_path("stdlib"), __file__.removesuffix("errors.py"), "<")
     own = [
         frame
@@ -184,7 +191,7 @@ def _own_line(error: BaseException) -> str:
 
 
 SHOWN = 80
-"""Characters of a value that a message shows."""
+"""Number of characters of a value that a message shows."""
 WORDS = {
     "int": "a whole number",
     "float": "a number",
@@ -194,13 +201,15 @@ WORDS = {
     "object": "a table",
     "null": "nothing",
 }
-"""Type as msgspec names it -> in our words."""
+"""Name of a type in msgspec's messages -> our words."""
 KINDS = {dict: "object", list: "array", tuple: "array", type(None): "null"}
-"""Type of a plain value -> as msgspec names it, where the names differ."""
+"""Type of a plain value -> its name in msgspec's messages, where the names differ."""
 
 
 def mismatch(message: str, plain: Any, kind: type) -> tuple[str, str]:
-    """What msgspec says of a value in our words, and the key that they do not name yet.
+    """Translate msgspec's message about a value; return (problem, key).
+
+    ``key`` is the place of the value for messages that do not name it themselves, else "".
 
     >>> mismatch("Expected `int`, got `str` - at `$.steps`", {"steps": "ten"}, dict)
     ("expected a whole number, got steps='ten'.", '')
@@ -211,17 +220,17 @@ def mismatch(message: str, plain: Any, kind: type) -> tuple[str, str]:
     if absent := re.match(r"Object missing required field `(.*)`", problem):
         return f"no key {absent[1]!r}.", key
     if unknown := re.match(r"Object contains unknown field `(.*)`", problem):
-        # A Struct tells its fields; of one within another only the name of the key is told.
+        # ``kind`` is the outermost type: the fields of a Struct within it are not at hand.
         names = () if key else sorted(getattr(kind, "__struct_fields__", ()))
-        told = f"; known are {', '.join(names)}" if names else ""
-        return f"unknown key{told}.{_nearest(unknown[1], names)}", _joined(key, unknown[1])
+        known = f"; known are {', '.join(names)}" if names else ""
+        return f"unknown key{known}.{_nearest(unknown[1], names)}", _joined(key, unknown[1])
     if problem.startswith("Invalid enum value"):
         problem = "Expected one of the known words"
     words = re.sub(r"`([^`]+)`", _type_words, problem.partition(", got ")[0])
-    for pattern, told in FORMS:
-        words = re.sub(pattern, told, words)
-    stands = f"{key}={shown(value)}" if key else shown(value)
-    return f"{words[:1].lower()}{words[1:]}, got {stands}.", ""
+    for pattern, replacement in FORMS:
+        words = re.sub(pattern, replacement, words)
+    given = f"{key}={shown(value)}" if key else shown(value)
+    return f"{words[:1].lower()}{words[1:]}, got {given}.", ""
 
 
 FORMS = (
@@ -232,12 +241,12 @@ FORMS = (
     (r"a text of length >= 1$", "a text that is not empty"),
     (r"(>|<|>=|<=) (\S+)\.0$", r"\1 \2"),
 )
-"""What msgspec says of a constraint -> our words; the patterns are those of ``data``."""
+"""Pattern of msgspec's words for a constraint of ``data`` -> our words."""
 COMPARED = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
 
 
 def _offends(problem: str) -> Callable[[Any], bool]:
-    """Whether a value may be the one that msgspec speaks of."""
+    """Return a predicate: whether a value may be the one that this message of msgspec is about."""
     if got := re.search(r", got `(\w+)`", problem):
         return lambda value: KINDS.get(type(value), type(value).__name__) == got[1]
     if bound := re.search(r"` (>=|<=|>|<) (\S+)$", problem):
@@ -251,7 +260,7 @@ def _type_words(types: re.Match[str]) -> str:
 
 
 def _at(plain: Any, steps: list[str], offends: Callable[[Any], bool]) -> tuple[str, Any]:
-    """Key and value at a place; of the values that ``...`` stands for the first that offends."""
+    """Return key and value at a place; where ``...`` matches several, the first that offends."""
     first: tuple[str, Any] | None = None
     for key, value in _places("", plain, steps):
         first = first or (key, value)
@@ -277,16 +286,16 @@ def _joined(key: str, name: str) -> str:
 
 
 def shown(value: Any) -> str:
-    """A value as a message shows it, cut where it is long."""
+    """Return the repr of a value for a message, cut after SHOWN characters."""
     try:
         text = repr(value)
-    except ValueError:  # Python writes no integers of thousands of digits, TOML has them in hex
+    except ValueError:  # Python prints no integers of thousands of digits; TOML reads them from hex
         return "a number of thousands of digits"
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
 
 
 def some(names: Sequence[str], most: int = 3) -> str:
-    """The first few of many names.
+    """Return the first ``most`` names and the number of the others.
 
     >>> some(["a", "b"]), some(["a", "b", "c", "d", "e"])
     ('a, b', 'a, b, c and 2 more')
@@ -296,7 +305,9 @@ def some(names: Sequence[str], most: int = 3) -> str:
 
 
 def names_of(what: str, value: Any) -> tuple[Any, ...]:
-    """One name or several, of a marker.
+    """Return the names of a marker argument that is one name or a list of names.
+
+    Raises ConfigurationError, whose message calls the argument ``what``, for anything else.
 
     >>> names_of("a space", "image"), names_of("a space", ["prompt", "image"])
     (('image',), ('prompt', 'image'))

@@ -1,6 +1,6 @@
-"""Files: written whole, under a temporary name and then renamed; read with a clear answer.
+"""Functions that write files atomically, and read files of users with clear messages.
 
-Over 300 lines: every file of a user goes through these doors, and they share their messages.
+Over 300 lines: the functions share their checks and messages.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from pytest_t2i.errors import ConfigurationError, FileFormatError, StoreError, m
 
 Kind = TypeVar("Kind")
 MOST_BYTES = 1 << 30
-"""Size of a file of ours beyond which it is taken for something else."""
+"""Largest size of a file that is read."""
 MOST_DEPTH = 64
-"""Levels of tables and lists within one another; ours have ten."""
+"""Largest depth of nested tables and lists; our own files have ten levels."""
 FORMULA = re.compile(r"'[=+@\-]")
 MOST_BITS = 64
 """Largest number of bits of a whole number: a store's index and seeds allow no more."""
@@ -53,7 +53,7 @@ def write_whole(path: Path, content: bytes) -> None:
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(content)
-            # mkstemp makes files for the owner only; people open these.
+            # mkstemp makes files that only their owner may read.
             Path(temporary).chmod(0o644)
             Path(temporary).replace(path)
         except BaseException:
@@ -64,7 +64,7 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def _temporary_beside(path: Path) -> tuple[int, str]:
-    """Handle and name of a new file in the folder of ``path``, which is made where it is absent."""
+    """Create a temporary file in the folder of ``path``, and the folder; return (handle, name)."""
     prefix = f".{path.name}."
     try:
         return tempfile.mkstemp(dir=path.parent, prefix=prefix)
@@ -74,13 +74,13 @@ def _temporary_beside(path: Path) -> tuple[int, str]:
 
 
 MOST_NAME, MOST_PATH = 255, 4096
-"""Bytes of a file's name and of a path that file systems take."""
+"""Largest length in bytes of a file's name and of a path."""
 
 
 def user_path(text: str) -> Path:
-    """A path as people type it: ``~`` is the home folder.
+    """Return the path that a user typed; ``~`` is the home folder.
 
-    Raises ConfigurationError for a text that no path can be, or the home of nobody.
+    Raises ConfigurationError for a text that cannot be a path, or the home of an unknown user.
 
     >>> user_path("~/pictures") == Path.home() / "pictures"
     True
@@ -96,13 +96,13 @@ def user_path(text: str) -> Path:
 
 
 def from_here(path: Path) -> Path:
-    """A path as one types it in the working directory; one that lies elsewhere stays whole."""
+    """Return a path relative to the working directory if it lies inside, else absolute."""
     whole = path.absolute()
     return whole.relative_to(Path.cwd()) if whole.is_relative_to(Path.cwd()) else whole
 
 
 def file_name(text: str) -> str:
-    """A text as the name of a file or folder, short and readable.
+    """Turn a text into a short, readable name of a file or folder.
 
     >>> file_name("owner/name"), file_name("images:some/where")
     ('owner-name', 'images-some-where')
@@ -112,13 +112,13 @@ def file_name(text: str) -> str:
 
 
 TEMPORARY = re.compile(r"\..+\.[a-z0-9_]{8}")
-"""Names that mkstemp gives."""
+"""Pattern of the names that ``_temporary_beside`` creates."""
 UNFINISHED_AGE = 60.0
-"""Seconds after which nobody writes a temporary file any more."""
+"""Age in seconds from which a temporary file counts as abandoned."""
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Remove what ``write_whole`` left below a folder when its process was killed."""
+    """Remove temporary files below a folder that killed processes left in ``write_whole``."""
     oldest = time.time() - UNFINISHED_AGE
     for file in folder.rglob(".*.????????"):
         with suppress(OSError):
@@ -127,7 +127,7 @@ def remove_unfinished(folder: Path) -> None:
 
 
 def explain(path: Path, error: OSError) -> str:
-    """What a failed write means for the user and what to do."""
+    """Return a message for the user about a failed write: the cause and what to do."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return (
             f"{path}: the disk is full. Nothing made so far is lost: free some space, or move the "
@@ -135,20 +135,21 @@ def explain(path: Path, error: OSError) -> str:
         )
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return (
-            f"{path}: may not be written. Choose another folder with --t2i-store or --t2i-report."
+            f"{path}: no permission to write. Choose another folder with --t2i-store or "
+            "--t2i-report."
         )
     return f"{path}: cannot be written: {error.strerror or error}."
 
 
 def checksum(content: bytes) -> str:
-    """Hex SHA-256."""
+    """Return the hex SHA-256 of the content."""
     return hashlib.sha256(content).hexdigest()
 
 
 def stamp(path: Path | str) -> str | None:
-    """Size and modification time, to notice a change without reading; None when absent."""
+    """Return size and modification time, which show a change without reading; None if absent."""
     try:
-        status = os.stat(path)  # noqa: PTH116 - a text is looked up in a third of the time
+        status = os.stat(path)  # noqa: PTH116 - three times as fast as Path.stat for a str
     except OSError:
         return None
     return f"{status.st_size}:{status.st_mtime_ns}"
@@ -158,13 +159,13 @@ class CsvRow(NamedTuple):
     """One row of a CSV file."""
 
     where: str
-    """ "line 3"."""
+    """Place in the file, such as "line 3"."""
     values: dict[str, str]
-    """By column, without surrounding blanks; "" where the row ends early."""
+    """Cells by column, without surrounding blanks; "" where the row ends early."""
 
 
 def stamps(path: Path, pattern: str = "*") -> list[str]:
-    """Every file at or below a local path with its stamp; empty when there is none."""
+    """List every file at or below a path as "name:stamp"; the list is empty if there is none."""
     if path.is_file():
         return [f"{path.name}:{stamp(path)}"]
     files = sorted(file for file in path.rglob(pattern) if file.is_file()) if path.is_dir() else []
@@ -172,11 +173,11 @@ def stamps(path: Path, pattern: str = "*") -> list[str]:
 
 
 PLAIN = re.compile(r"[^/\\\\:\0]+(?:/[^/\\\\:\0]+)*")
-"""Names of parts with slashes between them, on every system alike."""
+"""Relative paths that every system reads alike: names with slashes between them."""
 
 
 def is_relative(name: str) -> bool:
-    """Whether a file's name stays below the folder that it is relative to, as it is written.
+    """Whether a relative path, as it is written, stays inside its folder on every system.
 
     >>> [is_relative(name) for name in ("a/b.png", "../b.png", "/b.png", "C:b.png", "a/../../b")]
     [True, False, False, False, False]
@@ -188,7 +189,7 @@ def is_relative(name: str) -> bool:
 
 
 def inside(folder: Path, name: str) -> Path | None:
-    """The file of that name if it is there and lies in the folder, links followed; else None."""
+    """Return the existing file of this name if it lies in the folder, links followed; else None."""
     try:
         path = (folder / name).resolve()
         return path if path.is_relative_to(folder.resolve()) and path.is_file() else None
@@ -197,11 +198,11 @@ def inside(folder: Path, name: str) -> Path | None:
 
 
 def outside(folder: Path, names: Iterable[str]) -> list[str]:
-    """Those names that leave the folder: as they are written, or by a link."""
-    return [name for name in names if not is_relative(name) or _is_led_out(folder, name)]
+    """List the names whose files lie outside the folder, as they are written or by a link."""
+    return [name for name in names if not is_relative(name) or _links_outside(folder, name)]
 
 
-def _is_led_out(folder: Path, name: str) -> bool:
+def _links_outside(folder: Path, name: str) -> bool:
     try:
         path = folder / name
         return path.is_file() and not path.resolve().is_relative_to(folder.resolve())
@@ -210,11 +211,11 @@ def _is_led_out(folder: Path, name: str) -> bool:
 
 
 def read_text(path: Path, *, kind: str = "file", remedy: str = "Check the path.") -> str:
-    """An ordinary UTF-8 file of a sensible size; FileFormatError for anything else."""
+    """Read a regular UTF-8 file of at most MOST_BYTES; raise FileFormatError for anything else."""
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
-            raise FileFormatError(path, f"expected a {kind}, this is no ordinary file.")
+            raise FileFormatError(path, f"expected a {kind}, this is not a regular file.")
         if status.st_size > MOST_BYTES:
             raise FileFormatError(path, f"expected a {kind} of at most {MOST_BYTES >> 20} MiB.")
         return path.read_text(encoding="utf-8-sig")
@@ -225,20 +226,20 @@ def read_text(path: Path, *, kind: str = "file", remedy: str = "Check the path."
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """A TOML file as a dict; FileFormatError with file and line."""
+    """Read a TOML file as a dict; raise FileFormatError with file and line."""
     content = read_text(path)
     try:
         plain = tomllib.loads(content)
     except (RecursionError, ValueError) as error:
-        raise FileFormatError(path, f"is not valid TOML: {_too_much(error)}.") from None
+        raise FileFormatError(path, f"is not valid TOML: {_reason(error)}.") from None
     _check_plain(path, plain)
     return plain
 
 
 def read_json(path: Path, *schemas: str, kind: str, remedy: str = "") -> dict[str, Any]:
-    """A JSON file of ours as a dict, of one of these schemas, the newest first.
+    """Read a JSON file of this project that has one of these schemas, the newest first.
 
-    FileFormatError says what is wrong and where.
+    Raises FileFormatError for invalid JSON and for another schema.
     """
     plain = parse_json(path, read_text(path, kind=kind, remedy=remedy))
     given = plain.get("schema") if isinstance(plain, dict) else type(plain).__name__
@@ -248,9 +249,9 @@ def read_json(path: Path, *schemas: str, kind: str, remedy: str = "") -> dict[st
 
 
 def parse_json(path: Path, content: str) -> Any:
-    """The JSON value of a file's content; FileFormatError with line and column.
+    """Return the JSON value of a file's content; raise FileFormatError with line and column.
 
-    What JSON does not have (NaN, half a surrogate pair) is refused, and a key that stands twice.
+    NaN, half a surrogate pair, which JSON does not allow, and duplicate keys are refused.
     """
     try:
         plain = json.loads(content, parse_constant=_no_constant, object_pairs_hook=_table)
@@ -260,7 +261,7 @@ def parse_json(path: Path, content: str) -> Any:
         where = f"line {error.lineno} column {error.colno}"
         raise FileFormatError(path, f"is not valid JSON: {error.msg}.", where=where) from None
     except (RecursionError, ValueError) as error:
-        raise FileFormatError(path, f"is not valid JSON: {_too_much(error)}.") from None
+        raise FileFormatError(path, f"is not valid JSON: {_reason(error)}.") from None
     _check_plain(path, plain, is_finite=True)
     return plain
 
@@ -288,7 +289,7 @@ def decode_json(path: Path, kind: type[Kind], *, remedy: str = "") -> Kind:
 
 
 def read_csv(path: Path, needed: Sequence[str], *, remedy: str = "") -> Iterator[CsvRow]:
-    """The rows of a CSV file with a header that has at least these columns.
+    """Yield the rows of a CSV file whose header has at least these columns.
 
     Raises FileFormatError that names the line.
     """
@@ -303,13 +304,13 @@ def read_csv(path: Path, needed: Sequence[str], *, remedy: str = "") -> Iterator
                 raise FileFormatError(path, problem, where=where)
             yield CsvRow(where, {name: _text(value.strip()) for name, value in row.items()})
     except csv.Error as error:
-        # The reader below counts lines that gave no row, too.
+        # The inner reader also counts the lines that gave no row.
         where = f"line {reader.reader.line_num}"
         raise FileFormatError(path, f"{error}.", where=where) from None
 
 
 def _text(value: str) -> str:
-    """A cell without the sign that keeps spreadsheets from computing it (``escaping.cell``)."""
+    """Remove the apostrophe that keeps spreadsheets from computing a cell (``escaping.cell``)."""
     return value[1:] if FORMULA.match(value) else value
 
 
@@ -322,19 +323,20 @@ def convert(
     number: str = "a number",
     remedy: str = "",
 ) -> Kind:
-    """A plain value as a record of this type, every field checked.
+    """Convert a plain value to a record of this type, and check every field.
 
     Args:
-        path: The file it comes from, for messages.
-        plain: What TOML or JSON gave.
-        kind: A msgspec Struct, a dataclass or a built-in type such as ``dict[str, float]``.
-        where: The place of the value in the file, such as ``[hobby]``.
-        number: What a number is there, for messages.
+        path: file of the value, for messages.
+        plain: value that TOML or JSON gave.
+        kind: a msgspec Struct, a dataclass or a built-in type such as ``dict[str, float]``.
+        where: place of the value in the file, such as ``[hobby]``.
+        number: words for a number in this file, for messages, such as "a share".
         remedy: text appended to the message.
 
     Raises:
-        FileFormatError: names the key, what is expected there and what stands there; also where a
-            value lies beyond what its field can be (``data.Count``, ``data.Reach``).
+        FileFormatError: a value has the wrong type or is out of the bounds of its field
+            (``data.Count``, ``data.Reach``); the message names the key, what was expected and what
+            was given.
     """
     try:
         record = msgspec.convert(plain, kind)
@@ -356,14 +358,15 @@ def _check_columns(path: Path, columns: Sequence[str], needed: Sequence[str], re
             problem = f"no column {name!r}; there are: {listed}."
             raise FileFormatError(path, problem, where="line 1", remedy=remedy)
     if len(set(columns)) < len(columns):
-        problem = f"every column has a name of its own, got: {listed}."
+        problem = f"expected distinct names of columns, got: {listed}."
         raise FileFormatError(path, problem, where="line 1")
 
 
 def _check_plain(path: Path, plain: Any, *, is_finite: bool = False) -> None:
-    """Refuse what no file of ours holds, and what falls over only when it is used.
+    """Refuse values that would fail only later: huge integers, infinite numbers, deep nesting.
 
-    JSON has no word for infinity, but 1e999 is read as it; what TOML says of it, readers judge.
+    JSON has no infinity, but Python reads 1e999 as infinity. TOML has infinity, which the callers
+    of ``read_toml`` check.
     """
     level = [plain]
     for _ in range(MOST_DEPTH):
@@ -394,5 +397,5 @@ def _no_constant(name: str) -> float:
     raise ValueError(f"it holds {name}")
 
 
-def _too_much(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)

@@ -3,10 +3,10 @@
 An entry point of one of the groups ``pytest_t2i.models``, ``pytest_t2i.detectors``,
 ``pytest_t2i.faces``, ``pytest_t2i.persons``, ``pytest_t2i.objects``, ``pytest_t2i.encoders`` and
 ``pytest_t2i.languages`` names a factory that takes a :class:`LoadOptions` and returns an object
-that obeys the Protocol; one of ``pytest_t2i.executors`` takes an :class:`ExecutorOptions`, one of
-``pytest_t2i.mitigations`` its keys (:class:`Mitigation`).
+that obeys the Protocol. A factory of ``pytest_t2i.executors`` takes an :class:`ExecutorOptions`; a
+factory of ``pytest_t2i.mitigations`` takes the mitigation's keys (:class:`Mitigation`).
 
-Over 300 lines: all that can be plugged in stands here, each with an example.
+Over 300 lines: the Protocols of all extension points stand here, each with an example.
 """
 
 from __future__ import annotations
@@ -35,45 +35,45 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AnswerLimits:
-    """How long a server may take to answer over HTTP, and how much it may send.
+    """The bounds on the answers of a server over HTTP: time, size and requests at the same time.
 
     >>> AnswerLimits().bytes
     16777216
     """
 
     seconds: float = 300.0
-    """For one answer, all tries and waits together."""
+    """Longest time for one answer, all tries and waits together."""
     megabytes: float = 16.0
-    """MiB of one answer."""
+    """Largest size of one answer in MiB."""
     at_once: int = 8
-    """Pictures that an endpoint is asked for at the same time, at most."""
+    """Largest number of pictures requested from an endpoint at the same time."""
 
     @property
     def bytes(self) -> int:
-        """The same in bytes."""
+        """The largest size of one answer in bytes."""
         return int(self.megabytes * 2**20)
 
 
 @dataclass(frozen=True, slots=True)
 class LoadOptions:
-    """What a factory is told.
+    """The arguments of a factory: which weights to load, and how.
 
     >>> LoadOptions(source="weights/mine", device="cuda").dtype
     'auto'
     """
 
     source: str = ""
-    """Hub id, local folder or file, after aliases were resolved; "" asks for the default."""
+    """Hub id, local folder or file, with aliases resolved; "" for the default."""
     device: str = "auto"
-    """"auto", "cpu", "cuda", "cuda:1", "mps"."""
+    """Device: "auto", "cpu", "cuda", "cuda:1" or "mps"."""
     dtype: str = "auto"
-    """"auto", "float32", "float16", "bfloat16"."""
+    """Number format: "auto", "float32", "float16" or "bfloat16"."""
     revision: str | None = None
     """Branch, tag or commit of a hub repository."""
     trust_remote_code: bool = False
     """Whether code from the hub repository may run."""
     defaults: GenerationSettings = field(default_factory=GenerationSettings)
-    """Settings from the catalogue, used where a request leaves them open."""
+    """Settings from the catalogue, used where those of a request are None."""
     answers: AnswerLimits = AnswerLimits()
     """Bounds on the answers of a server."""
     extra: Mapping[str, Any] = field(default_factory=dict)
@@ -96,18 +96,18 @@ class TextToImage(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """All that changes its pictures: weights, pipeline class, scheduler, dtype, libraries."""
+        """All that changes the pictures: weights, pipeline class, scheduler, dtype, libraries."""
 
     def generate(self, requests: Sequence[Request]) -> Iterable[Generated]:
         """Make one batch, in order; image k depends on request k alone.
 
-        One that yields its images loses none of them where a later one fails.
+        A generator is best: the images that it yielded are kept when a later one fails.
         """
 
 
 @runtime_checkable
 class Varying(Protocol):
-    """A model that makes images otherwise where a request's ``variation`` asks for it.
+    """A model that supports requests with a ``variation``.
 
     >>> class Mitigated:
     ...     def takes(self, variation):
@@ -117,12 +117,12 @@ class Varying(Protocol):
     """
 
     def takes(self, variation: Variation) -> bool:
-        """Whether it makes images of this variation."""
+        """Whether the model makes images of this variation."""
 
 
 @runtime_checkable
 class MakesEach(Protocol):
-    """A model that makes several images at a time and hands each over as soon as it is there.
+    """A model that makes several images at a time and yields each as soon as it is finished.
 
     >>> class Service:
     ...     def each(self, requests):
@@ -132,12 +132,12 @@ class MakesEach(Protocol):
     """
 
     def each(self, requests: Iterable[Request]) -> Iterator[tuple[Request, Generated]]:
-        """Every request once with its image, in any order; each is kept before the next."""
+        """Yield every request once with its image, in any order; each is stored before the next."""
 
 
 @runtime_checkable
 class MayIgnoreSeeds(Protocol):
-    """A model of which nobody knows whether the same seed gives the same picture: it is tried out.
+    """A model that may ignore seeds, so that a run probes whether equal seeds give equal pictures.
 
     >>> class Service:
     ...     may_ignore_seeds = True
@@ -149,22 +149,22 @@ class MayIgnoreSeeds(Protocol):
     """
 
     may_ignore_seeds: bool
-    """False where its seeds are known to hold."""
+    """False where the model is known to honour seeds."""
 
     def at_once(self, requests: Sequence[Request]) -> Sequence[Generated]:
-        """Have all of them made at the same time, in order."""
+        """Make the images of all requests at the same time; return them in order."""
 
 
 Stage = Literal["prompt", "text embeddings", "attention", "guidance", "weights"]
-"""Where a mitigation acts."""
+"""The part of the generation on which a mitigation acts."""
 
 
 @runtime_checkable
 class Mitigation(Protocol):
-    """Makes the pictures of a model fairer: what is known of it before it acts.
+    """A method that makes the pictures of a model fairer: the properties common to all stages.
 
-    One of the stage "prompt" is a :class:`PromptMitigation`, any other a
-    :class:`PipelineMitigation`. Its factory, such as the class itself, takes the keys of
+    A mitigation of the stage "prompt" is also a :class:`PromptMitigation`, any other a
+    :class:`PipelineMitigation`. The factory, such as the class itself, takes the keys of
     ``--t2i-mitigation NAME:key=value`` as keyword arguments with defaults.
 
     >>> class Stated:
@@ -179,32 +179,32 @@ class Mitigation(Protocol):
 
     @property
     def name(self) -> str:
-        """As it is registered."""
+        """The registered name."""
 
     @property
     def fingerprint(self) -> str:
-        """All that changes what it does, besides its keys."""
+        """All that changes the effect of the mitigation, besides its keys."""
 
     @property
     def stage(self) -> Stage:
-        """Where it acts."""
+        """The stage at which the mitigation acts."""
 
     @property
     def families(self) -> tuple[str, ...]:
-        """Classes of the pipelines that it fits; () for any model, at the stage "prompt" alone."""
+        """Classes of supported pipelines; () for any model, only at the stage "prompt"."""
 
     @property
     def passes(self) -> float:
-        """What a picture costs, in those of the plain model: 1.0 for nothing more."""
+        """The cost of a picture relative to the plain model; 1.0 costs no more."""
 
     @property
     def needs_counterparts(self) -> bool:
-        """Whether it asks for the feminine and the masculine text of each prompt."""
+        """Whether the mitigation needs the feminine and the masculine text of each prompt."""
 
 
 @runtime_checkable
 class PromptMitigation(Protocol):
-    """A mitigation that gives the model another prompt: fits any model, endpoints included.
+    """A mitigation that rewrites the prompt; any model supports it, endpoints included.
 
     >>> class Women:
     ...     def prompt(self, text, seed, counterparts):
@@ -214,15 +214,16 @@ class PromptMitigation(Protocol):
     """
 
     def prompt(self, text: str, seed: int, counterparts: tuple[str, ...]) -> str:
-        """The prompt that this picture is made from, the same for the same arguments.
+        """Return the prompt of this picture, equal for equal arguments.
 
-        ``counterparts`` are the feminine and the masculine text; () where it needs none.
+        ``counterparts`` are the feminine and the masculine text; () if ``needs_counterparts`` is
+        false.
         """
 
 
 @runtime_checkable
 class PipelineMitigation(Protocol):
-    """A mitigation that acts inside a pipeline, for one batch at a time.
+    """A mitigation that changes a pipeline for one batch at a time.
 
     >>> from contextlib import contextmanager
     >>> class Louder:
@@ -238,17 +239,17 @@ class PipelineMitigation(Protocol):
     """
 
     def applied(self, pipeline: Any, requests: Sequence[Request]) -> AbstractContextManager[Any]:
-        """Changes the pipeline while these requests are made, and takes that back at the end.
+        """Change the pipeline on entry of the context, and restore it on exit.
 
-        They are made by one call of the pipeline: row k of what it works on is request k, and
-        begins anew after the last one where a lone picture is made twice over. The counterparts
-        are the ``texts`` of each request's ``variation``.
+        One call of the pipeline makes these requests: row k of its batch is request k modulo the
+        number of requests, because a lone picture may be made twice. The counterparts are the
+        ``texts`` of each request's ``variation``.
         """
 
 
 @runtime_checkable
 class PassesBySettings(Protocol):
-    """A mitigation whose cost depends on how pictures are made.
+    """A mitigation whose cost depends on the generation settings.
 
     >>> class Early:
     ...     def passes_with(self, settings):
@@ -258,15 +259,16 @@ class PassesBySettings(Protocol):
     """
 
     def passes_with(self, settings: GenerationSettings) -> float:
-        """What a picture costs with these settings, in passes of the plain model.
+        """Return the cost of a picture with these settings, relative to the plain model.
 
-        ValueError, told as one line before anything is made, where they leave it nothing to do.
+        Raises ValueError when the mitigation has no effect with these settings; its message reaches
+        the user before any image is made.
         """
 
 
 @runtime_checkable
 class ComparingMitigation(Protocol):
-    """A mitigation that compares the pictures it makes, by features of an encoder.
+    """A mitigation that compares its pictures by features of an encoder.
 
     >>> class Nearest:
     ...     compares_by = ""
@@ -279,15 +281,15 @@ class ComparingMitigation(Protocol):
 
     @property
     def compares_by(self) -> str | None:
-        """Name of the encoder; "" for the run's own, None where it needs none as it is set."""
+        """The name of the encoder; "" for the run's encoder, None if the keys make it unneeded."""
 
     def seeing(self, encoder: Encoder) -> PipelineMitigation:
-        """The same with an encoder, whose version is part of what its pictures are kept by."""
+        """Return this mitigation with an encoder, whose version is part of its pictures' keys."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExecutorOptions:
-    """What the factory of an executor is told.
+    """The arguments of an executor's factory.
 
     >>> options = ExecutorOptions("painter", model=lambda: None, recipe=lambda: None, batch=8)
     >>> options.source, options.batch
@@ -295,28 +297,28 @@ class ExecutorOptions:
     """
 
     name: str
-    """The model under test, as it was asked for; for messages."""
+    """Name of the model under test as the user wrote it, for messages."""
     model: Callable[[], TextToImage]
-    """Loads the model in this process, once."""
+    """Function that loads the model in this process, once."""
     recipe: Callable[[], tuple[Callable[[LoadOptions], TextToImage], LoadOptions]]
-    """The model's factory and what to call it with, to load it elsewhere. Both can be pickled where
-    the factory can be imported."""
+    """Function that returns the model's factory and its argument, to load the model in another
+    process. Both can be pickled if the factory can be imported."""
     batch: int
-    """Images per batch: an int of at least 1."""
+    """Images per batch, at least 1."""
     say: Callable[[str], None] = print
-    """Tells the user something, in the summary of the run too."""
+    """Function that prints a message to the user; the summary of the run repeats it."""
     source: str = ""
-    """What stands behind the colon in ``--t2i-executor name:source``: an address, a number."""
+    """Text after the colon in ``--t2i-executor name:source``, such as an address or a number."""
     fingerprint: Callable[[], str] = lambda: ""
-    """The model's, by which the store keeps its pictures; "" where it is not known. A model that is
-    loaded elsewhere must have the same."""
+    """Function that returns the fingerprint by which the store keeps the model's pictures; "" if it
+    is unknown. A model loaded in another process must have the same fingerprint."""
 
 
 @runtime_checkable
 class Executor(Protocol):
-    """Has requests made: here, in several processes, on a cluster.
+    """An executor of requests: in this process, in several processes or on a cluster.
 
-    One that has ``close()`` is closed when the run needs no more images.
+    If it has a method ``close()``, the run calls it when no more images are needed.
 
     >>> class Plain:
     ...     def __init__(self, model):
@@ -330,15 +332,16 @@ class Executor(Protocol):
     """
 
     def run(self, requests: Iterable[Request]) -> Iterator[tuple[Request, Generated]]:
-        """Each request once with its image, in any order.
+        """Yield each request once with its image, in any order.
 
-        They are claimed as they are taken: by the thread that called this, and not all at once.
+        Taking a request from ``requests`` claims it in the store. Take requests in the thread that
+        called ``run``, and only as many as are about to be made.
         """
 
 
 @runtime_checkable
 class TextEmbedding(Protocol):
-    """A model that can show its prompt space without making an image.
+    """A model that returns text embeddings without making an image.
 
     >>> import numpy as np
     >>> class Letters:
@@ -349,12 +352,12 @@ class TextEmbedding(Protocol):
     """
 
     def embed_text(self, prompts: Sequence[str]) -> Sequence[np.ndarray]:
-        """Text encoder output per prompt, each [n_tokens, d] float32 without padding."""
+        """Return the text encoder's output per prompt, [n_tokens, d] float32 without padding."""
 
 
 @runtime_checkable
 class ReadyMade(Protocol):
-    """A model whose images exist already, with seeds of their own.
+    """A model whose images exist already, each with a fixed seed.
 
     >>> class Archive:
     ...     def available(self, prompt):
@@ -364,15 +367,15 @@ class ReadyMade(Protocol):
     """
 
     def available(self, prompt: str) -> Sequence[int]:
-        """Seeds of the prompt's images."""
+        """Return the seeds of the prompt's images."""
 
 
 @runtime_checkable
 class Calibrated(Protocol):
-    """Says which prompts a model's pictures are known for, where that is not any.
+    """A model that is calibrated for some prompts only: what their pictures show is known.
 
-    Checks that need another prompt stay inconclusive: nobody knows what its pictures should show. A
-    model may obey it, or an entry of a catalogue name an object that does (``calibrated``).
+    Checks that need any other prompt stay inconclusive. The model itself obeys this Protocol, or
+    the key ``calibrated`` of its catalogue entry names an object that does.
 
     >>> class Nurses:
     ...     def is_calibrated_for(self, prompt):
@@ -382,12 +385,12 @@ class Calibrated(Protocol):
     """
 
     def is_calibrated_for(self, prompt: str) -> bool:
-        """Whether the pictures of this very prompt are known."""
+        """Whether the model is calibrated for exactly this text."""
 
 
 @runtime_checkable
 class Detector(Protocol):
-    """Says of each image a label or why there is none.
+    """A classifier that gives each image a label, or a reason why there is none.
 
     >>> class Sure:
     ...     fingerprint, labels = "sure-1", ("male", "female")
@@ -400,19 +403,19 @@ class Detector(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """All that changes its word: name, weights, prompts, thresholds, libraries."""
+        """All that changes the detections: name, weights, prompts, thresholds, libraries."""
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Every label it may give, e.g. ("male", "female")."""
+        """All possible labels, e.g. ("male", "female")."""
 
     def detect(self, images: Sequence[Image]) -> Sequence[Detection]:
-        """One detection per image, in order."""
+        """Return one detection per image, in order."""
 
 
 @runtime_checkable
 class OpenSet(Protocol):
-    """A detector that can also look for any attribute described in words (OASIS eq. 5).
+    """A detector that can also detect any attribute described in words (OASIS eq. 5).
 
     >>> class Anything:
     ...     def for_attribute(self, attribute):
@@ -422,15 +425,15 @@ class OpenSet(Protocol):
     """
 
     def for_attribute(self, attribute: Attribute) -> Detector:
-        """A detector with the labels ("present", "absent")."""
+        """Return a detector of this attribute with the labels ("present", "absent")."""
 
 
 @runtime_checkable
 class MadeFor(Protocol):
-    """A detector or an encoder that was made for one kind of pictures, and knows others from them.
+    """A detector or encoder that is made for one kind of pictures and recognizes other kinds.
 
-    It is not asked about pictures of another kind: they are undetected as ``out_of_domain``, and
-    have no features.
+    Pictures of other kinds are not passed to it: they are undetected as ``out_of_domain``, and have
+    no features.
 
     >>> class OfPortraits:
     ...     made_for = "upright portraits"
@@ -443,15 +446,15 @@ class MadeFor(Protocol):
 
     @property
     def made_for(self) -> str:
-        """The kind of pictures in words, as in "made for ..."; "" where it takes any."""
+        """The kind of pictures in words, as in "made for ..."; "" for any kind."""
 
     def in_domain(self, images: Sequence[Image]) -> Sequence[bool]:
-        """Whether each picture is of that kind, in order."""
+        """Return whether each picture is of that kind, in order."""
 
 
 @runtime_checkable
 class FaceDetector(Protocol):
-    """Finds faces: a part that detectors are put together from.
+    """A finder of faces, of which detectors are composed.
 
     >>> class Whole:
     ...     fingerprint = "whole-1"
@@ -464,15 +467,15 @@ class FaceDetector(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """All that changes what it finds: weights, thresholds, libraries."""
+        """All that changes the boxes: weights, thresholds, libraries."""
 
     def faces(self, images: Sequence[Image]) -> Sequence[Sequence[Box]]:
-        """The faces of every picture, in its own pixels, the largest first."""
+        """Return the faces of every picture, in pixels of that picture, the largest first."""
 
 
 @runtime_checkable
 class PersonDetector(Protocol):
-    """Finds people: a part that detectors are put together from.
+    """A finder of people, of which detectors are composed.
 
     >>> class Whole:
     ...     fingerprint = "whole-1"
@@ -485,15 +488,15 @@ class PersonDetector(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """All that changes what it finds: weights, thresholds, libraries."""
+        """All that changes the boxes: weights, thresholds, libraries."""
 
     def persons(self, images: Sequence[Image]) -> Sequence[Sequence[Box]]:
-        """The people of every picture, in its own pixels, the largest first."""
+        """Return the people of every picture, in pixels of that picture, the largest first."""
 
 
 @runtime_checkable
 class ObjectFinder(Protocol):
-    """Finds and names objects, with their masks where it can.
+    """A finder that names objects and gives their boxes, and masks where it can.
 
     >>> class Whole:
     ...     fingerprint = "whole-1"
@@ -506,15 +509,15 @@ class ObjectFinder(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """All that changes what it finds: weights, vocabulary, thresholds, libraries."""
+        """All that changes the objects found: weights, vocabulary, thresholds, libraries."""
 
     def objects(self, images: Sequence[Image]) -> Sequence[Sequence[FoundObject]]:
-        """The objects of every picture, in its own pixels, the largest first."""
+        """Return the objects of every picture, in pixels of that picture, the largest first."""
 
 
 @runtime_checkable
 class Encoder(Protocol):
-    """Turns images into feature vectors.
+    """An encoder that turns images into feature vectors.
 
     >>> import numpy as np
     >>> class MeanColour:
@@ -528,10 +531,10 @@ class Encoder(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """All that changes its features."""
+        """All that changes the features."""
 
     def encode(self, images: Sequence[Image]) -> np.ndarray:
-        """[n_images, d] float32, not normalised."""
+        """Return the features, [n_images, d] float32, not normalised."""
 
 
 @runtime_checkable
@@ -547,7 +550,7 @@ class TextEncoder(Protocol):
     """
 
     def encode_text(self, texts: Sequence[str]) -> np.ndarray:
-        """[n_texts, d] float32, not normalised."""
+        """Return the features, [n_texts, d] float32, not normalised."""
 
 
 @runtime_checkable
@@ -565,10 +568,13 @@ class Language(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """All that changes its answers, as far as it is known."""
+        """All that changes the answers, as far as it is known."""
 
     def answer(self, question: str, schema: Mapping[str, Any] | None = None) -> str:
-        """The answer, as JSON where a schema is given; MalformedAnswerError to be asked again."""
+        """Return the answer, as JSON where a JSON schema is given.
+
+        Raises MalformedAnswerError for an answer that cannot be used; the caller may ask again.
+        """
 
 
 @runtime_checkable
@@ -583,7 +589,7 @@ class NextTokens(Protocol):
     """
 
     def next_tokens(self, texts: Sequence[str], count: int) -> Sequence[Sequence[NextToken]]:
-        """The ``count`` likeliest next tokens of each text, the likeliest first.
+        """Return the ``count`` likeliest next tokens of each text, the likeliest first.
 
-        Tokens that add nothing readable are left out; the end of the text counts as one.
+        Tokens that add no readable text are left out; the end of the text counts as a token.
         """

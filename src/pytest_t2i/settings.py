@@ -1,7 +1,7 @@
-"""What one run was asked for: the options, how each is read, and the Settings they become.
+"""The options of a run, the readers of their texts, and the Settings that they become.
 
-One grammar for pytest's ``--t2i-...`` options, their ini keys and the arguments of ``t2i``: each
-reader takes the option's name and a text, and raises ConfigurationError that names the option.
+Pytest's ``--t2i-...`` options, their ini keys and the arguments of ``t2i`` share the readers. Each
+reader takes the option's name and a text, and raises a ConfigurationError that names the option.
 
 Over 300 lines: the table of options stands beside the readers and the Settings that it becomes.
 """
@@ -22,27 +22,28 @@ from pytest_t2i.files import user_path
 from pytest_t2i.protocols import AnswerLimits
 
 LEAST_CONFIDENCE = 0.5
-"""A level at or below it would call a coin toss evidence."""
+"""The confidence must be above this level: at or below it, a coin toss would count as evidence."""
 
 POLICIES = ("pass", "status", "fail", "estimate")
-"""What an inconclusive check may do: nothing but be shown, set the exit status of the run, fail its
-test, or go by the estimate."""
+"""Effects of an inconclusive check: it is only shown, sets the exit status of the run, fails its
+test, or is decided by the estimate."""
 Reader = Callable[[str, str], Any]
-"""(name of the option, text) -> value; raises ConfigurationError."""
+"""A function (name of the option, text) -> value that raises ConfigurationError for a bad text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What one run was asked for.
+    """The settings of one run.
 
     Over 20 fields: each is an option of the command line.
     """
 
     model: str | None = None
     detectors: tuple[str, ...] = ()
-    """The first one's word decides, further ones are shown; empty: what suits the model."""
+    """Names of detectors. The detections of the first are judged, the others are shown; empty for
+    the model's default."""
     mitigation: str | None = None
-    """What makes the pictures fairer, ``name`` or ``name:key=value,...``; None: nothing does."""
+    """Mitigation to test, ``name`` or ``name:key=value,...``; None for the plain model."""
     images: int = 20
     """Images per prompt."""
     seed: int = 0
@@ -52,9 +53,9 @@ class Settings:
     batch: int | None = None
     """Images per batch; None lets the model and the device decide."""
     executor: str = "auto"
-    """What has the images made: name, name:source or module:factory[:source]."""
+    """Executor of the requests: name, name:source or module:factory[:source]."""
     detect_where: str = "here"
-    """"here", or "worker": where the images are made."""
+    """Process in which detectors run: "here", or "worker" for the worker that made the image."""
     store: Path = Path(".t2i")
     catalogue: Path | None = None
     """TOML file of aliases for models and weights, beside the registered catalogues."""
@@ -67,7 +68,7 @@ class Settings:
     force_baseline: bool = False
     confidence: float = 0.95
     inconclusive: tuple[str, str] = ("pass", "status")
-    """What an inconclusive check does: of one prompt, and of the model or against a baseline."""
+    """Effect of an inconclusive check (POLICIES): of one prompt, and of the model or a baseline."""
     words: Literal["fixed", "sample"] = "fixed"
     """Whether model-level verdicts are about these prompts, or about words like them."""
     estimator: Literal["corrected", "paper"] = "corrected"
@@ -75,36 +76,38 @@ class Settings:
     """Share of a check's images up to which undetected ones are taken to be like the others."""
     report: Path = Path("reports/t2i")
     history: str = ""
-    """Folder that finished runs are kept in; "" for ``history`` in the report's, "off" for none."""
+    """Folder of the records of finished runs; "" for ``history`` in the folder of the report, "off"
+    for no history."""
     reference: str | None = None
-    """What shares of labels are compared with: a name, or the path of a TOML file."""
+    """Reference shares of labels: a name, or the path of a TOML file."""
     objects: str | None = None
-    """Object detector; None takes what suits the model."""
+    """Object detector; None takes the model's default."""
     least_objects: int = 10
     """Occurrences, over the variants compared, that an object must reach (Wu 5.3: 5, 10, 20)."""
     captions: Path | None = None
-    """File of captions, whose neutral ones are prompts."""
+    """File of captions, of which the neutral ones are prompts."""
     caption_count: int | None = None
-    """At most so many captions, drawn by the seed; None takes all."""
+    """Largest number of captions, drawn by the seed; None takes all."""
     trust_remote_code: bool = False
     answers: AnswerLimits = field(default_factory=AnswerLimits)
     """Bounds on the answers of a server."""
     sequential: bool = False
-    """Images in rounds, and no more for a test that is decided."""
+    """Whether images are made in rounds, and no more for a test that is decided."""
     total_images: int | None = None
-    """With ``sequential``: images of the whole run after which no further round begins."""
+    """With ``sequential``: number of images of the run after which no further round begins."""
     price: Money | None = None
-    """Price of one image; None for the catalogue's, where it has one."""
+    """Price of one image; None for the price in the catalogue, if any."""
     budget: Money | None = None
-    """What the run may spend; None for any amount."""
+    """Largest amount that the run may spend; None for any amount."""
     probe: Literal["once", "again", "never"] = "once"
-    """When it is tried whether the seeds of a model behind HTTP hold."""
+    """When the run probes whether a model behind HTTP honours seeds."""
     canary: int = 0
-    """Fixed prompts whose pictures are compared with the baseline's, to notice another model."""
+    """Number of fixed prompts whose pictures are compared with those of the baseline, to notice a
+    changed model."""
 
     @property
     def under_test(self) -> str:
-        """What makes the images, as reports name it; "" without a model.
+        """The model with its mitigation, as reports name them; "" without a model.
 
         >>> Settings("sdxl", mitigation="random-counterpart").under_test
         'sdxl with random-counterpart'
@@ -115,13 +118,13 @@ class Settings:
 
     @property
     def history_folder(self) -> Path | None:
-        """Where finished runs are kept; None for nowhere."""
+        """The folder of the records of finished runs; None if no history is kept."""
         if self.history == "off":
             return None
         return user_path(self.history) if self.history else self.report / "history"
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values for run.json."""
+        """Return the settings as plain values for run.json."""
         plain = asdict(self)
         return {
             key: str(value) if isinstance(value, Path | Money) else value
@@ -130,26 +133,27 @@ class Settings:
 
 
 def text(name: str, value: str) -> str:
-    """Any text that is not empty."""
+    """Read any text that is not blank; return it without surrounding blanks."""
     if not value.strip():
         raise ConfigurationError(f"{name}: expected a value, got an empty text")
     return value.strip()
 
 
 MOST_WHOLE = 2**63 - 1
-"""What a whole number is at most: no file of ours holds more."""
+"""Largest whole number of any option; a store's index takes no larger one."""
 MOST_IMAGES, MOST_STEPS, MOST_PIXELS = 1_000_000, 10_000, 16_384
-"""Per prompt, per image, and of a side: a hundred times what anybody has had patience for."""
+"""Largest numbers of images per prompt, of steps per image and of pixels per side, about a hundred
+times those in use."""
 
 
 FEWEST_CANARIES, MOST_CANARIES = 5, 1000
-"""Fixed prompts that each run asks for anew; fewer could show no change at the first look."""
+"""Bounds on the number of canary prompts; with fewer, the first comparison cannot show a change."""
 MOST_AT_ONCE = 256
-"""Requests to an endpoint; each has a thread."""
+"""Largest number of simultaneous requests to an endpoint; each has a thread."""
 
 
 def whole(low: int, high: int = MOST_WHOLE) -> Reader:
-    """A whole number from ``low`` to ``high``."""
+    """Return a reader of a whole number from ``low`` to ``high``."""
 
     def read(name: str, value: str) -> int:
         try:
@@ -167,7 +171,7 @@ def whole(low: int, high: int = MOST_WHOLE) -> Reader:
 
 
 def batch(name: str, value: str) -> int | None:
-    """A whole number of at least 1, or "auto"."""
+    """Read a whole number of at least 1; None for "auto"."""
     return None if value == "auto" else int(whole(1, MOST_IMAGES)(name, value))
 
 
@@ -178,7 +182,10 @@ def number(
     least: str = "of at least 0",
     is_enough: Callable[[float, float], bool] = operator.ge,
 ) -> float:
-    """A number of at least 0."""
+    """Read a finite number of at least 0.
+
+    ``is_enough`` compares with 0 and ``least`` is its bound in words, for messages.
+    """
     try:
         parsed = float(value)
     except ValueError:
@@ -189,12 +196,12 @@ def number(
 
 
 def above_zero(name: str, value: str) -> float:
-    """A number above 0."""
+    """Read a number above 0."""
     return number(name, value, least="above 0", is_enough=operator.gt)
 
 
 def share(name: str, value: str) -> float:
-    """A probability strictly between 0 and 1."""
+    """Read a probability strictly between 0 and 1."""
     parsed = above_zero(name, value)
     if parsed >= 1.0:
         raise ConfigurationError(f"{name}: expected a number above 0 and below 1, got {value}")
@@ -202,7 +209,7 @@ def share(name: str, value: str) -> float:
 
 
 def part(name: str, value: str) -> float:
-    """A share from 0 to 1, both included."""
+    """Read a share from 0 to 1, both included."""
     parsed = number(name, value)
     if parsed > 1.0:
         raise ConfigurationError(f"{name}: expected a share from 0 to 1, got {value}")
@@ -210,7 +217,7 @@ def part(name: str, value: str) -> float:
 
 
 def confidence(name: str, value: str) -> float:
-    """A confidence level strictly between 0.5 and 1."""
+    """Read a confidence level strictly between 0.5 and 1."""
     level = number(name, value)
     if not LEAST_CONFIDENCE < level < 1.0:
         raise ConfigurationError(
@@ -220,7 +227,7 @@ def confidence(name: str, value: str) -> float:
 
 
 def size(name: str, value: str) -> tuple[int, int]:
-    """WIDTHxHEIGHT or one number for both, in pixels."""
+    """Read WIDTHxHEIGHT, or one number for both; return (width, height) in pixels."""
     parts = value.lower().split("x")
     if len(parts) not in (1, 2) or not all(part.isdecimal() for part in parts):
         problem = f"{name}: expected pixels such as 512 or 768x512, got {shown(value)}"
@@ -230,7 +237,7 @@ def size(name: str, value: str) -> tuple[int, int]:
 
 
 def choice(*allowed: str) -> Reader:
-    """One of a few words."""
+    """Return a reader of one of the allowed words."""
 
     def read(name: str, value: str) -> str:
         if value not in allowed:
@@ -242,7 +249,7 @@ def choice(*allowed: str) -> Reader:
 
 
 def names(name: str, value: str) -> tuple[str, ...]:
-    """Names separated by commas, each once."""
+    """Read names separated by commas; return each once."""
     distinct = tuple(dict.fromkeys(part.strip() for part in value.split(",") if part.strip()))
     if not distinct:
         raise ConfigurationError(f"{name}: expected names separated by commas, got {value!r}")
@@ -250,7 +257,7 @@ def names(name: str, value: str) -> tuple[str, ...]:
 
 
 def path(name: str, value: str) -> Path:
-    """A path; ``~`` is the home folder."""
+    """Read a path; ``~`` is the home folder."""
     try:
         return user_path(text(name, value))
     except ConfigurationError as error:
@@ -258,7 +265,7 @@ def path(name: str, value: str) -> Path:
 
 
 def _yes_or_no(name: str, value: str) -> bool:
-    """A switch in a file."""
+    """Read a switch of an ini file."""
     lowered = value.lower()
     if lowered not in ("true", "false", "yes", "no", "1", "0"):
         raise ConfigurationError(f"{name}: expected true or false, got {value!r}")
@@ -266,10 +273,12 @@ def _yes_or_no(name: str, value: str) -> bool:
 
 
 def inconclusive(name: str, value: str) -> tuple[str, str]:
-    """What an inconclusive check does: of a prompt, of the model; one word says both."""
+    """Read the effects of inconclusive checks of a prompt and of the model; one word sets both."""
     policies = [choice(*POLICIES)(name, word.strip()) for word in value.split(",")]
     if len(policies) > 2:  # noqa: PLR2004 - of a prompt, of the model
-        raise ConfigurationError(f"{name}: expected one word or two by comma, got {value!r}")
+        raise ConfigurationError(
+            f"{name}: expected one word, or two separated by a comma, got {value!r}"
+        )
     return policies[0], policies[-1]
 
 
@@ -283,11 +292,11 @@ CURRENCIES = (
     "TOP TRY TTD TWD TZS UAH UGX USD UYU UZS VES VND VUV WST XAF XCD XCG XOF XPF YER ZAR ZMW "
     "ZWG"
 )
-"""Codes of ISO 4217."""
+"""Currency codes of ISO 4217."""
 
 
 def money(name: str, value: str) -> Money:
-    """``5 USD``."""
+    """Read an amount of money such as ``5 USD``."""
     try:
         given = Money.read(value)
     except ValueError:
@@ -302,7 +311,7 @@ def money(name: str, value: str) -> Money:
 
 
 def price(name: str, value: str) -> Money:
-    """``0.04 USD``, more than nothing."""
+    """Read a price above 0 such as ``0.04 USD``."""
     given = money(name, value)
     if not given.amount:
         raise ConfigurationError(f"{name}: expected a price above 0, got {shown(value)}")
@@ -310,9 +319,9 @@ def price(name: str, value: str) -> Money:
 
 
 def budget(name: str, value: str) -> tuple[float, str] | Money:
-    """``2000`` images, ``90min`` or ``2h`` of the device, or ``5 USD``.
+    """Read a budget: ``2000`` images, ``90min`` or ``2h`` of the device, or ``5 USD``.
 
-    Money, else a number and "images" or "minutes".
+    Returns Money, else (number, "images") or (number, "minutes").
     """
     if re.search(r"\d *[A-Za-z]{3}$", value) and not value.endswith("min"):
         return money(name, value)
@@ -332,23 +341,23 @@ def budget(name: str, value: str) -> tuple[float, str] | Money:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option of a run: ``--t2i-steps`` of pytest, ``--steps`` of ``t2i``."""
+    """One option of a run, such as ``--t2i-steps`` of pytest and ``--steps`` of ``t2i``."""
 
     name: str
     read: Reader
     help: str
     metavar: str = "VALUE"
     is_switch: bool = False
-    """Given without a value on the command line."""
+    """Whether the command line gives the option without a value."""
 
     @property
     def flag(self) -> str:
-        """Pytest's spelling."""
+        """The option on pytest's command line."""
         return f"--t2i-{self.name}"
 
     @property
     def ini(self) -> str:
-        """Ini file spelling."""
+        """The key in pytest's ini file."""
         return f"t2i_{self.name.replace('-', '_')}"
 
 
@@ -424,7 +433,7 @@ OPTIONS = (
         "captions as prompts: COCO or TextCaps JSON, Flickr30k tokens, GCC TSV or plain lines",
         "FILE",
     ),
-    Option("caption-count", whole(1), "at most so many captions (default: all neutral ones)", "N"),
+    Option("caption-count", whole(1), "most captions to use (default: all neutral ones)", "N"),
     Option("baseline", path, "recorded run to compare with", "FILE"),
     Option("save-baseline", path, "record this run as a baseline", "FILE"),
     Option("confidence", confidence, "confidence level of intervals (default: 0.95)", "LEVEL"),
@@ -432,7 +441,7 @@ OPTIONS = (
         "inconclusive",
         inconclusive,
         "what an inconclusive check does, of a prompt and of the model: pass, status (exit status "
-        "6), fail or estimate; one word, or two by comma (default: pass,status)",
+        "6), fail or estimate; one word, or two separated by a comma (default: pass,status)",
     ),
     Option(
         "undetected-alike",
@@ -457,7 +466,7 @@ OPTIONS = (
     Option(
         "history",
         text,
-        "folder for small records of finished runs, or off (default: history in the report's)",
+        "folder for small records of finished runs, or off (default: history in the report folder)",
         "DIR",
     ),
     Option(
@@ -509,8 +518,8 @@ OPTIONS = (
     Option(
         "canary",
         whole(FEWEST_CANARIES, MOST_CANARIES),
-        "first compare the pictures of so many fixed prompts with the baseline's, to notice that "
-        "a model behind HTTP has changed (default: none)",
+        "first compare the pictures of N fixed prompts with the baseline's, to notice that a model "
+        "behind HTTP has changed (default: none)",
         "N",
     ),
     Option(
@@ -529,9 +538,9 @@ OPTIONS = (
 
 
 def settings_of(values: dict[str, Any]) -> Settings:
-    """Settings from the values of options, by name; an absent one has its default.
+    """Return the Settings for values of options by name; absent options have their defaults.
 
-    Raises ConfigurationError for options that do not go together.
+    Raises ConfigurationError for options that exclude one another or lack another one.
     """
     given = {name.replace("-", "_"): value for name, value in values.items()}
     width, height = given.pop("size", (None, None))
@@ -561,7 +570,7 @@ def settings_of(values: dict[str, Any]) -> Settings:
         )
     again, never = given.pop("probe", False), given.pop("no_probe", False)
     if again and never:
-        raise ConfigurationError("--t2i-probe and --t2i-no-probe: expected one of them")
+        raise ConfigurationError("--t2i-probe and --t2i-no-probe: expected only one of them")
     given["probe"] = "again" if again else "never" if never else "once"
     detectors = given.pop("detector", ())
     return Settings(generation=generation, answers=answers, detectors=detectors, **given)

@@ -79,7 +79,7 @@ USAGE = pytest.ExitCode.USAGE_ERROR
         ),
         (
             ("--t2i-probe", "--t2i-no-probe"),
-            "--t2i-probe and --t2i-no-probe: expected one of them",
+            "--t2i-probe and --t2i-no-probe: expected only one of them",
         ),
         (("--t2i-concurrency", "0"), "--t2i-concurrency: expected at least 1, got 0"),
         (("--t2i-concurrency", "many"), "--t2i-concurrency: expected a whole number, got 'many'"),
@@ -88,7 +88,10 @@ USAGE = pytest.ExitCode.USAGE_ERROR
             ("--t2i-inconclusive", "maybe"),
             "--t2i-inconclusive: expected pass or status or fail or estimate, got 'maybe'",
         ),
-        (("--t2i-inconclusive", "pass,fail,pass"), "expected one word or two by comma, got 'pass,"),
+        (
+            ("--t2i-inconclusive", "pass,fail,pass"),
+            "expected one word, or two separated by a comma",
+        ),
         (("--t2i-words", "all"), "--t2i-words: expected fixed or sample"),
         (("--t2i-estimator", "best"), "--t2i-estimator: expected corrected or paper"),
         (("--t2i-limits", "absent.toml"), "absent.toml: no such file"),

@@ -26,7 +26,14 @@ from tally import Tally
 WANTED = "0 hangs, 0 tracebacks, each said, the next run as an undisturbed one"
 DISK = "disk"
 LONGEST = 240.0
-REMEDIES = ("full", "may not be written", "read-only", "readonly", "cannot be written", "--t2i-")
+REMEDIES = (
+    "full",
+    "no permission to write",
+    "read-only",
+    "readonly",
+    "cannot be written",
+    "--t2i-",
+)
 """What a message says or tells to do, one of them."""
 MODEL = """
 import numpy as np

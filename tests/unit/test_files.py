@@ -112,7 +112,7 @@ def test_files_that_are_none(tmp_path, monkeypatch):
         read_text(tmp_path / "a", kind="baseline", remedy="Record one.")
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path, tmp_path / "pipe", "/dev/zero"):
-        with pytest.raises(FileFormatError, match="this is no ordinary file"):
+        with pytest.raises(FileFormatError, match="this is not a regular file"):
             read_text(tmp_path / path)
     (tmp_path / "bytes").write_bytes(b"\xff\xfe")
     with pytest.raises(FileFormatError, match="cannot be read"):
@@ -140,7 +140,7 @@ def test_rows_of_csv(tmp_path):
     [
         ("", r"line 1: no column 'a'; there are: none\. See docs\."),
         ("b,c\n", r"line 1: no column 'a'; there are: b, c\. See docs\."),
-        ("a,a\n", "line 1: every column has a name of its own"),
+        ("a,a\n", "line 1: expected distinct names of columns, got: a, a"),
         ("a\n1\n1,2\n", r"line 3: more values than columns\. Quote"),
         ('a\n"x\n', "line 2: unexpected end of data"),
         ("a\n" + "x" * 200_000, "line 2: field larger than field limit"),
@@ -159,7 +159,7 @@ def test_a_message_steers_no_terminal():
     ("number", "told"),
     [
         (errno.ENOSPC, "the disk is full"),
-        (errno.EROFS, "may not be written"),
+        (errno.EROFS, "no permission to write"),
         (errno.EIO, "cannot"),
     ],
 )

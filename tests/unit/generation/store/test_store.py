@@ -190,7 +190,7 @@ def test_a_full_disk_is_told_as_such(tmp_path, monkeypatch):
 
 
 def test_a_folder_that_may_not_be_written_is_told_as_such(tmp_path):
-    assert "may not be written" in explain(tmp_path, PermissionError(13, "denied"))
+    assert "no permission to write" in explain(tmp_path, PermissionError(13, "denied"))
 
 
 def test_a_store_of_another_format_is_refused(tmp_path):
