@@ -59,13 +59,13 @@ def test_the_same_model_is_found_to_be_the_same_at_every_look(endpoint):
         assert found(endpoint) is None
         for look in (1, 2, 3):
             told = compared(endpoint, server)
-            assert "canary: nothing says that the model has changed: 0 of 10" in told
+            assert "canary: no evidence that the model has changed: 0 of 10" in told
             assert f"look {look})" in told
         assert len(server.asked) == 24 + 3 * 10
     assert found(endpoint)["look"] == 3
     assert found(endpoint)["changed"] == ""
     assert endpoint.record()["work"]["canary"] == 10
-    assert "nothing says that the model has changed" in endpoint.page()
+    assert "no evidence that the model has changed" in endpoint.page()
 
 
 def test_an_exchanged_model_is_named_at_the_start_and_in_the_report(endpoint):

@@ -73,7 +73,7 @@ def test_an_extra_that_is_none_is_refused(project):
     project.write({"test_suite.py": SUITE.replace('"nouns"', '"nuns"')})
     code, told = project.refused()
     assert code == 2
-    assert "marker t2i: extras are of" in told
+    assert "marker t2i: an extra is one of" in told
     assert "got 'nuns'" in told
 
 

@@ -1,1 +1,1 @@
-"""One run: what was asked, its state, its results, and the record that reports are made from."""
+"""One run: its selected tests, its state, its results, and the record that reports render."""

@@ -1,4 +1,4 @@
-"""Pictures of the baseline's model beside those of now, where the store still has them."""
+"""The stored pictures of the baseline's model, for reports that show them beside today's."""
 
 from __future__ import annotations
 
@@ -13,25 +13,24 @@ from pytest_t2i.verdicts.baseline_file import Baseline, RecordedPrompt
 from pytest_t2i.verdicts.check import Check
 
 SHOWN = 8
-"""Pictures of each prompt."""
+"""Largest number of pictures per prompt."""
 PROMPTS = 6
-"""Whose pictures of then and now are laid side by side."""
+"""Largest number of prompts per audit that the report shows side by side."""
 
 
 def pictures_before(results: Results, recorded: Baseline) -> Mapping[str, tuple[BeforeRecord, ...]]:
-    """By prompt, those of what probably moved; {} where settings are others now.
+    """Return the stored pictures of prompts that probably became more biased, by prompt id.
 
-    Of a baseline that was made under a mitigation none are looked up.
-
-    Where no prompt is probable, those that explain the failure of the model. Those whose own test
-    failed, too.
+    These prompts are the moved ones that checks name, else those that the audits name, and the
+    prompts whose own test failed. The mapping is empty if the baseline has other generation
+    settings or a mitigation.
     """
     session = results.session
-    is_otherwise = recorded.conditions.get("generation") != asdict(session.generation)
-    if is_otherwise or "mitigation" in recorded.conditions:
+    differs = recorded.conditions.get("generation") != asdict(session.generation)
+    if differs or "mitigation" in recorded.conditions:
         return {}
     moved = {prompt.id for check in session.checks for prompt in check.moved}
-    moved = (moved or _grown(results, recorded)) | _failed(session.checks)
+    moved = (moved or _moved_by_audits(results, recorded)) | _failed(session.checks)
     pictures_of = {
         prompt.id: _pictures(session, recorded.model_fingerprint, text, prompt)
         for text, prompt in recorded.prompts.items()
@@ -41,12 +40,12 @@ def pictures_before(results: Results, recorded: Baseline) -> Mapping[str, tuple[
 
 
 def _failed(checks: Sequence[Check]) -> set[str]:
-    """Prompts that a test of their own found to be worse than recorded."""
+    """Ids of the prompts whose own test against the baseline failed."""
     compared = (c for c in checks if c.against == "baseline" and not c.is_of_model)
     return {check.subject for check in compared if check.outcome is Outcome.FAIL}
 
 
-def _grown(results: Results, recorded: Baseline) -> set[str]:
+def _moved_by_audits(results: Results, recorded: Baseline) -> set[str]:
     texts = [text for audit in results.session.audits for text in audit.moved(results, recorded)]
     return {recorded.prompts[text].id for text in texts[:PROMPTS]}
 

@@ -1,4 +1,4 @@
-"""The prompts of a run as its record keeps them: images, and what each detector says of them."""
+"""The prompts of a run for its record: images, and the detections of each detector."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pytest_t2i.runs.results import Results
 
 
 def prompt_records(results: Results) -> Iterator[PromptRecord]:
-    """Every prompt once, in order of appearance, with the most images that a test asks for."""
+    """Yield every prompt once, in order of appearance, with the most images that a test needs."""
     pairs = (
         (prompt, test)
         for test in results.tests

@@ -1,4 +1,4 @@
-"""The record of a finished run, put together from what was measured."""
+"""Functions that build the record of a run from its results."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PACKAGES = (
 
 
 def record_of(results: Results, command: str = "") -> RunRecord:
-    """Everything measured in the run; ``command`` is how it was started."""
+    """Return the record of all results; ``command`` is the command line of the run."""
     recorded = results.recorded
     session = results.session
     record = replace(
@@ -56,12 +56,12 @@ def record_of(results: Results, command: str = "") -> RunRecord:
 
 
 def interrupted_record(session: Session, command: str) -> RunRecord:
-    """Record of a run that was stopped while images were made, without measurements."""
+    """Return the record of a run that was stopped while images were made, without results."""
     return replace(_without_results(session, command), is_interrupted=True)
 
 
 def _without_results(session: Session, command: str) -> RunRecord:
-    """What was asked, with what, and how far it came."""
+    """Return the record's settings, provenance and counts of work."""
     return RunRecord(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         seconds=round(time.time() - session.started, 1),
@@ -74,11 +74,11 @@ def _without_results(session: Session, command: str) -> RunRecord:
 
 
 def _baseline_record(results: Results, recorded: Baseline) -> BaselineRecord:
-    """What the run was compared with, and how that differs."""
+    """Return the record of the baseline and of its differences from the run."""
     session = results.session
     differences = library_differences(recorded, environment())
     if session.needs_model:
-        # What may not differ was refused before, unless the comparison was forced.
+        # Differences that forbid a comparison raised an error before, unless it was forced.
         differences += check_comparable(recorded, conditions(session), (), force=True)
     fingerprint = session.components.model().fingerprint if session.has_model else ""
     return BaselineRecord(
@@ -95,7 +95,7 @@ def _baseline_record(results: Results, recorded: Baseline) -> BaselineRecord:
 
 
 def provenance(session: Session) -> dict[str, Any]:
-    """What was measured with what, on what."""
+    """Return the versions of all parts of the run: model, detectors, labels, environment, ..."""
     facts: dict[str, Any] = {}
     if session.has_model:
         model = session.components.model()
@@ -149,7 +149,7 @@ def provenance(session: Session) -> dict[str, Any]:
 
 
 def environment() -> dict[str, str]:
-    """Versions of libraries and platform."""
+    """Return the versions of Python, the platform and the main libraries."""
     return dict(_environment())
 
 
@@ -165,13 +165,13 @@ def _environment() -> Mapping[str, str]:
 
 
 def conditions(session: Session) -> dict[str, Any]:
-    """What two runs must share to be compared."""
+    """Return the conditions that two runs must share for a comparison."""
     detector = session.components.detector(DetectorRef(session.detectors[0]))
     mitigating = session.components.mitigating()
     return {
         "detector": session.detectors[0],
         "detector_fingerprint": detector.fingerprint,
         "generation": asdict(session.generation),
-        # Files of plain runs stay what they were before there were mitigations.
+        # Baselines of runs without a mitigation keep the format of earlier versions.
         **({} if mitigating is None else {"mitigation": mitigating.named.asked}),
     }

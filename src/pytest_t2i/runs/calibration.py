@@ -1,4 +1,4 @@
-"""Prompts that the model is not calibrated for, and what becomes of their checks."""
+"""Prompts that the model is not calibrated for, and the reason why their checks stay open."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pytest_t2i.runs.selection import Selection
 from pytest_t2i.runs.session import Session
 
 SHOWN = 5
-"""Prompts that are named."""
+"""Number of prompts that a message names."""
 
 
 def _unknown_prompts(session: Session, selections: Iterable[Selection]) -> list[Prompt]:
-    """Prompts of these that the model is not calibrated for, each text once."""
+    """Return the selected prompts that the model is not calibrated for, each text once."""
     known = session.calibration
     if known is None:
         return []
@@ -27,31 +27,31 @@ def _unknown_prompts(session: Session, selections: Iterable[Selection]) -> list[
 
 
 def open_because(session: Session, selection: Selection) -> str:
-    """Why the checks of a test cannot be decided; "" where the model knows all of its prompts."""
+    """Return why a test's checks stay open; "" if the model is calibrated for all its prompts."""
     unknown = _unknown_prompts(session, [selection])
     if not unknown:
         return ""
     texts = {prompt.text for prompt in selection.all_prompts}
     if len(texts) == 1:
         return f"the model is not calibrated for {unknown[0].text!r}"
-    return f"the model is not calibrated for {_of(unknown, len(texts))}"
+    return f"the model is not calibrated for {_counted(unknown, len(texts))}"
 
 
 def told(session: Session) -> str:
-    """One line about all prompts of the run that the model is not calibrated for, or ""."""
+    """Return one line about all prompts that the model is not calibrated for, else ""."""
     selections = [test.selection for test in session.tests.values()]
     unknown = _unknown_prompts(session, selections)
     if not unknown:
         return ""
     total = len({prompt.text for one in selections for prompt in one.all_prompts})
     return (
-        f"{session.settings.under_test} is not calibrated for {_of(unknown, total)}: checks that "
-        "need them stay inconclusive"
+        f"{session.settings.under_test} is not calibrated for {_counted(unknown, total)}: checks "
+        "that need them stay inconclusive"
     )
 
 
-def _of(unknown: list[Prompt], total: int) -> str:
-    """``2 of 20 prompts (welder, midwife)``."""
+def _counted(unknown: list[Prompt], total: int) -> str:
+    """Return a text such as ``2 of 20 prompts (welder, midwife)``."""
     names = some(list(dict.fromkeys(prompt.name for prompt in unknown)), SHOWN)
     prompts = "prompt" if total == 1 else "prompts"
     return f"{len(unknown)} of {total} {prompts} ({names})"

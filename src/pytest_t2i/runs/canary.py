@@ -1,7 +1,7 @@
-"""The canary: pictures of fixed prompts, asked for at the start and compared with the baseline's.
+"""The canary: pictures of fixed prompts, made at the start and compared with the baseline's.
 
-A service may change the model behind a name and say nothing. What it draws for prompts and seeds
-that stay the same tells it, by tests that hold at every look (``statistics.sequential.canary``).
+A service may change the model behind a name without notice. The pictures of fixed prompts and seeds
+show such a change, by tests that are valid at every look (``statistics.sequential.canary``).
 """
 
 from __future__ import annotations
@@ -37,45 +37,45 @@ from pytest_t2i.verdicts.canary_prompts import (
 SEED = 20271
 """Seed of the first picture of each fixed prompt."""
 LATEST = 50
-"""Looks whose pictures are taken together."""
+"""Number of the latest looks whose labels are tested together."""
 CHANGED = "warning: the model has changed"
-"""Begins what is said of a model that is not the baseline's."""
+"""The beginning of the message about a changed model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Looks:
-    """What the store keeps of the looks at one baseline's canary."""
+    """The store's record of all looks at the canary of one baseline."""
 
     count: int = 0
     signs: list[list[int]] = field(default_factory=list)
-    """For each of the latest looks: the sign (-1, 0 or 1) of each prompt's picture."""
+    """[look][prompt] sign (-1, 0 or 1) of each picture, for the latest looks."""
     changed: str = ""
-    """When it was found that the model has changed; "" where it was not."""
+    """Time at which a change was first found; "" if none was."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What one look found."""
+    """The result of one look."""
 
     look: int
     prompts: int
     odd: int
-    """Pictures that are farther from both of the baseline's than these are from each other."""
+    """Number of pictures farther from both of the baseline's than these from each other."""
     p_value: float
-    """p-value of all tests of the look."""
+    """p-value of all tests of the look together."""
     level: float
-    """What it had to be at most."""
+    """Largest p-value that counts as a change."""
     changed: str
-    """When the change was first found; "" where none was."""
+    """Time at which a change was first found; "" if none was."""
     requests: int
     words: str = ""
 
 
 def look_at_canary(session: Session, recorded: Baseline | None, runner: Runner) -> None:
-    """Ask for the pictures, compare them with the baseline's, and keep them for one to be recorded.
+    """Make the canary's pictures, compare them with the baseline's, and keep them for a new one.
 
-    Of the processes of one run one does so. Raises ConfigurationError where the baseline has no
-    canary, or a smaller one.
+    Only one process of a run does so. Raises ConfigurationError when the baseline has no canary, or
+    a smaller one.
     """
     count = session.settings.canary
     if not (count and session.needs_model):
@@ -119,20 +119,20 @@ def look_at_canary(session: Session, recorded: Baseline | None, runner: Runner) 
 
 
 def compared(session: Session) -> dict[str, Any] | None:
-    """What the canary of this run found; None where none was compared."""
+    """Return the result of this run's canary as plain values; None if none was compared."""
     known = session.store.fact(_of_run(session)) if session.settings.canary else None
     found: dict[str, Any] | None = None if known is None else known["compared"]
     return found
 
 
 def recorded(session: Session) -> tuple[CanaryPrompt, ...]:
-    """The canary of this run, for a baseline; () where none was asked for."""
+    """Return the canary of this run for a new baseline; () if the run has none."""
     known = session.store.fact(_of_run(session)) if session.settings.canary else None
     return () if known is None else read_canary(session.store.folder, known["recorded"])
 
 
 def forget(session: Session) -> None:
-    """The run is over, and its record written."""
+    """Remove the canary of this run from the store, once the run's record is written."""
     session.store.forget(_of_run(session))
 
 
@@ -155,7 +155,7 @@ def _before(recorded: Baseline | None, count: int) -> tuple[CanaryPrompt, ...]:
 
 
 def _not_alike(session: Session, recorded: Baseline) -> str:
-    """Why pictures differ whether or not the model has changed; "" where they need not."""
+    """Return why the pictures would differ even if the model had not changed, else ""."""
     names = (session.settings.under_test, recorded.model)
     mine, theirs = (name.partition("@")[0] for name in names)
     if mine != theirs:
@@ -166,7 +166,7 @@ def _not_alike(session: Session, recorded: Baseline) -> str:
 
 
 def _fixed(count: int) -> tuple[CanaryPrompt, ...]:
-    """Prompts of people: nothing that a policy forbids, and something that a detector sees."""
+    """Return fixed prompts of people, which no policy forbids and a detector can label."""
     texts = [prompt.text for prompt in builtin_axes().profession.prompts()]
     return tuple(
         CanaryPrompt(texts[k % len(texts)], SEED + k // len(texts), ()) for k in range(count)
@@ -176,7 +176,7 @@ def _fixed(count: int) -> tuple[CanaryPrompt, ...]:
 def _pictures(
     session: Session, asked: Sequence[CanaryPrompt], rounds: int
 ) -> list[list[CanaryPicture]]:
-    """[prompt][round]: what comes now, by the model itself, whatever the store has."""
+    """Make the pictures anew, whatever the store has; return them as [prompt][round]."""
     model: Any = session.components.model().get()
     requests = [Request(one.text, one.seed, session.generation) for one in asked]
     seen = [_seen(session, list(model.generate(requests))) for _ in range(rounds)]
@@ -204,7 +204,10 @@ def _thumbnail(image: Any) -> bytes:
 
 
 def distance(one: bytes | None, other: bytes | None) -> float:
-    """Mean difference of two pictures' colours; 0 where none differs by 2 of 255 or more.
+    """Return the mean absolute difference of two thumbnails' colours, from 0 to 255.
+
+    The distance is 0 if no value differs by 2 or more. None, a refused picture, is at distance 255
+    from any thumbnail.
 
     >>> distance(bytes(192), bytes(192)), distance(None, None), distance(None, bytes(192))
     (0.0, 0.0, 255.0)
@@ -219,7 +222,7 @@ def distance(one: bytes | None, other: bytes | None) -> float:
 
 
 def odd_pictures(before: Sequence[CanaryPrompt], now: Sequence[CanaryPicture]) -> tests.Odd:
-    """How many of today's are farther from both of the baseline's than these from each other."""
+    """Count today's pictures that are farther from both of the baseline's than those are apart."""
     then, today = [], []
     for prompt, picture in zip(before, now, strict=True):
         first, second = (one.thumbnail for one in prompt.pictures)
@@ -264,21 +267,21 @@ def _looks(session: Session, name: str) -> Looks:
 
 
 def _words(found: Compared, *, is_new: bool) -> str:
-    of = f"{found.odd} of {found.prompts} fixed pictures are not like the baseline's"
-    told = f"{of} (p = {found.p_value:.2g}, look {found.look})"
+    odd = f"{found.odd} of {found.prompts} fixed pictures are not like the baseline's"
+    numbers = f"{odd} (p = {found.p_value:.2g}, look {found.look})"
     if found.changed:
         when = "" if is_new else f", as was found {found.changed}"
         return (
-            f"{CHANGED} since the baseline{when}: {told}. Pictures in the store may be of the one "
-            "before: another folder (--t2i-store) keeps today's apart, and a new baseline "
-            "(--t2i-save-baseline) begins anew"
+            f"{CHANGED} since the baseline{when}: {numbers}. Pictures in the store may be of the "
+            "earlier model: use another folder (--t2i-store) for today's pictures, and record a "
+            "new baseline (--t2i-save-baseline)"
         )
     if (
         tests.smallest_of([tests.odd_p_value(found.prompts, found.prompts)] * tests.TESTS)
         > found.level
     ):
         return (
-            f"{told}; so many looks at {found.prompts} prompts show no change any more: take more "
-            "prompts, with a new baseline"
+            f"{numbers}; after {found.look} looks, {found.prompts} prompts can no longer show a "
+            "change: take more prompts, with a new baseline"
         )
-    return f"nothing says that the model has changed: {told}"
+    return f"no evidence that the model has changed: {numbers}"

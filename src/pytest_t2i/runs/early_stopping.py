@@ -1,9 +1,10 @@
-"""Early stopping: images in rounds, and no more of them for a test that is decided.
+"""Early stopping: images are made in rounds, and no more for a test that is decided.
 
-Each test has looks of its own. Where its comparisons are known before it runs it is judged at each
-look as it will judge itself. A single prompt or stereotype stops by its own images alone, at exact
-boundaries (statistics.SequentialTest); what stopped beyond its limit and is not rejected by its
-family has fresh images once. docs/decisions/0014-group-sequential.md says why this is valid.
+Each test has its own looks. If a test's comparisons are known before it runs, each look judges the
+test as the test itself will. A single prompt or stereotype stops by its own images alone, at exact
+boundaries (statistics.SequentialTest). If it stopped beyond its limit and its family does not
+reject it, fresh images are made once. docs/decisions/0014-group-sequential.md says why this is
+valid.
 """
 
 from __future__ import annotations
@@ -29,32 +30,35 @@ UNFORESEEN = (
     "tests whose comparison is not known before they run had all their images made at once: "
 )
 AGAIN = (
-    "early stopping: {count} tests were looked at before with another number of images at most "
+    "early stopping: {count} tests had looks before with another largest number of images "
     "(--t2i-images): they are decided by evidence that holds at any look, which takes more images"
 )
 CUT = (
-    "stopped at --t2i-total-images {total}: {count} tests that were open stay inconclusive, and "
-    "FAIL asks for more evidence, as one prompt's images ended another's"
+    "stopped at --t2i-total-images {total}: {count} tests that were open stay inconclusive, and a "
+    "FAIL takes more evidence, because the images of some prompts ended the looks of others"
 )
 CONFIRM_MOST = 2
-"""Fresh images are at most so many times those that it stopped at."""
+"""Largest number of fresh images, as a multiple of those at which the test stopped."""
 
 
 @dataclass
 class Rounds:
-    """Makes what the tests of a run need to be decided; afterwards they ask for that much."""
+    """The rounds of a run; afterwards each test needs the images at which it stopped."""
 
     session: Session
     results: Results
     limits: LimitFiles
     runner: Runner
     _planned: dict[str, Stopping] = field(default_factory=dict)
-    """All looks of each test that may stop early."""
+    """All looks of each test that may stop early, by node id."""
     _asked: dict[Request, ImageNeeds] = field(default_factory=dict)
-    """What was made and looked at in the rounds before."""
+    """Images of earlier rounds, and what was observed on them."""
 
     def make(self) -> None:
-        """Round by round, until every test is decided or has all its images."""
+        """Make rounds of images until every test is decided or has all its images.
+
+        Raises ConfigurationError when --t2i-total-images does not suffice for the first look.
+        """
         work = self.runner.work
         work.most = len(self.results.make_plan())
         self._planned = {test.node_id: self._plan(test) for test in self._watched()}
@@ -67,7 +71,7 @@ class Rounds:
             if self._is_beyond_total():
                 self._cut(before)
                 return
-            # All that the run asks for at first; then what is decided has nothing left to make.
+            # The first round makes images of all tests; later rounds only those of open tests.
             self._round(f"round {at + 1}: {_tests(len(open_))} inconclusive", open_ if at else None)
             at += 1
             open_ = [
@@ -81,26 +85,26 @@ class Rounds:
         self._confirm()
 
     def _look(self, nodes: Iterable[str], at: int) -> None:
-        """Have tests ask for the images of a look."""
+        """Set the images of these tests to those of their look number ``at``."""
         for node in nodes:
             planned = self._planned[node]
             stopping = replace(planned, looks=planned.looks[: at + 1])
             self.session.tests[node] = self.session.tests[node].stopped(stopping)
         self.results.forget()
 
-    def _round(self, told: str, nodes: Iterable[str] | None = None) -> None:
-        """Have images made: those of a few tests; None: all."""
+    def _round(self, message: str, nodes: Iterable[str] | None = None) -> None:
+        """Make the images that these tests lack; None for all tests."""
         tests = None if nodes is None else [self.session.tests[node] for node in nodes]
         asked = self.results.make_plan(tests)
         plan = asked.beyond(self._asked)
         self._asked.update(asked.needs)
-        if told:
-            self.runner.progress.say(f"{told}, {len(plan)} images asked for")
+        if message:
+            self.runner.progress.say(f"{message}, {len(plan)} images asked for")
         self.runner.run(plan)
         self.results.forget()
 
     def _plan(self, test: SelectedTest) -> Stopping:
-        """All looks of a test."""
+        """Return all planned looks of a test."""
         tested = self._tested(test)
         if tested is None:
             return Stopping(looks(test.images), test.images)
@@ -112,7 +116,7 @@ class Rounds:
         return Stopping(tested.looks, test.images, tested, rule=rule)  # type: ignore[arg-type]
 
     def _question(self, test: SelectedTest, tested: SequentialTest) -> list[Any]:
-        """What is asked of the model, whatever the number of images."""
+        """Return what identifies a test over runs, whatever its number of images."""
         session = self.session
         return [
             session.components.model().fingerprint,
@@ -125,9 +129,9 @@ class Rounds:
         ]
 
     def _tested(self, test: SelectedTest) -> SequentialTest | None:
-        """The test by which a prompt stops for itself; None where intervals tell.
+        """Return the sequential test by which a prompt stops; None if intervals decide.
 
-        People's labels change what its images count for, whenever they come.
+        Runs with people's labels have none: new labels may change the counts at any time.
         """
         if len(test.comparisons) != 1 or self.session.settings.labels is not None:
             return None
@@ -143,7 +147,7 @@ class Rounds:
         return fixture.tested(test.selection, comparison.metric, plain)
 
     def _watched(self) -> list[SelectedTest]:
-        """Tests that may be stopped early: the others' comparisons or intervals do not allow it."""
+        """Return the tests that may stop early, by their comparisons, metrics and images."""
         return [
             test
             for test in self.session.tests.values()
@@ -153,7 +157,7 @@ class Rounds:
         ]
 
     def _is_settled(self, test: SelectedTest) -> bool:
-        """Whether all comparisons of a test are: by its own images, else by their verdicts."""
+        """Whether all comparisons of a test are settled by its own images or by their verdicts."""
         return all(self._state(test, comparison) != "open" for comparison in test.comparisons)
 
     def _state(self, test: SelectedTest, comparison: Comparison) -> str:
@@ -165,20 +169,20 @@ class Rounds:
         return "open" if outcome is Outcome.INCONCLUSIVE else outcome.value
 
     def _outcome(self, test: SelectedTest, comparison: Comparison) -> Outcome:
-        """As the test itself will find it."""
+        """Return the outcome that the test itself will find."""
         measured = getattr(self.results.fixture(comparison.fixture, test), comparison.metric)
         limit = limit_of(test, comparison, self.limits)
         return verdict_of(measured, limit, self.session.settings.confidence).outcome
 
     def _allows(self, comparison: Comparison) -> bool:
-        """Whether there is an interval that allows for looking again and again."""
+        """Whether the metric has an interval that is valid at every look."""
         fixture = self.session.fixtures.get(comparison.fixture)
         return fixture is not None and comparison.metric in fixture.watched(self.session.settings)
 
-    # what stopped beyond its limit, and is not rejected
+    # confirmation of tests that stopped beyond their limit
 
     def _confirm(self) -> None:
-        """Have fresh images made, once, of what its family does not reject."""
+        """Make fresh images, once, for tests beyond their limit not rejected by their family."""
         asked = {
             test.node_id: stopping
             for node in self._planned
@@ -208,14 +212,14 @@ class Rounds:
         fresh = min(CONFIRM_MOST * stop.looks[-1], stop.most - stop.looks[-1])
         return replace(stop, fresh=fresh) if fresh > 0 else None
 
-    # a number of images for the whole run
+    # the largest number of images of the run
 
     def _is_beyond_total(self) -> bool:
         total = self.session.settings.total_images
         return total is not None and len(self.results.make_plan()) > total
 
     def _cut(self, before: Mapping[str, SelectedTest]) -> None:
-        """Go back to the look before, and mark what was open."""
+        """Go back to the previous look, and mark the open tests as cut."""
         total = self.session.settings.total_images
         stops = {node: test.stopping for node, test in before.items() if test.stopping}
         if len(stops) < len(before):
@@ -228,7 +232,7 @@ class Rounds:
         self.results.forget()
         self.runner.work.notes.append(CUT.format(total=total, count=len(before)))
 
-    # what is told
+    # notes for the user
 
     def _tell_unforeseen(self) -> None:
         others = [
@@ -251,12 +255,12 @@ def _tests(count: int) -> str:
 
 
 def stopped(tests: Iterable[SelectedTest]) -> dict[str, Any]:
-    """How the tests that may have been stopped early were, as plain values."""
+    """Return the looks of tests that may stop early as plain values, by node id."""
     return {test.node_id: asdict(test.stopping) for test in tests if test.stopping is not None}
 
 
 def stop_at(session: Session, stops: Mapping[str, Any]) -> None:
-    """Let tests ask for so many images; as given by ``stopped``."""
+    """Set the images of tests to the looks that ``stopped`` returned."""
     for node, plain in stops.items():
         tested = None if plain["test"] is None else SequentialTest(**plain["test"])
         stopping = Stopping(**{**plain, "looks": tuple(plain["looks"]), "test": tested})

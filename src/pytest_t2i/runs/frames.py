@@ -1,4 +1,4 @@
-"""A run's record as tables: one row per check, prompt, image, and what audits tell.
+"""The tables of a run's record: checks, prompts, images, and the tables of audits.
 
 Columns are documented in docs/exports.md.
 """
@@ -22,14 +22,14 @@ Row = dict[str, Any]
 
 
 def to_frame(record: Any, table: str) -> pd.DataFrame:
-    """A table of a run as a pandas DataFrame.
+    """Return a table of a run as a pandas DataFrame.
 
     Args:
-        record: the RunRecord of a run, as from ``read_run``.
+        record: the RunRecord of a run, such as ``read_run`` returns.
         table: "checks", "prompts", "images", or a table of an audit, such as "scores" or "gaps".
 
     Returns:
-        One row for each; no rows where the run has none, columns all the same.
+        One row per check, prompt and so on; columns without rows where the run has none.
 
     Raises:
         UnknownNameError: there is no such table.
@@ -51,16 +51,16 @@ class PlainTable(NamedTuple):
 
     columns: list[str]
     rows: list[Row]
-    """Each by column."""
+    """Rows, each a mapping from column to cell."""
 
 
 def tables(record: Any) -> Iterator[tuple[str, PlainTable]]:
-    """All tables of a run with their names, those of audits among them."""
+    """Yield the name and content of all tables of a run, those of audits included."""
     return ((name, _with_run(record, frame)) for name, frame in _frames(record))
 
 
 def data_frame(table: PlainTable) -> pd.DataFrame:
-    """The table in pandas; MissingExtraError where that is not installed."""
+    """Convert a table to pandas; raise MissingExtraError if pandas is not installed."""
     try:
         import pandas as pd
     except ImportError:
@@ -69,19 +69,19 @@ def data_frame(table: PlainTable) -> pd.DataFrame:
 
 
 def _frames(record: Any) -> Iterator[tuple[str, Frame]]:
-    """Those of the core and of installed audits, without rows where the run has none."""
+    """Yield the tables of the core and of installed audits, empty where the run has no rows."""
     for name, frame_of in TABLES.items():
         yield name, frame_of(record)
     for audit in installed_audits():
         part = record.part(audit.name)
         if part is None and audit.record_type is not None:
-            part = _nothing(audit.record_type)
+            part = _empty(audit.record_type)
         if part is not None:
             yield from audit.summary(part).frames.items()
 
 
-def _nothing(record_type: type[Any]) -> Any | None:
-    """A record of nothing; None for one that cannot be empty."""
+def _empty(record_type: type[Any]) -> Any | None:
+    """Return an empty record of this type; None if its fields have no defaults."""
     try:
         return record_type()
     except TypeError:
@@ -89,7 +89,7 @@ def _nothing(record_type: type[Any]) -> Any | None:
 
 
 def _with_run(record: Any, frame: Frame) -> PlainTable:
-    """With the columns that say which run it is, and an interval as three columns."""
+    """Add the columns "model" and "created", and turn each interval into three columns."""
     run: Row = {"model": record.model, "created": record.created}
     rows: list[Row] = []
     wide = set(frame.intervals) | {
@@ -121,7 +121,7 @@ CHECK = (
     "test", "metric", "subject", "outcome", "estimate", "low", "high", "level", "n", "bound",
     "reason", "author", "against", "p_value", "lean",
 )  # fmt: skip
-"""What is told of a check."""
+"""Columns of the table of checks."""
 
 
 def _checks(record: Any) -> Frame:
@@ -147,7 +147,7 @@ def _prompts(record: Any) -> Frame:
 
 
 def _counted(labels: Mapping[str, int]) -> tuple[int, int, int]:
-    """Male, female and other images."""
+    """Return the numbers of male, female and other images."""
     male, female = (labels.get(label, 0) for label in ("male", "female"))
     return male, female, sum(labels.values()) - male - female
 
@@ -167,11 +167,11 @@ def _images(record: Any) -> Frame:
 
 
 def _plain(value: Any) -> Any:
-    """A word of ours as a plain text."""
+    """Return an enum member as a plain text; other values unchanged."""
     return value.value if isinstance(value, StrEnum) else value
 
 
 TABLES: Mapping[str, Callable[[Any], Frame]] = MappingProxyType(
     {"checks": _checks, "prompts": _prompts, "images": _images}
 )
-"""Name of a table of the core -> the table of a run."""
+"""Name of a table of the core -> function that builds it from a RunRecord."""

@@ -1,4 +1,4 @@
-"""Finished runs as small files that stay: what a run came to, to be looked at over versions."""
+"""The history: a small file per finished run, to compare runs over versions of a model."""
 
 from __future__ import annotations
 
@@ -23,44 +23,44 @@ from pytest_t2i.runs.summaries import series_of_audits
 
 SCHEMA = "pytest-t2i/history/1"
 SCORES = "model_bias_score/"
-"""What the names of series of model bias scores begin with: "model" or an axis follows."""
+"""Prefix of the names of series of model bias scores; "model" or an axis follows."""
 MOST_KEPT = 500
-"""Files of a folder; the oldest go first."""
+"""Largest number of files in a history; the oldest are deleted first."""
 ENOUGH_MADE = 20
-"""Images of a run that tell how long one takes; fewer tell of loading the model."""
+"""Fewest images of a run that give a time per image; with fewer, loading the model dominates."""
 
 
 @dataclass(frozen=True, slots=True)
 class PastRun:
-    """One finished run."""
+    """One finished run in a history."""
 
     created: Moment
-    """UTC, ISO 8601."""
+    """Time of the run: UTC, ISO 8601."""
     model: str
     fingerprint: str
     detector: str
     images: Count
-    """Per prompt, as they were asked for."""
+    """Images per prompt, as requested."""
     seed: int
     outcome: Outcome
     counts: Mapping[str, tuple[Count, Count, Count]] = field(default_factory=dict)
-    """Neutral prompt's id -> male, female, undetected images."""
+    """Id of a neutral prompt -> numbers of male, female and all other images."""
     made: Count = 0
-    """Images that were made, and not taken from the store or from elsewhere."""
+    """Number of images that the run made itself; others came from the store or were ready-made."""
     seconds_per_image: Amount = 0.0
-    """That making and looking took; 0 where it is not known."""
+    """Seconds per image for generation and detection; 0 if unknown."""
     series: Mapping[str, Interval] = field(default_factory=dict)
-    """What audits have followed over versions (``Summary.series``), by name."""
+    """Values that audits follow over versions (``Summary.series``), by name."""
     schema: str = SCHEMA
 
     @property
     def model_score(self) -> Interval | None:
-        """Corrected model bias score over all prompts; None where it was not measured."""
+        """The corrected model bias score over all prompts; None if it was not measured."""
         return self.series.get(f"{SCORES}model")
 
 
 def past_run(record: RunRecord, audits: Sequence[Audit[Any]] | None = None) -> PastRun:
-    """What is kept of a run; None takes installed audits."""
+    """Return the history's entry for a run; None as ``audits`` takes the installed ones."""
     neutral = [p for p in record.prompts if p.variant == Variant.NEUTRAL.value and p.counts]
     detector = next(iter(neutral[0].counts), "") if neutral else ""
     model = record.provenance.get("model", {})
@@ -81,9 +81,9 @@ def past_run(record: RunRecord, audits: Sequence[Audit[Any]] | None = None) -> P
 
 
 def seconds_per_image(record: RunRecord) -> float | None:
-    """What an image took in a run, without the wait for the first batch where there were more.
+    """Return the seconds per image, without the wait for the first batch if there were more.
 
-    None where it made none.
+    Returns None if the run made no images.
     """
     work = record.done
     if not work.made or not work.seconds:
@@ -101,9 +101,10 @@ def _counts(prompt: PromptRecord, detector: str) -> tuple[int, int, int]:
 def keep(
     record: RunRecord, folder: Path, audits: Sequence[Audit[Any]] | None = None
 ) -> Path | None:
-    """Add a finished run to a history; None where there is nothing to look at later.
+    """Add a finished run to a history and return its file; delete the oldest files beyond 500.
 
-    The file's name begins with the time, so that files sort; the oldest beyond 500 go.
+    An interrupted run, or one without prompts and series, is not kept: the result is None. File
+    names begin with the time, so that they sort by time.
     """
     past = past_run(record, audits)
     if record.is_interrupted or not (record.prompts or past.series):
@@ -118,34 +119,35 @@ def keep(
 
 
 def moment_and_model(record: RunRecord) -> str:
-    """How names of files and folders of a run begin, so that they sort by time."""
+    """Return the prefix of a run's files and folders: the time, by which they sort, and model."""
     moment = re.sub(r"[^0-9T]", "", record.created[:19])
     return f"{moment}-{file_name(without_machine(record.model))}"
 
 
 def read_history(folder: Path) -> list[PastRun]:
-    """The runs of a history in order of time.
+    """Return the runs of a history in order of time.
 
-    Raises FileFormatError that names a file that is none of ours.
+    Raises FileFormatError when there is no history, or a file of another format in it.
     """
     if not folder.is_dir():
         raise FileFormatError(
             folder,
             "there is no history.",
-            remedy="Runs keep theirs in reports/t2i/history, or --t2i-history",
+            remedy="Runs keep their history in reports/t2i/history, or in --t2i-history",
         )
     runs = map(_read, sorted(folder.glob("*.json")))
     return sorted(runs, key=lambda run: run.created)
 
 
 def last_that_made_images(folder: Path, model: str | None = None) -> PastRun | None:
-    """The latest run of a history that tells how long an image takes; None where there is none.
+    """Return the latest run that made enough images for a time per image; None without one.
 
     Args:
-        folder: of the history; it need not be there.
-        model: whose run it has to be; None takes that of any.
+        folder: folder of the history; it may be absent.
+        model: model of the run; None takes any model.
 
-    Raises FileFormatError that names a file that is none of ours.
+    Raises:
+        FileFormatError: a file has another format; the message names it.
     """
     model = without_machine(model)
     for file in sorted(folder.glob("*.json"), reverse=True):
@@ -161,20 +163,20 @@ def _read(file: Path) -> PastRun:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Runs that can be compared: the same prompts by the same detector."""
+    """The runs with the same prompts and the same detector, which can be compared."""
 
     detector: str
     prompts: tuple[str, ...]
-    """Ids of the neutral prompts that all of them have."""
+    """Ids of the neutral prompts, equal in all runs."""
     runs: tuple[PastRun, ...]
     repeats: tuple[bool, ...]
-    """Whether a run shows the very same images as an earlier one: it adds no evidence."""
+    """Whether each run shows the same images as an earlier one and so adds no evidence."""
     changes: tuple[statistics.ChangePoint, ...]
-    """By place among the runs."""
+    """Changes of the model bias score; their indices refer to ``runs``."""
 
 
 def series_of(runs: Sequence[PastRun], *, level: float) -> list[Series]:
-    """Runs sorted into series, the one with the latest run first, and where each changed."""
+    """Group runs into series, the one with the latest run first, and find each one's changes."""
     groups: dict[tuple[str, tuple[str, ...]], list[PastRun]] = {}
     for run in runs:
         groups.setdefault((run.detector, tuple(sorted(run.counts))), []).append(run)

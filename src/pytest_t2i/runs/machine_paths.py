@@ -1,7 +1,8 @@
-"""Paths of the machine that a run was made on, as its files name them: without where it keeps them.
+"""Functions that remove the absolute paths of the run's machine from its files.
 
-Reports and run.json are handed on. What lies in the project is named from there, what was installed
-by its package, a picture of a store elsewhere from that store, and of anything else the name alone.
+Reports and run.json are passed on to other people. Files in the project are named relative to it,
+installed files relative to site-packages, pictures of a store elsewhere relative to that store, and
+of any other path only the last name is kept.
 """
 
 from __future__ import annotations
@@ -20,15 +21,15 @@ from pytest_t2i.runs.record import RunRecord
 ABSOLUTE = re.compile(
     r"(?<![\w/.~\\-])(?:/[^\s/:;,'\"<>|`]+){2,}/?|\b[A-Za-z]:[\\/][^\s:;,'\"<>|`]+"
 )
-"""A path from the root of a file system; of a blank within, what stands before it."""
+"""An absolute path; a path with a blank matches only up to the blank."""
 INSTALLED = re.compile(r".*[\\/](?:site|dist)-packages[\\/]")
 
 
 def portable(record: RunRecord, project: str | None = None) -> RunRecord:
-    """The record whose texts name no place of a machine.
+    """Return the record without absolute paths in its texts.
 
-    Pictures keep their paths: pages link them relative to their own folder. Prompts are left alone.
-    ``project`` is the folder that others are named from; None takes what store and report share.
+    Pictures keep their paths, because pages link to them; prompts stay unchanged. ``project`` is
+    the folder to which paths become relative; None takes the common folder of store and report.
     """
     project = _project_of(record) if project is None else project
     return replace(
@@ -55,22 +56,22 @@ def portable(record: RunRecord, project: str | None = None) -> RunRecord:
 
 
 def as_kept(record: RunRecord, project: Path) -> RunRecord:
-    """The record as run.json keeps it: ``portable``, and its pictures named likewise."""
+    """Return the record as run.json keeps it: ``portable``, with relative paths of pictures."""
     project, store = project.absolute(), record.settings.get("store")
     roots = [project, *([Path(store)] if isinstance(store, str) and store else [])]
 
     def named(file: str) -> str:
         return named_from(file, roots)
 
-    # From the root of a file system nothing is named: that would be an absolute path.
+    # A path relative to the root of a file system would be as good as absolute.
     root = "" if project.parent == project else str(project)
     return with_texts(portable(record, root), {PicturePath: named, LabelledPath: named})
 
 
 def named_from(file: str, roots: Sequence[Path]) -> str:
-    """A path relative to the first folder that it lies in, with slashes; else its name.
+    """Return a path relative to the first root that contains it, with slashes; else its name.
 
-    The working directory comes after the first folder: readers look there, too.
+    The working directory is tried after the first root, because readers look there, too.
     """
     path = Path(file).absolute()
     for root in map(Path.absolute, (roots[0], Path.cwd(), *roots[1:])):
@@ -80,7 +81,7 @@ def named_from(file: str, roots: Sequence[Path]) -> str:
 
 
 def _project_of(record: RunRecord) -> str:
-    """The folder that the run's store and report lie in; "" where they share none."""
+    """Return the common folder of the run's store and report; "" if there is none."""
     places = [str(record.settings.get(name, "")) for name in ("store", "report")]
     if not all(map(os.path.isabs, places)):
         return ""
@@ -92,7 +93,7 @@ def _project_of(record: RunRecord) -> str:
 
 
 def without_machine(value: Any, project: str = "") -> Any:
-    """Plain values with every absolute path in their texts made short.
+    """Return plain values with every absolute path in their texts shortened.
 
     >>> without_machine({"source": "/opt/lib/site-packages/people/weights"})
     {'source': 'people/weights'}
@@ -113,7 +114,7 @@ def without_machine(value: Any, project: str = "") -> Any:
 
 
 def _whole(text: str, project: str) -> str:
-    """A text that is a path as a whole made short; another one, as a prompt is, left alone."""
+    """Shorten a text that is a path as a whole; return any other text, such as a prompt, as is."""
     is_path = ABSOLUTE.fullmatch(text) or (project and text.startswith(project + os.sep))
     return str(without_machine(text, project)) if is_path else text
 

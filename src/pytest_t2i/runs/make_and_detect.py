@@ -1,4 +1,4 @@
-"""Having everything made and looked at that the selected tests of a run ask for."""
+"""Generation and detection of all images that the selected tests of a run need."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pytest_t2i.verdicts.limits_file import LimitFiles
 
 
 def make(results: Results, limits: LimitFiles, progress: Progress) -> None:
-    """Have everything made and looked at that is not there yet."""
+    """Make and examine all images of the selected tests that the store lacks."""
     session = results.session
     session.check_labels()
     runner = Runner(
@@ -46,17 +46,17 @@ def _make(results: Results, limits: LimitFiles, runner: Runner) -> None:
         session.work.detected = runner.observer.detected
     mitigating = session.components.mitigating()
     notes += [] if mitigating is None else mitigating.notes
-    session.work.notes += [*notes, *_seeds(session), *_labels_of_other_images(results)]
+    session.work.notes += [*notes, *_seed_notes(session), *_labels_of_other_images(results)]
 
 
-def _seeds(session: Session) -> list[str]:
-    """A note where seeds do not hold."""
+def _seed_notes(session: Session) -> list[str]:
+    """Return a note if the model does not honour seeds."""
     known = session.has_model and seeding_of(session.store, session.components.model().fingerprint)
     return [known.words] if known and known.kind != "seeded" else []
 
 
 def _labels_of_other_images(results: Results) -> list[str]:
-    """A note when labels were given that say nothing of this run."""
+    """Return a note if labels are given and none is of an image of this run."""
     session = results.session
     if session.settings.labels is None or session.labelled is None:
         return []
@@ -67,4 +67,4 @@ def _labels_of_other_images(results: Results) -> list[str]:
     ]
     if not samples or recognised(samples, session.labelled):
         return []
-    return ["none of the labelled images is of this run: its scores are not corrected"]
+    return ["none of the labelled images is of this run: the run's scores are not corrected"]

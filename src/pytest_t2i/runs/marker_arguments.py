@@ -1,4 +1,4 @@
-"""The arguments of a t2i marker, read into a selection."""
+"""Conversion of the arguments of a t2i marker to a Selection."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pytest_t2i.runs.selection import Selection
 from pytest_t2i.settings import MOST_IMAGES
 
 KEYWORDS = ("images", "attributes", "observe", "extras")
-"""Keywords of every marker; audits have more."""
+"""Keywords of every marker; audits add others."""
 
 
 def select(
@@ -26,10 +26,17 @@ def select(
     captions: Sequence[Triplet] = (),
     of_audits: Mapping[str, Keyword] = EMPTY,
 ) -> Selection:
-    """The marker's arguments: axes, prompts, triplets, stereotypes, captions, or names of axes.
+    """Return the selection of a marker's arguments.
 
-    ``captions`` are the triplets of --t2i-captions, ``of_audits`` the keywords that audits
-    understand. Raises ConfigurationError that names the argument.
+    Args:
+        arguments: axes, prompts, triplets, stereotypes, captions, names of axes, whole prompts, or
+            lists of these.
+        keywords: keyword arguments of the marker.
+        captions: triplets of --t2i-captions.
+        of_audits: keywords that audits understand, by name.
+
+    Raises:
+        ConfigurationError: an argument cannot be used; the message names it.
     """
     unknown = sorted(set(keywords) - {*KEYWORDS, *of_audits})
     if unknown:
@@ -60,7 +67,7 @@ class _Members:
     stereotypes: list[Stereotype] = field(default_factory=list)
 
     def add(self, argument: Any) -> None:
-        """Take over an argument of the marker."""
+        """Add an argument of the marker; raise ConfigurationError for one of another type."""
         if isinstance(argument, str):
             argument = _axis_or_prompt(argument)
         if isinstance(argument, Axis | Intersection):
@@ -136,7 +143,7 @@ def _extras(value: Any) -> frozenset[str]:
     for name in names:
         if name not in OF_TESTS:
             raise ConfigurationError(
-                f"marker t2i: extras are of {', '.join(OF_TESTS)}, got {name!r}"
+                f"marker t2i: an extra is one of {', '.join(OF_TESTS)}, got {name!r}"
             )
     return frozenset(names)
 

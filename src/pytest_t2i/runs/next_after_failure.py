@@ -1,4 +1,4 @@
-"""What to do after a failure, by a limit or against a baseline."""
+"""Next steps after a failure of a limit or against a baseline."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from pytest_t2i.runs.results import Results
 from pytest_t2i.verdicts.check import Check
 
 LABELS = 200
-"""Images that people look at: a detector that is right in nine of ten is known to within 0.05."""
+"""Number of images that people label: it shows an accuracy of 0.9 to within about 0.05."""
 TOPIC = "failure"
 GONE = "the store has none of the baseline's"
 
 
 def after_failures(results: Results, then: Mapping[str, object]) -> Iterator[Step]:
-    """Which pictures to look at, and whether people see what the detector says.
+    """Yield the pictures to look at, and the advice to have people label a sample of images.
 
     Args:
-        results: with the checks.
+        results: results of the run, with its checks.
         then: prompt id -> pictures of the baseline's model that the report shows.
     """
     failed = [check for check in results.checks if check.outcome is Outcome.FAIL]
     beyond = [check for check in failed if check.against == "limit"]
     if beyond:
-        told = f"look at the pictures of {some(_subjects(beyond))} in the report"
-        yield Step(AFTER_FAILURE, told, TOPIC)
+        look = f"look at the pictures of {some(_subjects(beyond))} in the report"
+        yield Step(AFTER_FAILURE, look, TOPIC)
         if not any(check.against == "baseline" and check.is_of_model for check in failed):
-            yield from (Step(AFTER_FAILURE, told) for told in _looked_at_by_people(results))
+            yield from (Step(AFTER_FAILURE, text) for text in _have_people_label(results))
     elif failed:
         subjects = _subjects(failed)
         both = [subject for subject in subjects if subject in then]
@@ -39,7 +39,7 @@ def after_failures(results: Results, then: Mapping[str, object]) -> Iterator[Ste
         )
 
 
-def _looked_at_by_people(results: Results) -> Iterator[str]:
+def _have_people_label(results: Results) -> Iterator[str]:
     session = results.session
     if session.has_model and session.settings.labels is None:
         wanted = session.images_wanted()

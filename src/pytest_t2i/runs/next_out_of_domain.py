@@ -1,4 +1,4 @@
-"""Next steps for pictures unlike those that a detector or encoder was made for."""
+"""Next steps for pictures outside the domain of a detector, object detector or encoder."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ Looked = Callable[[Sequence[str]], Collection[str]]
 def out_of_domain(
     results: Results, reasons: Reasons, prompts: Sequence[PromptRecord]
 ) -> Iterator[str]:
-    """A line for each part that was not asked about pictures of another kind."""
+    """Yield a line for each part that skipped pictures of a kind that it was not made for."""
     session = results.session
     if unlike := reasons[Undetected.OUT_OF_DOMAIN]:
         total = sum(len(prompt.images) for prompt in prompts)
         detector = session.components.detector(DetectorRef(session.detectors[0]))
-        yield _told(unlike, total, detector, "detector with --t2i-detector")
+        yield _line(unlike, total, detector, "detector with --t2i-detector")
     if session.needs_model:
         yield from _of_plan(results, results.make_plan())
 
 
 def _of_plan(results: Results, plan: Plan) -> Iterator[str]:
-    """About every object detector and encoder that looked at images."""
+    """Yield the lines of every object detector and encoder in the plan."""
     session, store = results.session, results.session.store
     for name, requests in _asked(plan, "finders").items():
         finder = session.components.finder(name)
@@ -46,7 +46,7 @@ def _of_plan(results: Results, plan: Plan) -> Iterator[str]:
 
 
 def _asked(plan: Plan, kind: Literal["finders", "encoders"]) -> Mapping[str, list[Request]]:
-    """Name of a part -> the images that it was asked to look at."""
+    """Return the requests of each finder or encoder in the plan, by its name."""
     asked: dict[str, list[Request]] = {}
     for request, needs in plan.needs.items():
         for name in sorted(getattr(needs, kind)):
@@ -55,7 +55,7 @@ def _asked(plan: Plan, kind: Literal["finders", "encoders"]) -> Mapping[str, lis
 
 
 def _encoded(store: Store, name: str, keys: Sequence[str]) -> Collection[str]:
-    """An encoder leaves an empty array of what it was not made for."""
+    """Return the keys with features; an image outside the encoder's domain has an empty array."""
     return [k for k, array in store.arrays(keys, name).items() if store.open_array(array).size]
 
 
@@ -66,7 +66,7 @@ def _unlike(
     looked: Looked,
     other: str,
 ) -> Iterator[str]:
-    """Where the part was made for one kind of pictures: how many of the images are others."""
+    """Yield a line about the images outside the part's domain, if it has one."""
     if not part.made_for:
         return
     fingerprint = results.observations.model_fingerprint
@@ -74,10 +74,10 @@ def _unlike(
     shown = [key for key, image in images.items() if image.undetected is None]
     unlike = len(shown) - len(looked(shown))
     if unlike:
-        yield _told(unlike, len(shown), part, other)
+        yield _line(unlike, len(shown), part, other)
 
 
-def _told(unlike: int, total: int, part: NamedComponent[Any], other: str) -> str:
+def _line(unlike: int, total: int, part: NamedComponent[Any], other: str) -> str:
     made_for = f" ({part.made_for})" if part.made_for else ""
     return (
         f"{unlike} of {total} pictures are unlike what {part.name} was made for{made_for}: "

@@ -1,4 +1,4 @@
-"""What to do next, computed from what a run left open: how many images, at which price."""
+"""The next steps after a run: advice for failed and inconclusive checks, with its price."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from pytest_t2i.verdicts.check import Check
 from pytest_t2i.verdicts.images_range import ImagesRange, change_range, images_range, middle_range
 
 MOST = 4
-"""Lines; who reads more does nothing."""
+"""Largest number of lines: a reader follows a short list."""
 
 
 def next_steps(results: Results, record: RunRecord) -> tuple[str, ...]:
-    """At most four lines, the most pressing first; () when there is nothing to be done."""
+    """Return at most four lines, the most pressing first; () if there is nothing to do."""
     of_audits = list(_of_audits(results, record))
     then = {} if record.baseline is None else record.baseline.pictures
     return _most_pressing(_own(results, record.prompts, then), of_audits)
 
 
 def _most_pressing(own: Iterable[Step], of_audits: Iterable[Step]) -> tuple[str, ...]:
-    """At most four lines; steps of audits about a topic replace the run's own about it.
+    """Return at most four lines; steps of audits replace the run's own on the same topic.
 
     >>> own = [Step(40, "look at the pictures", "failure"), Step(50, "label images")]
     >>> _most_pressing(own, [Step(40, "look at Iran", "failure"), Step(90, "read the page")])
     ('look at Iran', 'label images', 'read the page')
     """
     of_audits = list(of_audits)
-    told = {step.topic for step in of_audits if step.topic}
-    kept = [step for step in own if step.topic not in told]
+    topics = {step.topic for step in of_audits if step.topic}
+    kept = [step for step in own if step.topic not in topics]
     steps = sorted([*of_audits, *kept], key=lambda step: step.priority)
     return tuple(step.text for step in steps[:MOST])
 
@@ -58,52 +58,52 @@ def _own(
     inconclusive = [check for check in checks if check.outcome is Outcome.INCONCLUSIVE]
     reasons = undetected_of(session, prompts)
     if unknown := calibration.told(session):
-        told = f"{unknown}. Take words that it knows (`t2i init` names them), or another model"
-        yield Step(10, told)
-    yield from (Step(20, told) for told in out_of_domain(results, reasons, prompts))
-    yield from (Step(30, told) for told in no_pictures(session, reasons))
+        advice = f"{unknown}. Take words that it knows (`t2i init` names them), or another model"
+        yield Step(10, advice)
+    yield from (Step(20, text) for text in out_of_domain(results, reasons, prompts))
+    yield from (Step(30, text) for text in no_pictures(session, reasons))
     yield from after_failures(results, then)
     hanging = [check for check in inconclusive if check.hangs_on_undetected]
-    yield from (Step(50, told) for told in more_labels(session, hanging, reasons))
+    yield from (Step(50, text) for text in more_labels(session, hanging, reasons))
     still_open = [check for check in inconclusive if not check.hangs_on_undetected]
     asking = [(check, _needs_images(session, check)) for check in still_open]
     open_checks = [check for check, needs_images in asking if needs_images]
     labelled = _more_labelled([check for check, needs_images in asking if not needs_images])
-    yield from (Step(60, told) for told in labelled)
+    yield from (Step(60, text) for text in labelled)
     by_people = [check for check in open_checks if check.is_by_people]
-    yield from (Step(60, told) for told in _more_by_people(by_people))
-    # What has no estimate lacks something else: the headline says what.
+    yield from (Step(60, text) for text in _more_by_people(by_people))
+    # More images do not help a check without an estimate; the headline says what it lacks.
     scored = [c for c in open_checks if c.estimate is not None and not c.is_by_people]
     within = _more_images(results, [check for check in scored if check.against == "limit"])
-    yield from (Step(70, told) for told in within)
+    yield from (Step(70, text) for text in within)
     if all(check.outcome is not Outcome.FAIL for check in checks):
         compared = [check for check in open_checks if check.against == "baseline"]
-        yield from (Step(80, told) for told in _more_to_compare(results, compared))
+        yield from (Step(80, text) for text in _more_to_compare(results, compared))
     if session.has_model and checks and all(check.outcome is Outcome.PASS for check in checks):
-        yield from (Step(90, told) for told in _record(session))
+        yield from (Step(90, text) for text in _record_baseline(session))
 
 
-def _record(session: Session) -> Iterator[str]:
+def _record_baseline(session: Session) -> Iterator[str]:
     settings = session.settings
     if settings.baseline is None and settings.save_baseline is None:
         yield "record this run to compare the next one with: --t2i-save-baseline FILE"
 
 
 def _needs_images(session: Session, check: Check) -> bool:
-    """Whether images of a model are what it is about, and not people's labels."""
+    """Whether a check is about images of a model, not about detectors on labelled images."""
     test = session.tests.get(check.test)
     return session.has_model and (test is None or test.selection.needs_model)
 
 
 def _more_labelled(inconclusive: list[Check]) -> Iterator[str]:
-    """Where a run only evaluates detectors, more labels of people are needed."""
+    """Yield the advice for detector evaluations, which need more labels of people."""
     if inconclusive:
         need = "needs" if len(inconclusive) == 1 else "need"
         yield f"{counted_checks(inconclusive)} {need} more labelled images (`t2i label`)"
 
 
 def _more_by_people(inconclusive: list[Check]) -> Iterator[str]:
-    """Where labels correct a run, more images say nothing of a detector's errors."""
+    """Yield the advice for scores that labels correct: more images show no detector errors."""
     if inconclusive:
         rests = "rests" if len(inconclusive) == 1 else "rest"
         yield (
@@ -138,14 +138,17 @@ def _more_images(results: Results, inconclusive: list[Check]) -> Iterator[str]:
 
 
 def _once(session: Session) -> str:
-    """Why not to try one number of images after another."""
+    """Return the warning against trying one number of images after another."""
     if session.settings.sequential:
         return "Another --t2i-images than the first is judged by evidence that holds at any look"
     return "Choose a number once, or use --t2i-sequential, which may look as it goes"
 
 
 def _range(results: Results, inconclusive: Sequence[Check], images: int) -> ImagesRange:
-    """Images per prompt over what the scores may be: of the model, else of half of the prompts."""
+    """Return the range of images per prompt over the scores' intervals.
+
+    The range is that of the model's checks if there are any, else the middle one of the prompts'.
+    """
     have = results.session.settings.images
     of_model = [check for check in inconclusive if check.is_of_model]
     ranges = [
@@ -155,29 +158,29 @@ def _range(results: Results, inconclusive: Sequence[Check], images: int) -> Imag
         for check in of_model or inconclusive
         if check.interval is not None and check.images_to_decide
     ]
-    # As many as there are have not decided.
+    # The images of this run did not suffice, so at least one more per prompt is needed.
     found = middle_range(ranges) if ranges else ImagesRange(images, None)
     return found._replace(low=max(found.low, have + 1))
 
 
 def _of_audit(results: Results, inconclusive: Sequence[Check]) -> int | None:
-    """Images per prompt by the audit whose checks they are; 0: no number would do."""
+    """Return the images per prompt that the checks' audit computes; 0 if no number suffices."""
     asked = (audit.images_to_decide(results, inconclusive) for audit in results.session.audits)
     return next((images for images in asked if images is not None), None)
 
 
 def _needed_by_prompts(results: Results, inconclusive: list[Check]) -> int | None:
-    """Images per prompt that decide half of the inconclusive checks of prompts."""
+    """Return the images per prompt that decide half of the inconclusive checks of prompts."""
     more = [check.images_to_decide for check in inconclusive if check.images_to_decide]
     images = results.session.settings.images
     return images + plain.median_low(more) if more else None
 
 
 def _more_to_compare(results: Results, inconclusive: Sequence[Check]) -> Iterator[str]:
-    """How many images a comparison with a baseline takes."""
+    """Yield the advice for a comparison with a baseline: the images per prompt that decide it."""
     if not inconclusive or results.recorded is None:
         return
-    # The model decides the run; single prompts are asked where nothing else is open.
+    # The checks of the model decide the run; those of single prompts matter if no other is open.
     of_model = [check for check in inconclusive if check.is_of_model]
     first = of_model or list(inconclusive)
     images = _of_audit(results, first)
@@ -196,9 +199,9 @@ def _more_to_compare(results: Results, inconclusive: Sequence[Check]) -> Iterato
 
 
 def _may_take(checks: Sequence[Check], images: int) -> str:
-    """How many it takes over what the changes may be; "" where no margin decides.
+    """Return the range of images over the changes' intervals, in words; "" without a margin.
 
-    A test without a margin asks for images that show a growth, whatever the change is.
+    A test without a margin needs the images that show a growth, whatever the change is.
     """
     ranges = [
         change_range(images, check.interval, check.bound)
@@ -212,7 +215,7 @@ def _may_take(checks: Sequence[Check], images: int) -> str:
 
 
 def _by_changes(results: Results, checks: Sequence[Check]) -> int | None:
-    """From the intervals of the changes; None where no number would do."""
+    """Return the images per prompt by the intervals of the changes; None if no number suffices."""
     needed = []
     for check in checks:
         test, change = results.session.tests.get(check.test), check.interval

@@ -1,4 +1,4 @@
-"""What to do about images that show nobody a detector could label: refused, black, unseen."""
+"""Next steps for undetected images: refused, black, unreadable or without a label."""
 
 from __future__ import annotations
 
@@ -12,25 +12,26 @@ from pytest_t2i.runs.session import Session
 from pytest_t2i.verdicts.check import Check
 
 NO_PICTURE = (Undetected.REFUSED, Undetected.BLACK_IMAGE, Undetected.UNREADABLE)
-"""Reasons that another detector, or people, could do nothing about."""
+"""Reasons that neither another detector nor people can remedy."""
 Reasons = Counter[Undetected]
+"""Reason -> number of images."""
 
 
 def undetected_of(session: Session, prompts: Sequence[PromptRecord]) -> Reasons:
-    """Images without a label by the deciding detector, per reason."""
+    """Count the images without a label by the deciding detector, per reason."""
     reasons: Reasons = Counter()
     for prompt in prompts:
         for counts in list(prompt.counts.values())[:1]:
             reasons.update(counts.undetected)
     if not prompts and session.work.refused:
-        # Triplets and stereotypes alone: no detector looked, but the maker knows.
+        # A run of triplets or stereotypes alone has no detections, only counts of refused images.
         ready = session.has_model and is_ready_made(session)
         reasons[Undetected.UNREADABLE if ready else Undetected.REFUSED] = session.work.refused
     return reasons
 
 
 def no_pictures(session: Session, reasons: Reasons) -> Iterator[str]:
-    """About images that show nothing at all."""
+    """Yield the advice for refused, black and unreadable images."""
     ready = session.has_model and is_ready_made(session)
     refused, black, unreadable = (reasons[reason] for reason in NO_PICTURE)
     if refused:
@@ -50,7 +51,7 @@ def no_pictures(session: Session, reasons: Reasons) -> Iterator[str]:
 
 
 def more_labels(session: Session, hanging: Sequence[Check], reasons: Reasons) -> Iterator[str]:
-    """About checks that hang on images which a detector, or people, could label."""
+    """Yield the advice for checks that more labels could decide, by a detector or by people."""
     seen = reasons.total() - sum(reasons[reason] for reason in NO_PICTURE)
     if not hanging or (reasons and seen * 2 < reasons.total()):
         return

@@ -1,4 +1,4 @@
-"""Where the pictures of a run may lie: a run.json comes from anywhere, and can name any file."""
+"""The folders in which pictures of a run may lie; an untrusted run.json may name any file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pytest_t2i.runs.record import RunRecord
 
 STORE = ".t2i"
 IMAGES = "images"
-"""Folder of a store: ``images/ab/<key>.png``."""
+"""Folder of the pictures in a store: ``images/ab/<key>.png``."""
 
 
 def locate_pictures(
@@ -28,8 +28,8 @@ def locate_pictures(
         stores: folders of image stores (.t2i) to search first.
 
     Raises:
-        ConfigurationError: a folder is no store, or the record names pictures outside of the run's
-            own folders, as a run.json from elsewhere may.
+        ConfigurationError: none of ``stores`` is a store, or the record names pictures outside of
+            the run's own folders, as an untrusted run.json may.
 
     >>> from pytest_t2i import RunRecord
     >>> run = RunRecord("2026-11-21T10:00:00+00:00", 12.5, "mine", {}, {}, {})
@@ -46,7 +46,7 @@ def locate_pictures(
 
 
 def _moved_along(record: RunRecord, source: Path) -> list[Path]:
-    """Where the store lies if it was moved together with the run.json; empty where not known."""
+    """Return the store's folder if it was moved together with the run.json; [] if unknown."""
     store, report = record.settings.get("store"), record.settings.get("report")
     if not isinstance(store, str) or not isinstance(report, str) or not (store and report):
         return []
@@ -57,18 +57,18 @@ def _moved_along(record: RunRecord, source: Path) -> list[Path]:
 
 
 def check_pictures(record: RunRecord, source: Path, stores: Sequence[Path] = ()) -> None:
-    """Refuse a run that names pictures elsewhere than in its store.
+    """Refuse a run that names existing pictures outside of its folders.
 
-    Nobody asked for those to be copied or shown. Pictures that are not there are no fault.
+    Such files shall not be copied or shown. Absent pictures are not an error.
 
     Args:
-        record: the run.
-        source: of its run.json: pictures may lie in its own folder, and in every .t2i beside or
-            above it.
-        stores: further ones that somebody named.
+        record: record of the run.
+        source: path of its run.json. Pictures may lie in the folder of the run.json, and in every
+            .t2i beside or above it.
+        stores: further folders in which pictures may lie.
 
     Raises:
-        ConfigurationError: names the pictures and says the option.
+        ConfigurationError: pictures lie elsewhere; the message names them and the option --store.
     """
     _check(record.files(), source, [*stores, *_folders(source)])
 
@@ -76,17 +76,20 @@ def check_pictures(record: RunRecord, source: Path, stores: Sequence[Path] = ())
 def check_labelled_pictures(
     files: Sequence[str], source: Path, stores: Sequence[Path] = ()
 ) -> None:
-    """The same of labelled images, which lie anywhere in the project of the run's store."""
+    """Refuse labelled images outside of the run's folders and its project, as ``check_pictures``.
+
+    The project is the folder of the nearest .t2i above the run.json.
+    """
     here = source.absolute()
     project = [up for up in here.parents if (up / STORE).is_dir()][:1]
     _check(files, source, [*stores, *_folders(source), *project])
 
 
 def store_of(source: Path) -> Path:
-    """The store of a run.json: the first .t2i beside or above it.
+    """Return the store of a run.json: the first .t2i beside or above it.
 
     Raises:
-        ConfigurationError: there is none; says the option.
+        ConfigurationError: there is none; the message names the option --store.
     """
     places = [up / STORE for up in source.absolute().parents]
     for place in places:
@@ -98,7 +101,7 @@ def store_of(source: Path) -> Path:
 
 
 def found_in_store(record: RunRecord, store: Path) -> RunRecord:
-    """The record with pictures that are gone looked for in a store, by their key."""
+    """Return the record with the paths of absent pictures replaced by those in a store, by key."""
 
     def find(recorded: str) -> str:
         file = store / IMAGES / Path(recorded).parent.name / Path(recorded).name
@@ -123,7 +126,7 @@ def _check(files: Sequence[str], source: Path, folders: Sequence[Path]) -> None:
 
 
 def exists(file: str) -> bool:
-    """Whether anything is there: what is no ordinary file lies in no folder."""
+    """Whether anything exists at the path; ``_check`` refuses what is not a regular file."""
     try:
         return Path(file).exists()
     except (OSError, ValueError):  # a name too long for any file, or with NUL

@@ -1,4 +1,7 @@
-"""The paths in a record: fields of the types ``PicturePath`` and ``LabelledPath`` are pictures'."""
+"""Functions that replace the paths of pictures in a record.
+
+These are the values of fields of the types ``PicturePath`` and ``LabelledPath``.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,11 @@ from pytest_t2i.data import LabelledPath, PicturePath
 
 Record = TypeVar("Record")
 Exchanged = Mapping[Any, Callable[[str], str]]
-"""PicturePath, LabelledPath or str (every other text) -> what becomes of one."""
+"""PicturePath, LabelledPath or str (any other text) -> function that replaces such a text."""
 
 
 def with_pictures(record: Record, of: Callable[[str], str]) -> Record:
-    """A record of frozen dataclasses, mappings and tuples, every path of a picture exchanged.
+    """Replace every PicturePath in a record of frozen dataclasses, mappings and tuples.
 
     >>> from dataclasses import dataclass
     >>> @dataclass(frozen=True)
@@ -29,7 +32,7 @@ def with_pictures(record: Record, of: Callable[[str], str]) -> Record:
 
 
 def with_texts(record: Record, of: Exchanged) -> Record:
-    """The same with every text exchanged by what kind of text it is; others are left alone."""
+    """Replace the texts of a record by kind; kinds without a function stay unchanged."""
     return _walked(record, of)  # type: ignore[no-any-return]
 
 
@@ -59,7 +62,7 @@ def _walked(value: Any, of: Exchanged) -> Any:
 
 @cache
 def _kinds(record: type[Any]) -> Mapping[str, Any]:
-    """Fields of a dataclass that hold the path of a picture, and of which kind."""
+    """Return the fields of a dataclass that hold paths of pictures, with their kinds."""
     hints = get_type_hints(record, include_extras=True)
     kinds = {name: _kind(hint) for name, hint in hints.items()}
     return {name: kind for name, kind in kinds.items() if kind is not None}

@@ -1,4 +1,4 @@
-"""What more images cost, at the rate of the run that asks for them."""
+"""The price of further images: their number, and their time at the rate of this run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pytest_t2i.verdicts.check import Check
 
 
 def price(session: Session, images: int) -> str:
-    """What this number of images per prompt takes beyond those that there are."""
+    """Return the price of this number of images per prompt beyond those of the run, in words."""
     have, work = session.images_wanted().values(), session.work
     more = sum(max(0, images - count) for count in have)
     if not work.made or not work.seconds:
@@ -21,17 +21,17 @@ def price(session: Session, images: int) -> str:
 
 
 def price_of_both(session: Session, images: int) -> str:
-    """The same, where a baseline takes as many images as the run."""
+    """Return the price when the baseline's model needs as many images as the run, in words."""
     if is_ready_made(session):
         return "in the folder of the baseline and in this one"
     return f"then and now ({price(session, images)}, and as many of the baseline's model)"
 
 
 def is_ready_made(session: Session) -> bool:
-    """Whether its model has pictures and makes none."""
+    """Whether the model has ready-made pictures and makes none."""
     return ready_made.is_ready_made(session.components.model())
 
 
 def counted_checks(checks: Sequence[Check]) -> str:
-    """``1 check``, ``2 checks``."""
+    """Return a text such as ``1 check`` or ``2 checks``."""
     return "1 check" if len(checks) == 1 else f"{len(checks)} checks"

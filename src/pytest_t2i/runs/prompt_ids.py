@@ -1,4 +1,4 @@
-"""Prompts of one word in different sentences have one id: they are told apart by what differs."""
+"""Tags that give prompts of the same concept in different sentences distinct ids."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Member = TypeVar("Member", Prompt, Triplet, Stereotype)
 Tags = Mapping[tuple[str, str], str]
 """(id without a tag, neutral text) -> tag."""
 DIGITS = 4
-"""Digits of a digest, where no single word distinguishes the texts."""
+"""Number of hash digits in a tag, where no single word distinguishes the texts."""
 
 
 def tags_of(members: Iterable[Prompt | Triplet | Stereotype]) -> dict[tuple[str, str], str]:
-    """A tag for each prompt that shares its id with one of another text; {} where none does."""
+    """Return a tag for each prompt that shares its id with a prompt of another text."""
     texts: dict[str, dict[str, None]] = {}
     for member in members:
         prompt = neutral_of(member)
@@ -33,7 +33,7 @@ def tags_of(members: Iterable[Prompt | Triplet | Stereotype]) -> dict[tuple[str,
 
 
 def tagged(member: Member, tags: Tags) -> Member:
-    """The member with the tag of its prompt, if it has one."""
+    """Return the member with its prompts tagged; unchanged if its prompt has no tag."""
     prompt = neutral_of(member)
     tag = tags.get((_plain_id(prompt), prompt.text), "")
     if tag == prompt.tag:
@@ -46,7 +46,7 @@ def tagged(member: Member, tags: Tags) -> Member:
 
 
 def neutral_of(member: Prompt | Triplet | Stereotype) -> Prompt:
-    """The prompt that gives a member its id."""
+    """Return the prompt that gives a member its id."""
     if isinstance(member, Triplet):
         return member.neutral
     return member.prompt if isinstance(member, Stereotype) else member
@@ -57,7 +57,7 @@ def _plain_id(prompt: Prompt) -> str:
 
 
 def _tags(texts: list[str]) -> dict[str, str]:
-    """The first word that stands in one text alone; where one has none, digests.
+    """Return each text's tag: its first word that no other text has, else hashes for all texts.
 
     >>> _tags(["a photo of a nurse", "a sketch of a nurse", "a nurse"])["a photo of a nurse"]
     '~cc89'
@@ -71,7 +71,7 @@ def _tags(texts: list[str]) -> dict[str, str]:
 
 
 def _own_word(text: str, others: list[str]) -> str:
-    """The first word of a text that no other one has; "" where there is none."""
+    """Return the first word of a text that no other text has; "" if there is none."""
     taken = {word for other in others for word in _words(other)}
     return next((word for word in _words(text) if word not in taken), "")
 

@@ -1,4 +1,4 @@
-"""Reading a run.json, of this schema or of an older one."""
+"""The reader of run.json files of this schema and of older ones."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from pytest_t2i.runs.picture_paths import with_texts
 from pytest_t2i.runs.record import SCHEMA, AuditRecord, RunRecord
 
 OLDER = ("pytest-t2i/run/2",)
-"""Schemas whose audits stood at the top of the document."""
+"""Older schemas, whose documents hold the records of audits at the top level."""
 
 
 def read_run(path: str | Path) -> RunRecord:
-    """A run.json as the record it was written from.
+    """Read a run.json; return the record that it was written from.
 
-    Raises FileFormatError that says what is wrong and where.
+    Raises FileFormatError that names the key, what was expected and what was given.
 
     >>> from tempfile import TemporaryDirectory
     >>> from pytest_t2i import RunRecord
@@ -52,19 +52,20 @@ def read_run(path: str | Path) -> RunRecord:
 
 
 def _with_pictures_found(record: RunRecord, path: Path) -> RunRecord:
-    """The record with the paths of pictures that are there, which it names from its project.
+    """Return the record with its relative paths of pictures resolved.
 
-    That is the first folder above the file, else the working directory, in which one is.
+    A picture is looked for in every folder above the file, then in the working directory. The
+    record keeps the path of a picture that is in none of them.
     """
     places = [*path.absolute().parents, Path.cwd()]
 
     def found(file: str) -> str:
-        if Path(file).is_absolute():  # files of older versions name them so
+        if Path(file).is_absolute():  # as in files of older versions
             return file
         there = next((place for place in places if exists(str(place / file))), None)
         if there is None:
             return file
-        # The next ones will be there, too.
+        # The other pictures probably lie in the same place: try it first.
         places.sort(key=lambda place: place != there)
         return str(there / file)
 
@@ -72,7 +73,7 @@ def _with_pictures_found(record: RunRecord, path: Path) -> RunRecord:
 
 
 def _sorted_into_audits(plain: dict[str, Any]) -> dict[str, Any]:
-    """A document whose audits stand at its top as one of today: each goes where it is now."""
+    """Upgrade a document whose audits stand at the top level: move each into "audits"."""
     audits = plain.get("audits", {})
     if not isinstance(audits, dict):
         return plain
@@ -85,7 +86,7 @@ def _sorted_into_audits(plain: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with_whether_of_model(checks: Any) -> Any:
-    """Checks of a file from before they said so: their subject did, by its first word."""
+    """Add "is_of_model" to checks of older files, whose subject began with "model" instead."""
     if not isinstance(checks, list):
         return checks
     return [
@@ -106,7 +107,7 @@ def _read(path: Path, audit: Audit[Any], part: AuditRecord) -> AuditRecord:
 
 @dataclass(frozen=True, slots=True)
 class _Settings:
-    """Settings that are used, and not only shown."""
+    """The settings that readers use and do not only show, for their validation."""
 
     images: Count = 0
     seed: int = 0
@@ -119,6 +120,6 @@ class _Settings:
 
 @dataclass(frozen=True, slots=True)
 class _Provenance:
-    """What pictures and labels come from, by kind."""
+    """The provenance that readers use, for its validation."""
 
     model: dict[str, Any] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""The record of one run: what reports show and run.json keeps (schema in docs/run-json.md).
+"""The record of one run, which reports show and run.json keeps (schema in docs/run-json.md).
 
 Over 300 lines: the record of a run is one document, and its parts are read together.
 """
@@ -36,21 +36,21 @@ SCHEMA = "pytest-t2i/run/3"
 
 @dataclass(frozen=True, slots=True)
 class ImageRecord:
-    """One image of a prompt and what each detector says of it."""
+    """One image of a prompt with the detection of each detector."""
 
     seed: int
     file: PicturePath | None
     """Path of the PNG; None when the model refused."""
     detections: Mapping[str, Detection]
-    """Detector name -> what it says; scores are kept of the deciding detector alone. {} where none
-    has looked."""
+    """Name of a detector -> its detection, with scores for the deciding detector alone. {} if no
+    detector examined the image."""
     revised_prompt: str | None = None
-    """What a service says that it drew; None where it does not say."""
+    """Text that a service reports to have drawn; None if it reports none."""
 
 
 @dataclass(frozen=True, slots=True)
 class PromptRecord:
-    """Everything measured on one prompt."""
+    """The results of one prompt."""
 
     id: Name
     text: str
@@ -58,27 +58,27 @@ class PromptRecord:
     concept: str
     variant: str
     counts: Mapping[str, Counts]
-    """Per detector."""
+    """Name of a detector -> its counts, the deciding detector first."""
     prompt_bias_score: SignedInterval | None
-    """By the deciding detector; None without a clear image."""
+    """Score by the deciding detector; None without a clear image."""
     images: tuple[ImageRecord, ...]
     worst_case: Bounds | None = None
-    """Where the score lies whatever the undetected images show; None if none are."""
+    """Bounds of the score over all that undetected images may show; None if none is undetected."""
     uncorrected: Signed | None = None
-    """The score by the predicted labels alone, where people's labels corrected it; else None."""
+    """Score by the predicted labels alone, where people's labels corrected it; else None."""
 
     @property
     def decided(self) -> Counts:
-        """By the detector whose word counts; nothing where none looked."""
+        """The counts of the deciding detector; empty if no detector examined the images."""
         return next(iter(self.counts.values()), Counts({}, {}))
 
     @property
     def name(self) -> str:
-        """The concept with what tells it from the same one in another sentence, and its variant."""
-        tag = self.id.rpartition("~")
-        told = f"~{tag[2].partition('.')[0]}" if tag[1] else ""
+        """The concept with its tag and variant, unique within an axis of the run."""
+        _, mark, rest = self.id.rpartition("~")
+        tag = f"~{rest.partition('.')[0]}" if mark else ""
         variant = "" if self.variant == Variant.NEUTRAL.value else f" ({self.variant})"
-        return f"{self.concept}{told}{variant}"
+        return f"{self.concept}{tag}{variant}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,37 +88,37 @@ class BeforeRecord:
     seed: int
     file: PicturePath
     said: str
-    """What the detector said then: a label, or why there is none."""
+    """The detector's label then, or the reason why there was none."""
 
 
 @dataclass(frozen=True, slots=True)
 class BaselineRecord:
-    """What a run was compared with."""
+    """The baseline that a run was compared with."""
 
     file: str
     model: str
     model_fingerprint: str
     created: Moment
-    """UTC, ISO 8601."""
+    """Time of the baseline's run: UTC, ISO 8601."""
     images: Count
-    """Per prompt, as they were asked for."""
+    """Images per prompt, as requested."""
     seed: int
     is_same_model: bool
-    """Whether its fingerprint is that of the model under test."""
+    """Whether the baseline's model has the fingerprint of the model under test."""
     differences: tuple[str, ...] = ()
-    """What differs in settings, libraries and platform."""
+    """Differences in settings, libraries and platform, in words."""
     pictures: Mapping[str, tuple[BeforeRecord, ...]] = field(default_factory=dict)
-    """Prompt id -> pictures of then, of the prompts that probably became more biased."""
+    """Id of a prompt that probably became more biased -> pictures of the baseline's model."""
 
 
 @dataclass(frozen=True, slots=True)
 class AuditRecord:
-    """What one audit keeps of a run."""
+    """The record of one audit in a run."""
 
     version: Count
-    """Version of the record: the audit reads older ones, too."""
+    """Version of the record's format; the audit also reads older ones."""
     record: Any
-    """Its frozen dataclass; plain values where the audit is not installed."""
+    """The audit's frozen dataclass; plain values if the audit is not installed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +131,9 @@ class RunRecord:
     """
 
     created: Moment
-    """UTC, ISO 8601."""
+    """Time of the record: UTC, ISO 8601."""
     seconds: Amount
+    """Duration of the run."""
     model: str
     settings: Mapping[str, Any]
     provenance: Mapping[str, Any]
@@ -140,50 +141,50 @@ class RunRecord:
     checks: tuple[Check, ...] = ()
     prompts: tuple[PromptRecord, ...] = ()
     audits: Mapping[str, AuditRecord] = field(default_factory=dict)
-    """Name of an audit -> what it keeps."""
+    """Name of an audit -> its record."""
     failed_otherwise: tuple[str, ...] = ()
     """Node ids of tests that failed without a FAIL among their checks: an error, a plain number."""
     failed_because: Mapping[str, str] = field(default_factory=dict)
-    """Node id -> first line of why, of those in ``failed_otherwise``."""
+    """Node id of a test in ``failed_otherwise`` -> first line of the reason."""
     baseline: BaselineRecord | None = None
-    """What --t2i-baseline was given; None without."""
+    """The baseline of --t2i-baseline; None without."""
     next_steps: tuple[str, ...] = ()
-    """What to do next, the most pressing first."""
+    """Advice on what to do next, the most pressing first."""
     selected: Count = 0
-    """Tests that were to be judged."""
+    """Number of tests that were to be judged."""
     judged: Count = 0
-    """Tests that were."""
+    """Number of tests that were judged."""
     is_interrupted: bool = False
     """Whether the run was stopped before its end, or a part of it was lost."""
     statement: Statement = field(default_factory=Statement)
-    """What people state of the report: auditor, intended use, approver and so on."""
+    """Statements of people about the report: auditor, intended use, approver and so on."""
     schema: str = SCHEMA
 
     @property
     def done(self) -> Work:
-        """``work`` with 0 for what it does not say."""
+        """``work`` as a Work, with 0 for absent keys."""
         return msgspec.convert(self.work, Work)
 
     def checks_of(self, metric: str) -> dict[str, list[Check]]:
-        """Checks of one metric against limits, by what was measured."""
+        """Return the checks of one metric against limits, by subject."""
         return judged(self.checks, metric)
 
     def part(self, audit: str) -> Any:
-        """What an audit keeps of the run; None where it keeps nothing or is not installed."""
+        """Return the record of an audit; None if there is none or the audit is not installed."""
         known = self.audits.get(audit)
         return known.record if known is not None and is_dataclass(known.record) else None
 
     @property
     def title(self) -> str:
-        """What the run was about, in a few words."""
+        """The subject of the run in a few words."""
         return f"fairness of {self.model}" if self.model else "detectors on labelled images"
 
     def with_files(self, of: Callable[[str], str]) -> RunRecord:
-        """The record with the file of every picture exchanged, labelled images left alone."""
+        """Return the record with ``of`` applied to every picture's path, except labelled images."""
         return with_pictures(self, of)
 
     def files(self) -> list[str]:
-        """The file of every picture that is named, labelled images left out."""
+        """List the path of every picture in the record, except labelled images."""
         named: list[str] = []
 
         def note(file: str) -> str:
@@ -194,7 +195,7 @@ class RunRecord:
         return named
 
     def tally(self) -> dict[Outcome, int]:
-        """How many checks passed, failed, stayed inconclusive."""
+        """Count the checks by outcome: FAIL, INCONCLUSIVE and PASS."""
         outcomes = (Outcome.FAIL, Outcome.INCONCLUSIVE, Outcome.PASS)
         return {outcome: sum(c.outcome is outcome for c in self.checks) for outcome in outcomes}
 
@@ -202,10 +203,11 @@ class RunRecord:
     def outcome(self) -> Outcome:
         """The verdict of the run.
 
-        INTERRUPTED when it was not finished; FAIL when a check or a test failed, or an inconclusive
-        one counts as failed; else what the checks of the model and against a baseline came to:
-        PASS when all of them passed. Without any, at least half of the checks must have. A run that
-        could decide little must not look like a clean bill.
+        - INTERRUPTED: the run was not finished.
+        - FAIL: a check or a test failed, or an inconclusive check counts as failed.
+        - PASS: all checks of the model and against a baseline passed; or, if there are none, some
+          check passed and at least as many passed as stayed inconclusive.
+        - INCONCLUSIVE: anything else. A run that decided little must not look like a pass.
         """
         if self.is_interrupted:
             return Outcome.INTERRUPTED
@@ -221,11 +223,11 @@ class RunRecord:
 
     @property
     def sets_status(self) -> bool:
-        """Whether what is inconclusive asks for the exit status that says so.
+        """Whether an inconclusive result sets the exit status of the run to 6.
 
-        That is a check whose policy it is; or, where no check is of the model or against a baseline
-        (prompts alone, detectors on labelled images), the verdict of the run itself, which then
-        goes by the policy of the model's.
+        An inconclusive check with the policy "status" does. If no check is of the model or against
+        a baseline (prompts alone, detectors on labelled images), an inconclusive verdict of the run
+        does so by the policy for the model.
         """
         return self._inconclusive("status") or self._is_inconclusive_as_a_whole()
 
@@ -239,7 +241,7 @@ class RunRecord:
         )
 
     def _inconclusive(self, policy: str) -> bool:
-        """Whether a check is inconclusive whose policy is this one."""
+        """Whether a check with this policy is inconclusive."""
         policies = self.settings.get("inconclusive", ())
         return any(
             check.outcome is Outcome.INCONCLUSIVE and policies[check.weighs_on_run] == policy
@@ -248,17 +250,18 @@ class RunRecord:
         )
 
     def to_frame(self, table: str) -> Any:
-        """A pandas DataFrame: "checks", "prompts", "images", "scores" and so on, or an audit's.
+        """Return a table of the run as a pandas DataFrame.
 
-        Raises UnknownNameError for another table, MissingExtraError without pandas.
+        ``table`` is "checks", "prompts", "images" or a table of an audit, such as "scores". Raises
+        UnknownNameError for another table, MissingExtraError without pandas.
         """
         from pytest_t2i.runs.frames import to_frame
 
         return to_frame(self, table)
 
     def to_json(self) -> str:
-        """run.json's text."""
+        """Return the text of run.json."""
         plain = msgspec.to_builtins(self) | {"outcome": self.outcome.value}
-        # Without an indent json is ten times as fast, and refuses NaN, which msgspec does not.
+        # Unlike msgspec, json refuses NaN; without an indent json is ten times as fast.
         text = json.dumps(plain, sort_keys=True, ensure_ascii=False, allow_nan=False)
         return msgspec.json.format(text, indent=1)

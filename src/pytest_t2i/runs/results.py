@@ -1,4 +1,4 @@
-"""What a run lends its audits: what was made and observed, read from the store."""
+"""The results of a run, which audits and reports read from the store."""
 
 from __future__ import annotations
 
@@ -31,132 +31,132 @@ R = TypeVar("R")
 
 @dataclass
 class Results:
-    """What was measured; reads the store, makes nothing.
+    """The results of a run, read from the store; this class makes no images.
 
     Over 20 methods: tests, audits and reports read a run's store through this class alone.
     """
 
     session: Session
     recorded: Baseline | None = None
-    """The run of --t2i-baseline."""
+    """The baseline of --t2i-baseline; None without."""
     _once: dict[tuple[Any, ...], Any] = field(default_factory=dict)
 
     @cached_property
     def observations(self) -> Observations:
-        """Reads the store."""
+        """The reader of the store."""
         return Observations(self.session.components, self.session.store, self.session.generation)
 
     @cached_property
     def _cases(self) -> dict[str, list[SelectedTest]]:
-        """Test function -> its cases."""
+        """The cases of each test function, by its name."""
         cases: dict[str, list[SelectedTest]] = {}
         for test in self.session.tests.values():
             cases.setdefault(test.function, []).append(test)
         return cases
 
     def forget(self) -> None:
-        """After another round of images: what was measured holds no longer."""
+        """Discard all computed results, after another round of images."""
         self._once.clear()
         self.session.compared.clear()
         self.__dict__.pop("_cases", None)
 
-    # what audits work with (audits.audit.AuditContext)
+    # the interface for audits (audits.context.AuditContext)
 
     @property
     def settings(self) -> Settings:
-        """The options."""
+        """The settings of the run."""
         return self.session.settings
 
     @property
     def detectors(self) -> tuple[str, ...]:
-        """Detectors by name; the first one's word decides."""
+        """The names of the detectors; the detections of the first are judged."""
         return self.session.detectors
 
     @property
     def encoder(self) -> str:
-        """The encoder of images."""
+        """The name of the encoder of images."""
         return self.session.encoder
 
     @property
     def checks(self) -> list[Check]:
-        """What the tests of the run compared, with the verdicts."""
+        """The checks of the run's tests, with their verdicts."""
         return self.session.checks
 
     @property
     def tests(self) -> list[SelectedTest]:
-        """The selected tests that ask for something of their own."""
+        """The selected tests, without those that need the same as an earlier one."""
         return distinct(self.session.tests.values())
 
     @property
     def given_labels(self) -> LabelledSet | None:
-        """The labelled images of --t2i-labels; None where none are given."""
+        """The labelled images of --t2i-labels; None without."""
         return self.session.labelled if self.settings.labels is not None else None
 
     def labelled_images(self) -> LabelledSet:
-        """Images with people's labels; ConfigurationError where none are given."""
+        """Return the images with people's labels; raise ConfigurationError without any."""
         if self.session.labelled is None:
             raise ConfigurationError(NO_LABELS)
         return self.session.labelled
 
     def fingerprint(self, detector: str) -> str:
-        """Which version of a detector's code and weights looks."""
+        """Return a detector's fingerprint, which names the version of its code and weights."""
         return self.session.components.detector(DetectorRef(detector)).fingerprint
 
     def detections(self, fingerprint: str, keys: Sequence[str]) -> list[Detection]:
-        """What the detector with this fingerprint said of images, by the digests of their files."""
+        """Return the detections of labelled images, by fingerprint and by digests of the files."""
         return detections_of(self.session.store, fingerprint, keys)
 
     def seeds(self, prompt: Prompt, images: int) -> tuple[int, ...]:
-        """The seeds of so many images of a prompt."""
+        """Return the seeds of the first ``images`` images of a prompt."""
         return self.session.seeds(prompt, images)
 
     @property
     def run_file(self) -> str:
-        """The record of this run, as one types it here."""
+        """The path of this run's run.json, relative to the working directory."""
         return str(from_here(self.settings.report / "run.json"))
 
     def price_of_both(self, images: int) -> str:
-        """What so many images per prompt take, of the baseline's model and now."""
+        """Return the price of this many images per prompt, for the baseline's model and now."""
         return price_of_both(self.session, images)
 
     def test(self, node_id: str) -> SelectedTest:
-        """A selected test by pytest's name of it."""
+        """Return a selected test by pytest's node id."""
         return self.session.tests[node_id]
 
     @property
     def finder(self) -> str:
-        """The object detector."""
+        """The name of the object detector."""
         return self.session.finder
 
     @property
     def mitigation(self) -> Mitigation | None:
-        """What --t2i-mitigation names."""
+        """The mitigation of --t2i-mitigation; None without."""
         mitigating = self.session.components.mitigating()
         return None if mitigating is None else mitigating.named.mitigation
 
     @property
     def passes(self) -> float:
-        """What a mitigated picture of this run costs, in passes of the plain model."""
+        """The cost of a mitigated picture relative to the plain model."""
         mitigating = self.session.components.mitigating()
         return 1.0 if mitigating is None else mitigating.named.passes
 
     def cases(self, test: AskedTest) -> Sequence[AskedTest]:
-        """The test cases of its test function, itself among them."""
+        """Return all test cases of this test's function, this one included."""
         return self._cases[test.function]
 
     def instruments(self, test: AskedTest) -> Instruments:
-        """What was observed for a test besides its images, and by which encoder."""
+        """Return the traces, attributes and encoder that a test needs besides its images."""
         return self.session.instruments(test.selection)
 
     def once(self, key: tuple[Any, ...], build: Callable[[], R]) -> R:
-        """What ``build`` gives, computed once for the images that there are."""
+        """Return the result of ``build``, computed once per key until ``forget``."""
         if key not in self._once:
             self._once[key] = build()
         return self._once[key]  # type: ignore[no-any-return]
 
     def compared(self, audit: str) -> list[Any]:
-        """Records of what the tests of the run compared, each once, in order of the tests."""
-        # Reports of workers come in any order.
+        """Return an audit's records of what tests compared, each once, in order of the tests."""
+        # Workers report in any order.
         order = [*self.session.tests, *sorted(self.session.compared)]
         found = (
             one.record
@@ -167,30 +167,30 @@ class Results:
         return list(dict.fromkeys(found))
 
     def make_plan(self, tests: Sequence[SelectedTest] | None = None) -> Plan:
-        """Everything that tests ask for; None: all that are selected."""
+        """Return the plan of everything that tests need; None takes all selected tests."""
         return self.session.make_plan(self, tests)
 
     def fixture(self, name: str, test: SelectedTest) -> Any:
-        """The value of an audit's fixture for a test."""
+        """Return the value of an audit's fixture for a test."""
         return self.session.fixtures[name].make(self, test)
 
     def sample(self, test: AskedTest) -> Sample:
-        """The detections of the one prompt of a test."""
+        """Return the sample of the only prompt of a test."""
         return sample_of(self, test)
 
     def samples(self, test: AskedTest, detector: str | None = None) -> Samples:
-        """The samples of the prompts of a test, corrected by labels where there are any."""
+        """Return the samples of a test's prompts, corrected by people's labels if there are any."""
         return samples_of(self, test, detector)
 
     def one_sample(self, prompt: Prompt, test: AskedTest, detector: str | None = None) -> Sample:
-        """The detections of a prompt with the images that a test asks for."""
+        """Return the sample of a prompt with the images that a test needs."""
         return one_sample(self, prompt, test, detector)
 
     def level(self, test: AskedTest) -> float:
-        """Level of model-level intervals; a test that was stopped early has spent a part of it."""
+        """Return the level of model-level intervals; the looks of a test share its error level."""
         confidence = self.session.settings.confidence
         if test.stopping is None:
             return confidence
-        # As statistics.look_level, for looks of any test.
+        # The formula of statistics.look_level, for the looks of any test.
         before, here = (0, *test.stopping.looks)[-2:]
         return 1.0 - (1.0 - confidence) * (here - before) / test.stopping.most

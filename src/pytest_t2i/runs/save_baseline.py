@@ -1,4 +1,4 @@
-"""A finished run, recorded as a baseline file."""
+"""The recording of a finished run as a baseline file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pytest_t2i.verdicts.baseline_file import Baseline, RecordedPrompt
 
 
 def save_baseline(results: Results, path: Path) -> Baseline:
-    """Record the run's neutral prompts as a baseline file."""
+    """Record the run's prompts, audits and canary as a baseline file, and return it."""
     session = results.session
     baseline = Baseline(
         model=without_machine(session.settings.under_test),
@@ -37,7 +37,7 @@ def save_baseline(results: Results, path: Path) -> Baseline:
 
 
 def _prompts(results: Results) -> dict[str, RecordedPrompt]:
-    """By text, each with the most images that a test asked for."""
+    """Return the prompts by text, each with the most images that a test needed."""
     prompts: dict[str, RecordedPrompt] = {}
     for test in distinct(results.session.tests.values()):
         for prompt in test.selection.prompts:

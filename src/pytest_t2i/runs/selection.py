@@ -1,4 +1,4 @@
-"""What was asked: the t2i marker of a test, read once, and the selected tests of a run."""
+"""The selection of a test's t2i marker, and the selected tests of a run."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from pytest_t2i.prompts import Stereotype
 from pytest_t2i.runs.prompt_ids import Tags, tagged, tags_of
 
 KINDS: tuple[About, ...] = ("prompts", "triplets", "stereotypes")
-"""Kinds of members that images are made of."""
+"""Kinds of members with images."""
 ABOUT: tuple[About, ...] = (*KINDS, "detectors")
-"""Kinds of members."""
+"""All kinds of members."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What one ``@pytest.mark.t2i(...)`` selects."""
+    """The selection of one ``@pytest.mark.t2i(...)``."""
 
     prompts: tuple[Prompt, ...] = ()
     triplets: tuple[Triplet, ...] = ()
@@ -31,62 +31,62 @@ class Selection:
     fixtures: frozenset[str] = frozenset()
     """Names of the audits' fixtures that the test receives."""
     finds: bool = False
-    """Whether one of them needs an object detector."""
+    """Whether one of these fixtures needs an object detector."""
     keywords: tuple[tuple[str, Any], ...] = ()
-    """Keywords of audits, and what they are told; of audits whose fixtures the test receives."""
+    """(keyword, value) pairs of the audits whose fixtures the test receives."""
     detectors: tuple[str, ...] = ()
-    """Detectors that are to be tried on the labelled set."""
+    """Detectors to be evaluated on the labelled images."""
     attributes: tuple[Attribute, ...] = ()
-    """What the instruments look for in the images of prompts; a stereotype has its own."""
+    """Attributes to measure in the images of prompts; a stereotype has its own."""
     observe: tuple[str, ...] = ()
-    """What is kept for the instruments: names of generation.plan.OBSERVED."""
+    """Traces to keep: names of generation.plan.OBSERVED."""
     most_images: int | None = None
-    """At most that many images per prompt, when the run has more."""
+    """Largest number of images per prompt; None takes the run's."""
     extras: frozenset[str] = frozenset()
-    """Extras that the test needs besides the parts that look at its images."""
+    """Extras that the test needs besides those of detectors and encoders."""
 
     def members(self, kind: About) -> tuple[Any, ...]:
-        """Its members of a kind."""
+        """Return the members of a kind."""
         return getattr(self, kind)  # type: ignore[no-any-return]
 
     def only(self, members: Mapping[About, tuple[Any, ...]]) -> Selection:
-        """The same, about these members alone; kind -> its members."""
+        """Return the selection with these members alone, by kind."""
         about: dict[str, Any] = {kind: members.get(kind, ()) for kind in ABOUT}
         return replace(self, **about)
 
     def asked(self, keyword: str) -> Any:
-        """What an audit is told by a keyword of the marker; None where the test has none of it."""
+        """Return the value of an audit's keyword; None if the selection does not have it."""
         return dict(self.keywords).get(keyword)
 
     def tagged(self, tags: Tags) -> Selection:
-        """The same, its prompts told from others of the same id."""
+        """Return the selection with tags on prompts that share their id with another text."""
         members = {kind: tuple(tagged(m, tags) for m in getattr(self, kind)) for kind in KINDS}
         return replace(self, **members)  # type: ignore[arg-type]
 
     def images(self, images: int) -> int:
-        """Images per prompt, in a run that has so many."""
+        """Return the images per prompt in a run of ``images`` per prompt."""
         return min(images, self.most_images or images)
 
     @property
     def texts(self) -> list[str]:
-        """Every text that images are made of."""
+        """The texts of all prompts with images."""
         return [prompt.text for prompt in self.all_prompts]
 
     @property
     def all_prompts(self) -> list[Prompt]:
-        """Every prompt that images are made of."""
+        """All prompts with images, of triplets and stereotypes included."""
         prompts = [*self.prompts, *(stereotype.prompt for stereotype in self.stereotypes)]
         return prompts + [prompt for three in self.triplets for prompt in three]
 
     def checked(self) -> Selection:
-        """Itself; ConfigurationError for an attribute that cannot be looked for."""
+        """Return this selection; raise ConfigurationError for an attribute without descriptions."""
         for _, attribute in self.subjects:
             described(attribute)
         return self
 
     @property
     def subjects(self) -> list[tuple[Prompt, Attribute]]:
-        """Whose images the instruments look at, and for which attribute."""
+        """The (prompt, attribute) pairs whose images are measured."""
         of_prompts = [
             (prompt, attribute) for prompt in self.prompts for attribute in self.attributes
         ]
@@ -94,7 +94,7 @@ class Selection:
 
     @property
     def needs_model(self) -> bool:
-        """Whether a model has to make or show something for it."""
+        """Whether the selection needs images or traces of a model."""
         return bool(self.prompts or self.triplets or self.stereotypes or not self.detectors)
 
 
@@ -104,7 +104,14 @@ def narrowed(
     members: Mapping[About, tuple[Any, ...]],
     audits: Iterable[Audit[Any]],
 ) -> Selection:
-    """What a marker selects, as far as the fixtures that a test receives are about it."""
+    """Return a marker's selection reduced to what the fixtures of a test are about.
+
+    Args:
+        selection: selection of the marker.
+        used: fixtures that the test receives, by name.
+        members: members that these fixtures are about, by kind.
+        audits: all audits, whose keywords are kept if the test receives one of their fixtures.
+    """
     understood = {
         keyword
         for audit in audits
@@ -121,35 +128,35 @@ def narrowed(
 
 
 class Comparison(NamedTuple):
-    """``fixture.metric <= limit("name")`` as it stands in a test."""
+    """A comparison ``fixture.metric <= limit("name")`` in the source of a test."""
 
     fixture: str
     metric: str
     absolute: bool
-    """Whether it is the absolute value that is compared."""
+    """Whether the absolute value is compared."""
     operator: str
     name: str
-    """The limit's name."""
+    """Name of the limit."""
     bound: float | None
-    """Given in the call; None where the limits file is asked."""
+    """Bound given in the call; None takes that of the limits file."""
 
 
 @dataclass(frozen=True, slots=True)
 class SelectedTest:
-    """A collected test with what it asks for, its images per prompt resolved."""
+    """A collected test with its selection and its number of images."""
 
     node_id: str
     file: Path
-    """Where it stands."""
+    """File of the test function."""
     selection: Selection
     images: int
-    """Per prompt."""
+    """Images per prompt."""
     planned: int
-    """Images per prompt that it may have at most; more than ``images`` once it stopped early."""
+    """Largest number of images per prompt; more than ``images`` if the test stopped early."""
     comparisons: tuple[Comparison, ...] = ()
-    """All that it compares, where that is known before it runs."""
+    """All comparisons of the test, if they are known before it runs."""
     stopping: Stopping | None = None
-    """How its images are chosen while looking at them; None where their number is fixed."""
+    """Looks of the test under early stopping; None if its number of images is fixed."""
 
     @property
     def function(self) -> str:
@@ -158,16 +165,16 @@ class SelectedTest:
 
     @property
     def sequential(self) -> bool:
-        """Whether its images are chosen while looking at them."""
+        """Whether early stopping chose the number of images."""
         return self.stopping is not None
 
     def stopped(self, stopping: Stopping) -> SelectedTest:
-        """The same with the images at which it stopped."""
+        """Return the test with the images of these looks."""
         return replace(self, images=stopping.images, planned=stopping.most, stopping=stopping)
 
 
 def told_apart(tests: Mapping[str, SelectedTest]) -> dict[str, SelectedTest]:
-    """The tests with prompts of one id and several texts tagged; by node id."""
+    """Return the tests with tags on prompts that share their id with another text, by node id."""
     tags = tags_of(
         member
         for test in tests.values()
@@ -182,7 +189,7 @@ def told_apart(tests: Mapping[str, SelectedTest]) -> dict[str, SelectedTest]:
 
 
 def images_wanted(tests: Iterable[tuple[Selection, int]]) -> dict[str, int]:
-    """Images per prompt text that all of these (selection, images) need together."""
+    """Return the images per prompt text that all these (selection, images) pairs need."""
     wanted: dict[str, int] = {}
     for selection, images in tests:
         for text in selection.texts:

@@ -1,4 +1,4 @@
-"""The state of one run in one process: its components, its selected tests, what was done."""
+"""The state of one run in one process: components, selected tests, checks and counts."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from pytest_t2i.verdicts.check import Check
 from pytest_t2i.verdicts.measurement import Compared
 
 DEFAULT_FINDER = "grounded-sam"
-"""Unless the catalogue names one for the model: what Wu uses."""
+"""Object detector if the catalogue names none for the model; Wu uses it."""
 SUITED = "auto"
-"""Word for the object detector that suits the model."""
+"""Value of --t2i-objects for the object detector of the model."""
 NO_FINDER = "t2i: no object detector given; run with --t2i-objects auto, or a name"
 NO_LABELS = "t2i: no labelled images given; run with --t2i-labels FOLDER"
 
@@ -50,26 +50,26 @@ class Session:
     settings: Settings
     components: Components
     audits: tuple[Audit[Any], ...] = field(default_factory=installed_audits)
-    """Every registered audit, each behind those whose records it reads."""
+    """All registered audits, each after those whose records it reads."""
     started: float = field(default_factory=time.time)
     tests: dict[str, SelectedTest] = field(default_factory=dict)
-    """By node id, in the order of collection."""
+    """Selected tests by node id, in the order of collection."""
     work: Work = field(default_factory=Work)
     checks: list[Check] = field(default_factory=list)
     compared: dict[str, list[Compared]] = field(default_factory=dict)
-    """Node id -> records of what the test compared."""
+    """Node id -> audits' records of what the test compared."""
     failed_otherwise: list[str] = field(default_factory=list)
     """Node ids of tests that failed without a FAIL among their checks."""
     failed_because: dict[str, str] = field(default_factory=dict)
-    """Node id of a test that failed -> the first line of why."""
+    """Node id of a test that failed -> first line of the reason."""
     selected: int = 0
-    """Tests that were to be judged."""
+    """Number of tests that are to be judged."""
     judged: set[str] = field(default_factory=set)
     """Node ids of tests that have run."""
     is_interrupted: bool = False
     """Whether the run was stopped before its end."""
 
-    # what it works with
+    # components
 
     @cached_property
     def fixtures(self) -> Mapping[str, Fixture]:
@@ -78,22 +78,22 @@ class Session:
 
     @property
     def store(self) -> Store:
-        """Where everything is kept."""
+        """The store of images and detections."""
         return self.components.store
 
     @cached_property
     def detectors(self) -> tuple[str, ...]:
-        """Detectors by name; the first one's word decides."""
+        """The names of the detectors; the detections of the first are judged."""
         return self.components.detector_names
 
     @cached_property
     def encoder(self) -> str:
-        """The encoder of image space."""
+        """The name of the encoder of images."""
         return self.components.encoder_name
 
     @cached_property
     def finder(self) -> str:
-        """The object detector: the option's; with "auto", or none, what suits the model."""
+        """The name of the object detector: the option's; for "auto" or none, the model's."""
         if self.settings.objects not in (None, SUITED):
             return str(self.settings.objects)
         entry = self.components.catalogue.models.get(self.settings.model or "")
@@ -101,7 +101,7 @@ class Session:
 
     @cached_property
     def generation(self) -> GenerationSettings:
-        """The settings in force: the options', else the catalogue's."""
+        """The generation settings: those of the options, else those of the catalogue."""
         if not self.has_model:
             return self.settings.generation
         asked, default = self.settings.generation, self.components.defaults().defaults
@@ -114,20 +114,20 @@ class Session:
 
     @property
     def has_model(self) -> bool:
-        """Whether a model is under test; else detectors alone are, on labelled images."""
+        """Whether a model is under test; otherwise only detectors are, on labelled images."""
         return self.settings.model is not None
 
     @property
     def labels(self) -> str | None:
-        """Where labelled images come from: the option's, else what suits the model."""
+        """The source of labelled images: the option's, else the model's in the catalogue."""
         entry = self.components.catalogue.models.get(self.settings.model or "")
         return self.settings.labels or (entry.labels if entry else None)
 
     @cached_property
     def labelled(self) -> LabelledSet | None:
-        """The labelled images; None when none are given.
+        """The labelled images; None without any.
 
-        A registered set is written into the store when it is asked for first.
+        The first access writes a registered set into the store.
         """
         if self.labels is None:
             return None
@@ -142,17 +142,20 @@ class Session:
 
     @property
     def captions(self) -> CaptionFile | None:
-        """Captions that are prompts, and what was left out of their file; None without."""
+        """The captions of --t2i-captions, read anew; None without."""
         given = self.settings.captions
         return None if given is None else read_captions(given)
 
     @cached_property
     def calibration(self) -> Calibrated | None:
-        """What says which prompts the model is calibrated for; None: any, or there is no model."""
+        """The object that knows the model's calibrated prompts; None if any prompt is."""
         return self.components.calibration() if self.has_model else None
 
     def validate(self) -> None:
-        """Resolve every name, so that a mistyped one is told before anything is made."""
+        """Resolve every name, so that a mistyped one raises an error before anything is made.
+
+        Raises ConfigurationError.
+        """
         if self.has_model:
             self.components.model()
             self.components.check_budget()
@@ -182,52 +185,49 @@ class Session:
             )
 
     def learn(self, selection: Selection) -> None:
-        """Tell the run's mitigation the triplets of a marker, before its prompts are looked at."""
+        """Pass a marker's triplets to the run's mitigation, before its prompts are examined."""
         if (mitigating := self.components.mitigating()) is not None:
             mitigating.learn(selection.triplets)
 
     def check_labels(self) -> None:
-        """Refuse detectors whose labels are others than people gave the images.
-
-        Raises ConfigurationError.
-        """
+        """Raise ConfigurationError if a detector's labels are not those of the labelled images."""
         wanted = self.settings.labels is not None or self.tries_detectors
         if wanted and self.labelled is not None:
             for name in self.detectors:
                 said = self.components.detector(DetectorRef(name)).labels
                 self.labelled.vocabulary.check_detector(name, said, self.labelled.folder)
 
-    # what was asked
+    # selected tests
 
     @property
     def tries_detectors(self) -> bool:
-        """Whether a selected test is about detectors on labelled images."""
+        """Whether a selected test evaluates detectors on labelled images."""
         return any(test.selection.detectors for test in self.tests.values())
 
     @property
     def needs_model(self) -> bool:
-        """Whether a selected test asks for images."""
+        """Whether a selected test needs images."""
         return any(test.selection.needs_model for test in self.tests.values())
 
     def images_wanted(self) -> dict[str, int]:
-        """Images per prompt text that the selected tests need together."""
+        """Return the images per prompt text that the selected tests need together."""
         return images_wanted((test.selection, test.images) for test in self.tests.values())
 
     def seeds(self, neutral: Prompt, images: int) -> tuple[int, ...]:
-        """The seeds of a prompt; a model of ready-made images has its own."""
+        """Return the seeds of a prompt's images; those of ready-made images are fixed."""
         return seeds_for(self.components.model(), self.settings.seed, neutral.text, images)
 
     def texts_of(self, prompt: Prompt) -> set[str]:
-        """What the images of a prompt are made from: itself, or what a mitigation makes of it."""
+        """Return the texts of a prompt's images: its own, or those of a mitigation."""
         mitigating = self.components.mitigating()
         if mitigating is None:
             return {prompt.text}
         return mitigating.made_from(prompt, self.seeds(prompt, self.settings.images))
 
     def make_plan(self, context: AuditContext, tests: Sequence[SelectedTest] | None = None) -> Plan:
-        """Everything that tests ask for; None: all that are selected.
+        """Return the plan of everything that tests need; None takes all selected tests.
 
-        ``context`` is what audits work with.
+        ``context`` is passed to the audits.
         """
         plan = Plan(self.generation, self.components.mitigating())
         refs = frozenset(DetectorRef(name) for name in self.detectors)
@@ -242,7 +242,7 @@ class Session:
         return plan
 
     def instruments(self, selection: Selection) -> Instruments:
-        """What the instruments of OASIS need for what a test selects."""
+        """Return the traces, attributes and encoder that a test needs besides its images."""
         attributes = tuple(attribute for _, attribute in selection.subjects)
         return Instruments(
             self.encoder, self.settings.seed, selection.observe, attributes, self.seeds
@@ -250,6 +250,6 @@ class Session:
 
 
 def distinct(tests: Iterable[SelectedTest]) -> list[SelectedTest]:
-    """Tests that ask for something of their own; of those that ask for the same, the first."""
+    """Return the tests without those that need the same as an earlier one."""
     asked = {(t.selection, t.images, t.planned, t.stopping): t for t in reversed(list(tests))}
     return list(reversed(asked.values()))

@@ -1,6 +1,7 @@
-"""What people state of a report: who audits, for whom and why, and who approves of it.
+"""The statement of a report: what people say about auditor, intended use, approver and so on.
 
-It stands in ``[tool.t2i.report]`` of a project's pyproject.toml. Nothing here is measured.
+Users write the statement into ``[tool.t2i.report]`` of their pyproject.toml; nothing in the
+statement is measured.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pytest_t2i.files import read_toml
 PYPROJECT = "pyproject.toml"
 TABLE = "tool.t2i.report"
 BLANK = "not stated"
-"""Shown in the place of a field that nobody filled in."""
+"""Text of an empty field in reports."""
 TITLES: Mapping[str, str] = MappingProxyType(
     {
         "auditor": "Auditor",
@@ -28,7 +29,7 @@ TITLES: Mapping[str, str] = MappingProxyType(
         "annotators": "Annotators",
     }
 )
-"""Field -> how reports name it."""
+"""Name of a field -> its title in reports."""
 MEANINGS: Mapping[str, str] = MappingProxyType(
     {
         "auditor": "who had this measured and answers for it",
@@ -40,12 +41,12 @@ MEANINGS: Mapping[str, str] = MappingProxyType(
         "annotators": "who labelled images: how many, how chosen, how paid",
     }
 )
-"""Field -> what is asked for."""
+"""Name of a field -> what to write there."""
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What people state of a report; a field that nobody filled in is an empty text.
+    """The statement of a report; an empty field is "".
 
     >>> Statement(auditor="A. Auditor").rows()[:2]
     [('Auditor', 'A. Auditor'), ('Organisation', 'not stated')]
@@ -60,15 +61,15 @@ class Statement:
     annotators: str = ""
 
     def rows(self) -> list[tuple[str, str]]:
-        """Title and text of every field; a blank one says that it is."""
+        """Return (title, text) of every field; BLANK for an empty one."""
         return [(TITLES[name], text or BLANK) for name, text in asdict(self).items()]
 
 
 def read_statement(file: Path) -> Statement:
-    """The statement of a pyproject.toml; a blank one where there is no file or no table.
+    """Read the statement of a pyproject.toml; it is empty without the file or the table.
 
     Raises:
-        FileFormatError: names the key that is unknown or no text.
+        FileFormatError: a key is unknown or its value is not a text; the message names the key.
     """
     if not file.is_file():
         return Statement()

@@ -1,4 +1,4 @@
-"""What can be said before an image is made: which checks these images cannot decide."""
+"""Checks that too few images cannot decide, found before any image is made."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from pytest_t2i.verdicts.limits_file import LimitFiles, checked
 
 
 def limit_of(test: SelectedTest, comparison: Comparison, limits: LimitFiles) -> Limit:
-    """What a comparison of a test will be judged by."""
+    """Return the limit of a test's comparison: its own bound, else that of the limits file."""
     if comparison.bound is not None:
         return checked(comparison.name, comparison.bound)
     return limits.look_up(comparison.name, test.file)
 
 
 def undecidable(session: Session, limits: LimitFiles) -> Iterator[str]:
-    """A line for each test function whose members cannot be decided with the images asked for."""
+    """Yield a line for each test function with checks that the requested images cannot decide."""
     for cases in _functions(session.tests.values()):
         for comparison in cases[0].comparisons:
-            # What is wrong with a limit is told by the test that compares with it.
+            # The test itself reports an error in its limit.
             with suppress(T2IError):
                 yield from _of_comparison(session, cases, comparison, limits)
 

@@ -1,4 +1,4 @@
-"""Which commit of a project a run was made from, as git says."""
+"""The commit of the project that a run was made from."""
 
 from __future__ import annotations
 
@@ -8,29 +8,31 @@ from pathlib import Path
 from shutil import which
 
 PATIENCE = 10.0
-"""Seconds that git may take; a run is recorded without its word then."""
+"""Longest time for a git command in seconds; after that the run is recorded without a commit."""
 COMMIT = re.compile(r"[0-9a-f]{40,64}")
 
 
 def commit_of(folder: Path) -> dict[str, str | bool]:
-    """``commit`` and ``changed``: whether files that git follows differ from it; {} without git.
+    """Return ``commit``, and ``changed``: whether tracked files in the folder differ from it.
 
-    Files that git does not follow are not looked at.
+    The mapping is empty without git or outside of a repository, and lacks ``changed`` if git does
+    not answer.
     """
-    commit = _asked(folder, "rev-parse", "HEAD")
+    commit = _git(folder, "rev-parse", "HEAD")
     if commit is None or not COMMIT.fullmatch(commit):
         return {}
-    changed = _asked(folder, "status", "--porcelain", "--untracked-files=no", "--", ".")
+    changed = _git(folder, "status", "--porcelain", "--untracked-files=no", "--", ".")
     return {"commit": commit} | ({} if changed is None else {"changed": bool(changed)})
 
 
-def _asked(folder: Path, *words: str) -> str | None:
+def _git(folder: Path, *words: str) -> str | None:
+    """Return the output of a git command; None if git is absent, fails or takes too long."""
     git = which("git")
     if git is None:
         return None
     try:
-        # Without locks: a run that only reports shall not stand in the way of a commit.
-        answer = subprocess.run(  # noqa: S603 - words of ours alone
+        # Without locks, so that the run does not block a commit made at the same time.
+        answer = subprocess.run(  # noqa: S603 - the arguments are constants
             [git, "--no-optional-locks", *words],
             cwd=folder,
             capture_output=True,

@@ -1,1 +1,1 @@
-"""Several models, runs or baselines side by side: what enters, what is computed, its record."""
+"""The comparison of several models: its inputs, its computation and its record."""

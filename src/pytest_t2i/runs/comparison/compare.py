@@ -1,4 +1,4 @@
-"""Several models on the same prompts: who is less biased, by how much, and how sure that is."""
+"""The comparison of models on the same prompts: scores, differences, intervals and p-values."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from pytest_t2i.sections import Section
 
 SCORE = "model_bias_score"
 Shared = Mapping[str, Sequence[PromptOfModel]]
-"""Model -> its prompts that all models share, in one order."""
+"""Name of a model -> its prompts that all models share, in the same order for every model."""
 FEWEST_IMAGES = 2
-"""Clear images of every model without which a prompt is not compared."""
+"""Fewest clear images of every model for a prompt to be compared."""
 
 
 def compare_models(
@@ -46,12 +46,12 @@ def compare_models(
         models: two compared models or more.
         level: confidence level in (0, 1).
         seed: seed of every resampling.
-        audits: what else is compared; None takes installed audits.
-        groups: all labels of the detector, where no run records them.
+        audits: audits whose records are compared, too; None takes the installed ones.
+        groups: all labels of the detector, if no run records them.
 
     Raises:
-        ConfigurationError: no prompt has two clear images of every model, or nothing says which
-            groups there are.
+        ConfigurationError: no prompt has two clear images of every model, or the groups are
+            unknown or differ.
     """
     scores = scores_of(models, groups)
     texts = [text for text in models[0].prompts if _is_shared(text, models, scores)]
@@ -137,7 +137,10 @@ def _pairs(shared: Shared, scores: Scores, level: float, seed: int) -> list[Pair
 
 
 def _p_value(scores: Scores, pair: Pair, seed: int) -> tuple[float, bool]:
-    """Two-sided permutation p-value, and whether it is by seeds: twice the smaller one-sided."""
+    """Return the two-sided permutation p-value, and whether images are paired by seed.
+
+    The two-sided p-value is twice the smaller one-sided one, at most 1.
+    """
     first, second = pair
     same_seeds = all(set(a.said) == set(b.said) for a, b in zip(first, second, strict=True))
     both = ((first, second), (second, first))
@@ -160,7 +163,7 @@ def _prompts(
         _prompt(text, row, scores, float(p_value))
         for text, row, p_value in zip(texts, rows, adjusted, strict=True)
     ]
-    # As Table 7 prints them: by axis, from most male to most female on average.
+    # The order of Lyu Table 7: from most male to most female on average.
     return sorted(compared, key=lambda prompt: -(prompt.average or 0.0))
 
 
@@ -194,7 +197,7 @@ def _cell(prompt: PromptOfModel, scores: Scores) -> PromptCell:
 def _tables(
     models: Sequence[ComparedModel], audits: Sequence[Audit[Any]], compared: tuple[str, str]
 ) -> dict[str, tuple[ComparedValue, ...]]:
-    """By metric, what audits follow of at least two models, but for what is compared here."""
+    """Return audits' values of at least two models, by metric, without the compared score."""
     columns = [series_of_audits(e.run, audits) if e.run is not None else {} for e in models]
     tables: dict[str, list[ComparedValue]] = {}
     for series in dict.fromkeys(name for column in columns for name in column):
@@ -209,7 +212,7 @@ def _tables(
 def _sections(
     models: Sequence[ComparedModel], audits: Sequence[Audit[Any]], level: float, seed: int
 ) -> Iterator[Section]:
-    """What each audit shows of the models of which it keeps something, two or more."""
+    """Yield each audit's sections on the models with a record of it, if they are two or more."""
     for audit in sorted(audits, key=lambda audit: audit.place):
         records = [
             NamedRecord(model.name, part, model.run)
@@ -221,10 +224,12 @@ def _sections(
 
 
 def _remarks(models: Sequence[ComparedModel]) -> tuple[str, ...]:
-    """What makes models less comparable than they look."""
+    """Return remarks on what limits the comparison, in words."""
     detectors = dict.fromkeys(model.detector for model in models)
     if len(detectors) > 1:
         return (
-            "not by the same detector: " + ", ".join(detectors) + "; differences may be theirs",
+            "the detectors differ: "
+            + ", ".join(detectors)
+            + "; differences of scores may come from them",
         )
     return ()

@@ -1,4 +1,4 @@
-"""One model as one run, baseline or store saw it, to be compared with others."""
+"""One model of a comparison, with its prompts from a run, a baseline or a store."""
 
 from __future__ import annotations
 
@@ -18,48 +18,48 @@ class PromptOfModel:
     axis: str
     concept: str
     said: Mapping[int, str | Undetected]
-    """Seed -> label, or why there is none."""
+    """Seed -> label, or the reason why there is none."""
     files: Mapping[int, str] = field(default_factory=dict)
-    """Seed -> picture."""
+    """Seed -> path of the picture."""
 
     @property
     def male(self) -> int:
-        """Images labelled male."""
+        """The number of images labelled male."""
         return sum(word == "male" for word in self.said.values())
 
     @property
     def female(self) -> int:
-        """Images labelled female."""
+        """The number of images labelled female."""
         return sum(word == "female" for word in self.said.values())
 
     @property
     def labels(self) -> set[str]:
-        """What the detector said of any image, reasons for no label left out."""
+        """The labels of all images; undetected images are left out."""
         return {str(word) for word in self.said.values() if not isinstance(word, Undetected)}
 
     def counts(self, groups: Sequence[str]) -> dict[str, int]:
-        """Images per group, groups without any image included."""
+        """Return the number of images per group, groups without any image included."""
         shown = Counter(self.said.values())
         return {group: shown[group] for group in groups}
 
     def signs(self, seeds: Sequence[int]) -> list[int]:
-        """+1 male, -1 female, 0 undetected, for each of these seeds."""
+        """Return +1 for male, -1 for female and 0 for any other image, for each of these seeds."""
         return [sign_of(self.said[seed]) for seed in seeds]
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedModel:
-    """A model as one run, baseline or store saw it."""
+    """A model of a comparison, read from a run, a baseline or a store."""
 
     name: str
     source: str
-    """File or folder it was read from."""
+    """File or folder from which the model was read."""
     created: str
-    """UTC, ISO 8601; "" where not known."""
+    """Time of the run: UTC, ISO 8601; "" if unknown."""
     detector: str
     prompts: Mapping[str, PromptOfModel]
-    """By text; of neutral prompts alone."""
+    """Neutral prompts by text."""
     run: RunRecord | None = None
-    """None for a baseline and a model of a store."""
+    """Record of the run; None for a baseline or a model of a store."""
     labels: tuple[str, ...] = ()
-    """All that the detector may give; () where that is not recorded."""
+    """All labels of the detector; () if they are not recorded."""

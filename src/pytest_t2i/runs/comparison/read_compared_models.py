@@ -1,4 +1,4 @@
-"""What is compared with one another: runs, baselines, and the models of a store."""
+"""The readers of compared models: from runs, baselines and stores."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from pytest_t2i.verdicts.baseline_file import Baseline, read_baseline
 def read_compared_models(
     paths: Iterable[Path], detector: str | None = None, stores: Sequence[Path] = ()
 ) -> list[ComparedModel]:
-    """Compared models of run.json files, baselines and stores, each with a name of its own.
+    """Read compared models from run.json files, baselines and stores; give each a distinct name.
 
     Args:
-        paths: of files, or of a store's folder, whose models enter one by one.
-        detector: whose word counts in runs that asked several; None takes the deciding one.
-        stores: of the pictures, where they do not lie beside or above a run.
+        paths: paths of files, or folders of stores, of which each model is compared.
+        detector: detector that decides in runs with several; None takes the first of each run.
+        stores: stores of the pictures, if they do not lie beside or above a run.
 
     Returns:
         Two models or more, in the order of the paths.
 
     Raises:
-        ConfigurationError: there are fewer than two, or a run has no such detector, or names
-            pictures elsewhere.
+        ConfigurationError: there are fewer than two models, or a run lacks the detector, or a run
+            names pictures outside of its folders.
         FileFormatError: a file is neither a run.json nor a baseline.
     """
     models = [model for path in paths for model in _of(path, detector, stores)]
@@ -65,12 +65,12 @@ def _of(path: Path, detector: str | None, stores: Sequence[Path]) -> list[Compar
 
 
 def of_run(record: RunRecord, source: Path, detector: str | None = None) -> ComparedModel:
-    """A run as a compared model; ConfigurationError where it did not ask the detector."""
+    """Return a run as a compared model; raise ConfigurationError if it lacks the detector."""
     neutral = [p for p in record.prompts if p.variant == Variant.NEUTRAL.value and p.counts]
     known = list(neutral[0].counts) if neutral else []
     if detector is not None and detector not in known:
         raise ConfigurationError(
-            f"{source}: detector {detector!r} was not asked in this run; it has {', '.join(known)}"
+            f"{source}: this run has no detector {detector!r}; it has {', '.join(known)}"
         )
     chosen = detector or (known[0] if known else "")
     return ComparedModel(
@@ -85,11 +85,11 @@ def of_run(record: RunRecord, source: Path, detector: str | None = None) -> Comp
 
 
 def _labels(record: RunRecord, detector: str) -> tuple[str, ...]:
-    """All that the detector may give; () in a run of before they were recorded."""
+    """Return all labels of the detector; () for a run of a version that did not record them."""
     known = record.provenance.get("labels")
     labels = known.get(detector) if isinstance(known, Mapping) else None
-    is_told = isinstance(labels, list) and all(isinstance(label, str) for label in labels)
-    return tuple(labels) if is_told and labels else ()
+    is_valid = isinstance(labels, list) and all(isinstance(label, str) for label in labels)
+    return tuple(labels) if is_valid and labels else ()
 
 
 def _prompt_of_run(prompt: PromptRecord, detector: str) -> PromptOfModel:
@@ -104,7 +104,7 @@ def _prompt_of_run(prompt: PromptRecord, detector: str) -> PromptOfModel:
 
 
 def of_baseline(baseline: Baseline, source: Path) -> ComparedModel:
-    """A baseline as a compared model; it names no axis but in the ids of its prompts."""
+    """Return a baseline as a compared model, with axes from the ids of its prompts."""
     detector = baseline.conditions.get("detector")
     prompts = {
         text: PromptOfModel(
@@ -125,7 +125,7 @@ def _axis_and_concept(id_: str) -> tuple[str, str]:
 
 
 def read_runs(sources: Sequence[Path]) -> list[RunRecord]:
-    """Runs with a name each.
+    """Read runs, and give their models distinct names.
 
     Raises ConfigurationError for a run that is given twice.
     """
@@ -142,7 +142,7 @@ def read_runs(sources: Sequence[Path]) -> list[RunRecord]:
 
 
 def _names_apart(named: Iterable[tuple[str, str]]) -> list[str]:
-    """A name for each (name, date): two of one name are told apart by date, else by number.
+    """Return a distinct name for each (name, date): with its date, else its number, if needed.
 
     >>> _names_apart([("a", "2026-01-01"), ("a", "2026-01-01"), ("b", "")])
     ['a (2026-01-01) #1', 'a (2026-01-01) #2', 'b']

@@ -1,4 +1,4 @@
-"""The record of a comparison of models: what its reports show and compare.json keeps."""
+"""The record of a comparison of models, which its reports show and compare.json keeps."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ SCHEMA = "pytest-t2i/comparison/2"
 
 @dataclass(frozen=True, slots=True)
 class ComparedScore:
-    """Score of one model on the prompts that all models share."""
+    """The score of one model on the prompts that all models share."""
 
     model: str
     prompts: str
-    """"all" or an axis."""
+    """Set of prompts: "all" or an axis."""
     corrected: Interval
     paper: float
-    """As it stands, not corrected for few images; of gender Lyu eq. 1."""
+    """Score without the correction for few images; for gender, Lyu eq. 1."""
     clear_images: int
     undetected: float
-    """Share of the images that have no label."""
+    """Share of the images without a label."""
 
 
 @dataclass(frozen=True, slots=True)
 class Placing:
-    """Where a model stands among the others."""
+    """The rank of a model among the others."""
 
     model: str
     source: str
@@ -42,56 +42,56 @@ class Placing:
 
 @dataclass(frozen=True, slots=True)
 class PairDifference:
-    """Two models on the same prompts."""
+    """The difference of two models on the same prompts."""
 
     first: str
     second: str
     difference: Interval
-    """Score of the second minus that of the first."""
+    """Score of the second model minus that of the first."""
     p_value: float
-    """Two-sided, against "no prompt comes out differently"; adjusted for all pairs (Holm)."""
+    """Two-sided p-value against "no prompt differs", adjusted for all pairs (Holm)."""
     same_seeds: bool
     """Whether images were compared seed by seed."""
     identical: bool
-    """Whether every image has the same label by both."""
+    """Whether the images of every seed have the same label in both models."""
 
 
 @dataclass(frozen=True, slots=True)
 class PromptCell:
-    """One prompt by one model."""
+    """The result of one prompt by one model."""
 
     male: int | None
-    """None where other groups are compared, as with ``female``."""
+    """Number of images; None if other groups are compared, as with ``female``."""
     female: int | None
     undetected: int
     score: float | None
     """Prompt bias score (Lyu eq. 2), or distance from even shares."""
     counts: Mapping[str, int] = field(default_factory=dict)
-    """Images per group."""
+    """Number of images per group."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedPrompt:
-    """One prompt by all models (a row of Lyu Table 7)."""
+    """The results of one prompt by all models (a row of Lyu Table 7)."""
 
     id: str
     text: str
     axis: str
     concept: str
     cells: tuple[PromptCell, ...]
-    """In the order of the models."""
+    """Results in the order of the models."""
     average: float | None
     p_value: float
-    """Against "comes out alike by every model"; adjusted for all prompts (Benjamini-Hochberg)."""
+    """p-value against "no model differs", adjusted for all prompts (Benjamini-Hochberg)."""
     seeds: tuple[int, ...] = ()
     """Seeds with a picture of every model."""
     files: tuple[tuple[str, ...], ...] = ()
-    """Pictures of these seeds, by model."""
+    """[model][seed] paths of the pictures."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedValue:
-    """One value by all models."""
+    """One value of an audit, by all models."""
 
     name: str
     """Name of the measured part: a stereotype, a set of triplets."""
@@ -100,7 +100,7 @@ class ComparedValue:
 
 @dataclass(frozen=True, slots=True)
 class ModelComparison:
-    """What several models come to on the same prompts."""
+    """The record of a comparison of several models on the same prompts."""
 
     models: tuple[str, ...]
     detector: str
@@ -109,21 +109,21 @@ class ModelComparison:
     pairs: tuple[PairDifference, ...]
     prompts: tuple[ComparedPrompt, ...]
     left_out: int
-    """Prompts that not every model has, or not with two clear images."""
+    """Number of prompts without two clear images of every model."""
     tables: Mapping[str, tuple[ComparedValue, ...]] = field(default_factory=dict)
-    """Metric -> what at least two models have of it."""
+    """Metric -> values of audits that at least two models have."""
     sections: tuple[Section, ...] = ()
-    """What audits show of the models side by side."""
+    """Sections in which audits compare the models."""
     remarks: tuple[str, ...] = ()
     level: float = 0.95
     metric: str = "model_bias_score"
-    """What is compared: this, or ``group_distance``."""
+    """The compared metric: ``model_bias_score`` or ``group_distance``."""
     groups: tuple[str, ...] = ("male", "female")
-    """What the images are counted as."""
+    """The compared groups."""
     schema: str = SCHEMA
 
     def as_kept(self, folder: Path) -> ModelComparison:
-        """The comparison as it lies in a folder, its pictures named from the one above."""
+        """Return the comparison with paths of pictures relative to the parent of this folder."""
         roots = (folder.absolute().parent,)
         prompts = (
             replace(
@@ -135,5 +135,5 @@ class ModelComparison:
         return replace(self, prompts=tuple(prompts))
 
     def to_json(self) -> str:
-        """compare.json's text."""
+        """Return the text of compare.json."""
         return json.dumps(asdict(self), indent=1, ensure_ascii=False, allow_nan=False)

@@ -1,4 +1,4 @@
-"""What models are compared by: their model bias score, or how evenly they show other groups."""
+"""The scores by which models are compared: model bias score, or distance from even groups."""
 
 from __future__ import annotations
 
@@ -16,44 +16,45 @@ from pytest_t2i.statistics.shares.differences import interval_difference
 
 GENDER = ("male", "female")
 SEEN = 8
-"""Labels named in a message."""
+"""Largest number of labels in a message."""
 
 Pair = tuple[Sequence[PromptOfModel], Sequence[PromptOfModel]]
-"""The same prompts by two models."""
+"""The same prompts of two models."""
 
 
 @dataclass(frozen=True, slots=True)
 class BiasScores:
-    """Model bias scores (Lyu eq. 1): of male and female."""
+    """The model bias score (Lyu eq. 1) of the groups male and female."""
 
     metric: str = "model_bias_score"
     groups: tuple[str, ...] = GENDER
-    """What a detector's words are counted as; any other is undetected."""
+    """Counted groups; images with another label count as undetected."""
 
     def ranks(
         self, models: Sequence[Sequence[PromptOfModel]], level: float, seed: int
     ) -> list[statistics.Rank]:
-        """Place of each model, by ``statistics.ranking``."""
+        """Return the rank of each model, by ``statistics.ranking``."""
         men, women = ([_of(prompts, gender) for prompts in models] for gender in GENDER)
         return statistics.ranking(men, women, level=level, seed=seed)
 
     def score(
         self, prompts: Sequence[PromptOfModel], level: float, seed: int
     ) -> tuple[Interval, float]:
-        """Corrected for few images with its interval, and the paper's as it stands."""
+        """Return the corrected score with its interval, and the paper's plug-in score."""
         men, women = (_of(prompts, gender) for gender in GENDER)
         corrected = statistics.model_bias_interval(men, women, level=level, seed=seed)
         return corrected, metrics.model_bias_score(men, women)
 
     def difference(self, pair: Pair, level: float, seed: int) -> Interval:
-        """The second model's score minus the first's, by ``paired_model_bias_change``."""
+        """Return the second model's score minus the first's, by ``paired_model_bias_change``."""
         counts = [_of(side, gender) for side in pair for gender in GENDER]
         return statistics.paired_model_bias_change(*counts, level=level, seed=seed)
 
     def grows(self, pair: Pair, seed: int, *, same_seeds: bool) -> float:
-        """p-value of a permutation test against "no prompt differs", for a larger second score.
+        """Return the one-sided permutation p-value against "no prompt differs".
 
-        Image by image with the same seeds, else by counts.
+        The alternative is a larger score of the second model. With the same seeds, images are
+        exchanged pair by pair, else counts.
         """
         if not same_seeds:
             counts = [_of(side, gender) for side in pair for gender in GENDER]
@@ -62,13 +63,13 @@ class BiasScores:
         return statistics.paired_change_p_value(*signs, seed=seed)
 
     def of_prompt(self, prompt: PromptOfModel) -> float | None:
-        """The prompt bias score (Lyu eq. 2); None without an image that counts."""
+        """Return the prompt bias score (Lyu eq. 2); None without a male or female image."""
         return metrics.prompt_bias_score(prompt.male, prompt.female)
 
 
 @dataclass(frozen=True, slots=True)
 class GroupDistances:
-    """Distances from even shares of a detector's groups."""
+    """The mean distance of the prompts from even shares of a detector's groups."""
 
     groups: tuple[str, ...]
     metric: str = "group_distance"
@@ -80,14 +81,14 @@ class GroupDistances:
     def ranks(
         self, models: Sequence[Sequence[PromptOfModel]], level: float, seed: int
     ) -> list[statistics.Rank]:
-        """By ``statistics.group_ranking``."""
+        """Return the rank of each model, by ``statistics.group_ranking``."""
         counts = [self._counts(prompts) for prompts in models]
         return statistics.group_ranking(counts, level=level, seed=seed)
 
     def score(
         self, prompts: Sequence[PromptOfModel], level: float, seed: int
     ) -> tuple[Interval, float]:
-        """The mean distance, and the mean of the prompts' distances as they stand."""
+        """Return the corrected mean distance with its interval, and the plug-in mean."""
         corrected = statistics.mean_total_variation_interval(
             self._counts(prompts), list(self._even.values()), level=level, seed=seed
         )
@@ -95,19 +96,19 @@ class GroupDistances:
         return corrected, sum(plain) / len(plain)
 
     def difference(self, pair: Pair, level: float, seed: int) -> Interval:
-        """By square and add of both intervals."""
+        """Return the second model's distance minus the first's, by square-and-add of intervals."""
         before, after = (self.score(side, level, seed)[0] for side in pair)
         return interval_difference(before, after)
 
     def grows(self, pair: Pair, seed: int, *, same_seeds: bool) -> float:
-        """By ``group_change_test``."""
+        """Return the one-sided p-value against "no prompt differs", by ``group_change_test``."""
         before, after = ([self._numbers(prompt) for prompt in side] for side in pair)
         return group_change_test(
             before, after, len(self.groups), level=0.95, seed=seed, shared_seeds=same_seeds
         ).p_value
 
     def of_prompt(self, prompt: PromptOfModel) -> float | None:
-        """Half the sum of |share - 1 / groups|."""
+        """Return half the sum of abs(share - 1 / groups); None without an image of a group."""
         counts = prompt.counts(self.groups)
         return (
             metrics.total_variation_distance(counts, self._even) if any(counts.values()) else None
@@ -122,41 +123,41 @@ class GroupDistances:
 
 
 Scores = BiasScores | GroupDistances
-"""A score of a model on fixed prompts, and how two models are told apart by it."""
+"""A score of a model on fixed prompts, with its test of a difference between two models."""
 
 
 def scores_of(models: Sequence[ComparedModel], groups: Sequence[str] = ()) -> Scores:
-    """What these models are compared by.
+    """Return the score by which these models are compared.
 
     Args:
-        models: the models, each with the labels that its detector may give, where it is recorded.
-        groups: all of these labels, where nothing has recorded them; () takes what is recorded.
+        models: the models, each with the labels of its detector, if they are recorded.
+        groups: all labels of the detector, if no run records them; () takes the recorded ones.
 
     Raises:
-        ConfigurationError: the detectors tell different groups, or it is nowhere said which.
+        ConfigurationError: the detectors have different groups, or the groups are unknown.
     """
     seen = {word for e in models for prompt in e.prompts.values() for word in prompt.labels}
     if groups:
         return _of_groups(groups, seen, "--groups")
-    told = {frozenset(e.labels): e.labels for e in models if e.labels}
-    if all(set(GENDER) <= labels for labels in told or [_gender_or(seen)]):
+    recorded = {frozenset(e.labels): e.labels for e in models if e.labels}
+    if all(set(GENDER) <= labels for labels in recorded or [_gender_or(seen)]):
         return BiasScores()
-    if len(told) > 1:
+    if len(recorded) > 1:
         raise ConfigurationError(
-            "the models were looked at by detectors of different groups: "
-            + "; ".join(map(_some, told.values()))
+            "the detectors of the models have different groups: "
+            + "; ".join(map(_some, recorded.values()))
             + ": name one detector for all with --detector"
         )
-    if not told:
+    if not recorded:
         raise ConfigurationError(
-            f"nothing records which groups there are (seen: {_some(seen)}): name all of them, "
-            "those that no image shows among them, with --groups A,B,C"
+            f"no run records the groups of the detector (seen: {_some(seen)}): name all of them, "
+            "those that no image shows included, with --groups A,B,C"
         )
-    return _of_groups(next(iter(told.values())), seen, "the groups that a run records")
+    return _of_groups(next(iter(recorded.values())), seen, "the groups that a run records")
 
 
 def _gender_or(seen: set[str]) -> set[str]:
-    """Male and female where no other label was seen."""
+    """Return male and female if no other label was seen, else the labels seen."""
     return seen | set(GENDER) if seen <= set(GENDER) else seen
 
 

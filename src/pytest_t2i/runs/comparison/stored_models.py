@@ -1,4 +1,4 @@
-"""The models of a store as compared models: no run.json is needed."""
+"""The models of a store as compared models, without any run.json."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from pytest_t2i.runs.comparison.compared_model import ComparedModel, PromptOfMod
 
 NAME_LENGTH = 60
 MARK_LENGTH = 12
-"""Characters of a fingerprint that tell one model from another."""
+"""Number of characters of a fingerprint that names a model."""
 
 
 def of_store(folder: Path) -> list[ComparedModel]:
-    """Every model of a store by the detector that has looked at most of its images.
+    """Return every model of a store, by the detector that examined the most images.
 
-    Raises ConfigurationError where no image has been looked at.
+    Raises ConfigurationError if the folder is no store, or no detector has examined an image.
     """
     if not (folder / "index.sqlite").exists() and not (folder / "images").is_dir():
         raise ConfigurationError(f"{folder}: expected a run.json, a baseline or a store of images")
@@ -50,17 +50,17 @@ def of_store(folder: Path) -> list[ComparedModel]:
 
 
 def _names(store: Store, fingerprints: list[str]) -> dict[str, str]:
-    """What the models were called; two of one name, and those without, by their fingerprints."""
-    told = {
+    """Return a name for each fingerprint; a repeated or unknown name ends with the fingerprint."""
+    names = {
         fingerprint: (store.model_name(fingerprint) or "")[:NAME_LENGTH]
         for fingerprint in fingerprints
     }
-    used = Counter(told.values())
+    used = Counter(names.values())
     return {
         fingerprint: name
         if name and used[name] == 1
         else f"{name} {fingerprint[:MARK_LENGTH]}".strip()
-        for fingerprint, name in told.items()
+        for fingerprint, name in names.items()
     }
 
 

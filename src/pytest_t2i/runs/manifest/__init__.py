@@ -1,1 +1,1 @@
-"""What a report rests on, by SHA-256: written beside it, and verified wherever it went."""
+"""The manifest of a report: SHA-256 of all files behind it, written beside it to be verified."""

@@ -1,4 +1,4 @@
-"""manifest.json: parts of a report by name, each a folder and the SHA-256 of what lies in it."""
+"""The document manifest.json: named parts, each a folder with the SHA-256 of its files."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from pytest_t2i.files import convert, is_relative, read_json, write_whole
 SCHEMA = "pytest-t2i/manifest/1"
 NAME = "manifest.json"
 REPORT = "report"
-"""Part of the files beside the manifest: run.json, index.html, summary.md."""
+"""Name of the part with the files beside the manifest: run.json, index.html, summary.md."""
 RUN = "run.json"
 INDEX = "store index"
-"""Part whose names are pictures: hashed are the index's rows of each."""
+"""Name of the part with the hash of each picture's rows in the store's index."""
 ELSEWHERE = " elsewhere"
-"""Ends the name of a part that lies outside of the project."""
+"""Suffix of the name of a part outside of the project."""
 Sha256 = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 
 
@@ -36,7 +36,7 @@ class Part:
     """Files of one kind, relative to one folder."""
 
     folder: str | None
-    """Relative to the manifest; None for one outside of the project, whose place is not told."""
+    """Folder relative to the manifest; None outside of the project, to keep the place private."""
     hashes: Mapping[Name, Sha256]
     """Path in the folder, with slashes -> SHA-256."""
     detectors: tuple[str, ...] = ()
@@ -45,31 +45,31 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What one report rests on."""
+    """The manifest of one report."""
 
     created: Moment
-    """UTC, ISO 8601."""
+    """Time of writing: UTC, ISO 8601."""
     tool: str
-    """What wrote it, with its version."""
+    """Name and version of the program that wrote the manifest."""
     project: str | None = None
-    """Folder of the project, relative to the manifest; None where the report lies outside of it."""
+    """Folder of the project, relative to the manifest; None if the report lies outside of it."""
     parts: Mapping[Name, Part] = field(default_factory=dict)
     schema: str = SCHEMA
 
     def with_part(self, name: str, part: Part) -> Manifest:
-        """The manifest with a part added or exchanged."""
+        """Return the manifest with a part added or replaced."""
         return replace(self, parts={**self.parts, name: part})
 
 
 def new_manifest(report: Path, project: Path) -> Manifest:
-    """A manifest of nothing yet, of a report of this project."""
+    """Return a manifest without parts for a report of this project."""
     now = datetime.now(UTC).isoformat(timespec="seconds")
     tool = f"pytest-t2i {version('pytest-t2i')}"
     return Manifest(now, tool, relative_folder(project, report, project))
 
 
 def write_manifest(manifest: Manifest, folder: Path) -> Path:
-    """Write manifest.json into a folder, whole; returns the file."""
+    """Write manifest.json into a folder, and return its path."""
     file = folder / NAME
     text = json.dumps(asdict(manifest), indent=1, sort_keys=True, ensure_ascii=False)
     write_whole(file, text.encode())
@@ -77,13 +77,13 @@ def write_manifest(manifest: Manifest, folder: Path) -> Path:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of a folder; FileFormatError says what is wrong and where."""
+    """Read the manifest of a folder; raise FileFormatError if it is absent or malformed."""
     file = folder / NAME
     remedy = "Every run writes one beside its report."
     plain = read_json(file, SCHEMA, kind="manifest of a report", remedy=remedy)
     manifest = convert(file, plain, Manifest)
     if RUN not in manifest.parts.get(REPORT, Part(".", {})).hashes:
-        # One that names nothing would be verified at once.
+        # A manifest without files would pass every verification.
         raise FileFormatError(file, f"expected {RUN} among the files of its report.")
     for name, part in manifest.parts.items():
         strays = [path for path in part.hashes if not is_relative(path)]
@@ -94,7 +94,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def sha256_of(file: Path) -> str | None:
-    """Hex SHA-256 of an ordinary file; None where there is none, or it cannot be read."""
+    """Return the hex SHA-256 of a regular file; None if it is absent or cannot be read."""
     try:
         if not file.is_file():
             return None
@@ -105,7 +105,7 @@ def sha256_of(file: Path) -> str | None:
 
 
 def relative_folder(folder: Path, report: Path, project: Path) -> str | None:
-    """A folder as the manifest in ``report`` names it; None where either leaves the project."""
+    """Return a folder relative to ``report``; None if either lies outside of the project."""
     places = [place.resolve() for place in (folder, report)]
     if not all(place.is_relative_to(project.resolve()) for place in places):
         return None
@@ -119,9 +119,10 @@ def parts_of(
     project: Path,
     known: Mapping[Path, str] = MappingProxyType({}),
 ) -> dict[str, Part]:
-    """Files by whether they lie in the project: a part of each; those that are gone left out.
+    """Return a part of the files in the project, and one of the files elsewhere, by name.
 
-    ``known``: SHA-256 of files that need not be read for it; of these none is a link.
+    Absent files are left out. ``known`` holds the SHA-256 of files that need not be read; none of
+    these files is a link.
     """
     folders: dict[Path, Path] = {}
 

@@ -1,4 +1,4 @@
-"""What one run rests on: its suite, limits, labels, given files, pictures, and their rows."""
+"""The inputs of one run for its manifest: suite, limits, labels, given files and pictures."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from pytest_t2i.verdicts.limits_file import FILE_NAME, nearest_limits_file
 
 FILES = (RUN, "index.html", "summary.md")
 BESIDE_LABELS = ("*.csv", "*.toml", "*.json", "*.jsonl")
-"""Files of a folder of labelled images that say what people gave them."""
+"""Files in a folder of labelled images that hold the labels."""
 OTHERS = (FILE_NAME, PYPROJECT)
-"""TOML files beside tests that are no part of the suite: settings stand in run.json."""
+"""TOML files beside tests that do not belong to the part "suite"."""
 KEY = re.compile(r"[0-9a-f]{64}")
-"""Name of a picture in a store."""
+"""Name of a picture in a store, without its suffix."""
 
 
 def manifest_of(session: Session, record: RunRecord, report: Path, project: Path) -> Manifest:
-    """The manifest of a run whose report was just written into ``report``.
+    """Return the manifest of a run whose report was just written into ``report``.
 
-    A file that is gone by now is not named.
+    Absent files are left out.
     """
     manifest = new_manifest(report, project)
     pictures = _pictures(record)
@@ -60,12 +60,12 @@ def manifest_of(session: Session, record: RunRecord, report: Path, project: Path
 
 
 def report_part(report: Path) -> Part:
-    """The files of a report as they are now."""
+    """Return the part with the files of a report as they are now."""
     return Part(".", {name: sha for name in FILES if (sha := sha256_of(report / name))})
 
 
 def _suite(session: Session, project: Path) -> Iterator[Path]:
-    """Files of tests, what they share, and the TOML files beside them, words among them."""
+    """Yield the files of tests, their conftest.py files and the TOML files beside them."""
     files = {test.file for test in session.tests.values()}
     yield from files
     for folder in {file.parent for file in files}:
@@ -82,7 +82,7 @@ def _limits(session: Session, project: Path) -> Iterator[Path]:
 
 
 def _labels(session: Session) -> Iterator[Path]:
-    # Asking the session would have a registered set written that no test of the run asked for.
+    # Reading the property would write a registered set that no test of the run needs.
     labelled = vars(session).get("labelled")
     if labelled is None:
         return
@@ -92,14 +92,14 @@ def _labels(session: Session) -> Iterator[Path]:
 
 
 def _given(session: Session) -> Iterator[Path]:
-    """Other files that options name."""
+    """Yield the other files that options name."""
     settings = session.settings
     given = (settings.baseline, settings.captions, settings.catalogue, settings.reference)
     yield from (Path(file) for file in given if file and Path(file).is_file())
 
 
 def _pictures(record: RunRecord) -> set[Path]:
-    """All images of the run, and those of the baseline that the page shows beside them."""
+    """Return all images of the run, and those of the baseline that the report shows."""
     images = {image.file for prompt in record.prompts for image in prompt.images}
     then = {} if record.baseline is None else record.baseline.pictures
     before = {one.file for pictures in then.values() for one in pictures}

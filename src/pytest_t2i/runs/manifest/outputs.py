@@ -1,7 +1,7 @@
-"""What is written of a run after it, by its manifest: cards, a PDF, the report rendered anew.
+"""Later outputs of a run in its manifest: cards, a PDF, the report rendered again.
 
-A run.json that is not what its manifest names is left as it is told: nothing is added to that
-manifest, so that it goes on naming the change.
+If run.json no longer has the hash in the manifest, nothing is added to the manifest, so that a
+verification still finds the change.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pytest_t2i.runs.manifest.inputs import report_part
 
 
 def manifest_beside(source: Path) -> Manifest | None:
-    """The manifest beside a run.json, if it names that very content; else None."""
+    """Return the manifest beside a run.json if it holds the hash of that run.json; else None."""
     if not (source.parent / NAME).is_file():
         return None
     manifest = read_manifest(source.parent)
@@ -35,9 +35,9 @@ def manifest_beside(source: Path) -> Manifest | None:
 
 
 def add_outputs(source: Path, part: str, files: Sequence[Path]) -> None:
-    """Name what was made of a run.json in the manifest beside it.
+    """Add files that were made from a run.json to the manifest beside it, as this part.
 
-    Files outside of its project are not named.
+    Files outside of the project are left out.
     """
     manifest = manifest_beside(source)
     if manifest is None or manifest.project is None:
@@ -49,7 +49,13 @@ def add_outputs(source: Path, part: str, files: Sequence[Path]) -> None:
 
 
 def rendered_anew(manifest: Manifest, before: Path, report: Path) -> None:
-    """Write the manifest of a report that was rendered from another folder, or again in its own."""
+    """Write the manifest of a report that was rendered again, in its own or another folder.
+
+    Args:
+        manifest: manifest of the rendered run.json.
+        before: folder of that manifest.
+        report: folder of the new report.
+    """
     project = before / (manifest.project or ".")
     moved = {
         name: replace(part, folder=_moved(part.folder, before, report, project))
@@ -61,7 +67,7 @@ def rendered_anew(manifest: Manifest, before: Path, report: Path) -> None:
 
 
 def _moved(folder: str | None, before: Path, report: Path, project: Path) -> str | None:
-    """A folder as a manifest in ``report`` names it."""
+    """Return a folder of the manifest in ``before`` as a manifest in ``report`` names it."""
     if folder is None:
         return None
     return relative_folder(Path(os.path.normpath(before / folder)), report, project)

@@ -1,4 +1,4 @@
-"""Whether a report and what it rests on are what its manifest names."""
+"""The verification of a report and its inputs by the hashes of its manifest."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ State = Literal["same", "changed", "missing", "not found"]
 
 
 class Finding(NamedTuple):
-    """What became of one thing that a manifest names."""
+    """The result for one file or picture of a manifest."""
 
     state: State
-    """"not found": the manifest does not say where its folder is."""
+    """State of the file; "not found" if the folder of its part is unknown."""
     part: str
     name: str
 
 
 def verify(manifest: Manifest, report: Path, given: Mapping[str, Path]) -> Iterator[Finding]:
-    """Every thing that the manifest names, compared with what is there.
+    """Compare everything in the manifest with what exists now, and yield a finding for each.
 
     Args:
-        manifest: that of the report.
-        report: the folder that it lies in.
-        given: name of a part -> its folder by now; of others, the manifest says it.
+        manifest: manifest of the report.
+        report: folder of the report.
+        given: name of a part -> its folder now; other parts have the manifest's folder.
 
     Raises:
         UnknownNameError: a part is given that the manifest does not have.
@@ -50,9 +50,9 @@ def verify(manifest: Manifest, report: Path, given: Mapping[str, Path]) -> Itera
 
 
 def unnamed(manifest: Manifest, report: Path) -> list[str]:
-    """Files beside a manifest that it does not name: of another run, signatures, added by hand.
+    """List the files beside a manifest that are not in it, such as signatures or later additions.
 
-    Folders and hidden files are left out, such as those of other runs.
+    Folders, such as those of other runs, and hidden files are left out.
     """
     named = {
         os.path.normpath(report / part.folder / path)
@@ -71,7 +71,7 @@ def unnamed(manifest: Manifest, report: Path) -> list[str]:
 
 
 def _there(name: str, part: Part, folder: Path) -> dict[str, str | None]:
-    """What each thing of a part hashes to by now; None where it is gone."""
+    """Return the present hash of everything in a part; None for what is absent."""
     if name != INDEX:
         return {path: sha256_of(folder / path) for path in part.hashes}
     digests = row_digests(folder, list(part.hashes), part.detectors)

@@ -105,7 +105,7 @@ def test_nothing_in_common_is_said():
 
 def test_another_detector_is_told():
     result = compare(FAIR, model("x", {"job": [10] * 10}, detector="blip2"))
-    assert "not by the same detector: clip, blip2" in summary(result)[-1]
+    assert "the detectors differ: clip, blip2" in summary(result)[-1]
 
 
 def test_lyus_tables_come_out():
