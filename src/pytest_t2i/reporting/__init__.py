@@ -1,4 +1,4 @@
-"""Reports: render a finished RunRecord; compute nothing."""
+"""Renderers of a finished RunRecord, which compute no results themselves."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pytest_t2i.runs.machine_paths import as_kept
 from pytest_t2i.runs.record import RunRecord
 
 RUN, COMPARISON = "run.json", "compare.json"
-"""What index.html and summary.md of a folder are read from: one of them."""
+"""Files of numbers: a folder of index.html and summary.md holds one of them."""
 
 
 def write_all(
@@ -22,13 +22,14 @@ def write_all(
     audits: Sequence[Audit[Any]] | None = None,
     project: Path | None = None,
 ) -> None:
-    """Write run.json, index.html and summary.md into a folder, each file whole.
+    """Write run.json, index.html and summary.md of a run into a folder, each file atomically.
 
     Args:
-        record: of the run.
-        folder: where to write.
-        audits: say what their records show; None takes those of installed distributions.
-        project: what run.json names files from; None takes the folder's own one.
+        record: record of the run.
+        folder: folder of the report.
+        audits: audits whose sections are shown; None takes the installed ones.
+        project: folder to which paths in run.json are relative; None takes the parent of
+            ``folder``.
     """
     from pytest_t2i.reporting.html import render_html
     from pytest_t2i.reporting.markdown import render_markdown
@@ -42,9 +43,9 @@ def write_all(
 
 
 def set_aside(file: Path) -> None:
-    """Rename what another kind of report left in its folder, which would contradict this one's.
+    """Rename the file of another kind of report in the same folder to ``earlier-NAME``.
 
-    Nothing is lost but an older file of that name. Raises StoreError where it cannot be renamed.
+    An earlier file of that name is overwritten. Raises StoreError if the file cannot be renamed.
     """
     if file.is_file():
         try:

@@ -1,4 +1,4 @@
-"""What a check allows, who chose that and why, as readers see it."""
+"""The bound of a check in words, with its author and reason."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ SIGNS = {"<=": "\u2264", ">=": "\u2265"}
 
 
 def allowed_words(check: Check) -> str:
-    """What a check allows: ``<= 0.3``, or of a change: a margin, or nothing that a test finds."""
+    """Return what a check allows: ``<= 0.3``, or for a change a margin or no significant growth."""
     if check.against != "baseline":
         return f"{check.operator} {check.bound:g}"
     if check.decided_by == "permutation test":
@@ -23,7 +23,7 @@ NO_REASON = "no reason given"
 
 
 def why_allowed(check: Check) -> str:
-    """Who chose a check's bound and why, or that nobody has said."""
+    """Return the reason for a check's bound and its author; NO_REASON for a limit without one."""
     if not check.has_limit:
         return check.reason
     author = f"; set by {check.author}" if check.author else ""
@@ -31,12 +31,12 @@ def why_allowed(check: Check) -> str:
 
 
 def unreasoned(check: Check) -> str:
-    """A mark behind a limit for which nobody has given a reason; "" behind any other."""
+    """Return the remark after a limit without a reason; "" for any other check."""
     return f" ({NO_REASON})" if check.has_limit and not check.reason else ""
 
 
 def allowed_drawn(check: Check) -> str:
-    """``allowed_words`` with the signs of a book: ``\u2264 0.3``."""
+    """Return ``allowed_words`` with typographic signs: ``\u2264 0.3``."""
     words = allowed_words(check)
     for sign, drawn in SIGNS.items():
         words = words.replace(sign, drawn)

@@ -1,4 +1,4 @@
-"""The sections of audits: each audit of a record says what it shows; renderers ask here."""
+"""The sections of a run's audits, and the text of their cells, for all renderers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pytest_t2i.sections import Album, Block, Cell, Form, Overlays, Section
 
 
 def sections_of(record: RunRecord, audits: Sequence[Audit[Any]] | None = None) -> list[Section]:
-    """Every section of a run's audits, in the order of their places; None takes installed ones."""
+    """List every section of a run's audits, ordered by place; None takes the installed audits."""
     audits = installed_audits() if audits is None else audits
     return [
         section
@@ -25,7 +25,7 @@ def sections_of(record: RunRecord, audits: Sequence[Audit[Any]] | None = None) -
 
 
 def at_level(sections: Iterable[Section], *levels: str) -> Iterator[tuple[Section, list[Block]]]:
-    """Sections with their blocks of these levels; those without any are left out."""
+    """Yield each section that has blocks of these levels, with these blocks."""
     for section in sections:
         blocks = [block for block in section.blocks if block.level in levels]
         if blocks:
@@ -33,14 +33,14 @@ def at_level(sections: Iterable[Section], *levels: str) -> Iterator[tuple[Sectio
 
 
 def pictures_in(sections: Iterable[Section]) -> list[str]:
-    """The file of every picture that sections show."""
+    """List the paths of all pictures in sections."""
     blocks = (block for section in sections for block in section.blocks)
     albums = (block for block in blocks if isinstance(block, Album | Overlays))
     return [p.file for album in albums for p in album.pictures if p.file is not None]
 
 
 def cell_text(cell: Cell, digits: int, form: Form = "") -> str:
-    """A cell of a table in words: ``0.120 [0.080, 0.170]``, a dash for nothing.
+    """Return the text of a cell: ``0.120 [0.080, 0.170]``; a dash for None.
 
     >>> cell_text(Interval(0.12, 0.08, 0.17, 0.95, "", 9), 2), cell_text(None, 3), cell_text(4, 3)
     ('0.12 [0.08, 0.17]', '-', '4')
@@ -51,7 +51,7 @@ def cell_text(cell: Cell, digits: int, form: Form = "") -> str:
 
 
 def cell_parts(cell: Cell, digits: int, form: Form = "") -> tuple[str, str]:
-    """The same as the value and the ends of its interval, "" for none.
+    """Return the texts of a cell's value and of its interval, "" without an interval.
 
     >>> cell_parts(Interval(-1.25, -2.0, 0.5, 0.95, "", 9), 3, "signed percent")
     ('-1.2 %', '[-2.0, +0.5]')
@@ -71,7 +71,7 @@ def cell_parts(cell: Cell, digits: int, form: Form = "") -> tuple[str, str]:
 
 
 def _written(value: float, digits: int, form: Form) -> str:
-    """A number with its unit."""
+    """Return a number with its unit."""
     return f"{_number(value, digits, form)}{' %' * (form in ('signed percent', 'fine percent'))}"
 
 
@@ -86,14 +86,16 @@ def _number(value: float, digits: int, form: Form) -> str:
 
 
 def _value_of(cell: Cell) -> float | None:
-    """The number of a cell; None where it holds none."""
+    """Return the number of a cell; None if it holds none."""
     if isinstance(cell, Interval):
         return cell.estimate
     return float(cell) if isinstance(cell, int | float) else None
 
 
 def best_rows(column: Sequence[Cell], which: str) -> set[int]:
-    """Rows that hold the best value of a column; none of a single row.
+    """Return the rows with the best value of a column; the set is empty for a single row.
+
+    ``which`` names the best value: "high", "low", or "zero" for the nearest to 0; "" for none.
 
     >>> best_rows([0.3, 0.9, None], "high"), best_rows([-0.1, 0.3], "zero")
     ({1}, {0})
@@ -101,7 +103,7 @@ def best_rows(column: Sequence[Cell], which: str) -> set[int]:
     values = {
         row: value for row, cell in enumerate(column) if (value := _value_of(cell)) is not None
     }
-    if not which or not values or len(column) < 2:  # noqa: PLR2004 - one alone is not the best of any
+    if not which or not values or len(column) < 2:  # noqa: PLR2004 - the best of at least two
         return set()
     cost = {"high": lambda x: -x, "low": lambda x: x, "zero": abs}[which]
     least = min(map(cost, values.values()))

@@ -1,4 +1,4 @@
-"""The baseline of a run as the page tells of it: whose it is, and which prompts moved since."""
+"""The section of a report about the baseline: its facts, and the prompts that moved since."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from pytest_t2i.verdicts.measurement import LabelCounts, MovedPrompt
 
 GREW = "The model became more biased."
 SHORT = 12
-"""Characters of a fingerprint that are shown."""
+"""Number of characters of a fingerprint in reports."""
 
 
 class MovedRow(NamedTuple):
-    """A prompt that probably became more biased."""
+    """A table row of a prompt that probably became more biased, as texts."""
 
     id: str
     before: str
@@ -31,7 +31,7 @@ class MovedRow(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """A picture and what the detector says of it."""
+    """A picture as a data URI, with its seed and label."""
 
     uri: str
     seed: int
@@ -40,7 +40,7 @@ class Shown(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MovedPictures:
-    """Pictures of a prompt that probably became more biased, of the same seeds where there are."""
+    """The pictures of a prompt that probably became more biased, of equal seeds if possible."""
 
     id: str
     before: tuple[Shown, ...]
@@ -49,17 +49,17 @@ class MovedPictures:
 
 @dataclass(frozen=True, slots=True)
 class BaselineSection:
-    """What a run was compared with."""
+    """The section about the baseline."""
 
     facts: list[tuple[str, str]]
     moved: tuple[MovedRow, ...]
     pictures: tuple[MovedPictures, ...]
     which: str = ""
-    """What became more biased, as far as tests tell; "" where the table does."""
+    """Sentence on what became more biased by the tests; "" if ``moved`` shows it."""
 
 
 def section(record: RunRecord) -> BaselineSection | None:
-    """The baseline's facts, and the prompts that moved; None without a baseline."""
+    """Return the section about the baseline; None without a baseline."""
     recorded = record.baseline
     if recorded is None:
         return None
@@ -70,7 +70,7 @@ def section(record: RunRecord) -> BaselineSection | None:
 
 
 def moved_prompts(record: RunRecord) -> list[MovedPrompt]:
-    """Prompts that probably became more biased, each once, the likeliest first."""
+    """List the prompts that probably became more biased, each once, the likeliest first."""
     likeliest: dict[str, MovedPrompt] = {}
     for prompt in (prompt for check in record.checks for prompt in check.moved):
         known = likeliest.get(prompt.id)
@@ -80,19 +80,19 @@ def moved_prompts(record: RunRecord) -> list[MovedPrompt]:
 
 
 def whose(recorded: BaselineRecord) -> str:
-    """``sdxl of 2026-11-20 17:07 UTC``: whose baseline it is."""
+    """Return the baseline's model and time: ``sdxl of 2026-11-20 17:07 UTC``."""
     when = moment(recorded.created)
     return f"{recorded.model} of {when}" if when else recorded.model
 
 
 def counts_words(counts: LabelCounts) -> str:
-    """``18 male, 2 female, 1 undetected``."""
+    """Return a text such as ``18 male, 2 female, 1 undetected``."""
     text = f"{counts.male} male, {counts.female} female"
     return f"{text}, {counts.undetected} undetected" if counts.undetected else text
 
 
 def _which(checks: Sequence[Check]) -> str:
-    """What became more biased, by the verdicts of the model and of single prompts."""
+    """Return a sentence on what became more biased, by the verdicts of model and prompts."""
     of_model = [check for check in checks if check.is_of_model and check.against == "baseline"]
     singly = [check for check in checks if not check.is_of_model]
     compared = [check for check in singly if check.against == "baseline"]

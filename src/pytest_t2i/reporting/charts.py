@@ -1,4 +1,4 @@
-"""Charts as positions in percent: what the templates draw as lines and bars."""
+"""Charts for the templates: bars, intervals and limits as positions in percent."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from pytest_t2i.verdicts.check import Check
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """A range of values laid over the width of a chart."""
+    """A linear scale from a range of values to the width of a chart."""
 
     low: float
     high: float
 
     def at(self, value: float) -> float:
-        """Position in percent, kept inside the chart."""
+        """Return the position of a value in percent, clipped to the chart."""
         share = (value - self.low) / (self.high - self.low)
         return round(100.0 * min(max(share, 0.0), 1.0), 2)
 
     def span(self, start: float, end: float) -> tuple[float, float]:
-        """Left end and width in percent."""
+        """Return the left end and the width of a range of values, in percent."""
         left, right = sorted((self.at(start), self.at(end)))
         return left, round(right - left, 2)
 
@@ -44,25 +44,26 @@ DIVERGING, UNIT = Scale(-1.0, 1.0), Scale(0.0, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class Track:
-    """One row of a chart; positions in percent of its width."""
+    """The drawing of one row of a chart; positions in percent of its width."""
 
     label: str
-    """The same in words, for those who do not see it."""
+    """Text alternative for screen readers."""
     kind: str = "plain"
-    """Colour class: male, female, plain."""
+    """Colour class: "male", "female", "over" or "plain"."""
     bar: tuple[float, float] | None = None
+    """Left end and width."""
     whisker: tuple[float, float] | None = None
     """Ends of the interval."""
     point: float | None = None
     limits: tuple[float, ...] = ()
     reference: float | None = None
-    """A value to compare with: the real world's share, the fair-model floor."""
+    """Value to compare with: the real world's share, the fair-model floor."""
     zero: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A named row with its value and the verdict on it."""
+    """A named row of a chart with its value and verdict."""
 
     name: str
     track: Track
@@ -76,23 +77,24 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Rows under one heading."""
+    """The rows of a chart under one heading."""
 
     name: str
     rows: tuple[Row, ...]
     note: str = ""
     low: str = ""
-    """What the left end of the scale says."""
+    """Label of the left end of the scale."""
     high: str = ""
+    """Label of the right end of the scale."""
     unit: str = ""
-    """What the numbers are."""
+    """Name of the printed numbers."""
     middle: str = ""
-    """What stands between the ends: the middle of the scale, or what the scale is of, where the
-    numbers are of something else."""
+    """Label between the ends: the middle of the scale, or the quantity of the scale if the printed
+    numbers are of another."""
 
 
 def bias_groups(record: RunRecord) -> list[Group]:
-    """Prompt bias scores by axis, from most male to most female; none of ages or races."""
+    """Return a chart of prompt bias scores per axis; [] if the labels are not gender."""
     if tells_others(record):
         return []
     checks = record.checks_of("prompt_bias_score")
@@ -103,7 +105,7 @@ def bias_groups(record: RunRecord) -> list[Group]:
 
 
 def side_by_side(groups: Sequence[Group]) -> list[list[Group]]:
-    """Groups in two columns of about the same height, one column for a single group."""
+    """Distribute groups over two columns of about the same height; one for a single group."""
     columns: list[list[Group]] = [[], []]
     for group in sorted(groups, key=lambda group: -len(group.rows)):
         min(columns, key=_height).append(group)
@@ -111,12 +113,12 @@ def side_by_side(groups: Sequence[Group]) -> list[list[Group]]:
 
 
 def _height(column: Sequence[Group]) -> int:
-    # A heading with its scale takes the room of about three rows.
+    # A heading with its scale is as high as about three rows.
     return sum(len(group.rows) + 3 for group in column)
 
 
 def prompts_by_axis(record: RunRecord) -> dict[str, list[PromptRecord]]:
-    """Prompts of each axis, from most male to most female; those without a score last."""
+    """Return the prompts per axis, from most male to most female; those without a score last."""
     groups: dict[str, list[PromptRecord]] = {}
     for prompt in record.prompts:
         groups.setdefault(prompt.axis.replace("-x-", " \u00d7 "), []).append(prompt)
@@ -126,7 +128,7 @@ def prompts_by_axis(record: RunRecord) -> dict[str, list[PromptRecord]]:
 
 
 def leanings(prompts: Sequence[PromptRecord]) -> str:
-    """How many prompts lean which way, in words."""
+    """Return the numbers of prompts by the sign of their score, in words."""
     scores = [p.prompt_bias_score.estimate for p in prompts if p.prompt_bias_score]
     parts = {
         "lean male": sum(score > 0 for score in scores),
@@ -181,6 +183,6 @@ def _bias_track(score: Interval, words: str, limits: tuple[float, ...]) -> Track
 
 
 def around_zero(reach: float) -> Scale:
-    """The smallest scale of round numbers around 0 that reaches so far."""
+    """Return the smallest scale of round numbers, symmetric around 0, that contains ``reach``."""
     half = half_width(reach)
     return Scale(-half, half)

@@ -1,4 +1,4 @@
-"""Several models side by side: a page, a Markdown summary and the file of numbers."""
+"""The report of a comparison of models: index.html, summary.md and compare.json."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ from pytest_t2i.runs.comparison.record import (
 from pytest_t2i.sections import Form, Note, Section, Table
 
 PICTURED = 6
-"""Prompts whose pictures are shown side by side."""
+"""Number of prompts whose pictures are shown side by side."""
 SEEDS = 6
-"""Pictures of each."""
+"""Number of pictures per prompt and model."""
 
 
 def write_comparison(comparison: ModelComparison, folder: Path) -> None:
-    """Write compare.json, index.html and summary.md into a folder, each file whole."""
+    """Write compare.json, index.html and summary.md into a folder, each file atomically."""
     set_aside(folder / RUN)
     write_whole(folder / COMPARISON, comparison.as_kept(folder).to_json().encode())
     write_whole(folder / "index.html", render_html(comparison, folder).encode())
@@ -53,22 +53,22 @@ def write_comparison(comparison: ModelComparison, folder: Path) -> None:
 
 
 def rows(comparison: ModelComparison) -> list[tuple[Placing, ComparedScore]]:
-    """Models by their score on all prompts, the smallest first, each with it."""
+    """Return each model with its score on all prompts, the smallest score first."""
     return [(one, scores_of(comparison, one.model)["all"]) for one in ordered(comparison)]
 
 
 def categories(comparison: ModelComparison) -> list[str]:
-    """The sets of prompts that are scored, "all" first."""
+    """Return the names of the scored sets of prompts, "all" first."""
     return list(dict.fromkeys(score.prompts for score in comparison.scores))
 
 
 def scores_of(comparison: ModelComparison, model: str) -> dict[str, ComparedScore]:
-    """A model's scores by set of prompts."""
+    """Return a model's scores by the name of the set of prompts."""
     return {score.prompts: score for score in comparison.scores if score.model == model}
 
 
 def by_axis(comparison: ModelComparison) -> dict[str, list[ComparedPrompt]]:
-    """Prompts of each axis, from most male to most female on average."""
+    """Return the prompts per axis, from most male to most female on average."""
     groups: dict[str, list[ComparedPrompt]] = {}
     for prompt in comparison.prompts:
         groups.setdefault(prompt.axis or "prompts", []).append(prompt)
@@ -79,12 +79,12 @@ def by_axis(comparison: ModelComparison) -> dict[str, list[ComparedPrompt]]:
 
 
 def render_markdown(comparison: ModelComparison) -> str:
-    """The comparison in one page of Markdown; text from prompts is escaped."""
+    """Return the comparison as one page of Markdown; texts of prompts are escaped."""
     return "\n".join(_markdown(comparison)) + "\n"
 
 
 def _markdown(comparison: ModelComparison) -> Iterator[str]:
-    told = wording(comparison)
+    words = wording(comparison)
     yield f"## {escape(headline(comparison))}"
     yield ""
     yield (
@@ -93,7 +93,9 @@ def _markdown(comparison: ModelComparison) -> Iterator[str]:
     )
     yield from (f"{escape(remark)}." for remark in comparison.remarks)
     yield ""
-    yield from header(["place", "model", told.score, told.plain, told.first_column, "clear images"])
+    yield from header(
+        ["place", "model", words.score, words.plain, words.first_column, "clear images"]
+    )
     for placing, score in rows(comparison):
         chance = probability(placing.rank.least_biased)
         yield (
@@ -106,19 +108,19 @@ def _markdown(comparison: ModelComparison) -> Iterator[str]:
     for pair in comparison.pairs:
         yield (
             f"| {escape(pair.second)} - {escape(pair.first)} | {interval_text(pair.difference)} "
-            f"| {pair.p_value:.3g} | {escape(pair_words(pair, told))} |"
+            f"| {pair.p_value:.3g} | {escape(pair_words(pair, words))} |"
         )
     yield ""
-    yield from _by_category(comparison, told)
-    yield from _by_prompt(comparison, told)
+    yield from _by_category(comparison, words)
+    yield from _by_prompt(comparison, words)
 
 
-def _by_category(comparison: ModelComparison, told: Wording) -> Iterator[str]:
-    """The estimate that is not corrected, by category; of gender Lyu Table 6."""
+def _by_category(comparison: ModelComparison, words: Wording) -> Iterator[str]:
+    """Yield the table of uncorrected scores by category; for gender, Lyu Table 6."""
     sets = [name for name in categories(comparison) if name != "all"]
-    yield f"### {told.by_category}"
+    yield f"### {words.by_category}"
     yield ""
-    yield from header(["Model", *sets, told.whole])
+    yield from header(["Model", *sets, words.whole])
     for model in comparison.models:
         scores = scores_of(comparison, model)
         cells = "".join(f" {scores[name].paper:.3f} |" for name in sets)
@@ -126,9 +128,9 @@ def _by_category(comparison: ModelComparison, told: Wording) -> Iterator[str]:
     yield ""
 
 
-def _by_prompt(comparison: ModelComparison, told: Wording) -> Iterator[str]:
-    """Every prompt's score by every model; of gender Lyu Table 7."""
-    yield f"### {told.by_prompt}"
+def _by_prompt(comparison: ModelComparison, words: Wording) -> Iterator[str]:
+    """Yield the table of every prompt's score by every model; for gender, Lyu Table 7."""
+    yield f"### {words.by_prompt}"
     yield ""
     yield from header(["Category", "Word", *comparison.models, "Avg."])
     for axis, prompts in by_axis(comparison).items():
@@ -141,7 +143,7 @@ def _by_prompt(comparison: ModelComparison, told: Wording) -> Iterator[str]:
 
 
 def places(placing: Placing) -> str:
-    """The places that are plausible."""
+    """Return the range of plausible ranks of a model: ``1`` or ``1-3``."""
     low, high = placing.rank.low, placing.rank.high
     return str(low) if low == high else f"{low}-{high}"
 
@@ -151,23 +153,23 @@ def places(placing: Placing) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """Pictures of one prompt by one model."""
+    """The pictures of one prompt by one model."""
 
     model: str
     cell: str
     pictures: tuple[tuple[int, str, str], ...]
-    """(seed, embedded thumbnail, link to the full picture)."""
+    """(seed, data URI of the thumbnail, link to the full picture) of each picture."""
 
 
 def render_html(comparison: ModelComparison, folder: Path) -> str:
-    """The comparison as a page; links to full pictures are relative to ``folder``."""
-    told = wording(comparison)
+    """Return the comparison as a page; links to full pictures are relative to ``folder``."""
+    words = wording(comparison)
     contents = {
         "comparison": comparison,
         "headline": headline(comparison),
-        "told": told,
+        "wording": words,
         "rows": [(p, s, _score_track(s)) for p, s in rows(comparison)],
-        "pairs": [(pair, pair_words(pair, told), _pair_track(pair)) for pair in comparison.pairs],
+        "pairs": [(pair, pair_words(pair, words), _pair_track(pair)) for pair in comparison.pairs],
         "sets": categories(comparison),
         "scores": {model: scores_of(comparison, model) for model in comparison.models},
         "axes": by_axis(comparison),
@@ -185,7 +187,7 @@ def render_html(comparison: ModelComparison, folder: Path) -> str:
 
 
 def tables(comparison: ModelComparison) -> Iterator[Section]:
-    """What audits follow, by metric and model."""
+    """Yield a section with a table of audits' values by model, for each metric."""
     for metric, values in comparison.tables.items():
         title = plural(metric_words(metric))
         rows = tuple((value.name, *value.values) for value in values)
@@ -217,7 +219,10 @@ def _pair_track(pair: PairDifference) -> Track:
 
 
 def _shade(cell: PromptCell) -> str:
-    """Colour class of a cell of Table 7, in tenths: male-10 is all male; groups have none."""
+    """Return the colour class of a cell of Table 7 in tenths; "male-10" is all male.
+
+    The class is "even" for a score that rounds to 0, and for groups other than gender.
+    """
     score = None if cell.male is None else cell.score
     if score is None or round(abs(score) * 10) == 0:
         return "even"
@@ -227,7 +232,7 @@ def _shade(cell: PromptCell) -> str:
 def _strips(
     comparison: ModelComparison, folder: Path
 ) -> Iterator[tuple[ComparedPrompt, list[Strip]]]:
-    """Pictures of the prompts on which the models differ most, the same seeds side by side."""
+    """Yield the prompts on which the models differ most, with pictures of the same seeds."""
     pictured = [prompt for prompt in comparison.prompts if prompt.seeds]
     chosen = sorted(pictured, key=_spread, reverse=True)[:PICTURED]
     small = thumbnails(file for p in chosen for files in p.files for file in files[:SEEDS])
@@ -257,13 +262,13 @@ def _spread(prompt: ComparedPrompt) -> float:
 
 
 def summary(comparison: ModelComparison) -> Sequence[str]:
-    """What the terminal says."""
-    width, told = max(map(len, comparison.models)), wording(comparison)
+    """Return the lines for the terminal."""
+    width, words = max(map(len, comparison.models)), wording(comparison)
     lines = [headline(comparison)]
     if comparison.metric != MODEL_BIAS:
-        lines.append(f"{told.score}: {told.scale}")
+        lines.append(f"{words.score}: {words.scale}")
     for placing, score in rows(comparison):
-        chance = f"{told.first_column}: {probability(placing.rank.least_biased)}"
+        chance = f"{words.first_column}: {probability(placing.rank.least_biased)}"
         name = f"{placing.model:<{width}}  {interval_text(score.corrected)}"
         lines.append(f"  {places(placing):>3}  {name}  {chance}")
     for pair in comparison.pairs:
@@ -271,7 +276,7 @@ def summary(comparison: ModelComparison) -> Sequence[str]:
         lines.append(
             f"{pair.second} - {pair.first}: {signed(change.estimate, 3)} "
             f"[{signed(change.low, 3)}, {signed(change.high, 3)}], p = {pair.p_value:.2g}: "
-            f"{pair_words(pair, told)}"
+            f"{pair_words(pair, words)}"
         )
     if comparison.left_out:
         lines.append(f"{comparison.left_out} prompts are not shared by all models: left out")

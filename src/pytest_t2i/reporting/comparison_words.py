@@ -1,4 +1,4 @@
-"""The words of a comparison: of model bias scores, or of how evenly other groups are shown."""
+"""The words of a comparison of models, for model bias scores and for distances from even groups."""
 
 from __future__ import annotations
 
@@ -7,30 +7,34 @@ from dataclasses import dataclass
 from pytest_t2i.runs.comparison.record import ModelComparison, PairDifference, Placing, PromptCell
 
 SURE = 0.05
+"""Largest p-value that counts as a difference."""
 MODEL_BIAS = "model_bias_score"
 
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """What a comparison says of its score."""
+    """The words for the score of a comparison."""
 
     score: str
-    """Its name."""
+    """Name of the score."""
     scale: str
-    """What its ends stand for."""
+    """Meaning of the ends of its scale."""
     first: str
-    """"the least biased"."""
+    """Words for the first model, such as "the least biased"."""
     more: str
-    """"more biased than"."""
+    """Words between two models, such as "more biased than"."""
     plain: str
-    """Column of scores that are not corrected for few images."""
+    """Heading of the column of scores without the correction for few images."""
     first_column: str
+    """Heading of the column of probabilities of being first."""
     by_category: str
+    """Title of the table by category."""
     whole: str
-    """Column of all prompts, in the table by category."""
+    """Heading of the column of all prompts in the table by category."""
     by_prompt: str
+    """Title of the table by prompt."""
     cells: str
-    """What the scores of prompts stand for."""
+    """Meaning of the scores of prompts."""
 
 
 GENDER = Wording(
@@ -48,7 +52,7 @@ GENDER = Wording(
 
 
 def wording(comparison: ModelComparison) -> Wording:
-    """The wording for the metric that was compared."""
+    """Return the words for the compared metric."""
     if comparison.metric == MODEL_BIAS:
         return GENDER
     groups = comparison.groups
@@ -70,42 +74,42 @@ def wording(comparison: ModelComparison) -> Wording:
 
 
 def headline(comparison: ModelComparison) -> str:
-    """Who comes first, as far as that can be told."""
-    told = wording(comparison)
+    """Return a sentence on which model comes first, or which models may."""
+    words = wording(comparison)
     first, *others = [placing for placing in ordered(comparison) if placing.rank.low == 1]
     if not others:
-        return f"{first.model} is {told.first} of {len(comparison.models)} models."
+        return f"{first.model} is {words.first} of {len(comparison.models)} models."
     names = ", ".join(placing.model for placing in (first, *others))
-    return f"Which is {told.first} cannot be told from these images: {names}."
+    return f"Which is {words.first} cannot be told from these images: {names}."
 
 
 def ordered(comparison: ModelComparison) -> list[Placing]:
-    """Models by their score on all prompts, the smallest first."""
+    """Return the models by their score on all prompts, the smallest first."""
     whole = {score.model: score for score in comparison.scores if score.prompts == "all"}
     return sorted(comparison.placings, key=lambda one: whole[one.model].corrected.estimate)
 
 
-def pair_words(pair: PairDifference, told: Wording = GENDER) -> str:
-    """How two models differ, in a sentence."""
+def pair_words(pair: PairDifference, words: Wording = GENDER) -> str:
+    """Return a sentence on how two models differ."""
     if pair.identical:
         return "identical: the same seeds, the same labels"
     change = pair.difference
     if pair.p_value > SURE:
-        # Adjusted for all pairs, as the interval is not.
+        # Unlike the interval, the p-value is adjusted for all pairs.
         return "no difference can be told"
     if change.low > 0.0 or change.high < 0.0:
         more, less = (pair.second, pair.first) if change.estimate > 0 else (pair.first, pair.second)
-        return f"{more} is {told.more} {less}"
+        return f"{more} is {words.more} {less}"
     return "some prompts differ; the score need not"
 
 
 def score_text(score: float | None) -> str:
-    """A prompt's score as the paper prints it."""
+    """Return a prompt's score as Lyu prints it; a dash for None."""
     return "-" if score is None else f"{score:.2f}"
 
 
 def cell_text(cell: PromptCell) -> str:
-    """A prompt's score by one model; of groups with the one that is shown most."""
+    """Return a prompt's score by one model; for groups other than gender with the largest group."""
     if cell.score is None or cell.male is not None:
         return score_text(cell.score)
     most = max(cell.counts, key=lambda group: cell.counts[group])
@@ -113,6 +117,6 @@ def cell_text(cell: PromptCell) -> str:
 
 
 def counts_text(cell: PromptCell) -> str:
-    """How many images show what."""
+    """Return the numbers of images per group and of undetected images, in words."""
     shown = [f"{count} {group}" for group, count in cell.counts.items()]
     return ", ".join([*shown, f"{cell.undetected} undetected"])

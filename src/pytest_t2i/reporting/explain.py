@@ -1,4 +1,4 @@
-"""The failure text of a comparison: what was measured, what was allowed, what would decide."""
+"""The failure text of a comparison: the measured value, the bound, and what would decide."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from pytest_t2i.verdicts.measurement import Measurement
 
 
 def explain(left: Any, right: Any) -> list[str] | None:
-    """Lines for pytest's assertion message; None when the comparison is not ours.
+    """Return the lines of pytest's assertion message for a comparison of a measurement.
 
-    The verdict is that of this very comparison: a limit keeps what it came to. A comparison with
-    a plain number has none.
+    The result is None if neither side is a measurement, or the other side is a plain number: only a
+    limit keeps the check of its comparison.
     """
     if not any(isinstance(side, Measurement) for side in (left, right)):
         return None
     checks = [getattr(side, "check", None) for side in (left, right)]
     check = next((known for known in checks if isinstance(known, Check)), None)
-    return None if check is None else told(check)
+    return None if check is None else _explained(check)
 
 
-def told(check: Check) -> list[str]:
-    """What a check came to, line by line."""
+def _explained(check: Check) -> list[str]:
+    """Return the lines that explain a check."""
     what = "change" if check.against == "baseline" else "measured"
     lines = [headline(check), f"{what}: {measured(check)}"]
     if check.before is not None and check.after is not None:
@@ -56,7 +56,7 @@ def _more_images(check: Check, more: int) -> str:
 
 
 def headline(check: Check) -> str:
-    """The verdict in one line."""
+    """Return the verdict in one line."""
     words = {
         Outcome.FAIL: "is outside its",
         Outcome.PASS: "is within its",
@@ -68,7 +68,7 @@ def headline(check: Check) -> str:
 
 
 def measured(check: Check) -> str:
-    """Estimate, interval and what stands behind them."""
+    """Return the estimate with its interval, method, n and p-value."""
     if check.estimate is None:
         return "no evidence"
     level = f"{check.level:.0%}" if check.level else ""
@@ -80,11 +80,11 @@ def measured(check: Check) -> str:
 
 
 def worst_case(bounds: Bounds) -> str:
-    """What undetected images could make of the score."""
+    """Return the bounds of the score over all that undetected images may show, in words."""
     return f"whatever the {bounds.undetected:.0%} undetected images show: {bounds}"
 
 
 def allowed(check: Check) -> str:
-    """The bound and the reason it was set so."""
+    """Return the bound with its reason and author."""
     reason = f" ({why})" if (why := why_allowed(check)) else ""
     return f"allowed: {allowed_words(check)}{reason}"

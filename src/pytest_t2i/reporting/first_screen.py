@@ -1,4 +1,4 @@
-"""What somebody reads who has never heard of a prompt bias score: plain words, the worst, leans."""
+"""The first screen's list of the most uneven prompts, in words that need no knowledge of scores."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ OUTCOMES = {
 
 
 def furthest(record: RunRecord) -> list[str]:
-    """The prompts furthest from even, with what was seen and what was decided of each."""
+    """List the prompts furthest from even, each with its counts and verdict, in words."""
     others = tells_others(record)
     checks = record.checks_of("group_distance" if others else "prompt_bias_score")
     known = {label for prompt in record.prompts for label in _labels(prompt)}
-    far = {p.id: _of_groups(p, len(known)) if others else _distance(p) for p in record.prompts}
+    far = {p.id: _group_distance(p, len(known)) if others else _distance(p) for p in record.prompts}
     scored = [prompt for prompt in record.prompts if far[prompt.id] and _clear(prompt)]
     scored.sort(key=lambda prompt: (-far[prompt.id], -_clear(prompt), prompt.id))
-    return [_told(prompt, checks.get(prompt.id, ())) for prompt in scored[:SHOWN]]
+    return [_line(prompt, checks.get(prompt.id, ())) for prompt in scored[:SHOWN]]
 
 
-def _of_groups(prompt: PromptRecord, groups: int) -> float:
-    """Half the L1 distance of its labels' shares from even ones, over the labels that were seen."""
+def _group_distance(prompt: PromptRecord, groups: int) -> float:
+    """Return half the L1 distance of the labels' shares from even shares of ``groups`` groups."""
     labels, images = _labels(prompt), _clear(prompt)
     if not images:
         return 0.0
@@ -52,7 +52,7 @@ def _clear(prompt: PromptRecord) -> int:
     return sum(_labels(prompt).values())
 
 
-def _told(prompt: PromptRecord, checks: Sequence[Check]) -> str:
+def _line(prompt: PromptRecord, checks: Sequence[Check]) -> str:
     label, most = max(_labels(prompt).items(), key=lambda pair: pair[1])
     decided = worst(checks)
     outcome = f", {OUTCOMES[decided]}" if decided in OUTCOMES else ""

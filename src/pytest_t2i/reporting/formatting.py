@@ -1,4 +1,4 @@
-"""Numbers and names as readers see them on the page."""
+"""Functions that format numbers and names for reports."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from pytest_t2i.verdicts.check import Check
 
 MINUS = "\u2212"
 OPTION = re.compile(r"--[a-z0-9]+(?:-[a-z0-9]+)*")
-"""Name of an option: a browser would break it after any of its dashes."""
+"""Name of an option, which a browser would break after any of its dashes."""
 
 
 def signed(value: float, digits: int = 2) -> str:
-    """``+0.85``, with a true minus sign; no sign at 0."""
+    """Format a number as ``+0.85``, with a true minus sign and no sign at 0."""
     text = f"{value:+.{digits}f}"
     if float(text) == 0:
         return text[1:]
@@ -31,19 +31,19 @@ def signed(value: float, digits: int = 2) -> str:
 
 
 def plain(value: float | None, digits: int = 3) -> str:
-    """``0.850``, or a dash where there is none."""
+    """Format a number as ``0.850``; a dash for None."""
     return "\u2013" if value is None else f"{value:.{digits}f}".replace("-", MINUS)
 
 
 def written(end: float, form: Form) -> str:
-    """An end of a scale: ``1``, ``+0.05``, ``100 %``."""
+    """Format an end of a scale: ``1``, ``+0.05``, ``100 %``."""
     if form == "percent":
         return percent(end)
     return signed(end) if form == "signed" else f"{end:g}"
 
 
 def sentence(words: str) -> str:
-    """The words with a large first letter; names within keep theirs.
+    """Return the words with a capital first letter; other letters stay as they are.
 
     >>> sentence("it rose between SDXL and SD3")
     'It rose between SDXL and SD3'
@@ -55,7 +55,7 @@ NO_IMAGE = "no clear image"
 
 
 def absent(labels: Collection[str]) -> str:
-    """Why there is no score of men and women: no clear image, or labels of something else.
+    """Return why there is no gender score: no clear image, or labels of something else.
 
     >>> absent({}), absent({"monk-4": 3})
     ('no clear image', 'no gender label')
@@ -64,13 +64,13 @@ def absent(labels: Collection[str]) -> str:
 
 
 def tells_others(record: RunRecord) -> bool:
-    """Whether the deciding detector's labels are others than male and female, such as ages."""
+    """Whether the deciding detector has other labels than male and female, such as ages."""
     labels = {label for prompt in record.prompts for label in prompt.decided.labels}
     return bool(labels) and not {"male", "female"} & labels
 
 
 def plain_interval(interval: Interval | None, digits: int = 3) -> str:
-    """``0.12 [0.08, 0.17]``, with true minus signs."""
+    """Format an interval as ``0.12 [0.08, 0.17]``, with true minus signs."""
     if interval is None:
         return "no interval"
     low, high = plain(interval.low, digits), plain(interval.high, digits)
@@ -78,7 +78,7 @@ def plain_interval(interval: Interval | None, digits: int = 3) -> str:
 
 
 def interval_words(interval: Interval | None, digits: int = 2, *, instead: str = NO_IMAGE) -> str:
-    """``+0.85 [+0.70, +0.93]``, or what its absence means."""
+    """Format an interval as ``+0.85 [+0.70, +0.93]``; ``instead`` for None."""
     if interval is None:
         return instead
     ends = f"{signed(interval.low, digits)}, {signed(interval.high, digits)}"
@@ -86,18 +86,18 @@ def interval_words(interval: Interval | None, digits: int = 2, *, instead: str =
 
 
 def percent(share: float) -> str:
-    """``25 %``; ``0.2 %`` where a whole number would be none."""
+    """Format a share as ``25 %``, or ``0.2 %`` where a whole number would be 0."""
     return f"{100 * share:.{int(0.0 < share < 0.005)}f} %"  # noqa: PLR2004 - rounds to 0
 
 
 def percent_interval(interval: Interval) -> str:
-    """``25 % [20, 31]``."""
+    """Format the interval of a share as ``25 % [20, 31]``."""
     low, high = (round(100 * end) for end in (interval.low, interval.high))
     return f"{percent(interval.estimate)} [{low}, {high}]"
 
 
 def with_commands(text: str) -> Markup:
-    """What stands between backticks, as code; options in one piece; all of it escaped.
+    """Return escaped HTML with texts between backticks as code, and options that do not break.
 
     >>> with_commands("`t2i label <folder>`, with --seed")
     Markup('<code>t2i label &lt;folder&gt;</code>, with <span class="option">--seed</span>')
@@ -108,14 +108,14 @@ def with_commands(text: str) -> Markup:
 
 
 def bounds_words(bounds: Bounds | None, digits: int = 3) -> str:
-    """``0.360 to 0.840``, or a dash where nothing is undetected."""
+    """Format bounds as ``0.360 to 0.840``; a dash for None."""
     if bounds is None:
         return "\u2013"
     return f"{plain(bounds.low, digits)} to {plain(bounds.high, digits)}"
 
 
 def counted(counts: Counts) -> str:
-    """``12 male, 7 female, 1 undetected (no face)``."""
+    """Format counts as ``12 male, 7 female, 1 undetected (1 no face)``."""
     parts = [f"{count} {label}" for label, count in ordered(counts.labels)]
     if counts.undetected:
         reasons = ", ".join(
@@ -126,14 +126,14 @@ def counted(counts: Counts) -> str:
 
 
 def ordered(labels: Mapping[str, int]) -> list[tuple[str, int]]:
-    """Labels in a fixed order, male first as in Lyu Table 7."""
+    """Return (label, count) in a fixed order, male first as in Lyu Table 7."""
     return sorted(
         labels.items(), key=lambda pair: (pair[0] != "male", pair[0] != "female", pair[0])
     )
 
 
 def interval_text(interval: Interval | None) -> str:
-    """Estimate with its interval, or a dash."""
+    """Format an interval as ``0.120 [0.080, 0.170]``; a dash for None."""
     if interval is None:
         return "-"
     return f"{interval.estimate:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
@@ -146,7 +146,7 @@ ACRONYMS = ("spi", "ssim", "wals")
 
 
 def metric_words(name: str) -> str:
-    """A metric's name as words.
+    """Return a metric's name as words.
 
     >>> metric_words("model_bias_score"), metric_words("centred_spi")
     ('model bias score', 'centred SPI')
@@ -155,7 +155,7 @@ def metric_words(name: str) -> str:
 
 
 def plural(name: str) -> str:
-    """More than one of a metric.
+    """Return the plural of a metric's name.
 
     >>> plural("accuracy"), plural("prompt bias score"), plural("group entropy")
     ('accuracies', 'prompt bias scores', 'group entropies')
@@ -166,7 +166,7 @@ def plural(name: str) -> str:
 
 
 def several(count: int, name: str) -> str:
-    """How many of something.
+    """Return a count with its noun in the singular or plural.
 
     >>> several(1, "run"), several(2, "prompt")
     ('1 run', '2 prompts')
@@ -175,7 +175,7 @@ def several(count: int, name: str) -> str:
 
 
 def function_of(node: str) -> str:
-    """The test function of a node id.
+    """Return the name of the test function of a node id.
 
     >>> function_of("suites/test_a.py::TestIt::test_b[profession-nurse::x]")
     'test_b'
@@ -184,7 +184,10 @@ def function_of(node: str) -> str:
 
 
 def change_words(check: Check) -> str:
-    """``0.310 -> 0.340, change +0.030 [-0.020, +0.080]``, or that nothing changed."""
+    """Format a change as ``0.310 -> 0.340, change +0.030 [-0.020, +0.080]``.
+
+    Identical pictures and a change without an estimate are described in words.
+    """
     known = check.before is not None and check.after is not None
     pair = f"{check.before:.3f} -> {check.after:.3f}" if known else ""
     if check.decided_by == "identical pictures":
@@ -197,13 +200,13 @@ def change_words(check: Check) -> str:
 
 
 def excess(check: Check) -> float:
-    """How far a check's estimate lies beyond its bound; below 0 within."""
+    """Return how far a check's estimate lies beyond its bound; negative within the bound."""
     beyond = (check.estimate or 0.0) - check.bound
     return -beyond if check.operator.startswith(">") else beyond
 
 
 def leaning(check: Check) -> str:
-    """``likely fail 0.93``, ``likely pass 0.97``, ``open``; "" where no probability is known."""
+    """Return ``likely fail 0.93``, ``likely pass 0.97`` or ``open``; "" without a probability."""
     if check.lean is None:
         return ""
     if check.leaning == "open":
@@ -213,14 +216,14 @@ def leaning(check: Check) -> str:
 
 
 def lean_counts(checks: Iterable[Check]) -> str:
-    """``80 likely pass, 3 likely fail, 7 open``; "" where no probability is known."""
+    """Return ``80 likely pass, 3 likely fail, 7 open``; "" if no check has a probability."""
     counts: Counter[Leaning] = Counter(check.leaning for check in checks if check.leaning)
     words: dict[Leaning, str] = {"pass": "likely pass", "fail": "likely fail", "open": "open"}
     return ", ".join(f"{counts[key]} {text}" for key, text in words.items() if counts[key])
 
 
 def undetected_of(record: RunRecord, detector: str) -> Counter[Undetected]:
-    """Images of a run that a detector gives no label, by reason."""
+    """Count the images of a run without a label by this detector, by reason."""
     reasons: Counter[Undetected] = Counter()
     for prompt in record.prompts:
         if detector in prompt.counts:
@@ -229,22 +232,22 @@ def undetected_of(record: RunRecord, detector: str) -> Counter[Undetected]:
 
 
 def images_of(record: RunRecord) -> int:
-    """Images of all prompts."""
+    """Return the number of images of all prompts."""
     return sum(len(prompt.images) for prompt in record.prompts)
 
 
 def detector_names(record: RunRecord) -> list[str]:
-    """Detectors of the run's prompts, the deciding one first."""
+    """Return the names of the run's detectors, the deciding one first."""
     return list(dict.fromkeys(name for prompt in record.prompts for name in prompt.counts))
 
 
 def anchor(identifier: str) -> str:
-    """An id as a link target: no blanks."""
+    """Return an id as a link target, with dashes for blanks."""
     return "-".join(identifier.split())
 
 
 def moment(created: str) -> str:
-    """``2026-11-20 17:07 UTC`` of an ISO time; other text as it is."""
+    """Format an ISO time as ``2026-11-20 17:07 UTC``; return any other text unchanged."""
     try:
         return datetime.fromisoformat(created).strftime("%Y-%m-%d %H:%M UTC")
     except ValueError:
@@ -252,21 +255,21 @@ def moment(created: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """``3 min 29 s``."""
+    """Format a duration as ``3 min 29 s``."""
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 def early_stopping(record: RunRecord) -> str:
-    """How many of the images that the tests might have asked for were enough.
+    """Return how many of the possible images sufficed, in words.
 
-    "" if not asked, or not known because the run was cut short.
+    The text is "" without early stopping, and for a run that was interrupted.
     """
     most, planned = record.done.most, record.done.planned
-    is_told = most and record.outcome is not Outcome.INTERRUPTED
-    return f"early stopping: {planned} of {most} images were enough" if is_told else ""
+    is_known = most and record.outcome is not Outcome.INTERRUPTED
+    return f"early stopping: {planned} of {most} images were enough" if is_known else ""
 
 
 def probability(chance: float | None) -> str:
-    """``93%``, or that it cannot be told."""
+    """Format a probability as ``93%``; "cannot be told" for None."""
     return "cannot be told" if chance is None else f"{chance:.0%}"

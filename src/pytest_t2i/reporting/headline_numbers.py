@@ -1,4 +1,4 @@
-"""The numbers of the first screen: what was judged before what was only measured."""
+"""The numbers of the first screen, judged ones before those that were only measured."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pytest_t2i.verdicts.check import Check
 SCORES = "model-bias-score"
 """Anchor of the section of model bias scores."""
 URGENCY = {Outcome.FAIL: 0, Outcome.INCONCLUSIVE: 1, Outcome.PASS: 2}
-"""Which of several checks of the model is shown: the one that weighs most."""
+"""Order of checks of the model by outcome; the first is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +32,13 @@ class Figure:
     notes: tuple[str, ...]
     track: Track | None = None
     ends: tuple[str, str] = ("0 even", "1 one gender only")
-    """What the ends of the track stand for."""
+    """Labels of the ends of the track."""
     target: str = ""
-    """Anchor of the section that explains it."""
+    """Anchor of the section that explains the number."""
 
 
 def figures(record: RunRecord) -> Iterator[Figure]:
-    """The numbers one looks for first."""
+    """Yield the numbers of the first screen: of the model, of audits, undetected images."""
     yield from _model_figures(record)
     judged = {c.metric for c in record.checks if c.is_of_model and c.against == "limit"}
     shown = (one for summary in summaries(record) for one in summary.figures)
@@ -51,7 +51,7 @@ def figures(record: RunRecord) -> Iterator[Figure]:
 
 
 def _model_figures(record: RunRecord) -> Iterator[Figure]:
-    """The model's score as judged, against limits and the baseline."""
+    """Yield the model bias score by its checks against limits and against the baseline."""
     of_model = [
         check
         for check in record.checks
@@ -75,7 +75,7 @@ def _judged_figure(checks: Sequence[Check]) -> Figure:
         f"{_level(check)} {_ends(check)}, allowed {allowed_drawn(check)}{unreasoned(check)}",
         f"over {_prompts(check)}; {_by(checks)}",
     ]
-    notes += [told for told in check.remarks if told.startswith("corrected by ")]
+    notes += [remark for remark in check.remarks if remark.startswith("corrected by ")]
     if check.paper is not None:
         floor = f"; a fair model shows {plain(check.floor)} there" if check.floor else ""
         notes.append(f"paper's estimate {plain(check.paper)}{floor}")
@@ -135,7 +135,7 @@ def _foremost(checks: Sequence[Check]) -> Check:
 
 
 def _by(checks: Sequence[Check]) -> str:
-    """Which test judged it, and whether others did, too."""
+    """Return the name of the test whose check is shown, and the number of checks."""
     name = function_of(_foremost(checks).test)
     return f"judged by {name}" + (f", worst of {len(checks)}" if len(checks) > 1 else "")
 

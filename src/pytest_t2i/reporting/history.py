@@ -1,4 +1,4 @@
-"""A history as a page with a line for every axis, and as a table."""
+"""The history as a page with a line chart per axis, and as lines for the terminal."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from pytest_t2i.statistics import ChangePoint
 WIDTH, HEIGHT, MARGIN = 1000.0, 150.0, 14.0
 """Width, height and margin of a chart, in its own units."""
 SHOWN = 20
-"""Runs of a series that the terminal lists, the latest."""
+"""Number of the latest runs of a series that the terminal lists."""
 SHORT = (SCORES, "stereotype_score/", "similarity_gap/")
-"""Beginnings of names that a line does without."""
+"""Prefixes that the titles of lines omit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,33 +36,33 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """How one number went over the runs."""
+    """One number over the runs of a series."""
 
     name: str
     points: tuple[Point, ...]
     path: str
     """The line as an SVG path."""
     changes: tuple[tuple[float, str], ...]
-    """(x, in words) of each change."""
+    """(x, description) of each change."""
     last: str
     bottom: str
     top: str
 
 
 def write_history(series: Sequence[Series], folder: Path) -> None:
-    """Write index.html into a folder, whole."""
+    """Write index.html of a history into a folder, atomically."""
     write_whole(folder / "index.html", render_html(series).encode())
 
 
 def render_html(series: Sequence[Series]) -> str:
-    """Every series with a chart per axis and a table of its runs."""
+    """Return the page of a history: each series with its charts and a table of its runs."""
     shown = [(s, list(lines(s)), [change_words(s, c) for c in s.changes]) for s in series]
     contents = {"series": shown, "moment": moment, "width": WIDTH, "height": HEIGHT}
     return rendered("history.html.j2", contents)
 
 
 def lines(series: Series) -> Iterator[Line]:
-    """A line for the model and for every axis, then what else audits have followed."""
+    """Yield a line for every value that audits follow over the runs."""
     for name in dict.fromkeys(name for run in series.runs for name in run.series):
         title = next((name.removeprefix(p) for p in SHORT if name.startswith(p)), name)
         values = [run.series.get(name) for run in series.runs]
@@ -108,7 +108,7 @@ def _line(
 
 
 def change_words(series: Series, change: ChangePoint) -> str:
-    """A change in a sentence."""
+    """Return a clause that describes a change."""
     before, after = series.runs[change.run - 1], series.runs[change.run]
     moved = change.change
     verb = "rose" if moved.estimate > 0 else "fell"
@@ -127,7 +127,7 @@ def _name(run: PastRun) -> str:
 
 
 def summary(series: Sequence[Series]) -> Iterator[str]:
-    """What the terminal says."""
+    """Yield the lines for the terminal."""
     for part in series:
         yield (
             f"{several(len(part.runs), 'run')} of {several(len(part.prompts), 'prompt')}, "
@@ -142,10 +142,10 @@ def summary(series: Sequence[Series]) -> Iterator[str]:
             if place < hidden:
                 continue
             score = run.model_score
-            told = interval_text(score) if score else "no model bias score"
+            number = interval_text(score) if score else "no model bias score"
             note = " <- changed" if place in changed else " repeat" * part.repeats[place]
             at = moment(run.created).removesuffix(" UTC")
-            yield f"  {at}  {run.model:<{widest}} {told} {run.outcome}{note}"
+            yield f"  {at}  {run.model:<{widest}} {number} {run.outcome}{note}"
         if any(part.repeats[hidden:]):
             yield "repeat: the same images as in an earlier run, no evidence of its own"
         yield from (change_words(part, change) for change in part.changes)

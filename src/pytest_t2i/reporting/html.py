@@ -1,4 +1,4 @@
-"""One self-contained page: styles, script and pictures are inside, nothing is fetched."""
+"""The page of a run: one self-contained HTML file that fetches nothing."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from pytest_t2i.sections.words import p_words
 
 
 def render_html(record: RunRecord, folder: Path, audits: Sequence[Audit[Any]] | None = None) -> str:
-    """The run as a page; links to full pictures are relative to ``folder``."""
+    """Return the run as a page; links to full pictures are relative to ``folder``."""
     return rendered("report.html.j2", contents_of_page(record, folder, audits), PICTURES)
 
 
 def contents_of_page(
     record: RunRecord, folder: Path, audits: Sequence[Audit[Any]] | None
 ) -> dict[str, Any]:
-    """What the templates of a run's page are filled with, but for its looks."""
+    """Return the variables of the templates of a run's page, without style, script and policy."""
     record = portable(record)
     return {
         "record": record,
@@ -71,11 +71,11 @@ def contents_of_page(
 
 
 PICTURES = "img-src data:"
-"""Lets a page show the pictures that are within it."""
+"""Rule of the content policy that allows the pictures within a page."""
 
 
 def rendered(template: str, contents: Mapping[str, Any], *allowed: str) -> str:
-    """A page of our looks, which fetches nothing; ``allowed`` are further rules of its policy."""
+    """Render a page with the common style and script; ``allowed`` adds rules to its policy."""
     library = templates()
     style, script = (own_source(library, name) for name in ("style.css", "script.js"))
     policy = content_policy(style, script, *allowed)
@@ -86,7 +86,7 @@ def rendered(template: str, contents: Mapping[str, Any], *allowed: str) -> str:
 
 @cache
 def templates() -> Environment:
-    """The templates of every page."""
+    """Return the environment with the templates and filters of all pages."""
     library = environment("pytest_t2i.reporting")
     library.filters |= {
         "signed": formatting.signed,

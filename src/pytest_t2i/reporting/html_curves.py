@@ -1,4 +1,4 @@
-"""Curves over steps as the page draws them: points of SVG in a box of 100 x 100."""
+"""The drawing of curves over steps: points of SVG in a box of 100 x 100."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pytest_t2i.sections import CurveChart
 
 
 class Curves(NamedTuple):
-    """A chart for the template."""
+    """A chart of curves for the template."""
 
     chart: CurveChart
     mean: str
@@ -23,12 +23,13 @@ class Curves(NamedTuple):
     curves: list[str]
     """Curves of single images."""
     zero: float | None
-    """Height of 0."""
+    """Distance of 0 from the top."""
     marked: tuple[float, float] | None
-    """Left end and width of an interval of a step."""
+    """Left end and width of the marked interval of steps."""
     low: str
-    """What the lower end of the scale says."""
+    """Label of the lower end of the scale."""
     high: str
+    """Label of the upper end of the scale."""
     strips: list[str]
 
 
@@ -49,13 +50,13 @@ def _curves(block: CurveChart, scale: Scale) -> Curves:
         None if block.marked is None else _interval(*block.marked, block.steps),
         written(block.low, block.form),
         written(block.high, block.form),
-        # Nothing else: the page fetches nothing.
+        # Anything but a data URI would make the page fetch a picture.
         [strip for strip in block.strips if strip.startswith(JPEG)],
     )
 
 
 def _line(values: Sequence[float], scale: Scale) -> str:
-    """Points of a line from the left to the right end; upwards is more."""
+    """Return the points of a line over the whole width; larger values lie higher."""
     width = max(1, len(values) - 1)
     return " ".join(
         f"{round(100.0 * place / width, 2)},{round(100.0 - scale.at(value), 2)}"
@@ -69,6 +70,6 @@ def _outline(low: Sequence[float], high: Sequence[float], scale: Scale) -> str:
 
 
 def _interval(low: float, high: float, steps: int) -> tuple[float, float]:
-    """Steps are counted from 1, and drawn from the left end on."""
+    """Return the left end and the width of an interval of steps; step 1 is the left end."""
     scale = Scale(1.0, max(2.0, float(steps)))
     return scale.span(max(1.0, low), max(1.0, high))

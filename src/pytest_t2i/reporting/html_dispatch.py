@@ -1,6 +1,6 @@
-"""A block of a section as the page draws it: which template, and what it is given.
+"""The dispatch of a section's blocks to the templates that draw them.
 
-Every class of block registers with ``draw``; so does one that is new.
+Every class of block registers with ``draw``.
 """
 
 from __future__ import annotations
@@ -14,17 +14,21 @@ class Drawn(NamedTuple):
     """A block for the template."""
 
     kind: str
-    """Name of the template that draws it: ``templates/blocks/KIND.html.j2``, given ``content``."""
+    """Name of the template: ``templates/blocks/KIND.html.j2``."""
     content: Any
+    """Variable ``content`` of the template."""
     folded: bool = False
-    """Whether it is folded away."""
+    """Whether the block is folded away."""
     title: str = "More"
-    """Names it where it is folded away."""
+    """Title of a folded block."""
     beside: bool = False
-    """Whether it stands beside such blocks that follow."""
+    """Whether neighbouring blocks with this flag stand side by side."""
 
 
 @singledispatch
 def draw(block: Any, folder: Path) -> Drawn:
-    """A block for its template; links to full pictures are relative to ``folder``."""
+    """Return a block for its template; links to full pictures are relative to ``folder``.
+
+    Raises TypeError for a class of block that is not registered.
+    """
     raise TypeError(f"expected a block of pytest_t2i.sections, got {block!r} for {folder}")

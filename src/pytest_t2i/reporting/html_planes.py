@@ -1,4 +1,4 @@
-"""Planes of points as the page draws them: where each point lies, and its name beside it."""
+"""The drawing of planes of points: the position of each point and of its name."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ GOOD = "good corner"
 
 
 class Place(NamedTuple):
-    """Where a name stands, from its point."""
+    """The position of a name relative to its point, in pixels."""
 
     dx: int
     dy: int
     anchor: str
-    """"start" for a name on the right, "end" for one on the left."""
+    """SVG text anchor: "start" for a name on the right, "end" for one on the left."""
 
 
 PLACES = (Place(7, -5, "start"), Place(-7, -5, "end"), Place(7, 13, "start"), Place(-7, 13, "end"))
-"""The best first."""
+"""Possible positions, the best first."""
 
 
 class Box(NamedTuple):
-    """Pixels that are taken."""
+    """A rectangle of pixels."""
 
     left: float
     top: float
@@ -41,13 +41,13 @@ class Box(NamedTuple):
     bottom: float
 
     def meets(self, other: Box) -> bool:
-        """Whether both share a pixel."""
+        """Whether both rectangles overlap."""
         across = self.left < other.right and other.left < self.right
         return across and self.top < other.bottom and other.top < self.bottom
 
 
 class Corner(NamedTuple):
-    """The good corner, in percent: of its ground the upper left, of its name the line."""
+    """The good corner, in percent: upper left of its ground (left, top), its name (x, y)."""
 
     left: int
     top: int
@@ -57,7 +57,7 @@ class Corner(NamedTuple):
 
     @property
     def box(self) -> Box:
-        """The pixels of its name."""
+        """The pixels of the corner's name."""
         x, y = self.x / 100 * WIDTH, self.y / 100 * HEIGHT
         width = LETTER * (len(GOOD) + 1)
         return _line(x, y, width, self.anchor)
@@ -69,13 +69,13 @@ class DrawnPoint:
 
     name: str
     label: str
-    """The same in words."""
+    """Text alternative for screen readers."""
     x: float
     y: float
     across: tuple[float, float]
-    """Its interval from left to right."""
+    """Interval of x, from left to right."""
     along: tuple[float, float]
-    """Its interval from above to below."""
+    """Interval of y, from top to bottom."""
     sign: str = ""
     place: Place | None = None
     """Position of the name beside the point; None where it would overlap another name."""
@@ -106,15 +106,15 @@ def _corner(plane: Plane) -> Corner | None:
 
 
 def _point(point: Point, plane: Plane) -> DrawnPoint:
-    """The page counts from above."""
+    # SVG counts y from the top.
     x, y = (Scale(axis.low, axis.high) for axis in (plane.x, plane.y))
-    told = (
+    values = (
         f"{axis.name} {plain_interval(value, axis.digits)}"
         for axis, value in ((plane.y, point.y), (plane.x, point.x))
     )
     return DrawnPoint(
         point.name,
-        f"{point.series}{', ' * bool(point.series)}{point.name}: {', '.join(told)}",
+        f"{point.series}{', ' * bool(point.series)}{point.name}: {', '.join(values)}",
         x.at(point.x.estimate),
         100.0 - y.at(point.y.estimate),
         (x.at(point.x.low), x.at(point.x.high)),
@@ -124,7 +124,7 @@ def _point(point: Point, plane: Plane) -> DrawnPoint:
 
 
 def named(points: Sequence[DrawnPoint], corner: Corner | None) -> tuple[DrawnPoint, ...]:
-    """The points with their names where there is room, the uppermost first."""
+    """Give each point's name a place without overlap, where there is one, from top to bottom."""
     taken = [*([corner.box] if corner else []), *map(mark_of, points)]
     placed: dict[int, Place | None] = {}
     for number in sorted(range(len(points)), key=lambda k: points[k].y):
@@ -138,13 +138,13 @@ def named(points: Sequence[DrawnPoint], corner: Corner | None) -> tuple[DrawnPoi
 
 
 def mark_of(point: DrawnPoint) -> Box:
-    """The pixels of its dot or sign."""
+    """Return the pixels of a point's dot or sign."""
     x, y = point.x / 100 * WIDTH, point.y / 100 * HEIGHT
     return Box(x - 4, y - 4, x + 4, y + 4)
 
 
 def name_of(point: DrawnPoint, place: Place) -> Box:
-    """The pixels of its name."""
+    """Return the pixels of a point's name at this place."""
     x, y = point.x / 100 * WIDTH + place.dx, point.y / 100 * HEIGHT + place.dy
     return _line(x, y, LETTER * len(point.name), place.anchor)
 

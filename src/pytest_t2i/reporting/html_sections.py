@@ -1,4 +1,4 @@
-"""Sections of audits as the page shows them: each class of block becomes what a template draws."""
+"""The drawing of audits' sections: each class of block becomes the content of a template."""
 
 from __future__ import annotations
 
@@ -51,20 +51,20 @@ class DrawnCell:
 
     text: str
     interval: str = ""
-    """Its ends; "" for none."""
+    """Ends of the interval; "" without an interval."""
     best: bool = False
     outcome: Outcome | None = None
-    """A verdict, drawn as its mark."""
+    """Verdict, drawn as its mark."""
 
 
 class Charts(NamedTuple):
-    """Charts that stand side by side."""
+    """The bar charts that stand side by side."""
 
     columns: list[list[Group]]
     limits: bool
-    """Whether a bar has a limit beside a reference, so that both are to be told apart."""
+    """Whether a bar has limits, so that the legend explains them beside the references."""
     reference: str
-    """What the references of their bars are."""
+    """Meaning of the references of bars."""
 
 
 class BarTable(NamedTuple):
@@ -78,24 +78,24 @@ class BarTable(NamedTuple):
 
 
 class BarRow(NamedTuple):
-    """One bar of it."""
+    """One bar of a BarTable."""
 
     row: Row
     reference: str
     cells: list[DrawnCell]
     is_whole: bool
-    """Whether it is named as the first bar is."""
+    """Whether the bar has the name of the first bar."""
     is_first: bool
-    """Whether the row before it has another name."""
+    """Whether the previous bar has another name."""
 
 
 def drawn(sections: Sequence[Section], folder: Path) -> list[DrawnSection]:
-    """Sections for the template; links to full pictures are relative to ``folder``."""
+    """Return the sections for the template; links to full pictures are relative to ``folder``."""
     return [DrawnSection(s.anchor, s.title, list(_blocks(s.blocks, folder))) for s in sections]
 
 
 def _blocks(blocks: Sequence[Block], folder: Path) -> Iterator[Drawn]:
-    """Blocks in order; those that may stand beside one another do where they follow."""
+    """Yield the blocks in order, and consecutive blocks that may stand side by side as one."""
     for is_beside, run in groupby(_drawn(blocks, folder), key=lambda one: one.beside):
         if is_beside:
             yield Drawn("beside", list(run))
@@ -104,7 +104,7 @@ def _blocks(blocks: Sequence[Block], folder: Path) -> Iterator[Drawn]:
 
 
 def _drawn(blocks: Sequence[Block], folder: Path) -> list[Drawn]:
-    """Blocks in order; bar charts that follow one another are one block of charts."""
+    """Return the blocks in order, consecutive bar charts as one block of charts."""
     made: list[Drawn] = []
     for is_chart, run in groupby(blocks, key=_is_plain_chart):
         if is_chart:
@@ -172,13 +172,13 @@ def _(block: BarChart, folder: Path) -> Drawn:  # noqa: ARG001 - every block is 
 
 
 def _row_of_table(bar: Bar, chart: BarChart, scale: Scale) -> Row:
-    """Without an interval it says why in the place of the value."""
+    """Return the row of a bar; without an interval its value is the reason."""
     row = _row(bar, chart, scale)
     return replace(row, value=bar.absent) if bar.interval is None and bar.absent else row
 
 
 def _cell(cell: Cell, digits: int, form: Form = "", *, best: bool = False) -> DrawnCell:
-    """With true minus signs and dashes."""
+    """Return a cell with true minus signs, and a dash for None."""
     if isinstance(cell, Outcome):
         return DrawnCell(cell.value, "", best, cell)
     if cell is None or isinstance(cell, str):
@@ -187,7 +187,7 @@ def _cell(cell: Cell, digits: int, form: Form = "", *, best: bool = False) -> Dr
 
 
 def _number(cell: Cell, digits: int, form: Form) -> tuple[str, str]:
-    """Its value and the ends of its interval, with true minus signs."""
+    """Return the texts of a cell's value and of its interval, with true minus signs."""
     value, ends = (part.replace("-", MINUS) for part in cell_parts(cell, digits, form))
     return value, ends
 
@@ -254,10 +254,10 @@ def _row(bar: Bar, chart: BarChart, scale: Scale) -> Row:
 
 def _track(bar: Bar, known: Interval, chart: BarChart, words: str) -> Track:
     scale = Scale(chart.low, chart.high)
-    told = f"{bar.note}; {chart.score}" if chart.score else chart.unit
+    name = f"{bar.note}; {chart.score}" if chart.score else chart.unit
     is_over = bar.score is not None and bar.score.estimate > 0.0
     return Track(
-        f"{told} {words}".strip(),
+        f"{name} {words}".strip(),
         kind="over" if is_over else bar.kind or "plain",
         bar=scale.span(chart.middle, known.estimate),
         whisker=(scale.at(known.low), scale.at(known.high)),

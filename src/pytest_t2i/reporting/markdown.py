@@ -1,4 +1,4 @@
-"""A Markdown summary for the page of a CI job."""
+"""The Markdown summary of a run, for the page of a CI job."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ MARKS = {
 
 
 def render_markdown(record: RunRecord, audits: Sequence[Audit[Any]] | None = None) -> str:
-    """The run in one page of Markdown; text from prompts is escaped."""
+    """Return the run as one page of Markdown; texts of prompts are escaped."""
     record = portable(record)
     tally = record.tally()
     lines = [
@@ -68,7 +68,7 @@ def render_markdown(record: RunRecord, audits: Sequence[Audit[Any]] | None = Non
 
 
 def _known(record: RunRecord) -> str:
-    """How well the run's detector is known, what labels did, who set the limits, what measured."""
+    """Return sentences on the detector's accuracy, labels, authors of limits and tool version."""
     detectors = record.settings.get("detectors") or ()
     if not (record.model and detectors):
         return ""
@@ -94,9 +94,9 @@ def _title(record: RunRecord) -> str:
 
 
 def made(record: RunRecord) -> str:
-    """How many images were made and how many were there already."""
-    told = f" {early_stopping(record).capitalize()}." if early_stopping(record) else ""
-    return f"Images: {made_images(record)}.{told}"
+    """Return a sentence on how many images were made and how many the store had."""
+    stopped = f" {early_stopping(record).capitalize()}." if early_stopping(record) else ""
+    return f"Images: {made_images(record)}.{stopped}"
 
 
 def _otherwise(record: RunRecord) -> list[str]:
@@ -106,7 +106,7 @@ def _otherwise(record: RunRecord) -> list[str]:
 
 
 def _judged(record: RunRecord) -> list[str]:
-    """What was judged of the model, against limits and the baseline."""
+    """Return the table of the model's checks against limits and the baseline."""
     rows = [
         (
             escape(_subject(check)), escape(function_of(check.test)), _result(check),

@@ -1,4 +1,4 @@
-"""Sections of audits as Markdown: each class of block becomes lines."""
+"""The Markdown of audits' sections: each class of block becomes lines."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from pytest_t2i.sections import (
 )
 
 MOST_ROWS = 15
-"""Rows of a table; the page has them all."""
+"""Largest number of rows of a table; the page has them all."""
 
 
 def section_lines(sections: Sequence[Section]) -> Iterator[str]:
-    """The blocks that a summary shows."""
+    """Yield the lines of the blocks that a summary shows."""
     for _, blocks in at_level(sections, "summary", "body"):
         for block in blocks:
             yield from _lines(block)
 
 
 def whole_lines(sections: Sequence[Section]) -> Iterator[str]:
-    """Sections with their titles, for a document of their own."""
+    """Yield the lines of sections with their titles, for a separate document."""
     for section in sections:
         yield from (f"## {escape(section.title)}", "", *section_lines([section]))
 
@@ -63,8 +63,8 @@ def _(block: Album | Overlays | Plane) -> list[str]:  # noqa: ARG001 - so do pic
 
 @_lines.register
 def _(block: CurveChart) -> list[str]:
-    told = block.label or block.note
-    return [f"{escape(block.title)}: {escape(told)}.", ""] if told else []
+    text = block.label or block.note
+    return [f"{escape(block.title)}: {escape(text)}.", ""] if text else []
 
 
 @_lines.register
@@ -102,7 +102,7 @@ def _(block: BarChart) -> list[str]:
 
 
 def _cell(cell: Cell, digits: int, form: Form = "") -> str:
-    """Words come from anywhere; numbers are our own."""
+    """Return the text of a cell; only strings are escaped, because they may hold anything."""
     text = cell_text(cell, digits, form)
     return escape(text) if isinstance(cell, str) else text
 
@@ -110,7 +110,7 @@ def _cell(cell: Cell, digits: int, form: Form = "") -> str:
 def table_lines(
     columns: Sequence[str], rows: Sequence[Sequence[str]], most: int = MOST_ROWS
 ) -> list[str]:
-    """A Markdown table and a blank line, of cells that are escaped already; [] without rows."""
+    """Return a Markdown table and a blank line; [] without rows. Cells must be escaped already."""
     if not rows:
         return []
     lines = list(header(columns))
@@ -121,5 +121,5 @@ def table_lines(
 
 
 def header(cells: Sequence[str]) -> tuple[str, str]:
-    """First two lines of a Markdown table; the text of cells is escaped."""
+    """Return the first two lines of a Markdown table; this function escapes the cells."""
     return f"| {' | '.join(map(escape, cells))} |", "|---" * len(cells) + "|"

@@ -1,4 +1,4 @@
-"""Origins as a page, in words and as JSON."""
+"""The results of the origins audit as a page, as lines for the terminal and as JSON."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 
 SCHEMA = "pytest-t2i/origins/1"
 HEIGHT = 96
-"""Height of an image of a best prompt on the page, in pixels; doubled for sharp screens."""
+"""Height of the image of a cluster's best prompt in pixels; files are twice as high for sharp
+screens."""
 
 
 def lines(origins: Origins) -> Iterator[str]:
-    """What one reads in ten seconds."""
+    """Yield the lines for the terminal."""
     yield (
         f"{origins.prompt.text!r}: {len(origins.clusters)} clusters of {origins.images} images, "
         f"{origins.faceless} without a face"
@@ -44,7 +45,7 @@ def lines(origins: Origins) -> Iterator[str]:
 
 
 def _shown(origins: Origins) -> Iterator[str]:
-    """What all images show beside the real world, a line for each attribute."""
+    """Yield a line per attribute: its share in all images beside that of the real world."""
     if origins.shown:
         yield "all images with a face, beside the real world (by the interval):"
     width = max((len(known.name) for known in origins.shown), default=0)
@@ -55,7 +56,7 @@ def _shown(origins: Origins) -> Iterator[str]:
 
 
 def comparison(optimised: Interval, plain: Interval) -> str:
-    """Whether images of an optimised prompt come nearer to a cluster than the plain prompt's.
+    """Return whether an optimised prompt's images are nearer to a cluster than the plain prompt's.
 
     >>> from pytest_t2i.data import Interval
     >>> near, far = (Interval(x, x - 0.05, x + 0.05, 0.95, "t", 20) for x in (0.6, 0.4))
@@ -72,7 +73,7 @@ def comparison(optimised: Interval, plain: Interval) -> str:
 
 
 def as_json(origins: Origins, facts: Mapping[str, Any]) -> str:
-    """Everything that was found, with what."""
+    """Return all results and the facts of the run as JSON."""
     plain = {
         "schema": SCHEMA,
         **facts,
@@ -86,7 +87,7 @@ def as_json(origins: Origins, facts: Mapping[str, Any]) -> str:
 
 
 def page(origins: Origins, facts: Mapping[str, Any]) -> str:
-    """A self-contained page: every cluster with its mean face and its prompts."""
+    """Return a self-contained page: every cluster with its mean face and its prompts."""
     templates = environment("pytest_t2i.reporting")
     templates.filters |= {
         "share": percent,
@@ -107,14 +108,14 @@ def page(origins: Origins, facts: Mapping[str, Any]) -> str:
 
 
 def thumbnail(picture: Image) -> str:
-    """A picture made small for a page, which a photograph of a million pixels would swell."""
+    """Return the data URI of a picture scaled down for the page."""
     small = picture.copy()
     small.thumbnail((2 * HEIGHT, 2 * HEIGHT))
     return data_uri(small)
 
 
 def data_uri(picture: Image) -> str:
-    """A picture as it stands in a page."""
+    """Return a picture as the data URI of a PNG."""
     buffer = io.BytesIO()
     picture.save(buffer, format="PNG")
     return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()

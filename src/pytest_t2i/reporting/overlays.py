@@ -1,4 +1,4 @@
-"""Pictures with what was measured on them laid over: where an object lies, where attention went."""
+"""Pictures with an overlay: the region of an object and the attention of the model."""
 
 from __future__ import annotations
 
@@ -17,12 +17,15 @@ SIDE = 240
 """Longest side in pixels."""
 QUALITY = 80
 DIMMED = 0.65
-"""How much darker it is where attention did not go."""
+"""Share by which a picture is darkened outside of the attention."""
 OUTLINE, INNER = (255, 255, 255), (20, 20, 20)
 
 
 def overlay(shown: Overlay) -> str | None:
-    """A data URI: dark without attention, a region outlined; None where the picture is gone."""
+    """Return the data URI of a picture, dark without attention and with its region outlined.
+
+    Returns None if the picture is absent or unreadable.
+    """
     picture = picture_in(Path(shown.file)) if shown.file else None
     if picture is None:
         return None
@@ -40,7 +43,7 @@ def _laid_over(picture: Image.Image, attention: Mask, region: Mask) -> Image.Ima
 
 
 def outlined(picture: Image.Image, region: Mask) -> Image.Image:
-    """The picture itself, a dark and a light line laid around a region."""
+    """Draw a dark and a light line around a region into the picture, and return it."""
     inside = _scaled(region.pixels(), picture.size).point(lambda value: 255 * (value > 127))  # noqa: PLR2004 - half
     for colour, width in ((OUTLINE, 5), (INNER, 3)):
         grown = inside.filter(ImageFilter.MaxFilter(width))

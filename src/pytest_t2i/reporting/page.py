@@ -1,4 +1,4 @@
-"""A page of sections alone: what a command of one's own shows."""
+"""A page of sections alone, for commands of companions and projects."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from pytest_t2i.sections import Section
 def write_page(
     folder: str | Path, title: str, sections: Sequence[Section], *, lead: str = "", kicker: str = ""
 ) -> Path:
-    """Write sections as ``index.html``, self-contained, in the looks of the report.
+    """Write sections as a self-contained ``index.html`` in the style of the report.
 
     Args:
-        folder: where it is written; pictures are linked relative to it.
-        title: its headline.
-        sections: what it shows, in order.
+        folder: folder of the page; links to pictures are relative to it.
+        title: headline of the page.
+        sections: sections in their order on the page.
         lead: a sentence below the headline.
-        kicker: a few words above it.
+        kicker: a few words above the headline.
 
     Returns:
-        The page. It is written whole or not at all.
+        The path of the page, which is written atomically.
 
     >>> import tempfile
     >>> from pytest_t2i import sections

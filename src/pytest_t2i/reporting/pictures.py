@@ -1,4 +1,4 @@
-"""The image grids of the page: each picture with what the detectors say of it."""
+"""The image grids of the page: each picture with the labels of all detectors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from pytest_t2i.sections.words import reason_words, said
 
 GENDERS = ("male", "female")
 MOST_PICTURES = 3000
-"""In the grids of a page; with many more it weighs tens of megabytes and opens slowly."""
+"""Largest number of pictures in the grids of a page; with many more, a page has tens of megabytes
+and opens slowly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,23 +32,23 @@ class Picture:
     kind: str
     """Colour class: male, female, other, undetected."""
     word: str
-    """The deciding detector's label, or the reason there is none."""
+    """Label of the deciding detector, or the reason why there is none."""
     others: tuple[str, ...]
-    """What further detectors say where they disagree."""
+    """Labels of further detectors that disagree, with their names."""
     title: str
     uri: str | None
-    """Embedded thumbnail; None for a placeholder."""
+    """Data URI of the thumbnail; None for a placeholder."""
     link: str | None
-    """The full picture, relative to the report."""
+    """Link to the full picture, relative to the report."""
     absent: str
-    """What the placeholder says."""
+    """Text of the placeholder."""
     drawn: str = ""
-    """The text that a service drew in the place of the prompt; "" where it drew the prompt."""
+    """Text that a service drew in place of the prompt; "" if it drew the prompt."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """All images of one prompt."""
+    """The images of one prompt."""
 
     anchor: str
     concept: str
@@ -58,12 +59,12 @@ class Grid:
     """Colour class, left end and width in percent, for a small stacked bar."""
     pictures: tuple[Picture, ...]
     left_out: int
-    """Images of the prompt that are not among the pictures: the page would grow too heavy."""
+    """Number of the prompt's images that are not shown, to limit the size of the page."""
 
 
 @dataclass(frozen=True, slots=True)
 class Album:
-    """All grids of one axis."""
+    """The grids of one axis."""
 
     axis: str
     note: str
@@ -71,7 +72,10 @@ class Album:
 
 
 def albums(record: RunRecord, folder: Path) -> list[Album]:
-    """Image grids by axis, in the order of the charts; of a large run the first of each prompt."""
+    """Return the image grids by axis, in the order of the charts.
+
+    A large run shows only the first images of each prompt.
+    """
     most = pictures_of_each(record)
     small = thumbnails(i.file for p in record.prompts for i in p.images[:most] if i.file)
     return [
@@ -83,9 +87,9 @@ def albums(record: RunRecord, folder: Path) -> list[Album]:
 
 
 def pictures_of_each(record: RunRecord) -> int:
-    """How many images of each prompt the grids show: all, or as many as the page bears.
+    """Return the largest number of images per prompt that keeps the page below MOST_PICTURES.
 
-    At least one; what prompts with few images leave of their share goes to the others.
+    The number is at least 1. Prompts with fewer images leave room for more images of the others.
     """
     images = [len(prompt.images) for prompt in record.prompts]
     shown = range(1, max(images, default=0) + 1)
@@ -110,7 +114,7 @@ def _grid(prompt: PromptRecord, small: Mapping[str, str], folder: Path, most: in
 
 
 def _stacked(counts: Counts) -> Iterable[tuple[str, float, float]]:
-    """Female at the left and male at the right, as in the charts."""
+    """Yield the parts of the stacked bar, female at the left and male at the right as in charts."""
     male, female = (counts.labels.get(label, 0) for label in GENDERS)
     other = sum(counts.labels.values()) - male - female
     parts = {
@@ -162,7 +166,7 @@ def _title(image: ImageRecord, first: Detection | None) -> str:
 
 
 def link(file: str, folder: Path) -> str:
-    """Where the page finds a file."""
+    """Return the link to a file from a page in ``folder``."""
     try:
         relative = os.path.relpath(Path(file).absolute(), folder.absolute())
     except ValueError:  # Windows: another drive

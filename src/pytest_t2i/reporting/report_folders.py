@@ -1,9 +1,9 @@
-"""Reports of runs beside one another: a folder for each, the latest also as ``latest`` and above.
+"""The folders of reports: one per run, and the latest run also in ``latest`` and at the top.
 
-``reports/t2i/<run>/`` stays until newer ones push it out. ``latest/`` holds the same files, by hard
-links where the file system has them, else as copies. The folder of reports itself shows the latest
-run, too, under the paths that CI jobs read; its page and its manifest say where things are from
-there.
+``reports/t2i/<run>/`` stays until newer runs replace it. ``latest/`` holds the same files, as hard
+links where the file system supports them, else as copies. The folder of reports itself also shows
+the latest run, under the paths that CI jobs read; paths in its page and manifest are relative to
+it.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from pytest_t2i.runs.record import RunRecord
 LATEST = "latest"
 PAGE, SUMMARY = "index.html", "summary.md"
 FOLDER = re.compile(r"\d{8}T\d{6}-.+-[0-9a-f]{6}")
-"""Names that ``new_folder`` gives."""
+"""Names of folders that ``write_run`` creates."""
 LOCK = ".latest.lock"
 LONGEST_WAIT = 60.0
-"""Seconds for another run to link its few files."""
+"""Longest wait in seconds for another run that links its few files."""
 MAYBE_IN_USE = 600.0
-"""Seconds after its last change until which a run may still be writing a folder."""
+"""Seconds after the last change of a folder during which a run may still write into it."""
 UP = re.compile(r'href="\.\./')
-"""Begins a link of a run's page to what lies outside of its folder, as all pictures do."""
+"""Beginning of a link from a run's page out of its folder; all pictures have such links."""
 
 
 def write_run(
@@ -48,9 +48,10 @@ def write_run(
     audits: Sequence[Audit[Any]] | None = None,
     project: Path | None = None,
 ) -> Path:
-    """Write run.json, index.html and summary.md into a folder of their own; returns it.
+    """Write run.json, index.html and summary.md into a new folder of ``reports``, and return it.
 
-    Its name begins with the time, so that folders sort. For the others see ``write_all``.
+    The folder's name begins with the time, so that folders sort by time. ``audits`` and ``project``
+    are those of ``write_all``.
     """
     digest = checksum(record.to_json().encode())[:6]
     folder = reports / f"{moment_and_model(record)}-{digest}"
@@ -59,16 +60,18 @@ def write_run(
 
 
 def publish(folder: Path, reports: Path, most: int) -> None:
-    """Make a run whose report and manifest are written the latest, and prune older folders.
+    """Show a run, whose report and manifest are written, as the latest; remove older folders.
 
-    One run at a time: of two that end together the later one is shown, and never a mixture.
+    A lock keeps the files of two runs that end at the same time from mixing.
 
     Args:
-        folder: of the run.
-        reports: what it lies in.
-        most: folders of runs that stay.
+        folder: folder of the run.
+        reports: folder of all reports.
+        most: number of runs' folders to keep.
 
-    Raises StoreError where the disk is full, or the folder cannot be written.
+    Raises:
+        StoreError: the disk is full, the folder cannot be written, or another run holds the lock
+            for too long.
     """
     try:
         with FileLock(reports / LOCK, timeout=LONGEST_WAIT):
@@ -96,8 +99,8 @@ def _show(folder: Path, reports: Path) -> None:
 
 
 def _link(source: Path, target: Path) -> None:
-    """The same file under a second name, or a copy of it where a file system has no such names."""
-    # As mkstemp names files: what a killed process leaves is found by this.
+    """Replace ``target`` by a hard link to ``source``, or by a copy where links fail."""
+    # ``files.remove_unfinished`` recognizes this name if the process is killed.
     temporary = target.with_name(f".{target.name}.{token_hex(4)}")
     try:
         try:
@@ -106,12 +109,12 @@ def _link(source: Path, target: Path) -> None:
             shutil.copyfile(source, temporary)
         temporary.replace(target)
     finally:
-        # Renaming one name of a file to another name of it leaves both.
+        # Renaming a hard link to another link of the same file does nothing: both names stay.
         temporary.unlink(missing_ok=True)
 
 
 def _prune(reports: Path, most: int) -> None:
-    """Remove the oldest folders of runs; what may be in use stays."""
+    """Remove the oldest folders of runs, except those that may be in use."""
     oldest = time.time() - MAYBE_IN_USE
     runs = sorted(each for each in reports.iterdir() if FOLDER.fullmatch(each.name))
     for folder in runs[:-most]:

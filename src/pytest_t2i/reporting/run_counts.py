@@ -1,4 +1,4 @@
-"""What a run had to do, in words: images made, read from a folder, or labelled by people."""
+"""The counts of a run in words: images made, from the store, read from a folder, or labelled."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from pytest_t2i.runs.record import RunRecord
 
 
 def made_images(record: RunRecord, rate: str = "") -> str:
-    """``4 made (0:02), 6 from the store``; of ready-made pictures read, of labelled ones how many.
+    """Return the counts of images: ``4 made (0:02), 6 from the store``.
 
-    ``rate`` follows the images that were made in this run.
+    Ready-made images were "read from the folder"; a run without a model has labelled images alone.
+    ``rate`` stands after the number of images made.
     """
     if not record.model:
         return f"{labelled_images(record)} with people's labels, none made"
@@ -23,14 +24,14 @@ def made_images(record: RunRecord, rate: str = "") -> str:
 
 
 def labelled_images(record: RunRecord) -> int:
-    """Images that detectors were tried on."""
+    """Return the number of labelled images on which detectors were evaluated."""
     found = record.provenance.get("labelled images")
     images = found.get("images") if isinstance(found, Mapping) else 0
     return images if isinstance(images, int) else 0
 
 
 def _unmade_images(record: RunRecord) -> str:
-    """Number of images that were not made in this run, and why."""
+    """Return the number of images that this run did not make, with their source."""
     count = _others(record)
     if record.outcome is Outcome.INTERRUPTED:
         return f"{count} others in the store or not made yet"
@@ -38,9 +39,9 @@ def _unmade_images(record: RunRecord) -> str:
 
 
 def paid(record: RunRecord) -> str:
-    """``spent 0.48 USD, saved 0.24 USD``; "" where no price is known.
+    """Return ``spent 0.48 USD, saved 0.24 USD``; "" if no price is known.
 
-    Of a run that was cut short nobody knows here what the store had.
+    For an interrupted run the saved amount is unknown and left out.
     """
     work = record.done
     if work.spent is None or record.outcome is Outcome.INTERRUPTED:
@@ -49,19 +50,19 @@ def paid(record: RunRecord) -> str:
 
 
 def tried(record: RunRecord) -> str:
-    """``10 requests to try the seeds (0.40 USD)``; "" where none were made."""
+    """Return ``10 requests to try the seeds (0.40 USD)``; "" without such requests."""
     work = record.done
     return _requests(work.probed, TRYING, work.spent_on_seeds)
 
 
 def watched(record: RunRecord) -> str:
-    """``10 requests of the canary (0.40 USD)``; "" where none were made."""
+    """Return ``10 requests of the canary (0.40 USD)``; "" without such requests."""
     work = record.done
     return _requests(work.canary, "of the canary", work.spent_on_canary)
 
 
 def failed(record: RunRecord) -> str:
-    """``faults of the endpoint: busy (HTTP 429): 12, broken connection: 3``; "" without any."""
+    """Return ``faults of the endpoint: busy (HTTP 429): 12, broken connection: 3``, or ""."""
     met = record.done.faults
     return f"faults of the endpoint: {fault_words(met)}" if met else ""
 
@@ -75,7 +76,7 @@ def _requests(count: int, what: str, spent: Money | None) -> str:
 
 
 def work_table(record: RunRecord) -> list[tuple[str, str]]:
-    """The same and what detectors did, as rows."""
+    """Return all counts of a run as (name, value) rows."""
     work = record.done
     rows = list(_of_model(record)) if record.model else []
     if labelled := labelled_images(record):
@@ -107,8 +108,8 @@ def _of_model(record: RunRecord) -> list[tuple[str, str]]:
         rows.append(("Spent", f"{work.spent} ({work.paid} requests at {work.price})"))
         if not is_cut_short:
             rows.append(("Saved by the store", str(work.saved)))
-    if told := early_stopping(record):
-        rows.insert(1, ("Early stopping", told.partition(": ")[2]))
+    if stopped := early_stopping(record):
+        rows.insert(1, ("Early stopping", stopped.partition(": ")[2]))
     return rows
 
 

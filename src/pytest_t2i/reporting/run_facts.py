@@ -1,4 +1,4 @@
-"""What the sections of the page say, besides its charts."""
+"""The facts of a run in words: model, detectors, limits, labels, tool and settings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Table = list[tuple[str, str]]
 
 
 def facts(record: RunRecord) -> Table:
-    """What was measured, with what, when."""
+    """Return the facts of a run as (name, value) rows, without empty ones."""
     detectors = list(record.settings.get("detectors") or detector_names(record))
     images = sum(len(prompt.images) for prompt in record.prompts)
     sections = [
@@ -45,7 +45,7 @@ def facts(record: RunRecord) -> Table:
 
 
 def identity(record: RunRecord) -> Table:
-    """Which run of which model it is, for the cover that is signed."""
+    """Return the rows that identify the run and its model, for the cover of the PDF."""
     model = record.provenance.get("model")
     fingerprint = model.get("fingerprint") if isinstance(model, Mapping) else None
     rows = [
@@ -62,18 +62,21 @@ NEVER = "never measured on pictures like these"
 
 
 def how_known(record: RunRecord, detector: str = "") -> str:
-    """How well a detector, the deciding one, is known, by people's labels in this run."""
+    """Return a detector's accuracy by people's labels in this run, in words; NEVER if unknown.
+
+    ``detector`` is the name; "" takes the deciding detector.
+    """
     detectors = record.settings.get("detectors") or detector_names(record)
     name = detector or next(iter(detectors), "")
-    told = (one.measured[name] for one in summaries(record) if name in one.measured)
-    return next(told, NEVER)
+    measured = (one.measured[name] for one in summaries(record) if name in one.measured)
+    return next(measured, NEVER)
 
 
 MOST_AUTHORS = 3
 
 
 def who_set_limits(record: RunRecord) -> str:
-    """Who answers for the limits, and how many of them have no reason; "" without limits."""
+    """Return the limits' authors, and how many lack an author or reason; "" without limits."""
     limits = {(c.metric, c.bound): c for c in record.checks if c.has_limit}.values()
     if not limits:
         return ""
@@ -93,19 +96,19 @@ TOO_FEW = "given, but too few are of these images to correct by"
 
 
 def label_status(record: RunRecord) -> str:
-    """What people's labels did to the numbers of this run."""
-    told = next((one.labels for one in summaries(record) if one.labels), "")
-    return told or (TOO_FEW if record.settings.get("labels") else NO_LABELS)
+    """Return how people's labels corrected the scores of this run, in words."""
+    corrected = next((one.labels for one in summaries(record) if one.labels), "")
+    return corrected or (TOO_FEW if record.settings.get("labels") else NO_LABELS)
 
 
 def tool_version(record: RunRecord) -> str:
-    """The pytest-t2i that measured; "" where the run does not say."""
+    """Return the version of pytest-t2i that made the run; "" if it is not recorded."""
     environment = record.provenance.get("environment")
     return str(environment.get(TOOL, "")) if isinstance(environment, Mapping) else ""
 
 
 def commit(record: RunRecord) -> str:
-    """The commit of the project that was measured from, and whether files differ from it."""
+    """Return the project's commit, and whether tracked files differ from it; "" if unknown."""
     project = record.provenance.get("project")
     if not isinstance(project, Mapping) or not project.get("commit"):
         return ""
@@ -114,24 +117,27 @@ def commit(record: RunRecord) -> str:
 
 
 def canary_words(record: RunRecord) -> str:
-    """Whether the model is that of the baseline, where that was asked."""
+    """Return the canary's result in a sentence; "" without a canary."""
     return _words(record, "canary")
 
 
-def _words(record: RunRecord, found_out: str) -> str:
-    """What was found out of the model, in a sentence; "" where it was not."""
-    found = record.provenance.get(found_out)
+def _words(record: RunRecord, key: str) -> str:
+    """Return the sentence of a part of the provenance; "" if the part is absent."""
+    found = record.provenance.get(key)
     return str(found.get("words", "")) if isinstance(found, Mapping) else ""
 
 
 def _version(record: RunRecord) -> str:
-    """As a service tells it."""
+    """Return the model's version as its service reports it; "" if it does not."""
     model = record.provenance.get("model")
     return str(model.get("version", "")) if isinstance(model, Mapping) else ""
 
 
 def _per_prompt(record: RunRecord) -> str:
-    """As asked for; of ready-made pictures, or after early stopping, as many as there were."""
+    """Return the images per prompt: the option's number, else the range of actual numbers.
+
+    The actual numbers count for ready-made images and after early stopping.
+    """
     if not record.done.most and not record.done.is_ready_made:
         return str(record.settings.get("images", "-"))
     counts = sorted(len(prompt.images) for prompt in record.prompts)
@@ -143,7 +149,10 @@ def _detectors(names: list[str]) -> str:
 
 
 def undetected_table(record: RunRecord) -> list[tuple[str, dict[str, int], int]]:
-    """Per detector: images without a label by reason, and images in all."""
+    """Return (detector, reason -> images without a label, all images) of every detector.
+
+    The list is empty if no image is undetected.
+    """
     rows = []
     for name in detector_names(record):
         reasons = sorted(undetected_of(record, name).items())
@@ -153,7 +162,7 @@ def undetected_table(record: RunRecord) -> list[tuple[str, dict[str, int], int]]
 
 
 def flattened(values: Mapping[str, Any], prefix: str = "") -> Table:
-    """Nested settings as one table of dotted names."""
+    """Return nested settings as rows with dotted names."""
     rows: Table = []
     for key, value in values.items():
         name = f"{prefix}{key}"

@@ -1,4 +1,4 @@
-"""The terminal summary: what one reads in ten seconds."""
+"""The summary of a run for the terminal."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ from pytest_t2i.verdicts.check import Check
 from pytest_t2i.verdicts.measurement import MovedPrompt
 
 SHOWN = 3
-"""Failures that are named; the page has them all."""
+"""Number of failures that are named; the page has them all."""
 ANSWERED = 10
-"""Lines in which it is said whether the model is fair, what is worst and what to do next."""
+"""Number of lines for the verdict, the worst checks and the next steps together."""
 
 
 def summarise(
@@ -51,35 +51,41 @@ def summarise(
     width: int | None = None,
     audits: Sequence[Audit[Any]] | None = None,
 ) -> None:
-    """Is it fair, what is worst, what to do next; lines are broken at ``width`` columns.
+    """Print the summary of a run: the verdict, the worst checks, the next steps and counts.
 
-    ``writer`` is pytest's terminal reporter.
+    Args:
+        record: record of the run.
+        settings: settings of the run, for the paths of report and baseline.
+        writer: pytest's terminal reporter.
+        width: columns at which lines are broken; None leaves them whole.
+        audits: audits whose sections are shown; None takes the installed ones.
     """
     writer.section(line(record.title), sep="=")
-    for told, markup in _lines(record, width, sections_of(record, audits)):
-        for part in wrapped(line(told), width):
+    for text, markup in _lines(record, width, sections_of(record, audits)):
+        for part in wrapped(line(text), width):
             writer.write_line(part, **markup)
-    # Paths stay whole: they are clicked on.
+    # Paths are not broken, so that a terminal can open them on a click.
     writer.write_line(line(f"report: {from_here(settings.report / 'index.html')}"))
     if settings.save_baseline is not None:
         writer.write_line(line(f"baseline: {from_here(settings.save_baseline)}"))
 
 
 def summary_text(record: RunRecord, width: int, audits: Sequence[Audit[Any]] | None = None) -> str:
-    """The same as one text, without colours."""
-    told = [record.title, *(text for text, _ in _lines(record, width, sections_of(record, audits)))]
-    return "\n".join(part for text in told for part in wrapped(line(text), width))
+    """Return the summary as one text without colours."""
+    lines = (text for text, _ in _lines(record, width, sections_of(record, audits)))
+    texts = [record.title, *lines]
+    return "\n".join(part for text in texts for part in wrapped(line(text), width))
 
 
 def _lines(
     record: RunRecord, width: int | None, sections: Sequence[Section]
 ) -> Iterator[tuple[str, dict[str, bool]]]:
-    """Each line with its colours."""
-    # Fair or not, what is worst, what to do next: the first ten lines of 80 columns.
+    """Yield each line with pytest's markup for its colours."""
+    # The first ten lines of 80 columns hold the verdict, the worst checks and the next steps.
     head, worst = f"{record.outcome}: {headline(record)}", list(_worst(record))
     yield head, {COLOURS[record.outcome]: True, "bold": True}
-    if told := canary_words(record):
-        yield f"canary: {told}", {"yellow": told.startswith(CHANGED)}
+    if canary := canary_words(record):
+        yield f"canary: {canary}", {"yellow": canary.startswith(CHANGED)}
     yield from ((line, {"red": True}) for line in worst)
     room = ANSWERED - sum(len(wrapped(line, width)) for line in (head, *worst))
     yield from ((line, {}) for line in _next(record, room, width))
@@ -87,23 +93,23 @@ def _lines(
     yield from ((line, {}) for line in _of_model(record))
     yield from ((line, {"yellow": True}) for line in _unreasoned(record))
     yield from summary_lines(sections)
-    if told := _undetected(record):
-        yield told, {}
+    if undetected := _undetected(record):
+        yield undetected, {}
     yield _work(record), {}
 
 
 def _next(record: RunRecord, room: int, width: int | None) -> Iterator[str]:
-    """The first advice, and what fits into so many lines of the others; the page has them all."""
+    """Yield the first next step, and further ones that fit into ``room`` lines."""
     for number, step in enumerate(record.next_steps):
-        told = f"next: {step}"
-        room -= len(wrapped(told, width))
+        text = f"next: {step}"
+        room -= len(wrapped(text, width))
         if number and room < 0:
             return
-        yield told
+        yield text
 
 
 def _tally(record: RunRecord) -> str:
-    """How many checks came to what."""
+    """Return the numbers of checks by outcome."""
     tally, leans = record.tally(), lean_counts(record.checks)
     inconclusive = f" ({leans})" if leans else ""
     return (
@@ -113,7 +119,7 @@ def _tally(record: RunRecord) -> str:
 
 
 def _of_model(record: RunRecord) -> Iterator[str]:
-    """What was judged of the model, and how it compares with the baseline."""
+    """Yield the model's checks against limits and the baseline."""
     for check in record.checks:
         of_limit = (check.metric, check.against) == ("model_bias_score", "limit")
         if of_limit and check.estimate is not None:
@@ -122,18 +128,21 @@ def _of_model(record: RunRecord) -> Iterator[str]:
 
 
 def _unreasoned(record: RunRecord) -> Iterator[str]:
-    """Limits for which nobody has given a reason."""
+    """Yield a line about limits without a reason."""
     metrics = dict.fromkeys(check.metric for check in record.checks if unreasoned(check))
     if metrics:
         yield f"limits without a person's reason: {', '.join(metrics)} (say why in limits.toml)"
 
 
 def _compared(record: RunRecord) -> Iterator[str]:
-    """The model against the baseline, and the prompts that probably moved."""
+    """Yield the model's checks against the baseline, and the prompts that probably moved.
+
+    Checks that stand among the worst ones are left out.
+    """
     recorded = record.baseline
-    told = _worst_checks(record)[:SHOWN]
+    shown = _worst_checks(record)[:SHOWN]
     for check in record.checks:
-        if check.against == "baseline" and check.is_of_model and check not in told:
+        if check.against == "baseline" and check.is_of_model and check not in shown:
             of = f" of {whose(recorded)}" if recorded else ""
             yield f"{metric_words(check.metric)} against the baseline{of}: {_grown(check)}"
     moved = moved_prompts(record)
@@ -149,7 +158,7 @@ def _moved(prompt: MovedPrompt) -> str:
 
 
 def _judged(check: Check) -> str:
-    """The score that the verdict is about, with its limit."""
+    """Return the judged model bias score with its limit."""
     floor = "" if check.floor is None else f", {check.floor:.2f} of it by chance alone"
     paper = "" if check.paper is None else f" (paper's {check.paper:.3f}{floor})"
     return (
@@ -159,14 +168,14 @@ def _judged(check: Check) -> str:
 
 
 def _worst_checks(record: RunRecord) -> list[Check]:
-    """What failed, else what leans towards it; the model first, as it turns the run."""
+    """Return the failed checks, else those that are likely to fail; those of the model first."""
     failed = [check for check in record.checks if check.outcome is Outcome.FAIL]
     leaning_fail = [check for check in record.checks if check.leaning == "fail"]
     return sorted(failed or leaning_fail, key=lambda c: (not c.is_of_model, -excess(c)))
 
 
 def _worst(record: RunRecord) -> Iterator[str]:
-    """What failed, the worst first; without a failure, what leans towards one."""
+    """Yield the worst checks, and the tests that failed without a verdict."""
     worst = _worst_checks(record)
     if worst:
         of = f" of {len(worst)}" if len(worst) > SHOWN else ""
@@ -201,7 +210,7 @@ def _failure(check: Check) -> str:
 
 
 def _grown(check: Check) -> str:
-    """Before, after, the change with its interval, its p-value and what is allowed, each once."""
+    """Return a change with its values before and after, interval, p-value and margin."""
     p_value = "" if check.p_value is None else f", p = {check.p_value:.2g}"
     allowed = f", allowed +{check.bound:g}" if check.decided_by == "margin" else ""
     return f"{change_words(check)}{p_value}{allowed}"
@@ -211,8 +220,8 @@ def _work(record: RunRecord) -> str:
     work = record.done
     rate = f" ({clock_time(work.seconds)})"
     refused = f", {work.refused} refused" if work.refused else ""
-    told = [early_stopping(record)] if early_stopping(record) else []
-    notes = "".join(f"; {note}" for note in [*told, *work.notes])
+    stopped = [early_stopping(record)] if early_stopping(record) else []
+    notes = "".join(f"; {note}" for note in [*stopped, *work.notes])
     costs = [tried(record), watched(record), failed(record), paid(record)]
     cost = "".join(f"; {words}" for words in costs if words)
     return f"images: {made_images(record, rate)}{refused}{cost}{notes}"

@@ -1,4 +1,4 @@
-"""Sections of audits on the terminal: what stands at the level of a summary, a line each."""
+"""The terminal lines of audits' sections: each class of block becomes lines."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ COLOURS = {
 
 
 def summary_lines(sections: Sequence[Section]) -> Iterator[tuple[str, dict[str, bool]]]:
-    """The lines of every block whose level is "summary", each with its colours."""
+    """Yield the lines of every block whose level is "summary", each with its colours."""
     for _, blocks in at_level(sections, "summary"):
         for block in blocks:
             outcome = block.outcome if isinstance(block, Paragraph) else None
@@ -40,7 +40,10 @@ def summary_lines(sections: Sequence[Section]) -> Iterator[tuple[str, dict[str, 
 
 
 def whole_lines(sections: Sequence[Section], width: int) -> Iterator[str]:
-    """Sections with their titles, for a command that shows nothing else; a block for each row."""
+    """Yield the lines of whole sections with their titles, for a command that shows them alone.
+
+    Each row of a table becomes a block of lines.
+    """
     for section in sections:
         yield from (section.title, "")
         for block in section.blocks:
@@ -102,11 +105,11 @@ def _(block: BarChart) -> list[str]:
 
 
 def _bar(bar: Bar, chart: BarChart) -> str:
-    """``all 0.700 [0.500, 0.900], Detector clip``."""
+    """Return a bar in words: ``all 0.700 [0.500, 0.900], Detector clip``."""
     more = zip(chart.columns, bar.cells, strict=True)
-    told = [f"{name} {cell_text(cell, chart.digits, chart.form)}" for name, cell in more]
+    parts = [f"{name} {cell_text(cell, chart.digits, chart.form)}" for name, cell in more]
     if bar.score is not None and chart.score:
-        told.insert(0, f"{chart.score} {cell_text(bar.score, chart.digits, chart.form)}")
+        parts.insert(0, f"{chart.score} {cell_text(bar.score, chart.digits, chart.form)}")
     if bar.reference is not None and chart.reference:
-        told.insert(0, f"{chart.reference} {cell_text(bar.reference, chart.digits, chart.form)}")
-    return ", ".join([f"{bar.name} {cell_text(bar.interval, chart.digits, chart.form)}", *told])
+        parts.insert(0, f"{chart.reference} {cell_text(bar.reference, chart.digits, chart.form)}")
+    return ", ".join([f"{bar.name} {cell_text(bar.interval, chart.digits, chart.form)}", *parts])

@@ -1,4 +1,4 @@
-"""Small pictures for reports, kept beside the store so that a second report is fast."""
+"""Small pictures for reports, kept in the store so that a second report is fast."""
 
 from __future__ import annotations
 
@@ -14,28 +14,31 @@ from pytest_t2i.errors import StoreError
 from pytest_t2i.files import write_whole
 
 SIDE = 88
-"""Longer side in pixels; the page shows 84."""
+"""Longer side in pixels; the page shows 84 pixels."""
 QUALITIES = (60, 40, 20, 5)
 """Qualities of WebP; the first that is small enough is used. With the first alone 2,000 portraits
 and their page stay below 6 MB (tests/benchmarks/report_size.py)."""
 
 LARGEST = 1700
-"""Bytes, so that 2,000 pictures of noise leave the page below 6 MB, too."""
+"""Largest size of a thumbnail in bytes; 2,000 pictures of noise keep the page below 6 MB, too."""
 
 
 def thumbnails(files: Iterable[str]) -> dict[str, str]:
-    """A data URI per image file; a file that is gone or cannot be read has none."""
+    """Return a data URI per image file; an absent or unreadable file has none."""
     wanted = list(dict.fromkeys(files))
     contents = {file: _cached(Path(file)) for file in wanted}
     missing = [file for file, content in contents.items() if content is None]
-    # Pillow decodes outside the interpreter's lock, so threads do share the work.
+    # Pillow decodes outside of the interpreter's lock, so that threads work in parallel.
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
         contents |= zip(missing, pool.map(_make, map(Path, missing)), strict=True)
     return {file: data_uri(content) for file, content in contents.items() if content is not None}
 
 
 def cache_path(file: Path) -> Path | None:
-    """``<store>/images/ab/<key>.png`` -> ``<store>/thumbnails/<key>.webp``; None elsewhere."""
+    """Return the path of a picture's thumbnail in its store; None for a picture elsewhere.
+
+    ``<store>/images/ab/<key>.png`` has ``<store>/thumbnails/<key>.webp``.
+    """
     if len(file.parents) <= 2 or file.parents[1].name != "images":  # noqa: PLR2004 - two folders up
         return None
     return file.parents[2] / "thumbnails" / f"{file.stem}.webp"
@@ -61,7 +64,7 @@ def _make(file: Path) -> bytes | None:
     try:
         write_whole(cache, content)
     except StoreError:
-        # A read-only store makes the next report slower, not this one impossible.
+        # Without the cache, as in a read-only store, the next report is only slower.
         return content
     return content
 
@@ -82,5 +85,5 @@ def _shrunk(file: Path) -> bytes | None:
 
 
 def data_uri(content: bytes) -> str:
-    """A WebP picture as the address of an image in a page."""
+    """Return a WebP picture as a data URI."""
     return f"data:image/webp;base64,{base64.b64encode(content).decode()}"

@@ -1,4 +1,4 @@
-"""Checks as the page tells of them: the verdict in a sentence, then groups under one limit."""
+"""The verdict of a run in one sentence, and its checks in groups with one limit each."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from pytest_t2i.verdicts.check import Check
 
 @dataclass(frozen=True, slots=True)
 class CheckGroup:
-    """Checks that share a metric, a bound, and who set it and why."""
+    """The checks with the same metric, bound, author and reason."""
 
     metric: str
     allowed: str
     reason: str
-    """Who chose the bound and why, or that nobody has said."""
+    """Reason and author of the bound; NO_REASON for a limit without one."""
     against: str
-    """"limit" or "baseline"."""
+    """Kind of the bound: "limit" or "baseline"."""
     checks: tuple[Check, ...]
 
 
 def headline(record: RunRecord) -> str:
-    """The verdict in one sentence."""
+    """Return the verdict of a run in one or a few sentences."""
     if record.is_interrupted:
         return f"Stopped after {record.judged} of {record.selected} tests; run it again to finish."
     if record.outcome is Outcome.FAIL:
@@ -46,11 +46,11 @@ def _why_inconclusive(record: RunRecord) -> str:
         return "Too many images are undetected to decide."
     weighing = [check for check in record.checks if check.weighs_on_run]
     inconclusive = [check for check in weighing if check.outcome is Outcome.INCONCLUSIVE]
-    # More images help none of those that have nothing to go by.
+    # Checks without an estimate lack something else than images; their messages name it.
     open_ones = inconclusive or [c for c in record.checks if c.outcome is Outcome.INCONCLUSIVE]
     if open_ones and all(check.estimate is None and check.message for check in open_ones):
-        told = some(list(dict.fromkeys(check.message for check in open_ones)))
-        return f"There is nothing to decide on: {told}."
+        messages = some(list(dict.fromkeys(check.message for check in open_ones)))
+        return f"There is nothing to decide on: {messages}."
     if inconclusive:
         named = ", ".join(dict.fromkeys(map(_inconclusive, inconclusive)))
         return f"Too few {_lacking(inconclusive)} to decide: {named}."
@@ -60,12 +60,12 @@ def _why_inconclusive(record: RunRecord) -> str:
 
 
 def _lacking(inconclusive: Sequence[Check]) -> str:
-    """What would decide: people's labels where all verdicts rest on them, else images."""
+    """Return what would decide: "labels" if all verdicts rest on people's labels, else "images"."""
     return "labels" if all(check.is_by_people for check in inconclusive) else "images"
 
 
 def _inconclusive(check: Check) -> str:
-    """What is open, in the words of who asked."""
+    """Return what an inconclusive check of the run leaves open, in words."""
     name = metric_words(check.metric)
     if check.against == "baseline":
         return "whether it is worse than the baseline"
@@ -73,7 +73,7 @@ def _inconclusive(check: Check) -> str:
 
 
 def _why_passed(record: RunRecord) -> str:
-    """What a PASS says, and what it leaves open."""
+    """Return what a PASS states, and what stays open."""
     tally = record.tally()
     text = " ".join(_passed(record.checks))
     if record.judged < record.selected:
@@ -85,7 +85,7 @@ def _why_passed(record: RunRecord) -> str:
 
 
 def _passed(checks: Sequence[Check]) -> Iterator[str]:
-    """What limits and baseline say of a run that passed."""
+    """Yield the results against limits and baseline of a run that passed."""
     of_limits = [check for check in checks if check.against == "limit"]
     of_baseline = [check for check in checks if check.against == "baseline"]
     if any(check.is_of_model for check in of_limits):
@@ -102,7 +102,7 @@ def _passed(checks: Sequence[Check]) -> Iterator[str]:
 
 
 def _of_parts(checks: Sequence[Check]) -> str:
-    """The verdict on checks that are not about the model: prompts, stereotypes, detectors."""
+    """Return the result of checks that are not about the model: prompts, stereotypes, detectors."""
     if all(check.outcome is Outcome.PASS for check in checks):
         return "Every check is within its limit."
     if all(check.metric == "prompt_bias_score" for check in checks):
@@ -142,7 +142,7 @@ def _failed(checks: Sequence[Check]) -> str:
 
 
 def check_groups(record: RunRecord, outcome: Outcome) -> list[CheckGroup]:
-    """Checks of one outcome by metric and limit, the furthest outside first."""
+    """Return the checks of one outcome by metric and limit, the most urgent first."""
     groups: dict[tuple[str, str, str], list[Check]] = {}
     for check in record.checks:
         if check.outcome is outcome:
@@ -161,7 +161,7 @@ def check_groups(record: RunRecord, outcome: Outcome) -> list[CheckGroup]:
 
 
 def subject_notes(record: RunRecord) -> dict[str, str]:
-    """What was seen of a check's subject, in a few words."""
+    """Return the counts behind each check's subject, in a few words, by the subject's id."""
     notes = {prompt.id: counted(prompt.decided) for prompt in record.prompts if prompt.counts}
     for summary in summaries(record):
         notes.update(summary.subjects)
@@ -174,6 +174,6 @@ def _whole_first(group: tuple[tuple[str, str, str], list[Check]]) -> tuple[bool,
 
 
 def _urgency(check: Check) -> tuple[float, float, float, str]:
-    """The likeliest to lie beyond first, then the furthest."""
+    """Return the sort key of a check: the likeliest to fail first, then the furthest beyond."""
     lean = 0.0 if check.lean is None else check.lean
     return (-lean, -excess(check), 1.0 if check.p_value is None else check.p_value, check.subject)

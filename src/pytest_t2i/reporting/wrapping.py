@@ -1,4 +1,4 @@
-"""Lines as wide as the terminal, broken between words and never within a number."""
+"""The breaking of lines at the width of the terminal, between words and never within a number."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import re
 import textwrap
 
 NARROWEST = 40
-"""Columns below which a terminal is left to break lines itself."""
+"""Fewest columns for which lines are broken; narrower terminals break lines themselves."""
 TOGETHER = re.compile(r"\[[^\[\]]{1,40}\]| (?:<=|>=|=|->) |\d \w")
-"""What is read as a whole: an interval, a bound, a p-value, before and after, a count."""
+"""Texts that stay on one line: an interval, a bound, a p-value, before and after, a count."""
 GLUE = "\u00a0"
 
 
 def wrapped(line: str, width: int | None) -> list[str]:
-    """A line in as many as it takes; the further ones are set in by two.
+    """Break a line into several; all but the first are indented by two more columns.
 
     Args:
-        line: without a line break.
-        width: columns; None leaves it whole.
+        line: text without a line break.
+        width: number of columns; None leaves the line whole.
 
     Returns:
-        Lines of at most ``width`` columns, but for words that are longer, such as paths.
+        Lines of at most ``width`` columns, except for longer words such as paths.
 
     >>> wrapped("model bias score 0.100 [0.050, 0.200], allowed <= 0.3", 40)
     ['model bias score 0.100 [0.050, 0.200],', '  allowed <= 0.3']

@@ -1,7 +1,7 @@
-"""What a report is made of: sections of blocks, as data. Renderers turn them into pages.
+"""The contents of reports as data: sections of blocks, which renderers turn into pages.
 
-An audit says what it has to show with these classes alone; HTML, Markdown and the terminal render
-each class once.
+Audits describe their results with these classes alone; the renderers of HTML, Markdown and the
+terminal implement each class once.
 
 >>> from pytest_t2i import sections
 >>> sections.Section("Simpson", (sections.Paragraph("Nothing was measured."),)).anchor

@@ -1,4 +1,4 @@
-"""The blocks that a section is made of: frozen data, no rendering."""
+"""The blocks of a section: frozen data without rendering."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from pytest_t2i.sections.overlays import Overlays
 from pytest_t2i.sections.planes import Plane
 
 Cell = str | int | float | Interval | Bounds | Outcome | None
-"""What a cell of a table holds; None: nothing is known."""
+"""The value of a table's cell; None if nothing is known."""
 
 
 class Judged(Protocol):
-    """What a bar needs to know of a check."""
+    """The properties of a check that a bar shows."""
 
     @property
     def outcome(self) -> Outcome:
-        """Its verdict."""
+        """The verdict."""
 
     @property
     def bound(self) -> float:
-        """What the value was compared with."""
+        """The bound of the value."""
 
     @property
     def lean(self) -> float | None:
-        """Posterior probability that the value lies beyond, where that is not decided."""
+        """The posterior probability that an inconclusive value lies beyond the bound."""
 
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """Sentences that state a result.
+    """One or more sentences that state a result.
 
     >>> Paragraph("The lowest Vendi score is 1.9.", "summary").level
     'summary'
@@ -43,19 +43,19 @@ class Paragraph:
     text: str
     level: Level = "body"
     outcome: Outcome | None = None
-    """The verdict that it tells of: its mark and its colour."""
+    """Verdict that the text is about, shown as mark and colour."""
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Sentences that explain what is shown: what a score means, and how to read it."""
+    """One or more sentences that explain a result: the meaning of a score, how to read it."""
 
     text: str
     level: Level = "body"
 
 
 Best = Literal["", "high", "low", "zero"]
-"""Which value of a column is the best one; "" for none."""
+"""The best value of a column: the highest, the lowest, the nearest to 0; "" for none."""
 
 
 class Column(NamedTuple):
@@ -72,7 +72,7 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of cells under named columns; exports take the same tables.
+    """A table with named columns, which exports use, too.
 
     >>> Table("shares", ("group", "share"), (("male", 0.6), ("female", 0.4))).columns
     ('group', 'share')
@@ -81,18 +81,18 @@ class Table:
     caption: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
-    """Each as long as ``columns``; the first cell names the row."""
+    """Rows as long as ``columns``; the first cell names the row."""
     level: Level = "body"
     digits: int = 3
     """Decimal places of numbers."""
     best: tuple[Best, ...] = ()
-    """Which value of each column is set in bold; () for none."""
+    """Value of each column that is set in bold; () for none."""
     form: Form = ""
-    """How its numbers are written."""
+    """Format of all numbers."""
     styles: tuple[Form, ...] = ()
-    """The same of each column; () for all as ``form`` says."""
+    """Format of the numbers of each column; () for ``form`` in all columns."""
     names: int = 1
-    """How many of its first cells name a row together."""
+    """Number of first cells that name a row together."""
     whole: bool = False
     """Whether a summary shows every row, however many there are."""
 
@@ -104,7 +104,7 @@ class Table:
         rows: tuple[tuple[Cell, ...], ...],
         **more: Any,
     ) -> Table:
-        """A table from columns that say how they are written, and which of their values is best.
+        """Return a table from Column objects, which hold the format and best value of each column.
 
         >>> Table.of("off by", [Column("model"), Column("off", "zero")], ()).best
         ('', 'zero')
@@ -113,7 +113,7 @@ class Table:
         return cls(caption, names, rows, best=best, styles=styles, **more)
 
     def style(self, column: int) -> Form:
-        """How the numbers of a column are written."""
+        """Return the format of a column's numbers."""
         return self.styles[column] if column < len(self.styles) else self.form
 
     def __post_init__(self) -> None:
@@ -127,7 +127,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One value of a chart with its interval, and what was judged of it.
+    """One value of a chart with its interval and its verdict.
 
     >>> Bar("hat", Interval(0.2, 0.1, 0.3, 0.95, "", 20), limits=(0.15,)).absent
     ''
@@ -135,32 +135,32 @@ class Bar:
 
     name: str
     interval: Interval | None
-    """None without evidence; ``absent`` then says why."""
+    """Value and interval; None without evidence, with the reason in ``absent``."""
     note: str = ""
-    """More about it: how many images, by what."""
+    """Remark on the value, such as the number of images."""
     absent: str = ""
     limits: tuple[float, ...] = ()
-    """Bounds that it was compared with."""
+    """Bounds of the checks of the value."""
     outcome: Outcome | None = None
-    """The worst verdict on it; None where nothing was judged."""
+    """Worst verdict on the value; None without a check."""
     lean: float | None = None
-    """Posterior probability that it lies beyond the limit, where that is not decided."""
+    """Posterior probability that an inconclusive value lies beyond its limit."""
     reference: float | None = None
-    """A value to compare with: a real-world share, what a fair model would show."""
+    """Value to compare with: a real-world share, the fair-model floor."""
     anchor: str = ""
-    """Identifier of what the name links to; "" for no link."""
+    """Anchor to which the name links; "" for no link."""
     cells: tuple[Cell, ...] = ()
-    """More of it, under the columns of its chart."""
+    """Further cells, under the columns of the chart."""
     kind: str = ""
-    """Its colour: "male", "female" or "" for a plain one."""
+    """Colour: "male", "female" or "" for a plain bar."""
     score: Interval | None = None
-    """Written beside the bar in the place of its interval, where the chart names a ``score``."""
+    """Number printed beside the bar instead of its interval, if the chart names a ``score``."""
 
     @classmethod
     def judged(
         cls, name: str, interval: Interval | None, checks: Iterable[Judged], **more: Any
     ) -> Bar:
-        """A bar with the limits and the worst verdict of the checks that were made of it."""
+        """Return a bar with the limits and the worst verdict of the value's checks."""
         checks = list(checks)
         return cls(
             name,
@@ -176,19 +176,19 @@ WORST_FIRST = (Outcome.FAIL, Outcome.INCONCLUSIVE, Outcome.PASS)
 
 
 def worst(checks: Iterable[Judged]) -> Outcome | None:
-    """FAIL before INCONCLUSIVE before PASS; None without a check."""
+    """Return the worst outcome, FAIL before INCONCLUSIVE before PASS; None without a check."""
     outcomes = {check.outcome for check in checks}
     return next((outcome for outcome in WORST_FIRST if outcome in outcomes), None)
 
 
 def strongest_lean(checks: Iterable[Judged]) -> float | None:
-    """Largest lean of inconclusive checks; None where none is known."""
+    """Return the largest lean of inconclusive checks; None if none is known."""
     known = [c.lean for c in checks if c.outcome is Outcome.INCONCLUSIVE and c.lean is not None]
     return max(known, default=None)
 
 
 def round_end(intervals: Iterable[Interval | None], ends: Sequence[float]) -> float:
-    """The first of these ends of a scale that no interval goes beyond, else the last.
+    """Return the first of these ends of a scale that no interval exceeds, else the last.
 
     >>> round_end([Interval(0.1, 0.05, 0.15, 0.95, "", 9), None], (0.1, 0.2, 1.0))
     0.2
@@ -199,7 +199,7 @@ def round_end(intervals: Iterable[Interval | None], ends: Sequence[float]) -> fl
 
 @dataclass(frozen=True, slots=True)
 class BarChart:
-    """Bars on one scale.
+    """A chart of bars on one scale.
 
     >>> BarChart("Iranian", (), 0.0, 1.0, unit="WALS").high
     1.0
@@ -212,25 +212,25 @@ class BarChart:
     high: float
     """Right end of the scale."""
     unit: str = ""
-    """What the numbers are."""
+    """Name of the values."""
     note: str = ""
     digits: int = 3
     """Decimal places of numbers."""
     level: Level = "body"
     columns: tuple[str, ...] = ()
-    """Names of what its bars have as ``cells``. With any, the chart is a table with bars, whose
-    first column ``note`` names."""
+    """Names of the bars' ``cells``. With any, the chart is a table with bars, and ``note`` names
+    its first column."""
     reference: str = ""
-    """What the references of its bars are; "" where they have none."""
+    """Meaning of the bars' references; "" without references."""
     form: Form = ""
-    """How its numbers are written."""
+    """Format of the numbers."""
     ends: tuple[str, str] = ("", "")
-    """What the ends of its scale stand for."""
+    """Meaning of the ends of the scale."""
     middle: float = 0.0
-    """Where bars begin, if it lies on the scale; else they begin at the nearest end."""
+    """Value at which bars begin; they begin at the nearest end if it lies outside of the scale."""
     score: str = ""
-    """What is made of the bars and written beside them: an excess over the reference; "" for the
-    bars' own intervals."""
+    """Name of the number printed beside the bars, such as an excess over the reference; "" prints
+    the bars' intervals."""
 
     def __post_init__(self) -> None:
         for bar in self.bars:
@@ -251,29 +251,29 @@ class Picture:
     """A picture with words below it."""
 
     file: str | None
-    """Path of the image; None where there is none."""
+    """Path of the image; None without an image."""
     word: str
-    """The label that counts, in one or two words."""
+    """Label that counts, in one or two words."""
     others: tuple[str, ...] = ()
     """Further lines."""
     title: str = ""
-    """More about it, shown on hovering."""
+    """Text shown on hovering."""
     kind: str = ""
-    """Its frame: "male", "female", "undetected" or "" for a plain one."""
+    """Colour of the frame: "male", "female", "undetected" or "" for a plain one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Album:
-    """Pictures under one heading, folded away on the page unless its level is "body"."""
+    """The pictures under one heading, folded away on the page unless the level is "body"."""
 
     title: str
     pictures: tuple[Picture, ...]
     note: str = ""
-    """How many of what."""
+    """Counts, such as the number of pictures per label."""
     text: str = ""
-    """How to read the pictures."""
+    """Explanation of the pictures."""
     left_out: int = 0
-    """Pictures that are not among these."""
+    """Number of pictures that are not shown."""
     level: Level = "detail"
 
 
@@ -282,14 +282,14 @@ Block = Paragraph | Note | Table | BarChart | CurveChart | Plane | Album | Overl
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What one audit has to show."""
+    """One section of a report with its blocks."""
 
     title: str
     blocks: tuple[Block, ...]
 
     @property
     def anchor(self) -> str:
-        """Where a link leads to it.
+        """The anchor of links to the section.
 
         >>> Section("How different the images are", ()).anchor
         'how-different-the-images-are'

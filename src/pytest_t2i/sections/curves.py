@@ -1,4 +1,4 @@
-"""Curves over the steps of a making: frozen data, no rendering."""
+"""Curves over denoising steps: frozen data without rendering."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pytest_t2i.sections.level import Form, Level
 
 Values = tuple[float, ...]
-"""One for each step."""
+"""One value per step."""
 
 
 @dataclass(frozen=True, slots=True)
 class CurveChart:
-    """One mean curve over steps, with what is known around it.
+    """A mean curve over steps, with its band and the curves of single images.
 
     >>> CurveChart("nurse: hat", (0.1, 0.4), -0.5, 0.5).steps
     2
@@ -21,28 +21,28 @@ class CurveChart:
 
     title: str
     mean: Values
-    """() where it is not known at every step."""
+    """Mean at each step; () if it is not known at every step."""
     low: float
     """Lower end of the scale."""
     high: float
     """Upper end of the scale; a line marks 0 between both."""
     note: str = ""
     label: str = ""
-    """The same in words, for who does not see it."""
+    """Text alternative for screen readers."""
     band: tuple[Values, Values] = ((), ())
-    """Lower and upper ends around the mean; () for none."""
+    """Lower and upper ends of intervals of the mean; () for none."""
     curves: tuple[Values, ...] = ()
     """Curves of single images, drawn thin."""
     marked: tuple[float, float] | None = None
-    """An interval of a step, counted from 1: it is shaded."""
+    """Shaded interval of steps, counted from 1."""
     last: str = ""
     """Name of the last step; "" for its number."""
     strips: tuple[str, ...] = ()
-    """Pictures below it, as data URIs."""
+    """Pictures below the chart, as data URIs."""
     alt: str = ""
-    """What a strip shows."""
+    """Text alternative of each strip."""
     form: Form = ""
-    """How the ends of the scale are written."""
+    """Format of the ends of the scale."""
     level: Level = "page"
 
     def __post_init__(self) -> None:
@@ -55,7 +55,7 @@ class CurveChart:
 
     @property
     def steps(self) -> int:
-        """Steps of the mean curve."""
+        """The number of steps of the mean curve."""
         return len(self.mean)
 
 

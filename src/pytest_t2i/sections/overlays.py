@@ -1,4 +1,4 @@
-"""Pictures with what was measured on them laid over: frozen data, no rendering."""
+"""Pictures with an overlay of a region and of attention: frozen data without rendering."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from pytest_t2i.sections.level import Level
 
 @dataclass(frozen=True, slots=True)
 class Overlay:
-    """A picture with a region outlined, and dark where it was not attended to."""
+    """A picture with a region outlined, darkened where the model's attention was low."""
 
     file: str | None
-    """Path of the image; None where there is none. In a record it is a ``PicturePath``, so that it
-    is looked for where the pictures of a run lie."""
+    """Path of the image; None without an image. Records declare it as a ``PicturePath``, by which
+    the pictures of a run are found."""
     region: Mask
-    """What is outlined."""
+    """Outlined region."""
     attention: Mask
-    """What stays bright."""
+    """Region that stays bright."""
     words: tuple[str, ...]
-    """Lines below it, the first one in bold."""
+    """Lines below the picture, the first one in bold."""
     alternative: str
-    """What it shows, for who does not see it."""
+    """Text alternative for screen readers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Overlays:
-    """Such pictures side by side; they stand on the page alone.
+    """Pictures with overlays side by side, which only the page shows.
 
     >>> whole = Mask(1, 1, (0, 1))
     >>> Overlays((Overlay("a.png", whole, whole, ("tie",), "a tie"),)).level

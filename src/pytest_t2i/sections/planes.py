@@ -1,4 +1,4 @@
-"""Points in a plane, each with its intervals in both directions."""
+"""Planes of points with intervals in both directions: frozen data without rendering."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Literal, NamedTuple
 from pytest_t2i.data import Interval
 
 Better = Literal["", "low", "high"]
-"""Which end of an axis is the good one; "" for neither."""
+"""The good end of an axis; "" for neither."""
 
 
 class Axis(NamedTuple):
-    """One direction of a plane.
+    """One axis of a plane.
 
     >>> Axis("WALS", 0.0, 0.2, better="high").digits
     3
@@ -39,16 +39,16 @@ class Point:
     x: Interval
     y: Interval
     series: str = ""
-    """What it is of, where a plane shows several: a model."""
+    """Series of the point, such as a model, if the plane shows several."""
     sign: str = ""
-    """Drawn in the place of a dot: tells series apart."""
+    """Letter drawn instead of a dot, to distinguish series."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plane:
-    """Points in a plane, each with its intervals in both directions.
+    """A plane of points, each with intervals in both directions.
 
-    Where both axes have a better end, the corner of both is marked as the good one.
+    If both axes have a better end, their common corner is marked as the good one.
 
     >>> Plane("Iranian", Axis("WALS", 0.0, 1.0), Axis("score", 0.0, 1.0), ()).level
     'body'

@@ -1,20 +1,20 @@
-"""What detectors say, in words."""
+"""Detections, p-values and scores in words."""
 
 from __future__ import annotations
 
 from pytest_t2i.data import Detection
 
 LEAST_P = 0.0001
-"""Below it a p-value is told as less than it."""
+"""Smallest p-value that is printed as a number; smaller ones are printed as ``< 0.0001``."""
 
 
 def reason_words(reason: str) -> str:
-    """``no_face`` as words."""
+    """Return a reason such as ``no_face`` in words."""
     return reason.replace("_", " ").strip()
 
 
 def p_words(p_value: float | None) -> str:
-    """``0.032``, ``< 0.0001``, or a dash: never a p-value of 0.
+    """Format a p-value as ``0.032`` or ``< 0.0001``, never as 0; a dash for None.
 
     >>> p_words(0.0004), p_words(3e-9), p_words(None)
     ('0.0004', '< 0.0001', '-')
@@ -25,7 +25,7 @@ def p_words(p_value: float | None) -> str:
 
 
 def said(detection: Detection) -> str:
-    """What a detector says of an image.
+    """Return a detection in words.
 
     >>> said(Detection("male"))
     'male'
@@ -36,7 +36,7 @@ def said(detection: Detection) -> str:
 
 
 def of_hundred_images(score: float, bound: float | None = None) -> str:
-    """A model bias score as pictures out of a hundred.
+    """Explain a model bias score by the number of pictures out of a hundred.
 
     The mean of |male - female| / clear is s where, on average, (1 + s) / 2 of a prompt's clear
     images show its more frequent gender.

@@ -1,1 +1,1 @@
-"""A run in the forms of others: tables, cards, code scanning, experiment tracking."""
+"""Exports of a run: cards, PDF, code scanning and experiment tracking."""

@@ -1,4 +1,4 @@
-"""Card and report as one document for paper: a cover, contents, numbered pages, pictures."""
+"""The PDF of a run: cover, contents, Fairness Card and report on numbered pages."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from pytest_t2i.runs.machine_paths import portable
 from pytest_t2i.runs.record import RunRecord
 
 PICTURES = 12
-"""Number of pictures of each prompt: two rows. The page on a screen shows all."""
+"""Number of pictures per prompt in the PDF, two rows; the HTML page shows all."""
 SECTION = re.compile(r'<section id="([^"]+)"[^>]*>\s*<h2>(.*?)</h2>', re.DOTALL)
 PART = re.compile(r'<h1 class="part" id="([^"]+)">(.*?)</h1>')
 FOLDED = re.compile(r"<details\b(?![^>]*\bopen\b)")
 TAG = re.compile(r"<[^>]*>")
 OUTWARD = re.compile(r' href="(?!#)[^"]*"')
-"""A link to a picture's file: paper has none, and a PDF would tell where the machine keeps it."""
+"""A link to a file, which is useless on paper and would reveal paths of the machine in a PDF."""
 
 
 class Entry(NamedTuple):
-    """A line of the contents."""
+    """One line of the table of contents."""
 
     anchor: str
     title: str
@@ -43,10 +43,10 @@ class Entry(NamedTuple):
 
 
 def write_pdf(record: RunRecord, file: Path, authors: tuple[str, ...]) -> bool:
-    """Write card and report as a PDF, whole; returns whether its contents tell the pages.
+    """Write card and report as a PDF; return whether its table of contents has page numbers.
 
     Raises:
-        ConfigurationError: a run without a model, or a browser that prints nothing.
+        ConfigurationError: the run has no model, or the browser printed nothing.
         MissingExtraError: there is neither a browser nor WeasyPrint.
     """
     if not record.model:
@@ -83,7 +83,7 @@ def _document(record: RunRecord, body: str, style: Markup, pages: Mapping[str, i
 
 
 def _body(record: RunRecord, folder: Path, authors: tuple[str, ...]) -> str:
-    """Card and report, all of it unfolded, without links to files."""
+    """Return card and report as HTML, everything unfolded, without links to files."""
     context = contents_of_page(record, folder, None)
     context["albums"] = [_shortened(album) for album in context["albums"]]
     context["is_on_paper"] = True
@@ -93,7 +93,7 @@ def _body(record: RunRecord, folder: Path, authors: tuple[str, ...]) -> str:
 
 
 def _shortened(album: Album) -> Album:
-    """The first pictures of each prompt."""
+    """Return the album with only the first pictures of each prompt."""
     grids = (
         replace(
             grid,
@@ -106,7 +106,7 @@ def _shortened(album: Album) -> Album:
 
 
 def _contents(body: str) -> list[Entry]:
-    """Parts and sections in the order in which they stand."""
+    """Return the entries of parts and sections in their order in the body."""
     found = [
         (match.start(), Entry(unescape(match[1]), unescape(TAG.sub("", match[2])), pattern is PART))
         for pattern in (PART, SECTION)

@@ -1,4 +1,4 @@
-"""A Fairness Card: what was tested, how, by whom, and what it does not show.
+"""The Fairness Card of a run: what was tested, how, by whom, and what the run does not show.
 
 Fields follow Vladimirova, Franceschi and Issenhuth (Fairness Failure in Generative Models is an
 Evaluation Problem, ICML 2026).
@@ -27,13 +27,13 @@ from pytest_t2i.runs.summaries import headlines, summaries
 
 VERSION = "0.2.0"
 EXAMPLES = 3
-"""Prompts of an axis that are quoted."""
+"""Number of quoted prompts per axis."""
 
 
 def write_fairness_card(record: RunRecord, folder: Path, authors: tuple[str, ...]) -> None:
-    """Write fairness-card.json and fairness-card.html into a folder, each file whole.
+    """Write fairness-card.json and fairness-card.html into a folder, each file atomically.
 
-    Raises ConfigurationError for a run without a model: such a card is about one.
+    Raises ConfigurationError for a run without a model.
     """
     if not record.model:
         raise ConfigurationError(
@@ -46,7 +46,7 @@ def write_fairness_card(record: RunRecord, folder: Path, authors: tuple[str, ...
 
 
 def fairness_card(record: RunRecord, authors: tuple[str, ...]) -> dict[str, Any]:
-    """The card as plain values."""
+    """Return the card as plain values."""
     record = portable(record)
     model = record.provenance.get("model", {})
     stated = record.statement
@@ -95,7 +95,7 @@ def fairness_card(record: RunRecord, authors: tuple[str, ...]) -> dict[str, Any]
 
 
 def _sampling(record: RunRecord) -> dict[str, Any]:
-    """How many images of which seeds; ready-made pictures were drawn by somebody else."""
+    """Return the numbers of images and the seeds; the seeds of ready-made images are unknown."""
     if record.done.is_ready_made:
         most = max((len(prompt.images) for prompt in record.prompts), default=0)
         return {
@@ -113,12 +113,12 @@ def _sampling(record: RunRecord) -> dict[str, Any]:
 
 
 def _limits(record: RunRecord) -> list[dict[str, Any]]:
-    """What was allowed, who set it and why, and how many checks came to what."""
+    """Return every bound with its author, its reason and its numbers of checks by outcome."""
     counts: dict[tuple[Any, ...], Counter[str]] = {}
     for check in record.checks:
         of = "model" if check.is_of_model else "each prompt or stereotype"
-        said = (check.author, check.reason, check.has_limit and not check.reason)
-        counts.setdefault((check.metric, of, allowed_drawn(check), *said), Counter())[
+        stated = (check.author, check.reason, check.has_limit and not check.reason)
+        counts.setdefault((check.metric, of, allowed_drawn(check), *stated), Counter())[
             str(check.outcome)
         ] += 1
     names = ("metric", "of", "allowed", "author", "reason", "lacks_reason")
@@ -129,7 +129,7 @@ def _limits(record: RunRecord) -> list[dict[str, Any]]:
 
 
 def _detectors(record: RunRecord) -> list[dict[str, Any]]:
-    """Who looked, and how well each is known; the first one's word decides."""
+    """Return the detectors with accuracy and fingerprint; the first one decides."""
     fingerprints = record.provenance.get("detectors", {})
     return [
         {
@@ -194,12 +194,12 @@ def _metrics(record: RunRecord) -> list[dict[str, Any]]:
 
 
 def render_html(card: dict[str, Any]) -> str:
-    """The card as a page."""
+    """Return the card as a page."""
     return rendered("fairness_card.html.j2", shown(card))
 
 
 def shown(card: dict[str, Any]) -> dict[str, Any]:
-    """What a template of the card is filled with."""
+    """Return the variables of the card's templates."""
     scope, system = card["fairness_scope"], card["system"]
     again = {
         "measured by": " ".join(card["tool"].values()).strip(),
@@ -211,6 +211,6 @@ def shown(card: dict[str, Any]) -> dict[str, Any]:
         "card": card,
         "stated": stated,
         "is_on_paper": False,
-        "beyond": [told for told in scope["excluded"] if told not in scope["not_tested"]],
+        "beyond": [each for each in scope["excluded"] if each not in scope["not_tested"]],
         "again": [(name, value or "not known") for name, value in again.items()],
     }

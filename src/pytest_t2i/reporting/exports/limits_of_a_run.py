@@ -1,4 +1,4 @@
-"""What a run does not show, in words: the part of a card that nobody may leave out."""
+"""The limitations and the scope of a run in words, for cards."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pytest_t2i.runs.summaries import summaries
 
 
 def limitations(record: RunRecord) -> list[str]:
-    """Sentences that hold for this run."""
+    """List sentences on what this run does not show."""
     return list(_limitations(record))
 
 
@@ -41,7 +41,7 @@ def _limitations(record: RunRecord) -> Iterator[str]:
 
 
 def not_measured(record: RunRecord) -> list[str]:
-    """What could have been tested and was not."""
+    """List sentences on what could have been tested and was not."""
     return [
         audit.unmeasured
         for audit in installed_audits()
@@ -50,5 +50,5 @@ def not_measured(record: RunRecord) -> list[str]:
 
 
 def scope(record: RunRecord) -> list[str]:
-    """What was measured."""
+    """List sentences on what was measured."""
     return [summary.scope for summary in summaries(record) if summary.scope]

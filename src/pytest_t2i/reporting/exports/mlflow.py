@@ -1,4 +1,4 @@
-"""MLflow: a run's scores as metrics of an MLflow run, its report as artifacts."""
+"""The export to MLflow: scores become metrics of an MLflow run, the report its artifacts."""
 
 from __future__ import annotations
 
@@ -10,18 +10,17 @@ from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.runs.summaries import series_of_audits
 
 LONGEST = 250
-"""Characters of an MLflow parameter or name."""
+"""Largest number of characters of an MLflow parameter or name."""
 
 
 def log_to_mlflow(record: RunRecord, report: Path, experiment: str, tracking: str | None) -> str:
-    """Log a run; returns the id of the MLflow run.
+    """Log a run to MLflow; return the id of the MLflow run.
 
     Args:
-        record: of the run.
+        record: record of the run.
         report: folder of its run.json, index.html and summary.md, which become artifacts.
-        experiment: name of the experiment.
-        tracking: address of the tracking server, or a folder; None leaves it to MLflow's own
-            settings.
+        experiment: name of the experiment, which is created if it is absent.
+        tracking: address of the tracking server, or a folder; None takes MLflow's own settings.
 
     Raises:
         MissingExtraError: mlflow is not installed.
@@ -61,7 +60,7 @@ def _parameters(record: RunRecord) -> dict[str, str]:
 
 
 def metrics_of(record: RunRecord) -> dict[str, float]:
-    """Every number with its interval, under names that MLflow takes."""
+    """Return every score with its interval, and counts of checks, under names that MLflow takes."""
     numbers: dict[str, float] = {}
     for name, interval in series_of_audits(record).items():
         named = name.replace(": ", "/")

@@ -1,4 +1,4 @@
-"""A Hugging Face model card: evaluation results in the hub's metadata, limitations in words."""
+"""The Hugging Face model card of a run: results as the hub's metadata, limitations in words."""
 
 from __future__ import annotations
 
@@ -18,17 +18,19 @@ from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.runs.summaries import series_of_audits
 
 BEGIN, END = "<!-- pytest-t2i -->", "<!-- pytest-t2i end -->"
-"""Around the section in a card, so that the next run replaces it."""
+"""Marks around our section of a card, by which the next run replaces it."""
 TASK = "text-to-image"
 SETS = {"": "all", "model": "all"}
-"""What sets of prompts are called on a card."""
+"""Name of a set of prompts in a series -> its name on a card, where they differ."""
 
 
 def write_model_card(record: RunRecord, file: Path) -> None:
-    """Write a card, or bring one that is there up to date: its metadata and our section.
+    """Write a new card, or update the metadata and our section of an existing one.
 
-    Raises ConfigurationError for a run without a measured score, FileFormatError for a card whose
-    metadata cannot be read, MissingExtraError without huggingface_hub.
+    Raises:
+        ConfigurationError: the run has no measured score.
+        FileFormatError: the metadata of the existing card cannot be read.
+        MissingExtraError: huggingface_hub is not installed.
     """
     if not _values(record):
         raise ConfigurationError("a model card needs a measured score; this run has none")
@@ -36,7 +38,7 @@ def write_model_card(record: RunRecord, file: Path) -> None:
 
 
 def model_card(record: RunRecord, card: str, file: Path) -> str:
-    """The text of a card with this run in it."""
+    """Return the text of a card, "" for a new one, updated with this run."""
     try:
         from huggingface_hub import EvalResult, ModelCard
     except ImportError:
@@ -51,7 +53,7 @@ def model_card(record: RunRecord, card: str, file: Path) -> str:
             task_type=TASK,
             dataset_type="pytest-t2i",
             dataset_name=f"pytest-t2i prompts ({clean(name)})",
-            # Results of one type, configuration and split become one entry under the first name.
+            # The hub merges results of the same type, configuration and split into one entry.
             dataset_config=clean(name),
             metric_type=metric,
             metric_name=metric.replace("_", " "),
@@ -67,7 +69,7 @@ def model_card(record: RunRecord, card: str, file: Path) -> str:
 
 
 def _with_section(card: str, text: str) -> str:
-    """The card with our section replaced, or added at its end."""
+    """Return the card with our section replaced, or added at its end."""
     ours = f"{BEGIN}\n{text}\n{END}"
     if BEGIN in card and END in card:
         before, rest = card.split(BEGIN, 1)
@@ -76,7 +78,7 @@ def _with_section(card: str, text: str) -> str:
 
 
 def section(record: RunRecord) -> str:
-    """The section on fairness in Markdown."""
+    """Return our section of the card in Markdown."""
     record = portable(record)
     lines = [f"## Fairness: {record.outcome}", "", escape(headline(record)), ""]
     lines += [*(f"- {escape(part)}" for part in scope(record)), "", *_judged(record)]
@@ -93,7 +95,7 @@ def section(record: RunRecord) -> str:
 
 
 def _judged(record: RunRecord) -> list[str]:
-    """What was judged of the model as a whole, with the bounds that were set; nothing without."""
+    """Return the table of the model's checks against limits; [] without such checks."""
     rows = [
         (
             escape(f"{metric_words(check.metric)} of {check.subject}"),

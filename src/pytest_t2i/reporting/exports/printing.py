@@ -1,4 +1,4 @@
-"""A page as a PDF: by a browser without a window where there is one, else by WeasyPrint."""
+"""The printing of a page as a PDF, by a headless browser if there is one, else by WeasyPrint."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ BROWSERS = (
     "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge",
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
 )  # fmt: skip
-"""All understand ``--print-to-pdf``."""
+"""Browsers that support ``--print-to-pdf``."""
 PATIENCE = 300.0
-"""Seconds that a browser may take."""
+"""Longest time for a browser to print, in seconds."""
 FLAGS = (
     "--headless", "--disable-gpu", "--disable-extensions", "--disable-background-networking",
     "--no-first-run", "--no-pdf-header-footer",
@@ -26,12 +26,12 @@ FLAGS = (
 
 
 def browser() -> str | None:
-    """The browser that prints; None where there is none."""
+    """Return the path of the first browser found; None without one."""
     return next((found for name in BROWSERS if (found := which(name))), None)
 
 
 def printed(page: str, style: str) -> bytes:
-    """The page as a PDF; ``style`` is what it has inside.
+    """Return the page as a PDF; ``style`` is the style sheet within the page.
 
     Raises:
         MissingExtraError: there is neither a browser nor WeasyPrint.
@@ -59,7 +59,7 @@ def _by_browser(found: str, page: str) -> bytes:
             source.as_uri(),
         ]
         try:
-            told = subprocess.run(  # noqa: S603 - a browser that is installed, with a page of ours
+            done = subprocess.run(  # noqa: S603 - an installed browser prints a page of ours
                 command,
                 capture_output=True,
                 stdin=subprocess.DEVNULL,
@@ -71,9 +71,9 @@ def _by_browser(found: str, page: str) -> bytes:
         except OSError as error:
             raise ConfigurationError(f"{found} cannot be run: {error}") from None
         if not target.is_file():
-            words = told.stderr.decode(errors="replace").strip().splitlines()
-            last = printable(words[-1]) if words else "it says nothing"
-            raise ConfigurationError(f"{found} printed nothing (exit {told.returncode}): {last}")
+            words = done.stderr.decode(errors="replace").strip().splitlines()
+            last = printable(words[-1]) if words else "no message on stderr"
+            raise ConfigurationError(f"{found} printed nothing (exit {done.returncode}): {last}")
         return target.read_bytes()
 
 
@@ -83,13 +83,13 @@ def _by_weasyprint(page: str) -> bytes:
     except (ImportError, OSError) as error:  # OSError: its own libraries are absent
         missing = "weasyprint" if isinstance(error, ImportError) else "libpango"
         raise MissingExtraError("a PDF without a browser", "pdf", missing) from None
-    # All that a page needs is in it, pictures as data: nothing is fetched.
+    # The page contains everything, pictures as data URIs; any other address is refused.
     fetcher = weasyprint.URLFetcher(allowed_protocols={"data"})
     return bytes(weasyprint.HTML(string=page, url_fetcher=fetcher).write_pdf())
 
 
 def pages_of(content: bytes) -> dict[str, int]:
-    """Anchor -> number of the page that it stands on; {} without pypdf."""
+    """Return the page number of every anchor of a PDF; {} without pypdf."""
     try:
         from io import BytesIO
 

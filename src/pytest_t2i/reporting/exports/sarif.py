@@ -1,4 +1,4 @@
-"""SARIF 2.1.0: failed and inconclusive checks for the code-scanning pages of a repository host."""
+"""The SARIF 2.1.0 log of a run: failed and inconclusive checks for code-scanning pages."""
 
 from __future__ import annotations
 
@@ -28,12 +28,15 @@ LEVELS = {Outcome.FAIL: "error", Outcome.INCONCLUSIVE: "note"}
 
 
 def write_sarif(record: RunRecord, file: Path) -> None:
-    """Write the run's checks that did not pass, inconclusive ones of single prompts left out."""
+    """Write the SARIF log of a run, atomically."""
     write_whole(file, json.dumps(clean(sarif(record)), indent=1, ensure_ascii=False).encode())
 
 
 def sarif(record: RunRecord) -> dict[str, Any]:
-    """The run as a SARIF log."""
+    """Return the SARIF log: failed checks, and inconclusive ones that weigh on the run's verdict.
+
+    Tests that failed without a verdict are results, too.
+    """
     record = portable(record)
     shown = [
         check
@@ -64,7 +67,7 @@ def _rule(metric: str) -> dict[str, Any]:
 
 
 def _described(id_: str, title: str, text: str) -> dict[str, Any]:
-    """With the fields that GitHub's code scanning asks for."""
+    """Return a rule with the fields that GitHub's code scanning requires."""
     return {
         "id": id_,
         "shortDescription": {"text": message(title)},

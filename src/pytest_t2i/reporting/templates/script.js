@@ -1,4 +1,4 @@
-// A prompt's grid lies inside closed details: a link to it opens them.
+// A link to a prompt's grid opens the closed details around the grid.
 function reveal() {
   const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
   for (let at = target; at; at = at.parentElement) {
@@ -8,7 +8,7 @@ function reveal() {
 }
 addEventListener("hashchange", reveal);
 if (location.hash) reveal();
-// Paper cannot unfold; image grids stay as they are, for they would fill a book.
+// Folded tables are opened for printing; image grids stay folded, because they are too large.
 addEventListener("beforeprint", () => {
   document.querySelectorAll("details.fold").forEach((one) => { one.open = true; });
 });

@@ -100,7 +100,7 @@ def test_a_run_without_a_model_has_no_pdf(tmp_path):
     ("script", "told"),
     [
         ("echo away >&2; exit 3", r"printed nothing \(exit 3\): away"),
-        ("exit 0", r"printed nothing \(exit 0\): it says nothing"),
+        ("exit 0", r"printed nothing \(exit 0\): no message on stderr"),
         ("sleep 60", r"printed nothing within 0.2 s"),
     ],
 )
