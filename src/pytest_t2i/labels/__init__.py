@@ -1,4 +1,4 @@
-"""What people say of images: labels by several annotators, agreement, one final word per image."""
+"""People's labels of images: labels of several annotators, their agreement, and final labels."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def __getattr__(name: str) -> Any:
     if name == "read_label_studio":  # until 0.3
         from warnings import warn
 
-        told = "pytest_t2i.labels.read_label_studio is deprecated: read_labels reads the file, too"
-        warn(told, DeprecationWarning, stacklevel=2)
+        text = "pytest_t2i.labels.read_label_studio is deprecated: read_labels reads the file, too"
+        warn(text, DeprecationWarning, stacklevel=2)
         return read_labels
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

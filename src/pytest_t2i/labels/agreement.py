@@ -1,4 +1,4 @@
-"""How far annotators agree (Lyu section 3.3): kappa with its interval, and where they differ."""
+"""The agreement of annotators (Lyu section 3.3): kappa with its interval, and disagreements."""
 
 from __future__ import annotations
 
@@ -17,41 +17,41 @@ MORE_THAN_A_PAIR = 3
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two annotators on the images that both labelled."""
+    """The agreement of two annotators on the images that both labelled."""
 
     first: str
     second: str
     images: int
     equal: int
-    """Images on which they say the same."""
+    """Number of images to which both gave the same label."""
     kappa: Interval | None
     """Cohen's kappa; None where it is 0/0."""
     why: str = ""
-    """Why there is no kappa."""
+    """Reason why there is no kappa."""
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """All annotators of a set."""
+    """The agreement of all annotators of a set."""
 
     annotators: tuple[str, ...]
     pairs: tuple[Pair, ...]
     fleiss: Interval | None
     """Fleiss' kappa of three or more annotators, on the images that all of them labelled."""
     common: int
-    """Images that all of them labelled."""
+    """Number of images that all annotators labelled."""
     differing: dict[str, list[Label]]
-    """File -> labels, where they differ."""
+    """File -> labels, for files with different labels."""
     images: int
-    """Images that anybody labelled."""
+    """Number of images with any label."""
     unlabelled: dict[str, int]
-    """Rule -> images that count as low quality by it."""
+    """Rule -> number of images that stay unsettled by the rule."""
 
 
 def agreement(labels: Sequence[Label], *, level: float = 0.95, seed: int = 0) -> Agreement:
-    """Agreement of every pair of annotators, and of all when there are more than two.
+    """Return the agreement of every pair of annotators, and of all if there are more than two.
 
-    The adjudicated labels are no annotator's and take no part.
+    Adjudicated labels belong to no annotator and are left out.
     """
     words: dict[str, dict[str, str]] = {}
     for label in labels:

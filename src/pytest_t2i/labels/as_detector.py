@@ -1,7 +1,7 @@
-"""People's labels in the place of a detector: what no network tells, such as Monk's skin tones.
+"""People's labels as a detector, for groups that no classifier knows, such as Monk's skin tones.
 
-A picture is recognised by its pixels, whatever its file is called. One without a label, or whose
-label is unsettled or does not count (low quality), is undetected and never a group.
+A picture is recognized by its pixels, whatever the name of its file. A picture without a label, or
+with a label that is unsettled or does not count (low quality), is undetected and never a group.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ UNSETTLED_TOLD = "people labelled it differently: settle it with t2i label FOLDE
 
 
 def load(options: LoadOptions) -> People:
-    """The labels of a folder, as a detector: ``--t2i-detector people:FOLDER``.
+    """Load the labels of a folder as a detector: ``--t2i-detector people:FOLDER``.
 
     Args:
-        options: ``source`` is the folder with labels.csv (and labels.toml), or a file of labels
-            that another program wrote.
+        options: ``source`` is the folder with labels.csv (and labels.toml), or a label file of
+            another program.
 
     Raises:
         ConfigurationError: no folder was given, or it holds no label.
@@ -44,10 +44,12 @@ def load(options: LoadOptions) -> People:
 
 
 class People:
-    """Says what people said of a picture; obeys Detector."""
+    """A Detector that returns people's labels.
+
+    ``labelled`` holds the pictures with their labels; its vocabulary gives the detector's labels.
+    """
 
     def __init__(self, labelled: LabelledSet) -> None:
-        """Args: the pictures with their labels, whose vocabulary becomes the detector's."""
         self.labels = labelled.vocabulary.clear
         self.fingerprint = digest(["people", labelled.fingerprint, self.labels])
         self.provenance = {
@@ -56,7 +58,7 @@ class People:
         self._said = {_pixels_in(labelled, image.file): image.label for image in labelled}
 
     def detect(self, images: Sequence[Image]) -> list[Detection]:
-        """A label, or why there is none, for each picture."""
+        """Return a label, or the reason why there is none, for each picture."""
         return screened(
             images, lambda new: [_detection(self._said, self.labels, image) for image in new]
         )

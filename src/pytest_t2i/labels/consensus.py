@@ -1,4 +1,4 @@
-"""From several people's labels to one per image (Lyu section 3.3)."""
+"""The rules that turn several people's labels into one per image (Lyu section 3.3)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pytest_t2i.labels.label import ADJUDICATED, UNSETTLED, Label
 
 
 def disagreements(labels: Iterable[Label]) -> dict[str, list[Label]]:
-    """File -> its labels, for files that people label differently; adjudicated ones included.
+    """Return the labels of each file that people label differently, adjudicated ones included.
 
     >>> two = [Label("a.png", "male", "ada"), Label("a.png", "female", "bo")]
     >>> list(disagreements(two))
@@ -23,7 +23,7 @@ def disagreements(labels: Iterable[Label]) -> dict[str, list[Label]]:
 
 
 def open_disagreements(labels: Iterable[Label]) -> dict[str, list[Label]]:
-    """Those disagreements that nobody has settled yet."""
+    """Return the disagreements that nobody has settled yet, by file."""
     return {
         file: labels_of
         for file, labels_of in disagreements(labels).items()
@@ -32,14 +32,14 @@ def open_disagreements(labels: Iterable[Label]) -> dict[str, list[Label]]:
 
 
 def agreed(labels: Iterable[Label], rule: str = "majority") -> dict[str, str]:
-    """File -> final label: the adjudicated one, else what the rule makes of people's, per image.
+    """Return the final label of each file: the adjudicated one, else that of the rule.
 
     Args:
-        labels: everybody's.
-        rule: "unanimous": the label that all who labelled the image gave. "majority": the one that
-            more than half of them gave; of two people that is both, as in the paper. "plurality":
-            the one that most gave. Where there is none, ties included, it is "unsettled" until
-            somebody settles it.
+        labels: labels of all annotators.
+        rule: "unanimous" takes the label that all annotators of the image gave. "majority" takes
+            the label that more than half of them gave, so both of two, as in the paper. "plurality"
+            takes the most frequent label. If there is no such label, ties included, the final label
+            is "unsettled" until somebody adjudicates.
 
     >>> two = [Label("a.png", "male", "ada"), Label("a.png", "female", "bo")]
     >>> agreed(two), agreed([*two, Label("a.png", "female", "adjudicated")])
@@ -66,7 +66,7 @@ def _final(labels: list[Label], rule: str) -> str:
 
 
 def by_file(labels: Iterable[Label]) -> dict[str, list[Label]]:
-    """File -> its labels, sorted by file."""
+    """Return the labels of each file, sorted by file."""
     grouped: dict[str, list[Label]] = {}
     for label in labels:
         grouped.setdefault(label.file, []).append(label)

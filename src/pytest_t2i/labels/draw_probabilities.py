@@ -1,4 +1,4 @@
-"""With which probabilities the images of a folder were drawn, where not all had the same."""
+"""The probabilities with which the images of a folder were drawn, where they differ."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ COLUMNS = ("sha256", "probability", "drawn")
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """All images that could have been drawn, by the hash of their content.
+    """The draw of a folder's images: all candidates, by the hash of their content.
 
     >>> Draw({"a": 0.5, "b": 1.0}, frozenset("b")).probabilities["a"]
     0.5
     """
 
     probabilities: Mapping[str, float] = field(default_factory=dict)
-    """In (0, 1]; {} where all had the same, by ``t2i sample --per-prompt``."""
+    """Hash -> probability in (0, 1]; {} if all are equal, as by ``t2i sample --per-prompt``."""
     drawn: frozenset[str] = frozenset()
+    """Hashes of the drawn images."""
 
 
 def write_draw(folder: Path, images: Iterable[tuple[str, float, bool]]) -> None:
-    """Write FOLDER/probabilities.csv: hash, probability, whether drawn, of every image."""
+    """Write FOLDER/probabilities.csv from (hash, probability, whether drawn) of every candidate."""
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -39,15 +40,15 @@ def write_draw(folder: Path, images: Iterable[tuple[str, float, bool]]) -> None:
 
 
 def draw_of(folder: Path) -> Draw:
-    """What FOLDER/probabilities.csv says; nothing where there is no such file.
+    """Read FOLDER/probabilities.csv; the draw is empty if there is no such file.
 
-    Images of the same content are one: it was drawn when any of them was.
+    Images of the same content count as one image, which was drawn if any of them was.
 
     Raises:
-        FileFormatError: a column is absent, or a probability is none (file, line, value).
+        FileFormatError: a column is absent, or a probability is not in (0, 1] (file, line, value).
     """
     path = folder / FILE_NAME
-    if not os.path.lexists(path):  # a link to nothing is no absent file
+    if not os.path.lexists(path):  # a dangling link raises an error below
         return Draw()
     chances: dict[str, float] = {}
     drawn = set()

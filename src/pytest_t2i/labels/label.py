@@ -1,4 +1,4 @@
-"""One person's word on one image."""
+"""The label that one annotator gave one image."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from pytest_t2i.files import is_relative
 
 MALE, FEMALE, LOW_QUALITY, OTHERS = "male", "female", "low_quality", "others"
 CLEAR = (MALE, FEMALE)
-"""Labels of images from which a bias score is computed; the others count on neither side."""
+"""Labels that bias scores count; other labels count on neither side."""
 UNSETTLED = "unsettled"
-"""In place of a label where people differ and nobody has settled it; no person can give it."""
+"""Final label of an image whose annotators disagree until somebody adjudicates; no annotator can
+give it."""
 ADJUDICATED = "adjudicated"
-"""Name under which the label is kept that a disagreement was settled with."""
+"""Annotator of the labels that settle disagreements."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Label:
-    """What one annotator says of one image.
+    """The label of one image by one annotator.
 
     Raises:
         ValueError: file, label or annotator is empty, or the file's name leaves the folder.
@@ -29,14 +30,14 @@ class Label:
     file: str
     """Path relative to the folder of the set, with forward slashes."""
     label: str
-    """One of the folder's vocabulary: male, female, low_quality or others unless it says more."""
+    """Label of the folder's vocabulary, by default male, female, low_quality or others."""
     annotator: str
     reason: str = ""
-    """Why an image is low_quality or others."""
+    """Reason for low_quality or others."""
     prompt: str = ""
-    """Text that the image was made from."""
+    """Text of the image's prompt."""
     model: str = ""
-    """Model that made it."""
+    """Model that made the image."""
 
     def __post_init__(self) -> None:
         for name in ("file", "label", "annotator"):

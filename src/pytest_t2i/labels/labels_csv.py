@@ -1,4 +1,4 @@
-"""labels.csv with the log beside it: read with a clear word on every fault."""
+"""The reader and writer of labels.csv and of the log beside it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ EXPECTED = (
 
 
 def read_labels(source: str | Path) -> list[Label]:
-    """Every label of a folder, or of a label file that another program wrote.
+    """Return every label of a folder, or of a label file of another program.
 
     A folder keeps its labels in labels.csv and in the log beside it; without either the list is
     empty.
@@ -44,8 +44,8 @@ def read_labels(source: str | Path) -> list[Label]:
         return read(folder)
     _check_folder(folder)
     vocabulary = vocabulary_of(folder)
-    # First the log: what another process moves meanwhile into the table is then read twice, not
-    # never.
+    # The log is read first: a label that another process moves into the table meanwhile is then
+    # read twice and never missed.
     words = list(read_log(folder))
     labels = _table(folder / FILE_NAME, vocabulary)
     for word in words:
@@ -59,7 +59,7 @@ def read_labels(source: str | Path) -> list[Label]:
 
 def _table(path: Path, vocabulary: Vocabulary) -> dict[tuple[str, str], Label]:
     labels: dict[tuple[str, str], Label] = {}
-    if not os.path.lexists(path):  # a link to nothing is no absent file
+    if not os.path.lexists(path):  # a dangling link raises an error below
         return labels
     for row in read_csv(path, NEEDED, remedy=EXPECTED):
         label = _label(path, row, vocabulary)
@@ -75,9 +75,9 @@ def _table(path: Path, vocabulary: Vocabulary) -> dict[tuple[str, str], Label]:
 
 
 def write_labels(folder: str | Path, labels: Iterable[Label]) -> None:
-    """Write FOLDER/labels.csv whole, sorted by file and annotator; the log is gone then.
+    """Write FOLDER/labels.csv atomically, sorted by file and annotator, and remove the log.
 
-    Raises ValueError for a label that is none of the folder's.
+    Raises ValueError for a label that is not in the folder's vocabulary.
     """
     folder = Path(folder)
     with _lock(folder):
@@ -98,12 +98,12 @@ def _write(folder: Path, labels: Iterable[Label]) -> None:
 
 
 def record(folder: Path, label: Label) -> None:
-    """Keep a label, in place of what this annotator said of the file before.
+    """Record a label, which replaces an earlier label of the file by the same annotator.
 
-    It is added to the log beside labels.csv, which costs the same however many labels there are.
-    Several processes may do so at once.
+    The label is appended to the log beside labels.csv, so that the cost does not grow with the
+    number of labels. Several processes may record labels at the same time.
 
-    Raises ValueError for a label that is none of the folder's.
+    Raises ValueError for a label that is not in the folder's vocabulary.
     """
     vocabulary_of(folder).check(label.label)
     with _lock(folder):
@@ -111,15 +111,15 @@ def record(folder: Path, label: Label) -> None:
 
 
 def forget(folder: Path, file: str, annotator: str) -> None:
-    """Take back what an annotator said of a file."""
+    """Remove an annotator's label of a file."""
     with _lock(folder):
         add_taken_back(folder, file, annotator)
 
 
 def compact(folder: Path) -> None:
-    """Write what the log holds into labels.csv.
+    """Move the labels of the log into labels.csv.
 
-    Killed between the two, it leaves words in both: reading takes each once, so nothing is lost.
+    If the process is killed in between, both hold the labels; reading takes each once.
     """
     _check_folder(folder)
     if not (folder / LOG_NAME).exists():
@@ -130,9 +130,9 @@ def compact(folder: Path) -> None:
 
 
 def choose_vocabulary(folder: Path, vocabulary: Vocabulary) -> None:
-    """Write FOLDER/labels.toml, unless labels were given that the vocabulary does not have.
+    """Write FOLDER/labels.toml for a vocabulary.
 
-    Raises ConfigurationError when there are such labels, or the folder does not exist.
+    Raises ConfigurationError if the folder does not exist, or has labels that the vocabulary lacks.
     """
     known = {label.label for label in read_labels(folder)} - set(vocabulary.names)
     if known:
@@ -144,9 +144,9 @@ def choose_vocabulary(folder: Path, vocabulary: Vocabulary) -> None:
 
 
 def image_files(folder: str | Path) -> list[str]:
-    """Every picture below a folder, as sorted relative paths.
+    """List every picture below a folder as sorted relative paths.
 
-    Hidden ones are left out, and links to what lies elsewhere.
+    Hidden files and links to files outside of the folder are left out.
 
     Raises ConfigurationError when the folder does not exist.
     """
@@ -163,22 +163,22 @@ def image_files(folder: str | Path) -> list[str]:
 
 
 def prompts_of(folder: str | Path) -> dict[str, str]:
-    """File -> prompt, from the folder's manifest.csv if it has one (as for images:DIR).
+    """Return the prompt of each file by the folder's manifest.csv (as for images:DIR), if any.
 
-    Raises FileFormatError when it is malformed.
+    Raises FileFormatError if the manifest is malformed.
     """
     folder = Path(folder)
     path = folder / "manifest.csv"
-    if not os.path.lexists(path):  # a link to nothing is no absent file
+    if not os.path.lexists(path):  # a dangling link raises an error below
         return {}
     rows = [row.values for row in read_csv(path, ("file", "prompt"))]
     return {row["file"]: row["prompt"] for row in rows if row["file"] and row["prompt"]}
 
 
 def questions_of(folder: Path) -> dict[str, str]:
-    """File -> what is asked of it, from a ``question`` column of the folder's manifest.csv.
+    """Return the question about each file by the column ``question`` of manifest.csv, if any.
 
-    Raises FileFormatError when it is malformed.
+    Raises FileFormatError if the manifest is malformed.
     """
     path = folder / "manifest.csv"
     if not os.path.lexists(path):

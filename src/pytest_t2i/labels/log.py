@@ -1,8 +1,8 @@
-"""The log beside labels.csv: what was said since the table was written last, a line a word.
+"""The log beside labels.csv: one line per label since the table was last written.
 
-Writing 100,000 rows for every key takes most of a second; adding a line does not. A line is added
-in one write, before the page is answered, so a killed server loses no word; one that a full disk
-cut short was never confirmed, and is left out.
+Writing a table of 100,000 rows after every label would take most of a second; appending a line does
+not. Each line is appended in one write before the labelling page is answered, so that a killed
+server loses no label. A line that a full disk cut short was never confirmed, and is left out.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LOG_NAME = ".labels.log"
 
 
 class Word(msgspec.Struct):
-    """One line: a label, or with label null that it was taken back."""
+    """One line of the log: a label, or the removal of one (``label`` is null)."""
 
     file: str
     annotator: str
@@ -32,19 +32,19 @@ class Word(msgspec.Struct):
     model: str = ""
 
     def as_label(self) -> Label | None:
-        """The label; None where it was taken back. Raises ValueError for what is none."""
+        """Return the label; None for a removal. Raises ValueError for a malformed label."""
         if self.label is None:
             return None
         return Label(self.file, self.label, self.annotator, self.reason, self.prompt, self.model)
 
 
 def add_label(folder: Path, label: Label) -> None:
-    """Add a label. Raises StoreError when the folder cannot be written."""
+    """Append a label. Raises StoreError if the folder cannot be written."""
     _add(folder, Word(**asdict(label)))
 
 
 def add_taken_back(folder: Path, file: str, annotator: str) -> None:
-    """Add that an annotator takes back what they said of a file."""
+    """Append the removal of an annotator's label. Raises StoreError as ``add_label``."""
     _add(folder, Word(file, annotator, None))
 
 
@@ -52,7 +52,7 @@ def _add(folder: Path, word: Word) -> None:
     path = folder / LOG_NAME
     try:
         with path.open("ab", buffering=0) as file:
-            # A line that a full disk cut short must not swallow this one.
+            # After a line that a full disk cut short, this one starts on a new line.
             start = b"\n" if _is_cut_short(path) else b""
             file.write(start + msgspec.json.encode(word) + b"\n")
             os.fsync(file.fileno())
@@ -69,7 +69,7 @@ def _is_cut_short(path: Path) -> bool:
 
 
 def read_log(folder: Path) -> Iterator[Word]:
-    """What was said, oldest first; a last line that was cut short is left out.
+    """Yield the lines, oldest first; lines that were cut short are left out.
 
     Raises FileFormatError that names the line.
     """
@@ -87,10 +87,10 @@ def read_log(folder: Path) -> Iterator[Word]:
 
 
 def _is_part(line: str) -> bool:
-    """Whether a line ends before its object does, as one does that a full disk cut short."""
+    """Whether a line was cut short, as by a full disk: its JSON object is not closed."""
     return not line.endswith("}")
 
 
 def clear_log(folder: Path) -> None:
-    """Remove the log, of which the table holds every word."""
+    """Remove the log, once the table holds all its labels."""
     (folder / LOG_NAME).unlink(missing_ok=True)

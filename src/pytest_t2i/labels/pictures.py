@@ -1,4 +1,4 @@
-"""The pictures of a folder that people label, and whether its labels changed."""
+"""The pictures of a folder that people label, and a stamp of its labels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def picture_file(folder: Path, file: str) -> Path | None:
-    """Where a picture lies; None where it is gone, or a link leads out of the folder.
+    """Return the path of a picture; None if it is absent, or a link leads out of the folder.
 
     >>> picture_file(Path("nowhere"), "../a.png") is None
     True
@@ -23,7 +23,7 @@ def picture_file(folder: Path, file: str) -> Path | None:
 
 
 def open_picture(file: Path) -> Image | None:
-    """A picture as a viewer shows it: upright, on white, RGB; None for what is no picture.
+    """Open a picture as a viewer shows it: upright, on white, RGB; None if it cannot be read.
 
     >>> open_picture(Path("nowhere.png")) is None
     True
@@ -32,7 +32,7 @@ def open_picture(file: Path) -> Image | None:
 
 
 def state_of(folder: Path) -> str | None:
-    """Changes whenever somebody writes the labels of a folder; None without any.
+    """Return a stamp that changes with every write of a folder's labels.csv; None without one.
 
     >>> state_of(Path("nowhere")) is None
     True

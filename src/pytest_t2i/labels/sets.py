@@ -1,4 +1,4 @@
-"""A labelled set: images with the word of people on each, to try detectors on."""
+"""Labelled sets: images with people's labels, on which detectors are evaluated."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class LabelledImage:
     file: str
     """Path relative to the folder."""
     label: str
-    """Adjudicated, or what the rule of its set makes of everybody's, else "unsettled"."""
+    """Final label by ``consensus.agreed``: adjudicated, by the set's rule, or "unsettled"."""
     clear: bool
-    """Whether the label counts, as male and female do."""
+    """Whether scores count the label, such as male and female."""
     reason: str = ""
     prompt: str = ""
     model: str = ""
@@ -40,9 +40,9 @@ class LabelledSet:
     folder: Path
     images: tuple[LabelledImage, ...]
     labels: tuple[Label, ...]
-    """Every annotator's own."""
+    """Labels of all annotators."""
     vocabulary: Vocabulary
-    """What could be said of the images."""
+    """Allowed labels."""
 
     def __iter__(self) -> Iterator[LabelledImage]:
         return iter(self.images)
@@ -52,28 +52,28 @@ class LabelledSet:
 
     @cached_property
     def unsettled(self) -> tuple[LabelledImage, ...]:
-        """Images that people labelled differently, and that nobody has settled."""
+        """The images whose annotators disagree and that nobody has adjudicated."""
         return tuple(image for image in self.images if image.label == UNSETTLED)
 
     @cached_property
     def settled(self) -> LabelledSet:
-        """The same without these."""
+        """The set without unsettled images."""
         if not self.unsettled:
             return self
         return replace(self, images=tuple(i for i in self.images if i.label != UNSETTLED))
 
     @property
     def annotators(self) -> tuple[str, ...]:
-        """Who labelled, each once; those who settle what others left open are not among them."""
+        """The annotators, each once, without those who adjudicated."""
         return tuple(sorted({label.annotator for label in self.labels} - {ADJUDICATED}))
 
     def said_of(self, image: LabelledImage) -> tuple[str, ...]:
-        """The labels that people gave an image, each once, in the order of the vocabulary."""
+        """Return the labels that people gave an image, each once, in the vocabulary's order."""
         given = {label.label for label in self.labels if label.file == image.file}
         return tuple(name for name in self.vocabulary.names if name in given)
 
     def filled(self, chosen: Mapping[str, str]) -> LabelledSet:
-        """The same with labels, by file, in place of what is unsettled."""
+        """Return the set with these labels, by file, for unsettled images."""
         return replace(
             self,
             images=tuple(
@@ -89,12 +89,12 @@ class LabelledSet:
         )
 
     def path(self, image: LabelledImage) -> Path:
-        """Where the image lies."""
+        """Return the path of the image."""
         return self.folder / image.file
 
     @cached_property
     def checksums(self) -> dict[str, str]:
-        """File -> hash of its content, but for the text in which a picture says what it is of."""
+        """The hash of each file's content, without the metadata that name a picture's origin."""
         return {
             image.file: checksum(without_origin(self.path(image).read_bytes()))
             for image in self.images
@@ -102,15 +102,15 @@ class LabelledSet:
 
     @cached_property
     def draw(self) -> Draw:
-        """With which probabilities its images were drawn, where not all had the same.
+        """The draw of the set's images, empty if their probabilities were equal.
 
-        Raises FileFormatError where the file that says so is malformed.
+        Raises FileFormatError if probabilities.csv is malformed.
         """
         return draw_of(self.folder)
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash of all images and final labels."""
+        """The hash of all images and final labels."""
         return digest(
             [[image.file, image.label, self.checksums[image.file]] for image in self.images]
         )

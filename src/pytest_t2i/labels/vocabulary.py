@@ -1,4 +1,4 @@
-"""What people may say of an image: a label set with names, keys and colours."""
+"""Vocabularies: the labels that people may give an image, with names, keys and colours."""
 
 from __future__ import annotations
 
@@ -18,23 +18,24 @@ from pytest_t2i.files import convert, read_toml, write_whole
 from pytest_t2i.labels.label import ADJUDICATED, LOW_QUALITY, OTHERS
 
 VOCABULARY_FILE = "labels.toml"
-"""Beside labels.csv, where its labels are not those of the paper."""
+"""File beside labels.csv with the vocabulary, if it is not the paper's."""
 READY = ("gender", "age", "monk", "yes-no")
-"""Sets that come with us: the paper's four labels, FairFace's ages, Monk's ten skin tones."""
+"""Built-in vocabularies: Lyu's four labels, FairFace's ages, Monk's ten skin tones, yes and no."""
 TAKEN = "u?"
-"""Keys of the page itself."""
+"""Keys that the labelling page itself uses."""
 FREE = "1234567890abcdefghijkmnpqrstvwxyz"
-"""Keys that are given where none is named, in this order."""
+"""Keys for labels without a key, in this order."""
 NAME = re.compile(r"[^\s,]([^\n\r\t,]{0,58}[^\s,])?")
 COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
 COLOURS = ("#0072b2", "#c55a00", "#007a5e", "#a3497c", "#8a6d00", "#5a52b5", "#2f7d95", "#9c3d3d")
-"""Given in turn where none is named; they differ for the colour-blind too (after Okabe and Ito)."""
+"""Colours for labels without a colour, in turn; colour-blind people can distinguish them (after
+Okabe and Ito)."""
 REMEDY = 'Expected [[label]] with name and, where wanted, key = "c", colour = "#c55a00", meaning.'
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One label that can be given.
+    """One label of a vocabulary.
 
     >>> Choice("monk-1", "1", "#f6ede4").clear
     True
@@ -42,19 +43,19 @@ class Choice:
 
     name: str
     key: str = ""
-    """One character, typed to give it; "" takes a free one."""
+    """Key of the label on the page, one character; "" takes a free one."""
     colour: str = ""
-    """``#rrggbb``; "" takes one that differs from its neighbours'."""
+    """Colour as ``#rrggbb``; "" takes one of COLOURS."""
     meaning: str = ""
-    """When it is to be given."""
+    """Instruction when to give the label."""
     clear: bool = True
-    """Whether it counts; low_quality and others do not."""
+    """Whether scores count the label; low_quality and others do not count."""
     reasons: tuple[str, ...] = ()
-    """Why it may be given, offered when a reason is asked for."""
+    """Reasons that the page offers for the label."""
 
 
 RULES = ("unanimous", "majority", "plurality")
-"""How several people's labels become one; see consensus.agreed."""
+"""Rules that turn several people's labels into one; see consensus.agreed."""
 UNCLEAR = (
     Choice(
         LOW_QUALITY, "l", "#5b6470",
@@ -68,7 +69,7 @@ UNCLEAR = (
         reasons=("not a human",),
     ),
 )  # fmt: skip
-"""Part of every set: what nobody agrees on is of low quality, and a picture may show neither."""
+"""Labels of every vocabulary, for images that nobody can label and for images of something else."""
 
 
 @dataclass(frozen=True)
@@ -86,59 +87,56 @@ class Vocabulary:
     name: str
     choices: tuple[Choice, ...]
     rule: str = "majority"
-    """How several people's labels become one: "unanimous", "majority" or "plurality"."""
+    """Rule that turns several people's labels into one (RULES)."""
 
     def __post_init__(self) -> None:
         known = {choice.name for choice in self.choices}
         added = tuple(choice for choice in UNCLEAR if choice.name not in known)
         object.__setattr__(self, "choices", _complete((*self.choices, *added)))
-        if len(self.clear) < 2:  # noqa: PLR2004 - of one label nothing can be asked
+        if len(self.clear) < 2:  # noqa: PLR2004 - a choice
             raise ConfigurationError(
-                f"expected two labels at least that count, got {', '.join(self.clear) or 'none'}"
+                f"expected at least two labels that count, got {', '.join(self.clear) or 'none'}"
             )
         _check_unlike("name", [choice.name for choice in self.choices])
         _check_unlike("key", [choice.key for choice in self.choices])
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Every label."""
+        """All labels."""
         return tuple(choice.name for choice in self.choices)
 
     @cached_property
     def clear(self) -> tuple[str, ...]:
-        """Labels that count, such as male and female."""
+        """The labels that scores count, such as male and female."""
         return tuple(choice.name for choice in self.choices if choice.clear)
 
     @property
     def is_gender(self) -> bool:
-        """Whether it tells male from female, as bias scores do."""
+        """Whether the labels that count are male and female, as for bias scores."""
         return set(self.clear) == {"male", "female"}
 
     def check(self, label: str) -> None:
-        """Raises ValueError for what is none of its labels."""
+        """Raise ValueError for a label that is not in the vocabulary."""
         if label not in self.names:
             listed = ", ".join(self.names)
             raise ValueError(f"label must be one of {listed}, got label={label!r}")
 
     def check_detector(self, detector: str, labels: Sequence[str], source: object) -> None:
-        """Refuse a detector that says what people cannot say; theirs may say less than people.
-
-        Raises ConfigurationError.
-        """
+        """Raise ConfigurationError if a detector has labels that people cannot give."""
         if not set(labels) <= set(self.clear):
             raise ConfigurationError(
                 f"detector {detector!r} says {', '.join(labels)}, but the labels of {source} are "
-                f"{', '.join(self.clear)}: they cannot be held against each other. Choose a "
-                "detector with those labels (--t2i-detector), or label the images with "
+                f"{', '.join(self.clear)}: they cannot be compared. Choose a detector with those "
+                "labels (--t2i-detector), or label the images with "
                 f"t2i label FOLDER --labels {','.join(labels)}."
             )
 
 
 def named(given: str) -> Vocabulary:
-    """A ready set by its name, a TOML file by its path, or a list such as ``child,adult``.
+    """Return a vocabulary: a built-in one by name, a TOML file by path, or ``child,adult``.
 
     Raises:
-        ConfigurationError: there is no such set, or the list cannot be one.
+        ConfigurationError: there is no such vocabulary, or the list cannot be one.
         FileFormatError: the file is malformed.
 
     >>> len(named("monk").clear), named("gender").is_gender
@@ -162,16 +160,16 @@ def _ready(name: str) -> Vocabulary:
 
 
 def vocabulary_of(folder: Path) -> Vocabulary:
-    """The labels of a folder: those of its labels.toml, else the paper's.
+    """Return the vocabulary of a folder: that of its labels.toml, else "gender".
 
-    Raises FileFormatError when the file is malformed.
+    Raises FileFormatError if the file is malformed.
     """
     path = folder / VOCABULARY_FILE
     return _read_vocabulary(path) if path.exists() else _ready("gender")
 
 
 def keep_vocabulary(folder: Path, vocabulary: Vocabulary) -> None:
-    """Write FOLDER/labels.toml; the paper's labels need none, unless another file is there."""
+    """Write FOLDER/labels.toml, unless the folder has this vocabulary already."""
     path = folder / VOCABULARY_FILE
     if vocabulary == vocabulary_of(folder):
         return
@@ -185,7 +183,7 @@ def keep_vocabulary(folder: Path, vocabulary: Vocabulary) -> None:
 
 
 class _Plain(msgspec.Struct, forbid_unknown_fields=True):
-    """The file as it is written."""
+    """The contents of a labels.toml."""
 
     label: list[Choice]
     name: str = "labels"
@@ -193,9 +191,9 @@ class _Plain(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def _read_vocabulary(path: Path) -> Vocabulary:
-    """A label set from a TOML file.
+    """Read a vocabulary from a TOML file.
 
-    Raises FileFormatError: it is malformed, or no set.
+    Raises FileFormatError if the file is malformed or its labels are not a vocabulary.
     """
     plain = read_toml(path)
     if "label" not in plain:
@@ -211,13 +209,13 @@ def _read_vocabulary(path: Path) -> Vocabulary:
 
 
 def _choice(name: str) -> Choice:
-    """A label of a list; its key is its first letter that nothing else has."""
+    """Return the label of a list by its name; low_quality and others are predefined."""
     unclear = next((choice for choice in UNCLEAR if choice.name == name), None)
     return unclear or Choice(name)
 
 
 def _complete(choices: tuple[Choice, ...]) -> tuple[Choice, ...]:
-    """The choices with keys and colours where none were named."""
+    """Return the labels with keys and colours filled in."""
     taken = {choice.key for choice in choices if choice.key} | set(TAKEN)
     complete = []
     for place, choice in enumerate(choices):
@@ -256,7 +254,9 @@ def _check(choice: Choice) -> None:
 def _check_unlike(what: str, values: list[str]) -> None:
     twice = sorted({value for value in values if values.count(value) > 1})
     if twice:
-        raise ConfigurationError(f"every label has a {what} of its own, {twice[0]!r} stands twice")
+        raise ConfigurationError(
+            f"expected a distinct {what} for every label, got {twice[0]!r} twice"
+        )
 
 
 def _text(value: str) -> str:

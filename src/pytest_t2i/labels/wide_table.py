@@ -1,4 +1,4 @@
-"""Tables with a column for each annotator, or with other names of columns and labels."""
+"""Readers of label tables with a column per annotator, or with other column and label names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pytest_t2i.labels.label import Label
 from pytest_t2i.labels.vocabulary import Vocabulary
 
 MORE = ("reason", "prompt", "model")
-"""Columns that are taken over where the table has them."""
+"""Optional columns."""
 REMEDY = "Name the columns with --file and --columns, or --label and --annotator."
 
 
@@ -24,14 +24,14 @@ def read_wide(
     file: str = "file",
     words: Mapping[str, str] | None = None,
 ) -> list[Label]:
-    """Labels of a table with one column for each annotator.
+    """Read the labels of a table with one column per annotator.
 
     Args:
-        path: the CSV file.
-        annotators: names of the columns; they become the annotators' names.
-        vocabulary: the labels that there are.
-        file: the column with the pictures' names.
-        words: what the table calls a label -> the label; others stand for themselves.
+        path: path of the CSV file.
+        annotators: names of the columns, which become the annotators' names.
+        vocabulary: allowed labels.
+        file: name of the column with the pictures' names.
+        words: word of the table -> label; other words are labels themselves.
 
     Returns:
         One label for each cell that is not empty.
@@ -57,9 +57,9 @@ def read_long(
     annotator: str = "annotator",
     words: Mapping[str, str] | None = None,
 ) -> list[Label]:
-    """Labels of a table with one row for each word, whose columns have other names.
+    """Read the labels of a table with one row per label, whose columns have other names.
 
-    Raises as ``read_wide`` does.
+    ``words`` and errors are those of ``read_wide``.
     """
     rows = read_csv(path, (file, label, annotator), remedy=REMEDY)
     return [
@@ -80,7 +80,7 @@ def _label(
     vocabulary: Vocabulary,
     words: Mapping[str, str] | None,
 ) -> Iterator[Label]:
-    """None for an empty cell: this annotator did not see the picture."""
+    """Yield the label of a cell; nothing for an empty cell, whose image was not labelled."""
     if not word.strip():
         return
     known = {_plain(name): name for name in vocabulary.names}
@@ -101,22 +101,22 @@ def _label(
 
 
 def _plain(word: str) -> str:
-    """A word without case, blanks, hyphens and underscores."""
+    """Return a word without case, blanks, hyphens and underscores."""
     return re.sub(r"[\W_]+", "", word).casefold()
 
 
 def meanings(text: str) -> dict[str, str]:
-    """``m=male,f=female`` as a table.
+    """Parse ``m=male,f=female`` as word -> label.
 
     Raises ConfigurationError for a part without an equals sign.
 
     >>> meanings("m=male, f=female")
     {'m': 'male', 'f': 'female'}
     """
-    told: dict[str, str] = {}
+    labels: dict[str, str] = {}
     for part in filter(None, text.split(",")):
         word, sign, label = part.partition("=")
         if not sign or not word.strip() or not label.strip():
             raise ConfigurationError(f"--words: expected word=label, such as m=male, got {part!r}")
-        told[word.strip()] = label.strip()
-    return told
+        labels[word.strip()] = label.strip()
+    return labels

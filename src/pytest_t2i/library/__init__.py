@@ -1,1 +1,1 @@
-"""Audits without running pytest: from a script or a notebook, of a model in memory."""
+"""Audits from scripts and notebooks, without pytest and of models in memory."""

@@ -1,4 +1,4 @@
-"""Audit a model from a script or a notebook: the same code, numbers and verdicts as in pytest."""
+"""The audit of a model from a script or a notebook, with the numbers and verdicts of pytest."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from pytest_t2i.settings import Settings
 from pytest_t2i.verdicts.limits_file import LimitFiles
 
 FILE = Path("audit.py")
-"""Stands for the test file that a verdict's limits are looked up beside."""
+"""A stand-in for the test file, beside which limits.toml is looked up."""
 
 
 def audit(
@@ -42,31 +42,31 @@ def audit(
     progress: bool = True,
     **options: Any,
 ) -> Audited:
-    """Make images of prompts, look at them, and measure: a fairness run without pytest.
+    """Make images of prompts, detect and measure: a fairness run without pytest.
 
     Args:
         model: a diffusers pipeline, any ``TextToImage``, a function from prompts and seeds to
-            pictures, or what ``--t2i-model`` takes. A pipeline is told from others by a hash of its
-            weights and configuration.
-        selected: what the marker ``t2i`` takes: axes, prompts, triplets, stereotypes.
-        images: images per prompt.
-        detector: as ``--t2i-detector`` takes it, one or several, or an object that obeys
-            ``Detector``; None takes the one that the catalogue names for the model, and
-            ``clip-enhance`` with its usual weights for one in memory.
+            pictures, or a value of ``--t2i-model``. A hash of its weights and configuration
+            identifies a pipeline.
+        selected: arguments of the marker ``t2i``: axes, prompts, triplets, stereotypes.
+        images: number of images per prompt.
+        detector: one or several values of ``--t2i-detector``, or an object that obeys
+            ``Detector``. None takes the catalogue's detector of the model, and ``clip-enhance``
+            with its default weights for a model in memory.
         audits: names of the audits whose fixtures are measured.
-        fingerprint: all that changes the pictures of a function; without it they are made anew by
-            every call.
-        name: what reports and tables call a model in memory, so that two are told apart.
+        fingerprint: version of a function, which stands for all that changes its pictures; without
+            it every call makes new pictures.
+        name: name of a model in memory in reports and tables, to distinguish two models.
         progress: whether to show a progress bar.
         options: other options of a run by their names, such as ``seed=1`` or ``steps=4``, and
             keywords of the marker, such as ``observe="features"``.
 
     Returns:
-        Measurements as attributes, verdicts, tables and a report.
+        An object with measurements as attributes, verdicts, tables and a report.
 
     Raises:
-        ConfigurationError: an option or the model is none, or nothing is selected.
-        UnknownNameError: there is no such audit, detector or model.
+        ConfigurationError: an option or the model cannot be used, or nothing is selected.
+        UnknownNameError: there is no such audit, detector, model or option.
         ModelLoadError: the detector's weights are not on this machine and cannot be fetched.
 
     >>> from PIL import Image
@@ -91,7 +91,8 @@ def audit(
     of_audits = {name: word for one in known.values() for name, word in one.keywords.items()}
     understood = {*of_audits, *KEYWORDS} - {"images"}
     keywords = {name: options.pop(name) for name in [*options] if name in understood}
-    # Nothing tells one function from another: what it made is kept as long as what is returned.
+    # A function without a fingerprint cannot be identified later: its pictures lie in a temporary
+    # store that lives as long as the returned object.
     passing = is_nameless(model, fingerprint) and "store" not in options
     if passing:
         options["store"] = tempfile.mkdtemp(prefix="t2i-")
@@ -117,9 +118,9 @@ def audit(
 
 @contextmanager
 def _default_named(*, unsaid: bool) -> Iterator[None]:
-    """Says which detector was to be loaded where nobody named one for a model in memory.
+    """Add advice to a ModelLoadError if ``unsaid``: no detector was named for a model in memory.
 
-    Raises ModelLoadError: what there was to load, and what to do.
+    Raises ModelLoadError that names the default detector and says how to choose another.
     """
     try:
         yield
@@ -127,8 +128,8 @@ def _default_named(*, unsaid: bool) -> Iterator[None]:
         if not unsaid:
             raise
         raise ModelLoadError(
-            f"{error} No detector was given, so the pictures of a model in memory are looked at by "
-            "clip-enhance with its usual weights. Give another one: detector=NAME (`t2i list "
+            f"{error} No detector was given, so the pictures of a model in memory need the default "
+            "one, clip-enhance with its usual weights. Give another one: detector=NAME (`t2i list "
             "detectors` names them), or an object with fingerprint, labels and detect(images)."
         ) from None
 
@@ -136,7 +137,7 @@ def _default_named(*, unsaid: bool) -> Iterator[None]:
 def _cases(
     selection: Selection, audits: Sequence[Audit[Any]], settings: Settings
 ) -> dict[str, tuple[SelectedTest, ...]]:
-    """Fixture -> the test cases that receive it, as pytest would make them."""
+    """Return the test cases of each fixture by its name, as pytest would make them."""
     cases = {
         name: tuple(_cases_of(name, fixture, selection, settings))
         for audit in audits

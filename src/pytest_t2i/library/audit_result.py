@@ -1,4 +1,4 @@
-"""What an audit of a model comes to, as scripts and notebooks read it."""
+"""The result of ``audit`` for scripts and notebooks."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from pytest_t2i.verdicts.limits_file import LimitFiles, checked
 from pytest_t2i.verdicts.measurement import Measurement
 
 SIZE = (100, 24)
-"""Columns and lines of the text that stands for it, where no terminal says how wide it is."""
+"""Columns and lines of the printed summary if the size of the terminal is unknown."""
 MOST_BYTES = 2_000_000
-"""Largest page inside a notebook; a larger one is written beside it, and named."""
+"""Largest page in bytes that a notebook shows; instead of a larger one the summary is shown."""
 
 
 class Audited:
-    """A model that was audited: its measurements, verdicts, tables and report.
+    """The result of an audit: measurements, verdicts, tables and report of a model.
 
     Every measurement of the fixtures that tests receive is an attribute, such as
     ``model_bias_score``; so is every fixture by its name, such as ``samples``.
@@ -69,7 +69,7 @@ class Audited:
         return sorted({*super().__dir__(), *self._cases, *self._measured()})
 
     def _value(self, fixture: str) -> Any:
-        """What tests receive by a name; of one with a case for each member, id -> its value."""
+        """Return a fixture's value; for a fixture with one case per member, a dict by member id."""
         if fixture not in self._values:
             given = {
                 _member_of(case): self._results.fixture(fixture, case)
@@ -84,19 +84,21 @@ class Audited:
         yield from (self._value(name) for name in self._cases if not fixtures[name].one_by_one)
 
     def _measured(self) -> list[str]:
-        # By name alone: a measurement may take seconds, or refuse what was not observed.
+        # Names alone: computing a measurement may take seconds or raise an error.
         return [name for value in self._together() for name in dir(value) if name in INFO]
 
     # verdicts
 
     def verdict(self, metric: str, bound: float | None = None) -> Check:
-        """The verdict on the whole model, as ``assert samples.metric <= limit(...)`` gives it.
+        """Return the check of the whole model, as ``assert samples.metric <= limit(...)`` does.
 
         Args:
             metric: name of a measurement, such as "model_bias_score".
             bound: the limit; None takes that of the limits file.
 
-        Raises UnknownNameError for what was not measured, ConfigurationError without a limit.
+        Raises:
+            UnknownNameError: the metric was not measured.
+            ConfigurationError: there is no limit.
         """
         for name, cases in self._cases.items():
             if not self._results.session.fixtures[name].one_by_one:
@@ -106,7 +108,10 @@ class Audited:
         raise UnknownNameError("measurement of the model", metric, self._measured())
 
     def verdicts(self, metric: str, bound: float | None = None) -> dict[str, Check]:
-        """The same of each prompt or stereotype, by id; together they share one error level."""
+        """Return the checks of all prompts or stereotypes by id; they share one error level.
+
+        Arguments and errors are those of ``verdict``.
+        """
         for name, cases in self._cases.items():
             if self._results.session.fixtures[name].one_by_one:
                 values = [(case, self._results.fixture(name, case)) for case in cases]
@@ -140,7 +145,7 @@ class Audited:
         session, settings = self._results.session, self._results.settings
 
         def record(check: Check) -> None:
-            # Asked again, a verdict takes the place of the one before.
+            # A repeated call replaces the earlier check.
             same = (check.metric, check.subject, check.bound)
             others = [c for c in session.checks if (c.metric, c.subject, c.bound) != same]
             session.checks[:] = [*others, check]
@@ -164,17 +169,17 @@ class Audited:
 
     @property
     def record(self) -> RunRecord:
-        """All that was measured and judged so far, as run.json keeps it."""
+        """The record of all measurements and checks so far, as run.json keeps it."""
         if self._record is None:
             self._record = record_of(self._results)
         return self._record
 
     def to_frame(self, table: str) -> Any:
-        """A table as a pandas DataFrame: "prompts", "checks", "scores" and so on."""
+        """Return a table as a pandas DataFrame: "prompts", "checks", "scores" and so on."""
         return self.record.to_frame(table)
 
     def write_report(self, folder: str | Path = "reports/t2i") -> Path:
-        """Write run.json, index.html, summary.md and their manifest; returns the page."""
+        """Write run.json, index.html, summary.md and their manifest; return the page's path."""
         from pytest_t2i.reporting import write_all
         from pytest_t2i.runs.manifest.document import write_manifest
         from pytest_t2i.runs.manifest.inputs import manifest_of
@@ -185,20 +190,20 @@ class Audited:
         return folder / "index.html"
 
     def __repr__(self) -> str:
-        """The summary that a run of pytest ends with."""
+        """Return the summary that pytest prints at the end of a run."""
         from pytest_t2i.reporting.terminal import summary_text
 
         columns = shutil.get_terminal_size(SIZE).columns
         return summary_text(self.record, columns, self._results.session.audits)
 
     def _repr_html_(self) -> str:
-        """The page in a frame of its own, which runs nothing of the notebook's."""
+        """Return the page in a sandboxed frame, isolated from the notebook."""
         from pytest_t2i.reporting.html import render_html
 
         page = render_html(self.record, Path.cwd(), self._results.session.audits)
         if len(page.encode()) > MOST_BYTES:
-            told = f"{self!r}\n\nThe page is too large for a notebook: write_report() writes it."
-            return f"<pre>{html.escape(told)}</pre>"
+            text = f"{self!r}\n\nThe page is too large for a notebook: write_report() writes it."
+            return f"<pre>{html.escape(text)}</pre>"
         return (
             f'<iframe sandbox="allow-scripts" srcdoc="{html.escape(page)}" title="fairness report" '
             'style="width:100%;height:40rem;border:1px solid #8888"></iframe>'
@@ -206,5 +211,5 @@ class Audited:
 
 
 def _member_of(case: SelectedTest) -> str:
-    """The id of the one member of a case."""
+    """Return the id of a case's only member; "" for a case of all members."""
     return case.node_id.partition("[")[2].removesuffix("]")

@@ -1,4 +1,4 @@
-"""A model that is in memory already: a pipeline, an object with ``generate``, a function."""
+"""Models in memory: a pipeline, an object with ``generate``, or a function."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from pytest_t2i.errors import ConfigurationError, GenerationError
 from pytest_t2i.protocols import LoadOptions, TextToImage
 
 Function = Callable[[list[str], list[int]], Sequence[Image]]
-"""(prompts, seeds) -> one picture for each."""
+"""A function (prompts, seeds) -> pictures, one for each prompt, in order."""
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,59}")
-"""What a user may call a model in memory."""
+"""Allowed names of a model in memory."""
 
 
 class FunctionModel:
-    """A function as a model; picture k depends on prompt k and seed k alone.
+    """A model that calls a function; picture k depends on prompt k and seed k alone.
 
     >>> from PIL import Image as Images
     >>> grey = lambda prompts, seeds: [Images.new("RGB", (8, 8), "grey") for _ in prompts]
@@ -37,7 +37,7 @@ class FunctionModel:
         self.fingerprint = fingerprint
 
     def generate(self, requests: Sequence[Request]) -> list[Generated]:
-        """Make one batch; GenerationError for anything but one picture for each prompt."""
+        """Make one batch; raise GenerationError for anything but one picture for each prompt."""
         made = self._function([one.prompt for one in requests], [one.seed for one in requests])
         pictures = list(made)
         if len(pictures) != len(requests):
@@ -54,15 +54,15 @@ class FunctionModel:
 
 
 def factory_of(model: Any, fingerprint: str | None) -> Factory:
-    """What makes a model known to a run.
+    """Return a factory for a model in memory.
 
     Args:
         model: a diffusers pipeline, an object that obeys ``TextToImage``, or a function from
             prompts and seeds to pictures.
-        fingerprint: all that changes the pictures, where that is not known from the model itself.
+        fingerprint: version of the model, if it cannot be computed from the model.
 
     Raises:
-        ConfigurationError: it is none of these.
+        ConfigurationError: the model is none of these.
     """
     if isinstance(model, TextToImage):
         return lambda _: model
@@ -78,15 +78,16 @@ def factory_of(model: Any, fingerprint: str | None) -> Factory:
 
 
 def is_nameless(model: Any, fingerprint: str | None) -> bool:
-    """Whether nothing tells what its pictures depend on, so that none can be kept for later."""
+    """Whether a model has no fingerprint, so that its pictures cannot be kept for later calls."""
     known = isinstance(model, str | TextToImage) or _is_pipeline(model)
     return not known and fingerprint is None
 
 
 def name_of(model: Any, given: str | None = None) -> str:
-    """What reports call it.
+    """Return the model's name in reports.
 
-    Raises ConfigurationError for a name that tells nothing, or for a model that has one.
+    Raises ConfigurationError for a malformed name, and for a name given to a model that is not in
+    memory.
 
     >>> name_of(FunctionModel(lambda prompts, seeds: [], "none"))
     'FunctionModel in memory'
@@ -96,7 +97,7 @@ def name_of(model: Any, given: str | None = None) -> str:
     if isinstance(model, str):
         if given is not None:
             raise ConfigurationError(
-                f"name={given!r}: goes with a model in memory; {model!r} is called by its own name"
+                f"name={given!r}: only a model in memory takes a name; {model!r} has its own"
             )
         return model
     if given is None:
@@ -110,7 +111,7 @@ def name_of(model: Any, given: str | None = None) -> str:
 
 
 def _is_pipeline(model: Any) -> bool:
-    # Whoever has a pipeline has imported diffusers.
+    # A pipeline can exist only if diffusers was imported.
     diffusers = sys.modules.get("diffusers")
     return diffusers is not None and isinstance(model, diffusers.DiffusionPipeline)
 
@@ -122,12 +123,12 @@ def _pipeline(pipeline: Any, options: LoadOptions, fingerprint: str | None) -> T
 
 
 def _weights(pipeline: Any) -> str:
-    """Hash of the weights and the configuration of every part of a pipeline."""
+    """Return a hash of the weights and the configuration of every part of a pipeline."""
     parts: dict[str, Any] = {}
     for name, part in pipeline.components.items():
         config: Any = getattr(part, "config", None) or {}
-        told = config.to_dict() if hasattr(config, "to_dict") else dict(config)
-        plain = {key: repr(value) for key, value in told.items() if not key.startswith("_")}
+        values = config.to_dict() if hasattr(config, "to_dict") else dict(config)
+        plain = {key: repr(value) for key, value in values.items() if not key.startswith("_")}
         parts[name] = [type(part).__name__, plain, _tensors(part)]
     return digest(parts)
 

@@ -1,4 +1,4 @@
-"""A model, its mitigation and its detector by their names, for single pictures."""
+"""A model with its mitigation and detector, loaded by name for single pictures."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 def load(model: Any, *, fingerprint: str | None = None, **options: Any) -> Loaded:
     """Load a model by its name, with the mitigation and the detector that options name.
 
-    Nothing that it makes is kept in the store, and nothing is measured: ``audit`` does that.
+    Unlike ``audit``, the result neither stores pictures nor measures anything.
 
     Args:
-        model: as ``audit`` takes it.
-        fingerprint: all that changes the pictures of a function.
-        options: those of a run by their names, such as ``mitigation="random-counterpart"``,
+        model: a model as for ``audit``.
+        fingerprint: version of a function, as for ``audit``.
+        options: options of a run by their names, such as ``mitigation="random-counterpart"``,
             ``detector="clip"``, ``steps=4``, ``device="cpu"``.
 
     Returns:
-        What makes pictures and looks at them; its parts are loaded when they are asked for.
+        An object that makes pictures and detects; its parts are loaded on first use.
 
     Raises:
-        ConfigurationError: an option or the model is none.
+        ConfigurationError: an option or the model cannot be used.
         UnknownNameError: there is no such model, mitigation, key or option.
 
     >>> from PIL import Image
@@ -49,7 +49,7 @@ def load(model: Any, *, fingerprint: str | None = None, **options: Any) -> Loade
 
 
 class Loaded:
-    """A model, its mitigation and its detector, as ``load`` gives them.
+    """A model with its mitigation and detector, as ``load`` returns it.
 
     >>> from PIL import Image
     >>> from pytest_t2i import load
@@ -64,14 +64,14 @@ class Loaded:
 
     @cached_property
     def model(self) -> TextToImage:
-        """The model by itself, without the mitigation."""
+        """The model without the mitigation."""
         return self._components.model().get()
 
     @cached_property
     def mitigation(self) -> Mitigation | None:
-        """The mitigation, which has the encoder that it compares pictures by; None without one.
+        """The mitigation, with its encoder if it compares pictures; None without a mitigation.
 
-        Raises ConfigurationError where it does not fit the model.
+        Raises ConfigurationError if the mitigation does not support the model.
         """
         maker = self._components.maker()
         if not isinstance(maker, Mitigated):
@@ -82,22 +82,22 @@ class Loaded:
 
     @property
     def passes(self) -> float:
-        """What a picture costs with these settings, in passes of the plain model."""
+        """The cost of a picture with these settings, relative to the plain model."""
         mitigating = self._components.mitigating()
         return 1.0 if mitigating is None else mitigating.named.passes
 
     @property
     def compares_by(self) -> str | None:
-        """Name of the encoder by which a mitigation compares pictures; None where it does not."""
+        """The name of the encoder by which the mitigation compares pictures; None without one."""
         mitigating = self._components.mitigating()
         encoder = mitigating.named.encoder if mitigating else None
         return encoder[0] if encoder else None
 
     def request(self, text: str, seed: int) -> Request:
-        """One picture of a prompt as a run would ask for it: settings in force, mitigated.
+        """Return the request of one picture with the run's settings and mitigation.
 
         Raises ConfigurationError for a prompt that names a gender, which no mitigation changes, and
-        for one without counterparts where they are needed.
+        for a prompt without counterparts if the mitigation needs them.
         """
         mitigating, settings = self._components.mitigating(), self._session.generation
         if mitigating is None:
@@ -111,13 +111,14 @@ class Loaded:
         return Request(text, seed, settings, variation=variation)
 
     def generate(self, requests: Sequence[Request]) -> Iterable[Generated]:
-        """Make one batch, in order: with the mitigation where a request has its variation."""
+        """Make one batch, in order; requests with the mitigation's variation are mitigated."""
         return self._components.maker().generate(requests)
 
     def detect(self, images: Sequence[Image | None]) -> list[Detection]:
-        """What the detector that decides says of each picture; black and broken ones are not shown.
+        """Return the deciding detector's detection of each picture.
 
-        Raises DetectorError for an answer that is none.
+        Absent, black and broken pictures are undetected without a call of the detector. Raises
+        DetectorError for a malformed answer.
         """
         gated = [gate(image) for image in images]
         seen = [one for one in gated if not isinstance(one, Undetected)]

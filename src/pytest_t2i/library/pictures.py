@@ -1,4 +1,4 @@
-"""Pictures of prompts, made and kept as a run keeps them, for what needs pictures alone."""
+"""Pictures of prompts, made and stored as in a run, without detection or measurement."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 IMAGES = 20
-"""Default number of images of each prompt."""
+"""Default number of images per prompt."""
 
 
 class Pictured(NamedTuple):
@@ -37,7 +37,7 @@ class Pictured(NamedTuple):
     prompt: str
     seed: int
     image: Image | None
-    """None where the model refused it."""
+    """Picture; None if the model refused to make one."""
 
 
 def pictures(
@@ -49,25 +49,25 @@ def pictures(
     progress: bool = True,
     **options: Any,
 ) -> Iterator[Pictured]:
-    """Make pictures of prompts and keep them in the store; what is there is not made again.
+    """Make pictures of prompts that the store lacks, and yield all of them.
 
-    Nothing is looked at and nothing is measured: ``audit`` does that. Stopped at any moment, the
-    same call goes on from there.
+    Unlike ``audit``, this function neither detects nor measures. After an interruption the same
+    call continues where it stopped.
 
     Args:
-        model: as ``audit`` takes it.
-        prompts: their texts; () for all that a folder of pictures (``images:DIR``) has.
-        images: pictures of each prompt; None for 20, of a folder for all that it has.
-        fingerprint: all that changes the pictures of a function.
+        model: a model as for ``audit``.
+        prompts: texts of the prompts; () takes all prompts of a folder (``images:DIR``).
+        images: number of pictures per prompt; None takes 20, or all pictures of a folder.
+        fingerprint: version of a function, as for ``audit``.
         progress: whether to show a progress bar.
-        options: those of a run by their names, such as ``seed=1``, ``steps=4`` or ``store=DIR``.
+        options: options of a run by their names, such as ``seed=1``, ``steps=4`` or ``store=DIR``.
 
     Returns:
-        Each picture, prompt by prompt, opened when it comes up.
+        An iterator over the pictures, prompt by prompt; each file is opened when it is reached.
 
     Raises:
-        ConfigurationError: an option or the model is none, or there is no prompt or no picture of
-            one.
+        ConfigurationError: an option or the model cannot be used, there is no prompt, or a folder
+            has no picture of a prompt.
         UnknownNameError: there is no such model or option.
 
     >>> import tempfile
@@ -78,7 +78,8 @@ def pictures(
     >>> [(one.prompt, one.image.size) for one in made]
     [('a nurse', (8, 8)), ('a nurse', (8, 8))]
     """
-    # Nothing tells one function from another: what it made is kept while it is read.
+    # A function without a fingerprint cannot be identified later: its pictures lie in a temporary
+    # store while the result is read.
     passing = is_nameless(model, fingerprint) and "store" not in options
     if passing:
         options["store"] = tempfile.mkdtemp(prefix="t2i-")
@@ -96,7 +97,7 @@ def _dropped(made: Iterator[Pictured], store: Path) -> Iterator[Pictured]:
 
 
 def _wanted(session: Session, prompts: Sequence[str], images: int | None) -> dict[str, int]:
-    """Text -> how many pictures of it."""
+    """Return the number of pictures per prompt text."""
     handle = session.components.model()
     model = handle.get() if handle.lists_images else None
     texts = list(dict.fromkeys(prompts or getattr(model, "prompts", ())))

@@ -1,4 +1,4 @@
-"""The state of a run that a script starts, from options by their names."""
+"""The session of a run that a script starts with options by their names."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def settings_for(
     options: Mapping[str, Any],
     model_name: str | None = None,
 ) -> Settings:
-    """The options read as those of the command line are.
+    """Return the settings for options by name, with the readers of the command line.
 
-    Raises UnknownNameError for a name that is no option, ConfigurationError for a wrong value.
+    Raises UnknownNameError for an unknown option, ConfigurationError for a wrong value.
     """
     known = {option.name.replace("-", "_"): option for option in OPTIONS}
     given = {"images": images, **options}
@@ -46,9 +46,9 @@ def _text(name: str, value: Any) -> str:
 def session_for(
     settings: Settings, model: Any, fingerprint: str | None, detector: Detector | None
 ) -> Session:
-    """The state of a run of these settings.
+    """Return a session with these settings, with model and detector registered under their names.
 
-    Raises ConfigurationError for what makes no sense before an image is made.
+    Raises ConfigurationError for settings that cannot be used, before any image is made.
     """
     components = Components(settings, Store(settings.store))
     if detector is not None:

@@ -1,4 +1,4 @@
-"""What held-out images say of the findings."""
+"""The confirmation of findings by held-out images."""
 
 from __future__ import annotations
 
@@ -15,30 +15,31 @@ from pytest_t2i.search.plan import Plan
 
 @dataclass(frozen=True, slots=True)
 class Confirmed:
-    """A finding with the evidence of images that had no part in finding it."""
+    """A finding with the evidence of images that were not used to find it."""
 
     parts: Parts
     sign: int
-    """+1 towards men, -1 towards women, or the number of a group, as the search found it."""
+    """Direction that the search found: +1 towards men, -1 towards women, or a group's number."""
     search: Seen
-    """What chose it: its score is too high on average."""
+    """Counts of the search, which selected the finding: the score is too high on average."""
     held_out: Seen
+    """Counts of the held-out images."""
     interval: Interval | None
     """Prompt bias score of the held-out images, or the group's share; None without a clear one."""
     p_value: float
-    """Against "within the bound", adjusted over all findings."""
+    """p-value against "within the bound", adjusted over all findings."""
     confirmed: bool
     why_not: str
-    """"" for a confirmed one."""
+    """Reason why the finding is not confirmed; "" if it is."""
     of_parts: tuple[tuple[Parts, Seen], ...]
-    """What the search saw of the combinations of some of its words."""
+    """Combinations of some of the words, with their counts in the search."""
 
 
 def confirm(ledger: Ledger, findings: Sequence[Suspect], plan: Plan) -> tuple[Confirmed, ...]:
-    """Fresh images of every finding: an exact interval, and a p-value adjusted over all.
+    """Make held-out images of every finding, and test each by an exact p-value.
 
-    Benjamini-Hochberg: among the confirmed, the expected share that lie within the bound is at
-    most 1 - confidence.
+    The p-values are adjusted over all findings (Benjamini-Hochberg): among the confirmed ones, the
+    expected share that lies within the bound is at most 1 - confidence.
     """
     ledger.hold_out([finding.parts for finding in findings], plan.confirm)
     held_out = [ledger.held_out[finding.parts] for finding in findings]
@@ -90,7 +91,7 @@ def _why_not(finding: Suspect, held_out: Seen, p: float, plan: Plan) -> str:
 
 
 def _rank(finding: Confirmed) -> tuple[bool, bool, float]:
-    """Confirmed ones first, combinations before single words, the most biased first."""
+    """Return the sort key: confirmed first, combinations before single words, most biased first."""
     return (
         not finding.confirmed,
         len(finding.parts) == 1,

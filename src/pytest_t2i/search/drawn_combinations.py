@@ -1,4 +1,4 @@
-"""Hypothesis draws combinations, and climbs towards biased ones."""
+"""The drawing of combinations with Hypothesis, which moves towards biased ones."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pytest_t2i.prompts import Part
 from pytest_t2i.search.counts import Parts
 
 Examine = Callable[[list[Parts]], float]
-"""Measures some combinations; returns the largest lean among them."""
+"""A function that measures some combinations and returns the largest lean among them."""
 
 
-class Enough(Exception):  # noqa: N818 - no error: the images of a sweep are used up
-    """Raised by ``examine`` to end the drawing."""
+class Enough(Exception):  # noqa: N818 - not an error
+    """The signal of ``examine`` that the images of a sweep are used up, which ends the drawing."""
 
 
 def draw(
@@ -24,10 +24,18 @@ def draw(
     examples: int,
     seed: int,
 ) -> None:
-    """Draw handfuls of combinations of two words or more, and have each examined.
+    """Draw groups of combinations of two words or more, and pass each group to ``examine``.
 
-    The first half of the examples is drawn at random, then ``target`` varies the best ones word by
-    word. It ends early when ``examine`` raises Enough.
+    The first half of the examples is drawn at random; then Hypothesis' ``target`` varies the best
+    ones word by word. The drawing ends early when ``examine`` raises Enough.
+
+    Args:
+        examine: function that measures a group of combinations.
+        pool: words to combine.
+        words: largest number of words of a combination.
+        at_once: number of combinations per group.
+        examples: largest number of groups.
+        seed: seed of the drawing.
     """
     import hypothesis
     from hypothesis import HealthCheck, Phase, settings, target

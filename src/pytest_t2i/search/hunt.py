@@ -1,4 +1,4 @@
-"""The hunt: single words first, then combinations, then what held-out images say."""
+"""The hunt: single words first, then combinations, then the confirmation by held-out images."""
 
 from __future__ import annotations
 
@@ -16,57 +16,58 @@ from pytest_t2i.search.plan import LOOKS, Plan
 from pytest_t2i.search.shrinking import shrink
 
 LOOK_AGAIN = 0.5
-"""Promise from which a combination is looked at again at once."""
+"""Least promise for which a combination has its next look at once."""
 SECOND_CHANCE = 0.3
-"""Promise from which it is, when images are left: 3 of 4 images alike."""
+"""Least promise for which a combination has its next look if images are left: 3 of 4 images
+alike."""
 SUSPECT = {16: 0.9, 32: 0.7}
-"""Images -> promise from which it is held to be biased; 15 of 16 and 26 of 32 images alike."""
+"""Number of images -> least promise of a suspect; 15 of 16 and 26 of 32 images alike."""
 FIRST_SWEEP = 0.6
-"""Share of the images that goes to words without a finding, in the first sweep."""
+"""Share of the images for the first sweep, over words without a finding."""
 PAIR = 2
 """Fewest words of a combination."""
 PATIENCE = 2
-"""Rounds of drawing without a new combination after which a sweep is over."""
+"""Number of rounds without a new combination that ends a sweep."""
 EXAMPLES = (10, 50)
 """Fewest and most examples of a round of drawing."""
 
 
 @dataclass(frozen=True, slots=True)
 class HuntResult:
-    """What a hunt came to."""
+    """The result of a hunt."""
 
     plan: Plan
     findings: tuple[Confirmed, ...]
-    """Confirmed or not; confirmed ones first, combinations before single words."""
+    """All findings, the confirmed ones first, combinations before single words."""
     images: int
-    """Images asked for in all."""
+    """Number of all images."""
     looked_at: int
-    """Combinations looked at, single words included."""
+    """Number of combinations with images, single words included."""
     left_open: int
-    """Suspects that the budget left neither shrunk nor confirmed."""
+    """Number of suspects for whose shrinking and confirmation the budget did not suffice."""
     searched: int
-    """Images of the search; the others were held out."""
+    """Number of images of the search; the others were held out."""
     undetected: int
-    """Images of the search without a label."""
+    """Number of images of the search without a label."""
 
 
 def hunt(measure: Measure, plan: Plan, tell: Callable[[str], None] = lambda _: None) -> HuntResult:
-    """Search for the most biased combinations of words, and confirm what was found.
+    """Search for the most biased combinations of words, and confirm the findings.
 
     Args:
-        measure: has images made and says what they show; images 0, 1, ... serve the search,
-            those from HELD_OUT on confirm.
-        plan: what is asked for.
-        tell: told what the hunt goes on to.
+        measure: function that makes and counts images; images 0, 1, ... serve the search, those
+            from HELD_OUT on the confirmation.
+        plan: axes, budget and bounds of the hunt.
+        tell: function that is called with the name of each stage.
 
     Returns:
-        Findings with their held-out evidence. The budget is never exceeded.
+        The findings with their held-out evidence. The budget is never exceeded.
 
     Raises:
-        MissingExtraError: Hypothesis is not installed, and there is more than one axis.
+        MissingExtraError: Hypothesis is not installed, and combinations are to be drawn.
     """
     if plan.most_words > 1:
-        # Told before an image is made.
+        # Raises MissingExtraError before any image is made.
         import_module("pytest_t2i.prompts.strategies")
     search = Search(plan, Ledger(measure, plan.budget, nothing=plan.nothing))
     tell("single words")
@@ -100,21 +101,25 @@ class Search:
 
     @property
     def room(self) -> int:
-        """Images free to be spent: what it takes to shrink one more, and to confirm all, is not."""
+        """The images free for the search.
+
+        The budget reserves the images that shrink one more finding and confirm all.
+        """
         confirming = self.plan.confirm * (len(self.findings) + 1)
         return self.ledger.left - self.plan.shrinking - confirming
 
     def single_words(self) -> None:
-        """Look at every word alone."""
+        """Make images of every single word, and follow up the promising ones."""
         words = [(part,) for part in self.plan.pool]
         self.ledger.look(dict.fromkeys(words, LOOKS[0]))
         self._look_again(words, SECOND_CHANCE)
 
     def combinations(self) -> None:
-        """First among words without a finding, then among all.
+        """Sweep combinations of words without a finding first, then of all words.
 
-        What turns against a finding shows best in pairs: a third word may lean the finding's way.
-        What was set aside has its second chance when there is nothing new left to look at.
+        A word that turns the direction of a finding shows best in pairs, because a third word may
+        lean in the finding's direction. Less promising combinations have another look when no new
+        ones are left.
         """
         every = len(self.plan.directions)
         free = [part for part in self.plan.pool if len(self._open((part,))) == every]
@@ -126,14 +131,14 @@ class Search:
         self._look_again(list(self.ledger.counts), SECOND_CHANCE)
 
     def left_open(self) -> list[Parts]:
-        """What looked biased at its last look, and could not be followed up."""
+        """Return the combinations that are suspects by their last look and were not followed up."""
         known = self.ledger.counts
         return [parts for parts in known if self._is_suspect(parts) is not None]
 
     def _sweep(
         self, pool: Sequence[Part], *, both: bool, allowance: int, words: int | None = None
     ) -> bool:
-        """Draw combinations while the allowance lasts; whether there is nothing new left."""
+        """Draw combinations while the allowance lasts; return whether no new ones are left."""
         last = self.ledger.spent + allowance
         idle = 0
         if len({part.axis.name for part in pool}) < PAIR:
@@ -162,7 +167,7 @@ class Search:
         )
 
     def _examine(self, handful: list[Parts], *, both: bool, last: int) -> float:
-        # Without any finding in it all directions are open.
+        # All directions of a combination are open if no finding lies within it.
         needed = len(self.plan.directions) if both else 1
         news = [
             parts
@@ -177,16 +182,16 @@ class Search:
         return max(self._lean(parts) for parts in handful)
 
     def _open(self, parts: Parts) -> tuple[int, ...]:
-        """Directions in which a bias of the combination would be news."""
+        """Return the directions in which no finding explains a bias of the combination."""
         return open_signs(parts, self.findings, self.plan.directions)
 
     def _lean(self, parts: Parts) -> float:
-        """The score in a direction that would be news."""
+        """Return the largest lean of the combination in an open direction."""
         counts = self.ledger.of(parts)
         return max((counts.lean(sign) for sign in self._open(parts)), default=0.0)
 
     def _look_again(self, many: Iterable[Parts], least: float) -> None:
-        """Double the images of what promises at least that much, the most promising first."""
+        """Give combinations of at least this promise their next looks, the most promising first."""
         waiting = list(many)
         while True:
             for parts in sorted(waiting, key=self._promise, reverse=True):
@@ -222,14 +227,14 @@ class Search:
         return None
 
     def _follow_up(self, parts: Parts) -> None:
-        """Shrink what looks biased and keep it as a finding."""
+        """Shrink a suspect and keep the result as a finding."""
         suspect = self._is_suspect(parts)
-        # A single word need not be shrunk.
+        # A single word needs no images for shrinking.
         spare = self.plan.shrinking if len(parts) == 1 else 0
         if suspect is None or self.room + spare < 0:
             return
         finding = shrink(self.ledger, suspect, self.plan.beyond)
-        # What a smaller finding explains is no finding any more.
+        # A smaller finding replaces the larger ones that it explains.
         others = [
             other for other in self.findings if not explains(finding, other.parts, other.sign)
         ]

@@ -1,4 +1,4 @@
-"""Images of a hunt: made by the run's model, read by its detector, kept in its store."""
+"""The images of a hunt, made by the model, labelled by the detector and kept in the store."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from pytest_t2i.search.plan import GENDER
 
 @dataclass(slots=True)
 class Maker:
-    """Measures combinations: what a hunt calls."""
+    """The ``Measure`` of a hunt: it makes and counts images of combinations."""
 
     runner: Runner
-    """With a silent progress: each call is a small piece of the whole."""
+    """Runner without a progress bar, because each call makes only a few images."""
     detector: DetectorRef
     settings: GenerationSettings
     seed: int
     groups: tuple[str, ...] = GENDER
-    """As the detector tells them (``groups_of``)."""
+    """Groups of the detector (``groups_of``)."""
     progress: Progress = field(default_factory=Silent)
 
     def __call__(self, wanted: Mapping[Parts, range]) -> dict[Parts, Seen]:
-        """Have the images with these numbers made of each combination, and looked at."""
+        """Make and count the images with these numbers of each combination."""
         prompts = {parts: combination(parts) for parts in wanted}
         seeds = {parts: self._seeds(prompts[parts], wanted[parts]) for parts in wanted}
         plan = Plan(self.settings)
@@ -43,7 +43,7 @@ class Maker:
         return {parts: self._counts(prompts[parts], seeds[parts]) for parts in wanted}
 
     def _seeds(self, prompt: Prompt, numbers: range) -> tuple[int, ...]:
-        """The prompt's seeds of these numbers; no two numbers have the same."""
+        """Return the prompt's seeds with these numbers; all seeds of a prompt are distinct."""
         few = seeds_of(self.seed, prompt.text, numbers.stop)
         distinct = tuple(dict.fromkeys(few))
         if len(distinct) < len(few):
@@ -61,7 +61,7 @@ class Maker:
 
 
 def groups_of(detector: str, labels: Sequence[str]) -> tuple[str, ...]:
-    """What a hunt counts of a detector's labels: male and female where these are among them.
+    """Return the groups that a hunt counts: male and female if the detector has both, else all.
 
     Raises ConfigurationError for a detector with fewer than two labels.
 

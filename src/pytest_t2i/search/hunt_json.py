@@ -1,4 +1,4 @@
-"""A hunt as plain values, for hunt.json."""
+"""The result of a hunt as plain values, for hunt.json."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SCHEMA = "pytest-t2i/hunt/1"
 
 
 def as_json(result: HuntResult, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Everything that a hunt came to; ``facts`` say on what it was done."""
+    """Return the result of a hunt as plain values; ``facts`` add model, detector and so on."""
     plan = result.plan
     return {
         "schema": SCHEMA,

@@ -1,4 +1,4 @@
-"""What was measured so far, and what it cost."""
+"""The ledger of a hunt: the counts of all combinations, and the images spent."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pytest_t2i.search.plan import HELD_OUT
 
 @dataclass(slots=True)
 class Ledger:
-    """Counts of every combination that was looked at; no image is asked for twice."""
+    """The counts of every combination with images; no image is requested twice."""
 
     measure: Measure
     budget: int
@@ -19,27 +19,30 @@ class Ledger:
     counts: dict[Parts, Seen] = field(default_factory=dict)
     held_out: dict[Parts, Seen] = field(default_factory=dict)
     nothing: Seen = field(default_factory=Counts)
-    """What no image shows."""
+    """Counts of a combination without images."""
 
     @property
     def left(self) -> int:
-        """Images that may still be made."""
+        """The number of images that may still be made."""
         return self.budget - self.spent
 
     def images(self, parts: Parts) -> int:
-        """Images of a combination that the search has seen."""
+        """Return the number of a combination's images in the search."""
         return self.counts[parts].images if parts in self.counts else 0
 
     def of(self, parts: Parts) -> Seen:
-        """What the search has seen of a combination."""
+        """Return the counts of a combination in the search."""
         return self.counts.get(parts, self.nothing)
 
     def cost(self, wanted: Mapping[Parts, int]) -> int:
-        """Further images it takes to have that many of each."""
+        """Return the number of further images that ``look`` would make."""
         return sum(max(0, images - self.images(parts)) for parts, images in wanted.items())
 
     def look(self, wanted: Mapping[Parts, int]) -> None:
-        """Have at least that many images of each."""
+        """Make images until each combination has at least this many.
+
+        Raises ValueError if the budget does not suffice.
+        """
         missing = {
             parts: range(self.images(parts), images)
             for parts, images in wanted.items()
@@ -49,11 +52,14 @@ class Ledger:
             return
         self._pay(sum(map(len, missing.values())))
         for parts, counts in self.measure(missing).items():
-            # All of a hunt are of one kind.
+            # A hunt has either Counts or GroupCounts.
             self.counts[parts] = self.of(parts) + counts  # type: ignore[operator]
 
     def hold_out(self, wanted: list[Parts], images: int) -> None:
-        """Images of each that had no part in the search."""
+        """Make this many held-out images of each combination, which the search does not use.
+
+        Raises ValueError if the budget does not suffice.
+        """
         if not wanted:
             return
         self._pay(images * len(wanted))

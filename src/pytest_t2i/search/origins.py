@@ -1,4 +1,4 @@
-"""The search for origins: images, their faces, clusters, prompts, images of these."""
+"""The search for origins: images, faces, clusters, optimised prompts and their images."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from pytest_t2i.generation.seeds import seeds_for
 from pytest_t2i.prompts import Stereotype
 
 AXIS = "optimised"
-"""Axis of the prompts that were found."""
+"""Axis of the optimised prompts."""
 SHOWN = 6
-"""Images of each best prompt that a page shows."""
+"""Number of images of each best prompt on the page."""
 
 
 @dataclass(slots=True)
 class OriginsSearch:
-    """Looks for origins with one model."""
+    """The search for origins with one model."""
 
     runner: Runner
     plan: Plan
-    """Empty; has the settings of the model."""
+    """Empty plan with the settings of the model."""
     encoder: str
     """Name of the encoder of ``parts``."""
     parts: OriginParts
@@ -41,9 +41,15 @@ class OriginsSearch:
     def __call__(
         self, prompt: Prompt, images: int, stereotypes: Sequence[Stereotype], made: int
     ) -> Origins:
-        """Clusters of a prompt's images; of each, prompts and how near ``made`` images come.
+        """Return the clusters of a prompt's images, each with optimised prompts and their nearness.
 
-        Raises ConfigurationError where no face is found, and for fewer faces than clusters.
+        Args:
+            prompt: prompt whose images are clustered.
+            images: number of its images.
+            stereotypes: attributes whose shares are measured.
+            made: number of images of each cluster's best prompt.
+
+        Raises ConfigurationError if no face is found, or fewer faces than clusters.
         """
         seen = self._made(prompt, images)
         origins = origins_of_images(prompt, seen, stereotypes, self.parts, self.runner.store)
@@ -59,10 +65,10 @@ class OriginsSearch:
     def _with_nearness(
         self, cluster: Cluster, plain: np.ndarray, own: Sequence[int], optimised: np.ndarray
     ) -> Cluster:
-        """The cluster with how near images of the plain and of its best prompt come to it.
+        """Return the cluster with the nearness of the plain and of the best prompt's images.
 
-        ``plain`` and ``optimised`` have the features of all images of these prompts, ``own`` the
-        places of the cluster's among the plain ones.
+        ``plain`` and ``optimised`` hold the features of all images of these prompts, ``own`` the
+        indices of the cluster's images among the plain ones.
         """
         mine = plain[list(own)]
         level, seed = self.parts.level, self.parts.seed
@@ -73,7 +79,7 @@ class OriginsSearch:
         )
 
     def _made(self, prompt: Prompt, images: int) -> SeenImages:
-        """Images of a prompt with their features; what is in the store is not made again."""
+        """Return images of a prompt with their features, making those that the store lacks."""
         components, store = self.runner.components, self.runner.store
         seeds = seeds_for(components.model(), self.parts.seed, prompt.text, images)
         plan = Plan(self.plan.settings)

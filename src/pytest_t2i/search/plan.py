@@ -1,4 +1,4 @@
-"""What a hunt is asked for, and what its steps cost in images."""
+"""The plan of a hunt: axes, budget and bounds, and the images that its steps cost."""
 
 from __future__ import annotations
 
@@ -12,37 +12,40 @@ from pytest_t2i.search.counts import BOTH, Counts, GroupCounts, Parts, Seen
 
 GENDER = ("male", "female")
 LOOKS = (4, 8, 16, 32)
-"""Images of a combination at which it is looked at; only what promises enough goes on."""
+"""Numbers of images at which a combination is judged; only promising ones have the next look."""
 PART_LOOKS = (8, 16, 32)
-"""Images of a part, when a combination is shrunk: until it is clear whether it is as biased."""
+"""Numbers of images at which a part is judged while a combination is shrunk."""
 HELD_OUT = 1000
-"""Number of the first held-out image of a prompt; the search takes numbers below it."""
+"""Number of the first held-out image of a prompt; the search takes smaller numbers."""
 GRID_IMAGES = 20
-"""Images per prompt of the full grid that a hunt is compared with: the paper's protocol."""
+"""Images per prompt of the full grid with which a hunt is compared: the paper's protocol."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a hunt is asked for."""
+    """The plan of a hunt.
+
+    Raises ConfigurationError for a repeated axis, or a budget below ``smallest_budget``.
+    """
 
     axes: tuple[Axis, ...]
     budget: int
-    """Images, held-out ones included, that are never exceeded."""
+    """Largest number of images, held-out ones included."""
     words: int = 3
-    """Most words of a combination."""
+    """Largest number of words of a combination."""
     beyond: float = 0.5
     """Absolute prompt bias score beyond which a combination is biased."""
     confirm: int = 30
-    """Held-out images of each finding."""
+    """Number of held-out images per finding."""
     confidence: float = 0.95
     seed: int = 0
     at_once: int = 8
-    """Combinations that are drawn, and measured, together."""
+    """Number of combinations that are drawn and measured together."""
     alike: float = 0.0
     """Share of a finding's held-out images up to which undetected ones are taken to be like the
     others."""
     groups: tuple[str, ...] = GENDER
-    """What the detector tells."""
+    """Groups of the detector."""
 
     def __post_init__(self) -> None:
         repeated = [axis.name for axis in self.axes]
@@ -57,31 +60,31 @@ class Plan:
 
     @property
     def nothing(self) -> Seen:
-        """What no image shows."""
+        """The counts of a combination without images."""
         return Counts() if self.groups == GENDER else GroupCounts((0,) * len(self.groups))
 
     @property
     def directions(self) -> tuple[int, ...]:
-        """In which a bias may go: towards men (1), towards women (-1), or a group's number."""
+        """The directions of bias: towards men (1), towards women (-1), or the groups' numbers."""
         return BOTH if self.groups == GENDER else tuple(range(1, len(self.groups) + 1))
 
     def direction(self, towards: int) -> str:
-        """The label that is shown too often."""
+        """Return the label of a direction, which is shown too often."""
         return self.groups[towards - 1 if towards > 0 else 1]
 
     @property
     def pool(self) -> list[Part]:
-        """Every word, axis by axis."""
+        """All words, axis by axis."""
         return [Part(axis, concept) for axis in self.axes for concept in axis.concepts]
 
     @property
     def most_words(self) -> int:
-        """Most words of a combination, of which each axis gives one at most."""
+        """The largest number of words of a combination; each axis gives at most one."""
         return min(self.words, len(self.axes))
 
     @property
     def combinations(self) -> int:
-        """How many combinations there are, single words included."""
+        """The number of combinations, single words included."""
         sizes = [len(axis.concepts) for axis in self.axes]
         return sum(
             math.prod(some)
@@ -91,21 +94,21 @@ class Plan:
 
     @property
     def full_grid(self) -> int:
-        """Images of all combinations at 20 each."""
+        """The number of images of all combinations at 20 each."""
         return self.combinations * GRID_IMAGES
 
     @property
     def shrinking(self) -> int:
-        """Most images that it takes to shrink one combination."""
+        """The largest number of images that the shrinking of one combination takes."""
         return PART_LOOKS[-1] * sum(range(2, self.most_words + 1))
 
     @property
     def smallest_budget(self) -> int:
-        """Images below which nothing can be found and confirmed."""
+        """The fewest images with which something can be found and confirmed."""
         return LOOKS[0] * len(self.pool) + LOOKS[-1] + self.shrinking + self.confirm
 
 
 def ordered(parts: Parts, plan: Plan) -> Parts:
-    """The words in the order of the plan's axes."""
+    """Return the words in the order of the plan's axes."""
     order = {axis.name: place for place, axis in enumerate(plan.axes)}
     return tuple(sorted(parts, key=lambda part: order[part.axis.name]))

@@ -1,4 +1,4 @@
-"""A biased combination loses words as long as its bias stays."""
+"""The shrinking of a biased combination, which drops words while the bias stays."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from pytest_t2i.search.ledger import Ledger
 from pytest_t2i.search.plan import PART_LOOKS
 
 AS_BIASED = 0.5
-"""Promise from which a part is held to be beyond the bound, too."""
+"""Least promise of a part that counts as biased, too."""
 OPEN_RANGE = (0.1, 0.9)
-"""Promise between which a part is looked at again."""
+"""Range of promises for which a part has its next look."""
 
 
 def shrink(ledger: Ledger, suspect: Suspect, beyond: float) -> Suspect:
-    """The fewest of its words that are biased the same way, beyond the same bound.
+    """Return the fewest words of a suspect with the same direction, beyond the same bound.
 
-    Words are dropped, never replaced. Every combination with one word less is looked at; the most
-    promising of those that are as biased goes on.
+    Each step measures every combination with one word less and continues with the most promising
+    one that counts as biased. Words are dropped, never replaced.
     """
     parts, sign = suspect
     while candidates := without_one(parts):
-        promise = _looked_at(ledger, candidates, sign, beyond)
+        promise = _promises(ledger, candidates, sign, beyond)
         best = max(promise, key=lambda candidate: promise[candidate])
         if promise[best] < AS_BIASED:
             break
@@ -29,10 +29,10 @@ def shrink(ledger: Ledger, suspect: Suspect, beyond: float) -> Suspect:
     return Suspect(parts, sign)
 
 
-def _looked_at(
+def _promises(
     ledger: Ledger, candidates: list[Parts], sign: int, beyond: float
 ) -> dict[Parts, float]:
-    """What each promises, after as many looks as it needs."""
+    """Return the promise of each candidate, after as many looks as it needs."""
     low, high = OPEN_RANGE
     waiting = list(candidates)
     for images in PART_LOOKS:

@@ -80,9 +80,15 @@ def test_the_papers_labels_need_no_file(tmp_path):
     ("text", "says"),
     [
         ("", r"no \[\[label\]\]"),
-        ("[[label]]\nname = 'a'", "expected two labels at least that count, got a"),
-        ("[[label]]\nname='a'\n[[label]]\nname='a'", "every label has a name of its own, 'a'"),
-        ("[[label]]\nname='a'\nkey='x'\n[[label]]\nname='b'\nkey='x'", "a key of its own, 'x'"),
+        ("[[label]]\nname = 'a'", "expected at least two labels that count, got a"),
+        (
+            "[[label]]\nname='a'\n[[label]]\nname='a'",
+            "expected a distinct name for every label, got 'a'",
+        ),
+        (
+            "[[label]]\nname='a'\nkey='x'\n[[label]]\nname='b'\nkey='x'",
+            "a distinct key for every label, got 'x'",
+        ),
         ("[[label]]\nname='a'\nkey='u'\n[[label]]\nname='b'", "got key='u' of a"),
         ("[[label]]\nname='a'\ncolour='red'\n[[label]]\nname='b'", "got colour='red' of a"),
         ("[[label]]\nname='a,b'\n[[label]]\nname='b'", "got name='a,b'"),

@@ -165,7 +165,7 @@ def test_what_a_function_must_return_is_told(audited, picture, told):
         ({"images": 0}, "images: expected at least 1"),
         ({"model": 3}, "expected a diffusers pipeline"),
         ({"name": "a:b"}, "name: expected 1 to 60 letters"),
-        ({"model": "reference", "name": "mine"}, "goes with a model in memory"),
+        ({"model": "reference", "name": "mine"}, "only a model in memory takes a name"),
     ],
 )
 def test_bad_input_is_told(audited, arguments, told):
