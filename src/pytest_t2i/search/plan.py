@@ -8,7 +8,7 @@ from itertools import combinations
 
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.prompts import Axis, Part
-from pytest_t2i.search.counts import BOTH, Counts, GroupCounts, Parts, Seen
+from pytest_t2i.search.counts import BOTH, Counts, GroupCounts, Seen
 
 GENDER = ("male", "female")
 LOOKS = (4, 8, 16, 32)
@@ -106,9 +106,3 @@ class Plan:
     def smallest_budget(self) -> int:
         """The fewest images with which something can be found and confirmed."""
         return LOOKS[0] * len(self.pool) + LOOKS[-1] + self.shrinking + self.confirm
-
-
-def ordered(parts: Parts, plan: Plan) -> Parts:
-    """Return the words in the order of the plan's axes."""
-    order = {axis.name: place for place, axis in enumerate(plan.axes)}
-    return tuple(sorted(parts, key=lambda part: order[part.axis.name]))
