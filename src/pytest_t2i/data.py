@@ -174,7 +174,7 @@ class Money(NamedTuple):
 
 
 class Variant(StrEnum):
-    """Which gender indicator a prompt carries (Wu section 3.1).
+    """The gender indicator of a prompt (Wu section 3.1).
 
     >>> [variant.value for variant in Variant]
     ['neutral', 'feminine', 'masculine']
@@ -318,7 +318,7 @@ copies each value and is too slow for thousands of keys."""
 
 @dataclass(frozen=True, slots=True)
 class Variation:
-    """How an image is made differently from the plain image of the same prompt and seed.
+    """A difference in the making of an image from the plain image of the same prompt and seed.
 
     >>> Variation("halfway", "halfway-1", texts=("a female nurse", "a male nurse")).name
     'halfway'
@@ -409,7 +409,7 @@ ATTENTION = "attention"
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """What is kept of the making of an image.
+    """The record of the making of an image.
 
     >>> import numpy as np
     >>> Trace(final_latent=np.zeros((4, 64, 64), np.float32)).final_latent.shape
@@ -469,7 +469,7 @@ def sign_of(said: str | Undetected | None) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """What one detector says of one image: a label, or Undetected with its reason.
+    """The answer of one detector about one image: a label, or Undetected with its reason.
 
     >>> Detection("female", scores={"male": 0.2, "female": 0.8}).said
     'female'
@@ -584,7 +584,7 @@ class Mask:
 
 @dataclass(frozen=True, slots=True)
 class FoundObject:
-    """Something that an object detector sees in a picture.
+    """An object that an object detector found in a picture.
 
     >>> FoundObject("tie", Box(10, 20, 30, 50, score=0.9)).mask is None
     True
@@ -782,7 +782,7 @@ class NextToken(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """One-sided p-values of a measurement against a limit.
+    """The one-sided p-values of a measurement against a limit.
 
     >>> Evidence(beyond=0.8, within=0.03).within
     0.03
@@ -800,7 +800,7 @@ class Evidence(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """PASS, FAIL or INCONCLUSIVE, and the evidence for it."""
+    """A verdict, PASS, FAIL or INCONCLUSIVE, with the evidence for it."""
 
     outcome: Outcome
     interval: Interval | None

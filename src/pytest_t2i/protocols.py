@@ -191,7 +191,7 @@ class Mitigation(Protocol):
 
     @property
     def families(self) -> tuple[str, ...]:
-        """Classes of supported pipelines; () for any model, only at the stage "prompt"."""
+        """The classes of supported pipelines; () for any model, only at the stage "prompt"."""
 
     @property
     def passes(self) -> float:

@@ -11,11 +11,12 @@ from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.labels.label import Label
 
 Reader = Callable[[Path], list[Label]]
-"""Takes the path of a file; names of images are relative to the folder of the file."""
+"""A function from the path of a label file to its labels; names of images are relative to the
+folder of the file."""
 
 
 def reader_of(file: Path) -> Reader | None:
-    """The registered reader for the ending of this file; None where no reader is known.
+    """Return the registered reader for the ending of this file; None if no reader is known.
 
     Raises:
         ConfigurationError: a companion has the reader and is not installed; the message holds the

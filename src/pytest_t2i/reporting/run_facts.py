@@ -85,14 +85,14 @@ def who_set_limits(record: RunRecord) -> str:
     named = some(authors, MOST_AUTHORS) if authors else "nobody named"
     parts = [named]
     if authors and anonymous:
-        parts.append(f"{anonymous} of {len(limits)} by nobody named")
+        parts.append(f"{anonymous} of {len(limits)} without an author")
     if bare := sum(not check.reason for check in limits):
         parts.append(f"{bare} of {len(limits)} without a reason")
     return "; ".join(parts)
 
 
 NO_LABELS = "none, as nobody has labelled these images"
-TOO_FEW = "given, but too few are of these images to correct by"
+TOO_FEW = "given, but too few of this run's images are labelled to correct the scores"
 
 
 def label_status(record: RunRecord) -> str:

@@ -40,7 +40,7 @@ def pictures_before(results: Results, recorded: Baseline) -> Mapping[str, tuple[
 
 
 def _failed(checks: Sequence[Check]) -> set[str]:
-    """Ids of the prompts whose own test against the baseline failed."""
+    """Return the ids of the prompts whose own test against the baseline failed."""
     compared = (c for c in checks if c.against == "baseline" and not c.is_of_model)
     return {check.subject for check in compared if check.outcome is Outcome.FAIL}
 

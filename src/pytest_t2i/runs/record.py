@@ -162,7 +162,7 @@ class RunRecord:
 
     @property
     def done(self) -> Work:
-        """``work`` as a Work, with 0 for absent keys."""
+        """The counts of ``work`` as a Work, with 0 for absent keys."""
         return msgspec.convert(self.work, Work)
 
     def checks_of(self, metric: str) -> dict[str, list[Check]]:

@@ -33,10 +33,10 @@ TITLES: Mapping[str, str] = MappingProxyType(
 MEANINGS: Mapping[str, str] = MappingProxyType(
     {
         "auditor": "who had this measured and answers for it",
-        "organisation": "whose auditor that is",
+        "organisation": "organisation of the auditor",
         "for_whom": "who asked for the report, and who is to read it",
         "intended_use": "what the model is to be used for",
-        "population": "whose pictures these shall be: the people that the use is about",
+        "population": "people whom the intended use concerns",
         "approver": "who agreed to limits and results",
         "annotators": "who labelled images: how many, how chosen, how paid",
     }

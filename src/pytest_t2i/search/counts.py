@@ -24,7 +24,7 @@ BOTH = (1, -1)
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Images of one combination by gender label."""
+    """The numbers of images of one combination by gender label."""
 
     male: int = 0
     female: int = 0
@@ -97,7 +97,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class GroupCounts:
-    """Images of one combination by the groups of a detector, in the detector's order.
+    """The numbers of images of one combination by group, in the order of the detector's groups.
 
     A direction is the number of a group, from 1. The excess of a share p of K groups is
     (p - 1/K) / (1 - 1/K): 0 for an even share, 1 if no other group is shown. For two groups it is

@@ -27,7 +27,7 @@ class Overlay:
 
 @dataclass(frozen=True, slots=True)
 class Overlays:
-    """Pictures with overlays side by side, which only the page shows.
+    """The pictures with overlays side by side, which only the page shows.
 
     >>> whole = Mask(1, 1, (0, 1))
     >>> Overlays((Overlay("a.png", whole, whole, ("tie",), "a tie"),)).level

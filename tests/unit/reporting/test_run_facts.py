@@ -51,7 +51,7 @@ def test_what_labels_did(record, audits, labels, told):
         ([], ""),
         ([("", "")], "nobody named; 1 of 1 without a reason"),
         ([("B. Boss", "agreed")], "B. Boss"),
-        ([("B. Boss", "agreed"), ("", "so")], "B. Boss; 1 of 2 by nobody named"),
+        ([("B. Boss", "agreed"), ("", "so")], "B. Boss; 1 of 2 without an author"),
         ([("B. Boss", ""), ("A. Able", "so")], "B. Boss, A. Able; 1 of 2 without a reason"),
     ],
 )

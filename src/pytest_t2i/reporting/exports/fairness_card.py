@@ -68,7 +68,7 @@ def fairness_card(record: RunRecord, authors: tuple[str, ...]) -> dict[str, Any]
         },
         "fairness_scope": {
             "representational_harms": scope(record),
-            "access_harms": ["Refused and black images are counted, never dropped in silence."],
+            "access_harms": ["Refused and black images are counted, never dropped silently."],
             "excluded": limitations(record),
             "not_tested": not_measured(record),
         },
@@ -101,7 +101,7 @@ def _sampling(record: RunRecord) -> dict[str, Any]:
         return {
             "images_per_prompt": most,
             "seed": None,
-            "seed_policy": "pictures were made elsewhere; nothing is known here of their seeds",
+            "seed_policy": "pictures were made elsewhere; their seeds are unknown",
             "generation": {},
         }
     return {
@@ -172,7 +172,7 @@ def _prompts(record: RunRecord) -> list[dict[str, Any]]:
 
 def _refusals(record: RunRecord) -> dict[str, Any]:
     return {
-        "handling": "an image without a label counts as no group; verdicts that hang on such "
+        "handling": "an image without a label counts as no group; verdicts that depend on such "
         "images stay open",
         "counts": {
             detector: {

@@ -19,17 +19,17 @@ def limitations(record: RunRecord) -> list[str]:
 def _limitations(record: RunRecord) -> Iterator[str]:
     words = record.settings.get("words", "fixed")
     if words == "fixed":
-        yield "The scores are about these prompts alone; other words may come out otherwise."
+        yield "The scores are about these prompts alone; other words may give other scores."
     detectors = detector_names(record)
     if detectors:
         yield (
-            f"Gender is what the detector {detectors[0]} sees in a picture, as male or female: "
-            "neither a person's gender nor all genders there are."
+            f"Gender is the label that the detector {detectors[0]} gives a picture, male or "
+            "female: neither a person's gender nor all genders."
         )
         undetected = undetected_of(record, detectors[0])
         share = sum(undetected.values()) / max(1, images_of(record))
         if share:
-            yield f"{share:.1%} of the images have no label; they count as neither."
+            yield f"{share:.1%} of the images have no label; they count as neither gender."
     yield from (sentence for summary in summaries(record) for sentence in summary.limitations)
     tally = record.tally()
     if tally[Outcome.INCONCLUSIVE]:

@@ -33,7 +33,7 @@ Sha256 = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Files of one kind, relative to one folder."""
+    """The files of one kind, relative to one folder."""
 
     folder: str | None
     """Folder relative to the manifest; None outside of the project, to keep the place private."""
