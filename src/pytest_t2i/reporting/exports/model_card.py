@@ -42,7 +42,7 @@ def model_card(record: RunRecord, card: str, file: Path) -> str:
     try:
         from huggingface_hub import EvalResult, ModelCard
     except ImportError:
-        raise MissingExtraError("a model card", "diffusers", "huggingface_hub") from None
+        raise MissingExtraError("a model card", "fetch", "huggingface_hub") from None
     body = _with_section(card or f"# {escape(record.model)}\n", section(record))
     try:
         made = ModelCard(body if body.lstrip().startswith("---") else f"---\n{{}}\n---\n{body}")

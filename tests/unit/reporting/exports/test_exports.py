@@ -18,7 +18,12 @@ from pytest_t2i.audits.parity.record import ModelScore, ParityPart
 from pytest_t2i.audits.stereotypes.record import StereotypeRecord, StereotypesPart
 from pytest_t2i.cli.main import main
 from pytest_t2i.data import Detection, Outcome, Undetected
-from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError
+from pytest_t2i.errors import (
+    ConfigurationError,
+    FileFormatError,
+    MissingExtraError,
+    UnknownNameError,
+)
 from pytest_t2i.reporting.exports.fairness_card import fairness_card, render_html
 from pytest_t2i.reporting.exports.mlflow import log_to_mlflow, metrics_of
 from pytest_t2i.reporting.exports.model_card import model_card, section, write_model_card
@@ -171,6 +176,12 @@ def test_a_new_card_and_a_broken_one(run, tmp_path):
         model_card(run, "---\n- a list\n---\ntext", tmp_path / "x")
     with pytest.raises(ConfigurationError, match="needs a measured score"):
         write_model_card(RunRecord("", 0.0, "", {}, {}, {}), tmp_path / "x")
+
+
+def test_a_card_asks_for_no_more_than_the_hubs_library(run, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    with pytest.raises(MissingExtraError, match=r'pip install "pytest-t2i\[fetch\]"'):
+        model_card(run, "", tmp_path / "README.md")
 
 
 def test_a_fairness_card_says_what_it_does_not_show(run):
