@@ -258,7 +258,7 @@ class Prompt:
 
     @property
     def name(self) -> str:
-        """The concept with the prompt's tag, unique within the axis of a run.
+        """The concept with the prompt's tag.
 
         >>> Prompt("a sketch of a nurse", "profession", "nurse", tag="~sketch").name
         'nurse~sketch'

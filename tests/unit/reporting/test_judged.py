@@ -248,7 +248,7 @@ def test_the_baseline_is_dated_and_its_moved_prompts_are_counted(tmp_path):
                  "torch: baseline 2.4, now 2.5"):  # fmt: skip
         assert fact in text
     assert "profession-pilot 10 male, 9 female, 1 undetected 20 male, 0 female 97 %" in text
-    assert "not its pictures" in text
+    assert "keeps detections, not pictures" in text
     assert "Against the baseline" not in page(run(GROWN), tmp_path)
 
 
