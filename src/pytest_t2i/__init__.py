@@ -219,7 +219,7 @@ _HOMES = {
 _MODULES = {home.rpartition(".")[2]: home for home, names in _HOMES.items() if not names}
 _NAMES = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = [*sorted(_NAMES), *sorted(_MODULES), "axes", "captions", "stereotypes"]  # noqa: PLE0604 - all are texts
+__all__ = [*sorted(_NAMES), *sorted(_MODULES), "axes", "captions", "stereotypes"]  # noqa: PLE0604 - all are str
 
 
 def __getattr__(name: str) -> Any:

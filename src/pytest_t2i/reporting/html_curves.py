@@ -34,7 +34,7 @@ class Curves(NamedTuple):
 
 
 @draw.register
-def _(block: CurveChart, folder: Path) -> Drawn:  # noqa: ARG001 - every block is given it
+def _(block: CurveChart, folder: Path) -> Drawn:  # noqa: ARG001 - as for all blocks
     scale = Scale(block.low, block.high)
     folded = block.level == "detail"
     return Drawn("curves", _curves(block, scale), folded, block.title, beside=not folded)

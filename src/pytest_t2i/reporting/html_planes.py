@@ -90,7 +90,7 @@ class DrawnPlane(NamedTuple):
 
 
 @draw.register
-def _(block: Plane, folder: Path) -> Drawn:  # noqa: ARG001 - every block is given it
+def _(block: Plane, folder: Path) -> Drawn:  # noqa: ARG001 - as for all blocks
     corner = _corner(block)
     points = named([_point(point, block) for point in block.points], corner)
     return Drawn("plane", DrawnPlane(block, points, corner), block.level == "detail", block.title)

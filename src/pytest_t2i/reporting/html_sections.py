@@ -129,17 +129,17 @@ def _has_limits(chart: BarChart) -> bool:
 
 
 @draw.register
-def _(block: Paragraph, folder: Path) -> Drawn:  # noqa: ARG001 - every block is given it
+def _(block: Paragraph, folder: Path) -> Drawn:  # noqa: ARG001 - as for all blocks
     return Drawn("paragraph", block, block.level == "detail")
 
 
 @draw.register
-def _(block: Note, folder: Path) -> Drawn:  # noqa: ARG001 - every block is given it
+def _(block: Note, folder: Path) -> Drawn:  # noqa: ARG001 - as for all blocks
     return Drawn("note", block.text, block.level == "detail")
 
 
 @draw.register
-def _(block: Table, folder: Path) -> Drawn:  # noqa: ARG001 - every block is given it
+def _(block: Table, folder: Path) -> Drawn:  # noqa: ARG001 - as for all blocks
     columns = list(zip(*block.rows, strict=True))
     best = [
         best_rows(column, block.best[k] if k < len(block.best) else "")
@@ -154,7 +154,7 @@ def _(block: Table, folder: Path) -> Drawn:  # noqa: ARG001 - every block is giv
 
 
 @draw.register
-def _(block: BarChart, folder: Path) -> Drawn:  # noqa: ARG001 - every block is given it
+def _(block: BarChart, folder: Path) -> Drawn:  # noqa: ARG001 - as for all blocks
     scale = Scale(block.low, block.high)
     names = [bar.name for bar in block.bars]
     rows = [
@@ -214,7 +214,7 @@ def _picture(picture: Picture, small: Mapping[str, str], folder: Path) -> pictur
 
 
 @draw.register
-def _(block: Overlays, folder: Path) -> Drawn:  # noqa: ARG001 - every block is given it
+def _(block: Overlays, folder: Path) -> Drawn:  # noqa: ARG001 - as for all blocks
     shown = [(overlay(picture), picture) for picture in block.pictures]
     return Drawn("overlays", shown, block.level == "detail", "Pictures")
 

@@ -50,14 +50,14 @@ def _(block: Paragraph) -> list[str]:
 
 
 @_lines.register
-def _(block: Note) -> list[str]:  # noqa: ARG001 - explanations stand on the page
+def _(block: Note) -> list[str]:  # noqa: ARG001 - only the page shows notes
     return []
 
 
 @_lines.register(Album)
 @_lines.register(Overlays)
 @_lines.register(Plane)
-def _(block: Album | Overlays | Plane) -> list[str]:  # noqa: ARG001 - so do pictures and planes
+def _(block: Album | Overlays | Plane) -> list[str]:  # noqa: ARG001 - only the page shows them
     return []
 
 

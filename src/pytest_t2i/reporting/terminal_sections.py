@@ -79,7 +79,7 @@ def _(block: Album) -> list[str]:
 
 @_lines.register(Overlays)
 @_lines.register(Plane)
-def _(block: Overlays | Plane) -> list[str]:  # noqa: ARG001 - they are for the page
+def _(block: Overlays | Plane) -> list[str]:  # noqa: ARG001 - only the page shows them
     return []
 
 

@@ -89,7 +89,7 @@ def _project_of(record: RunRecord) -> str:
         shared = os.path.commonpath(places)
     except ValueError:  # on different drives
         return ""
-    return "" if os.path.dirname(shared) == shared else shared  # noqa: PTH120 - of any system
+    return "" if os.path.dirname(shared) == shared else shared  # noqa: PTH120 - texts, not paths
 
 
 def without_machine(value: Any, project: str = "") -> Any:

@@ -129,5 +129,5 @@ def exists(file: str) -> bool:
     """Whether anything exists at the path; ``_check`` refuses what is not a regular file."""
     try:
         return Path(file).exists()
-    except (OSError, ValueError):  # a name too long for any file, or with NUL
+    except (OSError, ValueError):  # the name is too long or has a NUL
         return False

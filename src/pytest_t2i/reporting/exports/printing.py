@@ -80,7 +80,7 @@ def _by_browser(found: str, page: str) -> bytes:
 def _by_weasyprint(page: str) -> bytes:
     try:
         import weasyprint
-    except (ImportError, OSError) as error:  # OSError: its own libraries are absent
+    except (ImportError, OSError) as error:  # OSError: a system library is absent
         missing = "weasyprint" if isinstance(error, ImportError) else "libpango"
         raise MissingExtraError("a PDF without a browser", "pdf", missing) from None
     # The page contains everything, pictures as data URIs; any other address is refused.
