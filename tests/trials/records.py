@@ -230,7 +230,7 @@ def _taken(read: Callable[[Path], Any], source: Path) -> Any:
 
 def _told(check: Check) -> None:
     one_line(check)
-    explain.told(check)
+    explain.explained(check)
 
 
 @dataclass(frozen=True)

@@ -23,10 +23,10 @@ def explain(left: Any, right: Any) -> list[str] | None:
         return None
     checks = [getattr(side, "check", None) for side in (left, right)]
     check = next((known for known in checks if isinstance(known, Check)), None)
-    return None if check is None else _explained(check)
+    return None if check is None else explained(check)
 
 
-def _explained(check: Check) -> list[str]:
+def explained(check: Check) -> list[str]:
     """Return the lines that explain a check."""
     what = "change" if check.against == "baseline" else "measured"
     lines = [headline(check), f"{what}: {measured(check)}"]

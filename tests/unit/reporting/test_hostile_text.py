@@ -213,7 +213,7 @@ class Writer:
 def test_terminal_and_failure_text(hostile):
     writer = Writer()
     summarise(hostile, Settings(), writer, width=80)
-    told = [*writer.lines, *(each for check in hostile.checks for each in explain.told(check))]
+    told = [*writer.lines, *(each for check in hostile.checks for each in explain.explained(check))]
     told += map(line, compared_lines(comparison_of(hostile)))
     assert any(MARK in each for each in told)
     assert not [each for each in told if CONTROLS.search(each) or "\n" in each]
