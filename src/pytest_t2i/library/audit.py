@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,7 @@ from pytest_t2i.errors import ConfigurationError, ModelLoadError, UnknownNameErr
 from pytest_t2i.generation.progress import Silent, shown
 from pytest_t2i.library.audit_result import Audited
 from pytest_t2i.library.in_memory import is_nameless, name_of
-from pytest_t2i.library.session import session_for, settings_for
+from pytest_t2i.library.session import session_for, settings_for, temporary_store
 from pytest_t2i.metrics.info import register
 from pytest_t2i.protocols import Detector
 from pytest_t2i.runs.make_and_detect import make
@@ -93,26 +91,26 @@ def audit(
     keywords = {name: options.pop(name) for name in [*options] if name in understood}
     # A function without a fingerprint cannot be identified later: its pictures lie in a temporary
     # store that lives as long as the returned object.
-    passing = is_nameless(model, fingerprint) and "store" not in options
-    if passing:
-        options["store"] = tempfile.mkdtemp(prefix="t2i-")
-    given = None if detector is None or isinstance(detector, str | Sequence) else detector
-    asked = detector if given is None else name_of(given)
-    settings = settings_for(model, images, asked, options, name)
-    session = session_for(settings, model, fingerprint, given)
-    selection = select(selected, keywords, (), of_audits)
-    session.learn(selection)
-    cases = _cases(selection, [known[name] for name in audits], settings)
-    session.tests = told_apart({case.node_id: case for of in cases.values() for case in of})
-    session.selected = len(session.tests)
-    results = Results(session)
-    with _default_named(unsaid=detector is None and not isinstance(model, str)):
-        make(results, LimitFiles(Path.cwd(), settings.limits), shown() if progress else Silent())
-    named = {name: tuple(session.tests[c.node_id] for c in of) for name, of in cases.items()}
-    session.judged |= session.tests.keys()
-    audited = Audited(results, named)
-    if passing:
-        weakref.finalize(audited, shutil.rmtree, settings.store, ignore_errors=True)
+    with ExitStack() as temporary:
+        if is_nameless(model, fingerprint) and "store" not in options:
+            options["store"] = temporary.enter_context(temporary_store())
+        given = None if detector is None or isinstance(detector, str | Sequence) else detector
+        asked = detector if given is None else name_of(given)
+        settings = settings_for(model, images, asked, options, name)
+        session = session_for(settings, model, fingerprint, given)
+        selection = select(selected, keywords, (), of_audits)
+        session.learn(selection)
+        cases = _cases(selection, [known[name] for name in audits], settings)
+        session.tests = told_apart({case.node_id: case for of in cases.values() for case in of})
+        session.selected = len(session.tests)
+        results = Results(session)
+        with _default_named(unsaid=detector is None and not isinstance(model, str)):
+            limits = LimitFiles(Path.cwd(), settings.limits)
+            make(results, limits, shown() if progress else Silent())
+        named = {name: tuple(session.tests[c.node_id] for c in of) for name, of in cases.items()}
+        session.judged |= session.tests.keys()
+        audited = Audited(results, named)
+        weakref.finalize(audited, temporary.pop_all().close)
     return audited
 
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import closing
-from pathlib import Path
+from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_t2i.data import Prompt
@@ -16,7 +13,7 @@ from pytest_t2i.generation.plan import Need, Plan
 from pytest_t2i.generation.progress import Silent, shown
 from pytest_t2i.generation.ready_made import check_supply
 from pytest_t2i.library.in_memory import is_nameless
-from pytest_t2i.library.session import session_for, settings_for
+from pytest_t2i.library.session import session_for, settings_for, temporary_store
 from pytest_t2i.protocols import ReadyMade
 from pytest_t2i.runs.session import Session
 
@@ -80,20 +77,18 @@ def pictures(
     """
     # A function without a fingerprint cannot be identified later: its pictures lie in a temporary
     # store while the result is read.
-    passing = is_nameless(model, fingerprint) and "store" not in options
-    if passing:
-        options["store"] = tempfile.mkdtemp(prefix="t2i-")
-    settings = settings_for(model, IMAGES if images is None else images, None, options)
-    session = session_for(settings, model, fingerprint, None)
-    made = _made(session, _wanted(session, prompts, images), progress)
-    return _dropped(made, settings.store) if passing else made
+    with ExitStack() as temporary:
+        if is_nameless(model, fingerprint) and "store" not in options:
+            options["store"] = temporary.enter_context(temporary_store())
+        settings = settings_for(model, IMAGES if images is None else images, None, options)
+        session = session_for(settings, model, fingerprint, None)
+        made = _made(session, _wanted(session, prompts, images), progress)
+        return _kept_until_read(made, temporary.pop_all())
 
 
-def _dropped(made: Iterator[Pictured], store: Path) -> Iterator[Pictured]:
-    try:
+def _kept_until_read(made: Iterator[Pictured], temporary: ExitStack) -> Iterator[Pictured]:
+    with temporary:
         yield from made
-    finally:
-        shutil.rmtree(store, ignore_errors=True)
 
 
 def _wanted(session: Session, prompts: Sequence[str], images: int | None) -> dict[str, int]:

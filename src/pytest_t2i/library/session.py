@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from pytest_t2i.errors import UnknownNameError
@@ -59,3 +60,8 @@ def session_for(
     session = Session(settings, components)
     session.validate()
     return session
+
+
+def temporary_store() -> TemporaryDirectory[str]:
+    """Return a folder for the pictures of one call, which is removed when it is closed."""
+    return TemporaryDirectory(prefix="t2i-", ignore_cleanup_errors=True)

@@ -183,6 +183,14 @@ def test_nothing_selected_is_told():
         audit(fakes.fair(LoadOptions()), detector=fakes.FakeDetector(), progress=False)
 
 
+def test_a_mistake_leaves_no_folder_of_a_function(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    grey = lambda prompts, seeds: [Image.new("RGB", (8, 8), "grey") for _ in prompts]
+    with pytest.raises(T2IError, match="nothing is selected"):
+        audit(grey, detector=fakes.FakeDetector(), progress=False)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_axes_and_options_are_taken(audited):
     result = audited(None, axes.personality, images=2, seed=3, confidence=0.9)
     assert result.record.settings["seed"] == 3

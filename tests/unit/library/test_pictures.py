@@ -80,6 +80,14 @@ def test_what_a_function_made_is_gone_when_it_was_read(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_mistake_leaves_no_folder_of_a_function(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    grey = lambda prompts, seeds: [Image.new("RGB", (8, 8), "grey") for _ in prompts]
+    with pytest.raises(T2IError, match="expected prompts"):
+        pictures(grey, progress=False)
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("options", "told"),
     [({"paint": 1}, "unknown option 'paint'"), ({"steps": "many"}, "steps")],
