@@ -32,11 +32,11 @@ TITLES: Mapping[str, str] = MappingProxyType(
 """Name of a field -> its title in reports."""
 MEANINGS: Mapping[str, str] = MappingProxyType(
     {
-        "auditor": "who had this measured and answers for it",
-        "organisation": "organisation of the auditor",
-        "for_whom": "who asked for the report, and who is to read it",
-        "intended_use": "what the model is to be used for",
-        "population": "people whom the intended use concerns",
+        "auditor": "who had this measured and is responsible for it",
+        "organisation": "the auditor's organisation",
+        "for_whom": "who asked for the report, and who will read it",
+        "intended_use": "what the model will be used for",
+        "population": "the people whom the intended use concerns",
         "approver": "who agreed to limits and results",
         "annotators": "who labelled images: how many, how chosen, how paid",
     }
