@@ -343,7 +343,7 @@ def write_bad_files(folder):
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (("candidates", "a house", "--llm", "file:absent"), "no concept is seen in 'a house'"),
+        (("candidates", "a house", "--llm", "file:absent"), "no concept is found in 'a house'"),
         (("candidates", "a Tunisian person", "--llm", "file:absent"), "absent: no such file with"),
         (("candidates", "a Tunisian person", "--llm", "opnai:m"), "unknown language 'opnai'"),
         (("candidates", "a Tunisian person", "--llm", "file:a.txt"), "a.txt: the answer is"),

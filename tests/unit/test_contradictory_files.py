@@ -47,7 +47,7 @@ STEREOTYPES = {
     "no concept": (stereotypes(ROW | {"concept": " "}), "not blank, got concept=' '"),
     "controls": (
         stereotypes(ROW | {"attribute": "hat\x1b[31m"}),
-        "expected a text without line breaks and controls, got attribute=",
+        "expected a text without line breaks and control characters, got attribute=",
     ),
     "turned around": (stereotypes(ROW | {"source": "\u202ex"}), "got source="),
     "another's prompt": (

@@ -1,6 +1,6 @@
 """Prompts: axes, templates, triplets, captions, stereotypes, references.
 
-Word lists are TOML beside them.
+The word lists are TOML files in ``words``.
 """
 
 from pytest_t2i.prompts.axes import Axes, Axis, builtin_axes, read_axes

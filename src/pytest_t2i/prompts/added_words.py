@@ -1,4 +1,4 @@
-"""What a service added to a prompt before it drew it: words that say who is to be seen."""
+"""Words that a service added to a prompt before drawing: gender, age and ethnicity."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from pytest_t2i.prompts.counterparts import gender_words
 
 Kind = Literal["gender", "age", "ethnicity"]
 KINDS: tuple[Kind, ...] = ("gender", "age", "ethnicity")
-"""What a word can say of somebody."""
+"""What a word can say about a person."""
 FILE = Path(str(files("pytest_t2i.prompts") / "words" / "added_words.toml"))
 HUMANS = FILE.with_name("human_words.toml")
 WORD = re.compile(r"[^\W_]+")
 AHEAD = 2
-"""Words behind "old" or "black" among which a person must be: "a black female nurse"."""
+"""How many words after "old" or "black" the person may stand: "a black female nurse"."""
 
 
 def is_rewritten(prompt: str, drawn: str) -> bool:
-    """Whether another text was drawn than the prompt; blanks and capitals make none.
+    """Return whether a text differs from the prompt in more than spaces and capitals.
 
     >>> is_rewritten("a photo of a nurse", "A photo  of a nurse")
     False
@@ -33,9 +33,12 @@ def is_rewritten(prompt: str, drawn: str) -> bool:
 
 
 def words_of(kind: Kind, text: str, people: frozenset[str] = frozenset()) -> frozenset[str]:
-    """Words of a text that say of somebody which gender, age or ethnicity they have.
+    """Return the words of a text that say which gender, age or ethnicity a person has.
 
-    ``people``: further words for people, in lower case, such as "nurse".
+    Args:
+        kind: what the words say: "gender", "age" or "ethnicity".
+        text: a prompt.
+        people: further words for people, in lower case, such as "nurse".
 
     >>> sorted(words_of("gender", "a photo of two women and a nurse"))
     ['women']
@@ -51,7 +54,7 @@ def words_of(kind: Kind, text: str, people: frozenset[str] = frozenset()) -> fro
 
 
 def added_words(prompt: str, drawn: str) -> frozenset[str]:
-    """Every word of the text that was drawn, in lower case, that the prompt does not have.
+    """Return the words of the drawn text that the prompt does not have, in lower case.
 
     >>> sorted(added_words("a photo of a nurse", "A photo of a smiling woman, a nurse"))
     ['smiling', 'woman']
@@ -60,7 +63,7 @@ def added_words(prompt: str, drawn: str) -> frozenset[str]:
 
 
 def _tokens(text: str) -> list[str]:
-    """Words in lower case; a hyphen parts two, and an apostrophe ends one."""
+    """Return the words in lower case; hyphens and apostrophes separate words."""
     return WORD.findall(text.casefold())
 
 
@@ -72,7 +75,7 @@ def _holds(tokens: tuple[str, ...], phrase: tuple[str, ...]) -> bool:
 
 
 def _before_people(tokens: tuple[str, ...], more: frozenset[str]) -> list[str]:
-    """Words of which one of the next is a person."""
+    """Return the words that are followed by a person within ``AHEAD`` words."""
     people = _people() | more
     return [
         word
@@ -83,7 +86,7 @@ def _before_people(tokens: tuple[str, ...], more: frozenset[str]) -> list[str]:
 
 @cache
 def _phrases(kind: Kind) -> frozenset[tuple[str, ...]]:
-    """The words of a kind, each as its tokens."""
+    """Return the words of a kind, each as a tuple of tokens."""
     words = set(read_toml(FILE)[kind]["words"])
     if kind == "gender":
         words |= gender_words()

@@ -22,7 +22,7 @@ Indicator = Literal["person", "word"]
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A template and the concepts it is filled with.
+    """A template, and the concepts that fill it.
 
     >>> from pytest_t2i import axes
     >>> axes.profession.prompts()[0].text
@@ -33,13 +33,13 @@ class Axis:
 
     name: str
     template: str
-    """Text with ``{word}`` or ``{a word}`` (the word with its article)."""
+    """The text with ``{word}`` or ``{a word}`` (the word with its article)."""
     concepts: tuple[str, ...]
     indicator: Indicator = "person"
-    """Where the triplet puts gender: "person" becomes woman/man, or female/male before the word."""
+    """What a triplet changes: "person" becomes woman/man, or "word" gets female/male before it."""
     source: str = ""
     sentences: tuple[tuple[str, str], ...] = ()
-    """(concept, sentence that names it once): neutral prompts that take the template's place."""
+    """(concept, sentence that names it once): neutral prompts instead of the filled template."""
 
     def __post_init__(self) -> None:
         check_template(self.name, self.template, self.indicator)
@@ -47,17 +47,17 @@ class Axis:
         check_sentences(self.name, self.sentences, self.indicator)
 
     def prompts(self) -> tuple[Prompt, ...]:
-        """The neutral prompt of every concept, in order."""
+        """Return the neutral prompt of every concept, in order."""
         return _prompts(self)
 
     def triplets(self) -> tuple[Triplet, ...]:
-        """Neutral, feminine and masculine prompt of every concept (Wu section 3.1)."""
+        """Return the neutral, feminine and masculine prompt of every concept (Wu section 3.1)."""
         return _triplets(self)
 
     def only(self, *concepts: str) -> Axis:
-        """The same axis with some of its concepts.
+        """Return the axis with only these of its concepts.
 
-        Raises UnknownNameError for a concept that it does not have.
+        Raises UnknownNameError for a concept that the axis does not have.
         """
         for concept in concepts:
             if concept not in self.concepts:
@@ -65,18 +65,18 @@ class Axis:
         return replace(self, concepts=tuple(concepts))
 
     def plus(self, *concepts: str) -> Axis:
-        """The same axis with further concepts at its end."""
+        """Return the axis with further concepts at its end."""
         return replace(self, concepts=self.concepts + tuple(concepts))
 
     def fill(self, word: str) -> str:
-        """The template with a word in it."""
-        # The article is asked for only where it is used: it loads a library.
+        """Return the template filled with a word."""
+        # with_article may load a slow library, so it is called only where it is needed.
         if "{a word}" in self.template:
             return self.template.replace("{a word}", with_article(word))
         return self.template.replace("{word}", word)
 
     def variant(self, word: str, variant: Variant) -> Prompt:
-        """The prompt of a word that carries a gender indicator (Wu section 3.1).
+        """Return the prompt of a word in a variant (Wu section 3.1).
 
         >>> told = (("nurse", "A nurse folds a blanket"),)
         >>> ward = Axis("ward", "{a word}", ("nurse",), "word", sentences=told)
@@ -96,7 +96,7 @@ class Axis:
         return Prompt(text, self.name, word, variant)
 
 
-# Every test case of a suite reads its marker, and with it whole axes.
+# Cached, as every test case of a suite reads its marker, and so whole axes.
 @cache
 def _prompts(axis: Axis) -> tuple[Prompt, ...]:
     return tuple(axis.variant(word, Variant.NEUTRAL) for word in axis.concepts)
@@ -110,7 +110,7 @@ def _triplets(axis: Axis) -> tuple[Triplet, ...]:
 
 
 class Axes:
-    """All axes by name, as attributes: ``axes.profession``; more are read from TOML files.
+    """Axes by name, as attributes: ``axes.profession``; ``load`` reads more from a TOML file.
 
     >>> from pytest_t2i import axes
     >>> ", ".join(axis.name for axis in axes)
@@ -118,7 +118,7 @@ class Axes:
     >>> axes["place"].concepts[0]
     'bus station'
 
-    A group of axes stands behind its name, and is not counted among the others:
+    A group of axes has a name of its own, and iteration leaves its axes out:
 
     >>> axes.wu.science.concepts[0], len(list(axes.wu))
     ('botanist', 16)
@@ -133,7 +133,7 @@ class Axes:
         self._groups = {name: _Group(name, axes) for name, axes in groups.items()}
 
     if TYPE_CHECKING:
-        # The built-in ones; for others ``axes["mine"]`` has a type, ``axes.mine`` has none.
+        # Types of the built-in axes. For others, ``axes["mine"]`` is typed, ``axes.mine`` is not.
         profession: Axis
         personality: Axis
         activity: Axis
@@ -158,9 +158,9 @@ class Axes:
 
     @property
     def repeated(self) -> dict[str, tuple[str, ...]]:
-        """Words that stand in several of these axes, with the names of the axes.
+        """The words that are in several of these axes, with the names of the axes.
 
-        Their prompts, where the templates are alike, are the same pictures, and count twice.
+        Where the templates are equal, the prompts give the same pictures, which count twice.
 
         >>> from pytest_t2i import axes
         >>> sorted(axes.wu.repeated)
@@ -179,7 +179,7 @@ class Axes:
         return [*super().__dir__(), *self._members, *self._groups]
 
     def load(self, path: str | Path) -> Axes:
-        """Axes from a TOML file: one table per axis with template, concepts, indicator.
+        """Return the axes of a TOML file: one table per axis with template, concepts, indicator.
 
         Raises FileFormatError that names the file, the line or the key.
         """
@@ -187,7 +187,7 @@ class Axes:
 
 
 class _Group(Axes):
-    """Axes whose names begin with that of the group, which may be left out."""
+    """Axes whose names begin with the name of the group, found by the rest of the name."""
 
     def __init__(self, name: str, members: Iterable[Axis]) -> None:
         super().__init__()
@@ -196,14 +196,16 @@ class _Group(Axes):
 
 @cache
 def builtin_axes() -> Axes:
-    """Axes of Lyu, nationalities of OASIS, styles; as group wu the professions of Wu."""
+    """Return the axes of Lyu, nationalities of OASIS, styles, and professions of Wu (group wu)."""
     words = Path(str(files("pytest_t2i.prompts") / "words"))
     members = [axis for name in ("axes", "styles") for axis in read_axes(words / f"{name}.toml")]
     return Axes(members, {"wu": read_axes(words / "wu.toml")})
 
 
 def read_axes(path: str | Path) -> list[Axis]:
-    """Axes of one TOML file; FileFormatError says what is wrong and where.
+    """Return the axes of one TOML file.
+
+    Raises FileFormatError that says what is wrong and where.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -218,7 +220,7 @@ def read_axes(path: str | Path) -> list[Axis]:
 
 
 class _Table(msgspec.Struct, forbid_unknown_fields=True):
-    """One table of a file of axes."""
+    """A table of a file of axes."""
 
     template: str
     concepts: list[str]
@@ -251,7 +253,11 @@ def _axis(path: Path, name: str, plain: Any) -> Axis:
 
 
 def _sentences(path: Path, where: str, table: _Table) -> tuple[tuple[str, str], ...]:
-    """All or none: a template among sentences would be another kind of prompt."""
+    """Return the sentences of an axis.
+
+    Raises FileFormatError where a concept has none: prompts from the template would be of another
+    kind.
+    """
     if table.sentences is None:
         return ()
     missing = [word for word in table.concepts if word not in table.sentences]

@@ -1,7 +1,7 @@
-"""Candidates for stereotypes: what a language model is asked, its answer, the file for a person.
+"""Candidates for stereotypes: the question to a language model, its answer, and the file of them.
 
-OASIS eq. 2. The file's real-world shares and sources are empty: nothing is tested until a person
-has filled them in.
+The attributes are those of OASIS eq. 2. The file leaves the real-world shares and their sources
+empty: nothing is tested until a person fills them in.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ SCHEMA: dict[str, Any] = {
         }
     },
 }
-"""JSON schema of an answer."""
+"""The JSON schema of an answer."""
 KEYS = ("attribute", "positive", "negative")
 LONGEST = 300
-"""Characters of a description; a CLIP reads 77 tokens."""
+"""The largest number of characters of a description; a CLIP reads 77 tokens."""
 NO_CONCEPT = ("a", "an", "the", "of")
-"""Words that stand in no concept: with one of them, too much of a sentence was taken."""
+"""Words that no concept contains; with one of them, a text is more than a concept."""
 ARTICLE = re.compile(r".*\b(an?|the|one)", re.IGNORECASE)
-"""A word that may stand before a concept, such as ``(a``."""
+"""A word that may precede a concept, such as ``(a``."""
 PERSON = re.compile(r"person\b")
 FENCE = "```"
-"""What chat models put before and behind JSON."""
+"""The mark that chat models put before and after JSON."""
 
 
 def instruction(prompt: str, count: int) -> str:
-    """What a language model is asked.
+    """Return the question to a language model.
 
     >>> "at least 15" in instruction("a photo of a Tunisian person", 15)
     True
@@ -71,9 +71,10 @@ def instruction(prompt: str, count: int) -> str:
 
 
 def attributes_of(answer: str, fewest: int = 1) -> tuple[Attribute, ...]:
-    """The attributes of an answer.
+    """Return the attributes of an answer.
 
-    Raises MalformedAnswerError that says what is wrong with it, for whoever asks again.
+    Raises MalformedAnswerError whose message says what is wrong, so that the model can be asked
+    again.
 
     >>> told = '{"attributes": [{"attribute": "hat", "positive": "with", "negative": "without"}]}'
     >>> attributes_of(told)[0].name
@@ -114,7 +115,7 @@ def _attribute(number: int, row: Any) -> Attribute:
 
 
 def bare(answer: str) -> str:
-    """The JSON of an answer without the fence that chat models put around it.
+    """Return the JSON of an answer without the fence that chat models put around it.
 
     The time grows linearly with the length of the answer.
     """
@@ -131,11 +132,11 @@ def _opens_fence(line: str) -> bool:
 
 
 def concept_of(prompt: str) -> str:
-    """The concept of a prompt about a person: the words between the last article and "person".
+    """Return the words between the last article and "person" of a prompt.
 
     The time grows linearly with the length of the prompt.
 
-    Raises ConfigurationError where it has none of that form.
+    Raises ConfigurationError where the prompt has no such words.
 
     >>> concept_of("a photo of a Tunisian person")
     'Tunisian'
@@ -153,16 +154,16 @@ def concept_of(prompt: str) -> str:
             between.append(word)
     if not concept:
         raise ConfigurationError(
-            f"no concept is seen in {prompt!r}: write it as 'a photo of a CONCEPT person', or name "
-            "it with --concept"
+            f"no concept is found in {prompt!r}: write 'a photo of a CONCEPT person', or name the "
+            "concept with --concept"
         )
     return concept
 
 
 def checked_concept(concept: str) -> str:
-    """A concept as it is put before "person".
+    """Return a concept without "person" after it.
 
-    Raises ConfigurationError for what cannot stand there.
+    Raises ConfigurationError for a text that cannot be put before "person".
 
     >>> checked_concept("Tunisian person"), checked_concept("salesperson")
     ('Tunisian', 'salesperson')
@@ -171,13 +172,16 @@ def checked_concept(concept: str) -> str:
     if not word or not word.isprintable() or set(NO_CONCEPT) & set(word.casefold().split()):
         raise ConfigurationError(
             'expected a word to put before "person", without an article or "of", got '
-            f"{concept=}: name it as in --concept Tunisian"
+            f"{concept=}: write, for example, --concept Tunisian"
         )
     return word
 
 
 def prompt_of(concept: str, asked: str) -> str:
-    """The prompt that is tested: the usual one of the concept where that was asked about, else it.
+    """Return the prompt that is tested.
+
+    This is the usual prompt of the concept where ``asked`` differs from it in capitals at most,
+    else ``asked`` itself.
 
     Raises ConfigurationError where the prompt does not name the concept.
 
@@ -186,23 +190,25 @@ def prompt_of(concept: str, asked: str) -> str:
     """
     if named_in(concept).search(asked) is None:
         raise ConfigurationError(
-            f"the prompt {asked!r} does not name {concept!r}: name with --concept what it varies"
+            f"the prompt {asked!r} does not name {concept!r}: give the prompt's own concept as "
+            "--concept"
         )
     usual = builtin_axes().nationality.fill(concept)
     return usual if usual.casefold() == asked.casefold() else printable(asked)
 
 
 def _quoted(text: str) -> str:
-    """In quotation marks, on one line: a text of Python, and of TOML where all is printable."""
+    """Return a text in quotation marks, on one line, as a string of TOML."""
     return printable(json.dumps(text, ensure_ascii=False))
 
 
 def as_toml(concept: str, attributes: Sequence[Attribute], asked: str) -> str:
-    """A file of stereotypes whose real-world shares a person fills in."""
+    """Return a file of stereotypes whose real-world shares a person fills in."""
     lines = [
         f"# Candidates for {_quoted(asked)}, named by a language model.",
-        "# Strike out what is none, then fill in of each: expected, its share in the real world",
-        "# from 0 to 1, and source, where that number comes from. Nothing is tested before.",
+        "# Delete those that are no stereotypes. For the others, fill in expected, the share in",
+        "# the real world from 0 to 1, and source, where that number comes from. Nothing is tested",
+        "# before.",
     ]
     prompt = prompt_of(concept, asked)
     own = {} if prompt == builtin_axes().nationality.fill(concept) else {"prompt": prompt}

@@ -1,4 +1,4 @@
-"""Files of captions in the formats of their data sets; the neutral ones (Wu section 3.1)."""
+"""Neutral captions of files in the formats of several data sets (Wu section 3.1)."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from pytest_t2i.files import parse_json, read_text, stamp
 from pytest_t2i.prompts.captions import PERSON, human_words_in, triplet
 
 FLICKR = re.compile(r"\S+#\d+\t")
-"""``1000092795.jpg#0`` and a tab, before each caption of Flickr30k."""
+"""The beginning of each line of Flickr30k: ``1000092795.jpg#0`` and a tab."""
 NO_PERSON, HUMAN_WORD, REPEATED = (
     "no person or people",
     "another human word",
     "the same caption again",
 )
 MOST_CHARACTERS = 1000
-"""A longer line is no caption."""
+"""The largest number of characters of a caption."""
 SHOWN = 3
-"""Human words that are named."""
+"""The largest number of human words that are named."""
 
 
 @dataclass(frozen=True, slots=True)
 class CaptionFile:
-    """The neutral captions of a file, and what was left out.
+    """The neutral captions of a file, and why others were left out.
 
     >>> file = CaptionFile(Path("mine.txt"), "plain", ("a person",), {}, {})
     >>> file.triplets()[0].feminine.text
@@ -40,24 +40,24 @@ class CaptionFile:
 
     path: Path
     format: str
-    """"COCO", "TextCaps", "Flickr30k", "GCC" or "plain"."""
+    """The format: "COCO", "TextCaps", "Flickr30k", "GCC" or "plain"."""
     captions: tuple[str, ...]
-    """Neutral ones (Wu section 3.1), in order, each once."""
+    """The neutral captions (Wu section 3.1), in order, each once."""
     left_out: Mapping[str, int]
-    """Reason -> captions."""
+    """Reason -> number of captions left out."""
     human_words: Mapping[str, int]
-    """Words of Wu Table 2 that captions were left out for, the most frequent first."""
+    """Word of Wu Table 2 -> number of captions left out for it, the most frequent first."""
 
     def __len__(self) -> int:
         return len(self.captions)
 
     @property
     def total(self) -> int:
-        """Captions in the file."""
+        """The number of captions in the file."""
         return len(self.captions) + sum(self.left_out.values())
 
     def triplets(self, most: int | None = None, seed: int = 0) -> tuple[Triplet, ...]:
-        """The triplet of each caption; of more than ``most`` as many, drawn by the seed."""
+        """Return the triplet of each caption, or of ``most`` captions that the seed chooses."""
         kept = list(self.captions)
         if most is not None and most < len(kept):
             chosen = set(random.Random(seed).sample(range(len(kept)), most))  # noqa: S311 - no secret
@@ -77,7 +77,7 @@ class CaptionFile:
 
 @dataclass(frozen=True, slots=True)
 class Captions:
-    """The captions of ``--t2i-captions`` in a marker, and what takes their place without.
+    """The captions of ``--t2i-captions`` in a marker, and the prompts to use without that option.
 
     >>> from pytest_t2i import axes, captions
     >>> captions.or_else(axes.wu.science).otherwise[0].name
@@ -85,21 +85,22 @@ class Captions:
     """
 
     otherwise: tuple[Any, ...] = ()
-    """Axes, prompts or triplets; () stands for the professions of Lyu."""
+    """Axes, prompts or triplets to use without captions; () stands for Lyu's professions."""
 
     def or_else(self, *members: Any) -> Captions:
-        """The same; without a file the members."""
+        """Return captions that stand for these members where no file is given."""
         return Captions(members)
 
 
 def read_captions(path: str | Path) -> CaptionFile:
-    """Neutral captions of a file: COCO or TextCaps JSON, Flickr30k tokens, GCC TSV, or plain lines.
+    """Return the neutral captions of a file.
 
-    A caption is neutral when it holds person or people, and none of the other words that indicate
-    humans (Wu section 3.1, Table 2).
+    Formats: COCO or TextCaps JSON, Flickr30k tokens, GCC TSV, or plain lines. A caption is neutral
+    when it has the word person or people, and none of the other words that indicate humans
+     (Wu section 3.1, Table 2).
 
     Raises:
-        FileFormatError: the file is of another format, or has no neutral caption; it says why.
+        FileFormatError: the file has another format, or no neutral caption.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -114,7 +115,7 @@ def read_captions(path: str | Path) -> CaptionFile:
 
 @lru_cache(maxsize=4)
 def _read(path: Path, version: str | None) -> CaptionFile:
-    del version  # a file that changes is read again
+    del version  # part of the cache's key, so that a changed file is read again
     text = read_text(path, kind="caption file")
     name, captions = _captions(path, text)
     kept: dict[str, None] = {}
@@ -134,7 +135,7 @@ def _read(path: Path, version: str | None) -> CaptionFile:
 
 
 def _reason(caption: str, kept: Mapping[str, None]) -> tuple[str, Iterable[str]]:
-    """Why a caption is left out, with its human words; "" for a neutral one."""
+    """Return why a caption is left out ("" if it is not), and its human words."""
     if not PERSON.search(caption):
         return NO_PERSON, ()
     if human := human_words_in(caption):
@@ -143,7 +144,7 @@ def _reason(caption: str, kept: Mapping[str, None]) -> tuple[str, Iterable[str]]
 
 
 def _captions(path: Path, text: str) -> tuple[str, list[str]]:
-    """Name of the format, and every caption of the file."""
+    """Return the name of the format, and every caption of the file."""
     if text.lstrip()[:1] in ("{", "["):
         name, captions = _of_json(path, parse_json(path, text))
     else:
@@ -193,7 +194,7 @@ def _of_lines(path: Path, lines: list[str]) -> tuple[str, list[str]]:
 
 
 def _of_tsv(path: Path, lines: list[str]) -> list[str]:
-    """First column; the second is the address of a picture."""
+    """Return the first column; the second is the address of a picture."""
     captions = []
     for number, line in enumerate(lines, start=1):
         caption, _, address = line.partition("\t")

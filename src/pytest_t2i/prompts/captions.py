@@ -1,4 +1,4 @@
-"""Free captions as prompts: the neutral ones, and their triplets (Wu section 3.1)."""
+"""Captions as prompts: which are neutral, and their triplets (Wu section 3.1)."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from pytest_t2i.prompts.grammar import swap_person
 NO_PLURAL = frozenset(
     ("she", "her", "hers", "herself", "he", "his", "him", "himself", "u", "me", "i", "mr", "myself")
 )
-"""Words of Wu Table 2: "is" is no plural of "I"."""
+"""The words of Wu Table 2 without a plural: "is" is no plural of "I"."""
 PERSON = re.compile(r"\b(person|people)\b", re.IGNORECASE)
 
 
 @cache
 def human_words() -> frozenset[str]:
-    """Words that indicate humans (Wu Table 2), in lower case with their plurals."""
+    """Return the words that indicate humans (Wu Table 2), in lower case with their plurals."""
     table = read_toml(Path(str(files("pytest_t2i.prompts") / "words" / "human_words.toml")))
     words = {word.lower() for group in ("gender", "geography", "others") for word in table[group]}
     return frozenset(words | {plural(word) for word in words - NO_PLURAL})
 
 
 def is_neutral(caption: str) -> bool:
-    """Whether a caption contains person/people and none of the words of Wu Table 2.
+    """Return whether a caption has person or people, and none of the words of Wu Table 2.
 
     >>> is_neutral("A person rides a horse"), is_neutral("The person and a boy play badminton")
     (True, False)
@@ -37,7 +37,7 @@ def is_neutral(caption: str) -> bool:
 
 
 def human_words_in(caption: str) -> frozenset[str]:
-    """The words of a caption that indicate humans, besides person and people.
+    """Return the words of a caption that indicate humans, besides person and people.
 
     >>> sorted(human_words_in("The person and a boy play badminton"))
     ['boy']
@@ -46,12 +46,12 @@ def human_words_in(caption: str) -> frozenset[str]:
 
 
 def triplet(text: str, *, axis: str = "caption", concept: str | None = None) -> Triplet:
-    """The three variants of one prompt that contains person or people.
+    """Return the three variants of a prompt that has the word person or people.
 
     >>> [p.text for p in triplet("a person in a park")]
     ['a person in a park', 'a woman in a park', 'a man in a park']
 
-    Raises ConfigurationError when there is no person/people to swap.
+    Raises ConfigurationError where the text has neither word.
     """
     if not PERSON.search(text):
         raise ConfigurationError(
@@ -66,7 +66,7 @@ def triplet(text: str, *, axis: str = "caption", concept: str | None = None) -> 
 
 
 def plural(word: str) -> str:
-    """The plural of a word for a human.
+    """Return the plural of a word for a human.
 
     >>> plural("fireman"), plural("child"), plural("ecologist")
     ('firemen', 'children', 'ecologists')

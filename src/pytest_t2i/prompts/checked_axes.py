@@ -1,4 +1,4 @@
-"""What an axis is refused for: its template, its concepts, its sentences."""
+"""Checks of an axis: its template, its concepts, its sentences."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.prompts.grammar import named_in, swap_person
 
 PLACEHOLDERS = ("{a word}", "{word}")
-"""Where a template takes its concept."""
+"""The marks in a template that stand for the concept."""
 
 
 def check_sentences(name: str, sentences: tuple[tuple[str, str], ...], indicator: str) -> None:
-    """Each names its concept once, and a person where that carries the gender."""
+    """Raise ConfigurationError unless each sentence names its concept once.
+
+    With the indicator "person", each sentence must also have the word person or people.
+    """
     for word, sentence in sentences:
         if len(named_in(word).findall(sentence)) != 1:
             raise ConfigurationError(
@@ -26,7 +29,7 @@ def check_sentences(name: str, sentences: tuple[tuple[str, str], ...], indicator
 
 
 def check_template(name: str, template: str, indicator: str) -> None:
-    """It takes one concept."""
+    """Raise ConfigurationError unless the template takes one concept and the indicator is known."""
     if sum(template.count(mark) for mark in PLACEHOLDERS) != 1:
         raise ConfigurationError(
             f"axis {name!r}: a template holds {{word}} or {{a word}} once, got {template=}"
@@ -38,7 +41,7 @@ def check_template(name: str, template: str, indicator: str) -> None:
 
 
 def check_concepts(name: str, concepts: tuple[str, ...]) -> None:
-    """They are words, each once."""
+    """Raise ConfigurationError unless the concepts are words, each listed once."""
     if not concepts:
         raise ConfigurationError(f"axis {name!r}: expected at least one concept, got none")
     for concept in concepts:
@@ -48,6 +51,6 @@ def check_concepts(name: str, concepts: tuple[str, ...]) -> None:
     twice = sorted(member for member, count in counts.items() if count > 1)
     if twice:
         raise ConfigurationError(
-            f"axis {name!r}: every concept is listed once, capitals make no other, "
+            f"axis {name!r}: every concept is listed once, whatever its capitals; "
             f"got {', '.join(twice)} more than once"
         )

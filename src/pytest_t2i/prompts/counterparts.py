@@ -1,4 +1,4 @@
-"""The feminine and the masculine text of a neutral prompt, and texts that name a gender."""
+"""Feminine and masculine counterparts of a neutral prompt, and words that name a gender."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Pair = tuple[str, str]
 
 @cache
 def gender_words() -> frozenset[str]:
-    """Words that tell a gender (the first row of Wu Table 2), in lower case with their plurals."""
+    """Return the words that name a gender (Wu Table 2, row 1), in lower case with plurals."""
     table = read_toml(Path(str(files("pytest_t2i.prompts") / "words" / "human_words.toml")))
     words = frozenset(word.lower() for word in table["gender"])
     return words | {plural(word) for word in words - NO_PLURAL}
 
 
 def names_gender(text: str) -> bool:
-    """Whether a text says of somebody which gender they have.
+    """Return whether a text says which gender a person has.
 
     >>> names_gender("a photo of two women"), names_gender("a photo of a person")
     (True, False)
@@ -35,9 +35,10 @@ def names_gender(text: str) -> bool:
 
 
 def counterparts(prompt: Prompt) -> Pair | None:
-    """The texts of a neutral prompt's triplet; None where nothing in it can be made gendered.
+    """Return the feminine and masculine texts of a neutral prompt's triplet, or None.
 
-    A prompt of a built-in axis has those of the axis, any other one names a person or people.
+    A prompt of a built-in axis has the triplet of that axis. Any other prompt has one where it
+    names a person or people.
 
     >>> counterparts(Prompt("a nurse at work", "wu.healthcare", "nurse"))
     ('a female nurse at work', 'a male nurse at work')

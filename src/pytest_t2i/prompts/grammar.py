@@ -1,4 +1,4 @@
-"""English that templates need: the article, and person turned into woman or man."""
+"""English grammar for templates: the article, and person turned into woman or man."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PLURAL_ONLY = re.compile(
     r"\b(glasses|scissors|jeans|trousers|earphones|headphones)$", re.IGNORECASE
 )
 
-# Words whose spelling tells the article; the others are looked up, which loads a slow library.
+# Words whose spelling decides the article. For others, a library is loaded, which is slow.
 PLAIN_A = re.compile(
     r"([bcdfgjklmnpqrstvwz][b-df-hj-np-tv-z]*[aeiouy]|y[aeiou]|h(?!eir|erb|on|our)[aeiouy])[a-z]*"
     r"|uni(vers|corn|form|on|que|cycl|lateral)[a-z]*"
@@ -32,14 +32,14 @@ INDICATORS = {
 
 @cache
 def _engine() -> Any:
-    import inflect  # takes up to two seconds: not at pytest's start
+    import inflect  # takes up to two seconds, so not when pytest starts
 
     return inflect.engine()
 
 
 @cache
 def with_article(word: str) -> str:
-    """The word with the indefinite article that its sound asks for.
+    """Return the word with the indefinite article for its sound.
 
     >>> with_article("engineer"), with_article("university teacher"), with_article("eye glasses")
     ('an engineer', 'a university teacher', 'eye glasses')
@@ -60,9 +60,7 @@ def _article(word: str) -> str:
 
 
 def swap_person(text: str, variant: Variant) -> str:
-    """Turn person/people into woman/women or man/men (Wu section 3.1).
-
-    The article before the word follows it, capitals are kept.
+    """Turn person/people into woman/women or man/men (Wu section 3.1); capitals are kept.
 
     >>> swap_person("Two people and a person in a park", Variant.FEMININE)
     'Two women and a woman in a park'
@@ -78,7 +76,7 @@ def swap_person(text: str, variant: Variant) -> str:
 
 
 def put_before(adjective: str, word: str, sentence: str) -> str:
-    """Put an adjective before a word in a sentence; the article before the word follows.
+    """Put an adjective before a word in a sentence, and adapt the article before both.
 
     >>> put_before("female", "ecologist", "An ecologist studies a lush green forest")
     'A female ecologist studies a lush green forest'
@@ -96,5 +94,5 @@ def put_before(adjective: str, word: str, sentence: str) -> str:
 
 @cache
 def named_in(word: str) -> re.Pattern[str]:
-    """Finds a word as a whole, its indefinite article with it."""
+    """Return a pattern that finds a whole word, with its indefinite article if there is one."""
     return re.compile(rf"(?:\b(an?)\s+)?(?<![\w-])({re.escape(word)})(?![\w-])", re.IGNORECASE)

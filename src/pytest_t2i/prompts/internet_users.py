@@ -1,4 +1,4 @@
-"""How large a nationality's share of the internet is: users, from a file with its source."""
+"""Internet users by nationality, from a file that names its source."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ source = "World Population Review 2024"
 Indian = 881.3
 Mexican = 96.8
 """
-"""A file as an example: nationalities as the stereotypes name them, users in millions."""
+"""An example of a file: nationalities as in the stereotypes, users in millions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Footprints:
-    """Internet users by nationality."""
+    """Internet users by nationality, with the source of the numbers."""
 
     users: dict[str, float]
-    """In millions."""
+    """Nationality -> users in millions."""
     source: str
 
 
@@ -38,7 +38,9 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def read_footprints(path: Path | None = None) -> Footprints:
-    """A TOML file with ``source`` and a table ``[users]``; without one, that of OASIS 4.2.
+    """Return the content of a TOML file with ``source`` and a table ``[users]``.
+
+    Without a path, the numbers are those of OASIS 4.2.
 
     Raises FileFormatError that says what is wrong and where.
 
@@ -57,9 +59,9 @@ def read_footprints(path: Path | None = None) -> Footprints:
 
 
 def check_names(path: Path, footprints: Footprints, concepts: Collection[str]) -> None:
-    """Refuse a name that is a concept's but for capitals and blanks: it would count for nothing.
+    """Raise FileFormatError for a name that differs from a concept in capitals or spaces only.
 
-    Raises FileFormatError that says which is meant.
+    Such a name would not be used. The message names the concept that is meant.
     """
     meant = {concept.casefold(): concept for concept in concepts}
     for name in footprints.users:
@@ -67,17 +69,17 @@ def check_names(path: Path, footprints: Footprints, concepts: Collection[str]) -
         if concept != name and name not in concepts:
             problem = f"unknown nationality {name!r}. Did you mean {concept!r}?"
             raise FileFormatError(
-                path, problem, where="[users]", remedy="Write it as the stereotypes do."
+                path, problem, where="[users]", remedy="Write it as in the stereotypes."
             )
 
 
 def of_no_concept(footprints: Footprints, concepts: Collection[str]) -> list[str]:
-    """Names that no concept has, each with the concept that it may be a misspelling of.
+    """Return the names that are no concepts, each with the concept that may be meant.
 
     >>> of_no_concept(Footprints({"Indain": 1.0, "Danish": 5.9}, "mine"), ["Indian"])
     ['Indain (did you mean Indian?)', 'Danish']
     """
-    # Only a file with other names needs it.
+    # Only a file with such names needs it.
     from difflib import get_close_matches
 
     told = []

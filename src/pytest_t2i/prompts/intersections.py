@@ -1,4 +1,4 @@
-"""Intersections: one prompt that names several concepts, and axes crossed with each other."""
+"""Intersections: prompts that name several concepts, and axes crossed with each other."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from pytest_t2i.prompts.grammar import swap_person, with_article
 PERSON = re.compile(r"\bperson\b")
 ARTICLE = re.compile(r"\b[Aa]n? $")
 ALONE = "{word}"
-"""Template of an axis whose concepts are templates themselves."""
+"""The template of an axis whose concepts are templates themselves."""
 TEMPLATE = "template"
-"""Name of the axis of templates."""
+"""The name of the axis of templates."""
 FEWEST = 2
-"""Axes that can be crossed."""
+"""The smallest number of axes to cross; also the number of pieces around one "person"."""
 
 
 class Part(NamedTuple):
@@ -32,16 +32,16 @@ class Part(NamedTuple):
 
 
 def combination(parts: Sequence[Part]) -> Prompt:
-    """The neutral prompt that names all of the concepts; of one alone its usual prompt.
+    """Return the neutral prompt that names all concepts; for one concept, its usual prompt.
 
-    What stands before "person" in a template goes before it, what stands after follows in the
-    order given:
+    Words before "person" in a template stay before it. Words after "person" follow it in the order
+    of the parts:
 
     >>> from pytest_t2i import axes
     >>> combination([Part(axes.nationality, "Indian"), Part(axes.place, "museum")]).text
     'a photo of one real Indian person at the museum'
 
-    An axis of templates (``templates``) gives the prompt its beginning, wherever it stands.
+    An axis of templates (``templates``) gives the prompt its beginning, at any place in the order.
 
     Raises ConfigurationError for no part, an axis named twice, and a template without one "person".
     """
@@ -61,10 +61,10 @@ def combination(parts: Sequence[Part]) -> Prompt:
 
 
 def templates(*texts: str) -> Axis:
-    """Several beginnings of a prompt as an axis of its own, to be combined with others.
+    """Return an axis of several beginnings of a prompt, to combine with other axes.
 
-    Each text holds the word "person" once; what stands before it begins the prompt, what stands
-    after it ends the prompt.
+    Each text has the word "person" once: the words before it begin the prompt, the words after it
+    end the prompt.
 
     >>> from pytest_t2i import axes
     >>> portrait = Part(templates("a portrait of a person"), "a portrait of a person")
@@ -97,7 +97,7 @@ class Intersection:
 
     @property
     def name(self) -> str:
-        """Names of the axes: ``nationality-x-profession``."""
+        """The names of the axes: ``nationality-x-profession``."""
         return _crossed([axis.name for axis in self.axes])
 
     def __iter__(self) -> Iterator[tuple[Part, ...]]:
@@ -105,11 +105,11 @@ class Intersection:
             yield tuple(Part(axis, word) for axis, word in zip(self.axes, words, strict=True))
 
     def prompts(self) -> tuple[Prompt, ...]:
-        """The neutral prompt of every combination, the last axis running fastest."""
+        """Return the neutral prompt of every combination; the last axis varies fastest."""
         return _prompts(self)
 
     def triplets(self) -> tuple[Triplet, ...]:
-        """Neutral, feminine and masculine prompt of every combination (Wu section 3.1)."""
+        """Return the neutral, feminine and masculine prompts of all combinations (Wu 3.1)."""
         return tuple(
             Triplet(prompt, _swapped(prompt, Variant.FEMININE), _swapped(prompt, Variant.MASCULINE))
             for prompt in self.prompts()
@@ -117,7 +117,7 @@ class Intersection:
 
 
 def intersection(*axes: Axis) -> Intersection:
-    """Axes crossed with each other, for ``@pytest.mark.t2i(...)``; see Intersection.
+    """Cross axes with each other, for ``@pytest.mark.t2i(...)``; see Intersection.
 
     >>> from pytest_t2i import axes
     >>> crossed = intersection(axes.nationality.only("Indian"), axes.place.only("museum"))
@@ -127,7 +127,7 @@ def intersection(*axes: Axis) -> Intersection:
     return Intersection(axes)
 
 
-# Every test case of a suite reads its marker.
+# Cached, as every test case of a suite reads its marker.
 @cache
 def _prompts(crossed: Intersection) -> tuple[Prompt, ...]:
     return tuple(combination(parts) for parts in crossed)
@@ -146,7 +146,7 @@ def _crossed(names: Sequence[str]) -> str:
 def _text(parts: Sequence[Part]) -> str:
     beginning, after, ending = "", "", ""
     before: list[tuple[str, str]] = []
-    # A beginning that is asked for stands before one that comes with an axis.
+    # A beginning from ``templates`` takes precedence over that of an axis.
     for axis, concept in sorted(parts, key=lambda part: part.axis.template != ALONE):
         if axis.template == ALONE:
             beginning, ending = _around_person(axis.name, concept)

@@ -1,4 +1,4 @@
-"""Reference distributions: which share of each label a prompt's images are compared with."""
+"""Reference distributions: the shares of labels that a prompt's images are compared with."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from pytest_t2i.files import convert, read_toml, user_path
 
 UNIFORM = "uniform"
 BUILT_IN = {"oasis": "oasis_shares.toml"}
-"""Name of a reference that comes with the package -> its file in ``words``."""
+"""Name of a built-in reference -> its file in ``words``."""
 DEFAULT = "default"
 TOLERANCE = 1e-6
-"""By how much shares may miss their sum of 1, for rounding."""
+"""How far the sum of shares may lie from 1, for rounding."""
 PERCENT = 100.0
 
 Shares = Mapping[str, float]
@@ -26,7 +26,7 @@ Shares = Mapping[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What share of a prompt's images each label should have, and who says so.
+    """The share of each label that a prompt's images should have, and the source of the shares.
 
     >>> Reference("uniform", "even shares").of(Prompt("a nurse", "profession", "nurse"),
     ...                                        ("male", "female"))
@@ -34,16 +34,16 @@ class Reference:
     """
 
     name: str
-    """ "uniform", the name of a built-in one, or the path of a file."""
+    """The name: "uniform", that of a built-in reference, or the path of a file."""
     source: str
-    """Where the shares come from."""
+    """The source of the shares."""
     shares: Mapping[str, Shares] = field(default_factory=lambda: EMPTY)
-    """Concept or prompt id -> label -> share; empty: even shares for every prompt."""
+    """Concept or prompt id -> label -> share; {} without a default: even shares."""
     default: Shares | None = None
-    """Shares of prompts that are not listed; None where they are refused."""
+    """The shares of prompts that are not listed; None where such prompts are an error."""
 
     def of(self, prompt: Prompt, labels: Sequence[str]) -> dict[str, float]:
-        """Share of each of a detector's labels for a prompt, found by its id, then its concept.
+        """Return the share of each of a detector's labels for a prompt, by its id or its concept.
 
         A label that is not listed has a share of 0.
 
@@ -76,12 +76,12 @@ class Reference:
 
 
 def uniform() -> Reference:
-    """Even shares of all labels of a detector."""
+    """Return the reference with even shares of all labels of a detector."""
     return Reference(UNIFORM, "even shares")
 
 
 def read_reference(name: str | Path) -> Reference:
-    """A reference by name ("uniform", "oasis") or from a TOML file.
+    """Return a reference by its name ("uniform", "oasis") or from a TOML file.
 
     The file has ``source = "..."`` (required), a table of label = share for each concept or prompt
     id, and, if prompts that are not listed have shares too, a table ``[default]``. The shares of
@@ -144,10 +144,10 @@ def _check_sum(path: Path, where: str, shares: Iterable[float]) -> None:
     if abs(total - PERCENT) <= TOLERANCE * PERCENT:
         raise FileFormatError(
             path,
-            "the shares sum to 100: percent were given.",
+            "the shares sum to 100: expected shares, got percentages.",
             where=where,
             remedy="Divide them by 100.",
         )
-    # Not "> TOLERANCE": NaN would pass.
+    # Written with "not", so that NaN is refused, too.
     if not abs(total - 1.0) <= TOLERANCE:
         raise FileFormatError(path, f"the shares sum to {total:g}, expected 1.", where=where)

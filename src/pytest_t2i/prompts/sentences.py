@@ -1,7 +1,7 @@
-"""Neutral sentences of professions: what a language model is asked, which answers are taken.
+"""Neutral sentences of professions: the question to a language model, and the check of answers.
 
-Wu section 3.1 had the sentences of its profession set written by a language model, and published
-none of them: "female" or "male" is put before the profession, and nothing else may tell gender.
+The sentences of Wu section 3.1 were written by a language model, and are not published. A triplet
+puts "female" or "male" before the profession, so nothing else in a sentence may indicate gender.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ SCHEMA: dict[str, Any] = {
     "required": ["sentence"],
     "properties": {"sentence": {"type": "string", "description": "at most 20 words"}},
 }
-"""JSON schema of an answer."""
+"""The JSON schema of an answer."""
 LONGEST = 150
-"""Characters of a sentence: well within the 77 tokens that a CLIP reads."""
+"""The largest number of characters of a sentence, well within the 77 tokens that a CLIP reads."""
 
 
 def instruction(profession: str) -> str:
-    """What a language model is asked.
+    """Return the question to a language model.
 
     >>> instruction("ecologist").split(":")[0]
     'Describe in one sentence a picture of an ecologist at work'
@@ -49,9 +49,10 @@ def instruction(profession: str) -> str:
 
 
 def sentence_of(answer: str, profession: str) -> str:
-    """The neutral sentence of an answer.
+    """Return the neutral sentence of an answer.
 
-    Raises MalformedAnswerError that says what is wrong with it, for whoever asks again.
+    Raises MalformedAnswerError whose message says what is wrong, so that the model can be asked
+    again.
 
     >>> sentence_of('{"sentence": "A nurse folds a blanket."}', "nurse")
     'A nurse folds a blanket.'
@@ -70,13 +71,13 @@ def sentence_of(answer: str, profession: str) -> str:
 
 
 def problem(sentence: str, profession: str) -> str:
-    """Why a sentence is no neutral one of this profession; "" for one that is.
+    """Return why a sentence is not a neutral one of this profession; "" if it is.
 
-    Words of the profession's own name are let pass ("police officer"); other professions of Wu
-    Table 3 are not: they would be a second person.
+    Words of the profession's own name are allowed ("police officer"). Other professions of Wu
+    Table 3 are not, as they would be a second person.
 
     >>> problem("A nurse and her patient", "nurse"), problem("A nurse folds a blanket", "nurse")
-    ('a word tells of gender or of somebody else: her, patient', '')
+    ('words indicate gender or another person: her, patient', '')
     """
     if len(sentence) > LONGEST or not sentence.isprintable():
         return f"expected at most {LONGEST} printable characters"
@@ -86,11 +87,11 @@ def problem(sentence: str, profession: str) -> str:
     if re.search(r"[.!?]\s+\S", sentence):
         return "expected one sentence, got several"
     others = sorted(_others(named_in(profession).sub(" ", sentence)))
-    return f"a word tells of gender or of somebody else: {', '.join(others)}" if others else ""
+    return f"words indicate gender or another person: {', '.join(others)}" if others else ""
 
 
 def _others(rest: str) -> set[str]:
-    """Words beside the profession that say who else is there, or of which gender."""
+    """Return the words beside the profession that indicate gender or another person."""
     lowered = rest.lower()
     told = set(human_words_in(rest)) | {match.lower() for match in PERSON.findall(rest)}
     told |= _company() & frozenset(re.findall(r"[a-z]+", lowered))
@@ -105,16 +106,16 @@ def _company() -> frozenset[str]:
 
 @cache
 def _professions() -> re.Pattern[str]:
-    """Any profession of Wu Table 3, singular or plural."""
+    """Return a pattern of all professions of Wu Table 3, singular and plural."""
     names = {word.lower() for axis in builtin_axes().wu for word in axis.concepts}
     forms = sorted({form for name in names for form in (name, plural(name))}, key=len)
     return re.compile(rf"\b({'|'.join(map(re.escape, reversed(forms)))})\b")
 
 
 def sentences_in(path: Path) -> dict[str, dict[str, str]]:
-    """Axis -> profession -> sentence of a file that may not hold all of them yet.
+    """Return axis -> profession -> sentence of a file, which may be incomplete.
 
-    Raises FileFormatError where it is no file of sentences.
+    Raises FileFormatError where a table has no sentences.
     """
     tables = read_toml(path)
     for name, table in tables.items():
@@ -128,10 +129,10 @@ def sentences_in(path: Path) -> dict[str, dict[str, str]]:
 
 
 def as_toml(axes: Iterable[Axis]) -> str:
-    """A file of axes with their sentences; ``read_axes`` reads it once all are there."""
+    """Return a file of axes with their sentences; ``read_axes`` reads it when it is complete."""
     lines = [
-        "# Neutral sentences that a language model wrote (t2i sentences). Read them: what tells a",
-        "# gender in a way that no list of words knows is yours to write anew.",
+        "# Neutral sentences that a language model wrote (t2i sentences). Read them, and rewrite",
+        "# those that indicate a gender in a way that no list of words can find.",
     ]
     for axis in axes:
         name = _text(axis.name)
@@ -144,5 +145,5 @@ def as_toml(axes: Iterable[Axis]) -> str:
 
 
 def _text(value: str) -> str:
-    # A JSON text is a TOML text, too.
+    # A JSON string is a TOML string, too.
     return json.dumps(value, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""Stereotypes to look for: a concept's prompt, an attribute, and its real-world share (OASIS)."""
+"""Stereotypes to test: a concept's prompt, an attribute, and its real-world share (OASIS)."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class Stereotype:
     """P*(A | C), the real-world share in [0, 1] (OASIS Def. 1)."""
     source: str = ""
     margin: float = 0.0
-    """zeta, in [0, 1]: images contain the stereotype where the score is at least that (Def. 1).
+    """The margin zeta, in [0, 1]: images contain the stereotype from this score on (Def. 1).
 
-    By that letter images contain every stereotype with margin 0, as no score is below 0. Here
-    margin 0 stands for any excess at all, a score above 0: a test against it fails on evidence
-    for an excess, and passes only where the attribute is clearly not too frequent.
+    Taken literally, images contain every stereotype with margin 0, as no score is below 0. Here
+    margin 0 stands for any excess, a score above 0: a test against it fails on evidence for an
+    excess, and passes only where the attribute is clearly not too frequent.
     """
     direction: Prone = "over"
-    """"under" for an attribute that is prone to be shown too rarely."""
+    """What the attribute is prone to: "over", shown too often, or "under", too rarely."""
 
     def __post_init__(self) -> None:
         if self.direction not in ("over", "under"):
@@ -59,15 +59,16 @@ class Stereotype:
 
     @property
     def id(self) -> str:
-        """Stable, readable id: ``nationality-iranian-beard``."""
+        """The stable, readable id: ``nationality-iranian-beard``."""
         return f"{self.prompt.id}-{Prompt('', '', self.attribute.name).id.lstrip('-')}"
 
     def within_concept(self) -> Stereotype:
-        """The same with descriptions that name the concept, as the prompt does.
+        """Return the stereotype with descriptions that name the concept, as the prompt does.
 
-        Then they differ from the prompt in the attribute alone, which is what the centred SPI
-        compares. ConfigurationError where the prompt has the concept's word not before "person",
-        or a description names no person, woman or man.
+        Such descriptions differ from the prompt in the attribute alone, as the centred SPI needs.
+
+        Raises ConfigurationError where the prompt does not name the concept directly before
+        "person", or a description names no person, woman or man.
 
         >>> from pytest_t2i import stereotypes
         >>> stereotypes[4].within_concept().attribute.negative
@@ -76,8 +77,8 @@ class Stereotype:
         word = self.prompt.concept
         if f"{word} person" not in self.prompt.text:
             raise ConfigurationError(
-                f"{self.id}: the prompt {self.prompt.text!r} does not say '{word} person', so its "
-                "descriptions cannot be made to name it; write them with it."
+                f"{self.id}: the prompt {self.prompt.text!r} does not say '{word} person', so "
+                f"{word!r} cannot be put into the descriptions; write descriptions that name it."
             )
         attribute = replace(
             self.attribute,
@@ -88,7 +89,9 @@ class Stereotype:
 
 
 def said_alike(first: str, second: str) -> bool:
-    """Whether descriptions are the same: letters' size and spaces say nothing to most encoders.
+    """Return whether two texts differ in capitals and spaces at most.
+
+    Most encoders ignore both.
 
     >>> said_alike("A  hat", "a hat")
     True
@@ -97,7 +100,7 @@ def said_alike(first: str, second: str) -> bool:
 
 
 def check_descriptions(attribute: Attribute) -> None:
-    """ConfigurationError where a description is empty, or both say the same.
+    """Raise ConfigurationError where a description is empty, or both say the same.
 
     >>> check_descriptions(Attribute("hat", "a man with a hat", "a man"))
     """
@@ -111,11 +114,13 @@ def check_descriptions(attribute: Attribute) -> None:
 
 PEOPLE = ("person", "woman", "man")
 FILLED_IN = ("expected", "source")
-"""Keys that a file of candidates leaves empty."""
+"""The keys that a file of candidates leaves empty."""
 
 
 def named(word: str, description: str) -> str:
-    """A description with a concept's word before who it is about.
+    """Return a description with a word before the person that it names.
+
+    Raises ConfigurationError where the description names no person, woman or man.
 
     >>> named("Iranian", "a photo of a woman")
     'a photo of an Iranian woman'
@@ -132,18 +137,19 @@ def named(word: str, description: str) -> str:
 
 @cache
 def builtin_stereotypes() -> tuple[Stereotype, ...]:
-    """The fifteen stereotypes of OASIS Table 1 with their real-world shares."""
+    """Return the fifteen stereotypes of OASIS Table 1 with their real-world shares."""
     return read_stereotypes(Path(str(files("pytest_t2i.prompts") / "words" / "oasis.toml")))
 
 
 def read_stereotypes(path: str | Path, axis: Axis | None = None) -> tuple[Stereotype, ...]:
-    """Stereotypes from a TOML file with one ``[[stereotype]]`` table each.
+    """Return the stereotypes of a TOML file with one ``[[stereotype]]`` table each.
 
-    Keys: concept, attribute, positive, negative, expected (0 to 1); source, margin (zeta, 0 to 1)
-    and direction ("over" or "under") if there is one. The prompt is the concept in the template
-    of ``axis`` (default: nationality), or the sentence that stands as ``prompt``. Each pair of
-    concept and attribute stands there once (for each direction, with one share). FileFormatError
-    says what is wrong and where.
+    Required keys are concept, attribute, positive, negative and expected (0 to 1). Optional keys
+    are source, margin (zeta, 0 to 1), direction ("over" or "under") and prompt. Without a prompt,
+    the concept is put into the template of ``axis`` (default: nationality). Each pair of concept
+    and attribute may occur once for each direction, with the same share.
+
+    Raises FileFormatError that says what is wrong and where.
 
     >>> builtin = Path(str(files("pytest_t2i.prompts") / "words" / "oasis.toml"))
     >>> read_stereotypes(builtin)[0].attribute.name
@@ -165,7 +171,7 @@ def read_stereotypes(path: str | Path, axis: Axis | None = None) -> tuple[Stereo
 
 
 def _refuse_contradictions(path: Path, made: Sequence[Stereotype]) -> None:
-    """One share for each pair of concept and attribute, and each concept's own prompt."""
+    """Raise FileFormatError for a pair of concept and attribute twice, or a foreign prompt."""
     seen: dict[tuple[str, ...], int] = {}
     concepts = {stereotype.prompt.concept for stereotype in made}
     for number, one in enumerate(made, start=1):
@@ -173,7 +179,7 @@ def _refuse_contradictions(path: Path, made: Sequence[Stereotype]) -> None:
         prompt, name = one.prompt, one.attribute.name
         pair = tuple(" ".join(text.casefold().split()) for text in (prompt.text, name))
         known = made[(first := seen.setdefault(pair, number)) - 1]
-        # With one share it may be prone to be shown too often as well as too rarely.
+        # One attribute may be prone to be shown too often and too rarely, with the same share.
         turned = known.expected == one.expected and known.direction != one.direction
         if first != number and not turned:
             problem = (
@@ -191,7 +197,7 @@ def _refuse_contradictions(path: Path, made: Sequence[Stereotype]) -> None:
 
 
 def names(word: str, text: str) -> bool:
-    """Whether a text has this word, as a word of its own.
+    """Return whether a text has this word as a whole word.
 
     >>> names("Indian", "a photo of an Indian person"), names("Indian", "an Indiana person")
     (True, False)
@@ -200,7 +206,7 @@ def names(word: str, text: str) -> bool:
 
 
 def _refuse_unfilled(path: Path, rows: list[Any]) -> None:
-    """Candidates of a language model are no stereotypes before a person has looked at them."""
+    """Raise FileFormatError for candidates of a language model that nobody has filled in."""
     unfilled = [
         f"{row.get('concept')}: {row.get('attribute')} ({', '.join(lacking)})"
         for row in rows
@@ -211,14 +217,14 @@ def _refuse_unfilled(path: Path, rows: list[Any]) -> None:
             path,
             f"{len(unfilled)} of {len(rows)} stereotypes are not filled in: {', '.join(unfilled)}. "
             "Write the share in the real world as expected, from 0 to 1, and where it comes from "
-            "as source, or strike them out.",
+            "as source, or delete those tables.",
         )
 
 
 def _lacking(row: dict[str, Any]) -> list[str]:
-    """What a person has yet to fill in; nothing where no text is blank.
+    """Return the keys that a person has yet to fill in.
 
-    A source may be left out, as one may write a file oneself, but an empty one is a place to fill.
+    A source may be left out, in files that a person writes. An empty source is to be filled in.
     """
     given = {key: row.get(key, "") for key in FILLED_IN}
     blank = [key for key, told in given.items() if isinstance(told, str) and not told.strip()]
@@ -226,7 +232,7 @@ def _lacking(row: dict[str, Any]) -> list[str]:
 
 
 class _Row(msgspec.Struct, forbid_unknown_fields=True):
-    """One ``[[stereotype]]`` table."""
+    """A ``[[stereotype]]`` table."""
 
     concept: Name
     attribute: Name
@@ -251,7 +257,8 @@ def _stereotype(path: Path, axis: Axis, number: int, plain: Any) -> Stereotype:
     for key in ("concept", "attribute", "positive", "negative", "prompt", "source"):
         text = getattr(row, key)
         if text is not None and not text.isprintable():
-            problem = f"expected a text without line breaks and controls, got {key}={shown(text)}."
+            got = f"{key}={shown(text)}"
+            problem = f"expected a text without line breaks and control characters, got {got}."
             raise FileFormatError(path, problem, where=where)
     try:
         prompt = Axis(axis.name, axis.template, (row.concept,), axis.indicator).prompts()[0]

@@ -1,7 +1,7 @@
 """Hypothesis strategies for combinations of words and for the prompts that name them.
 
-For ``@given`` in a suite, and what ``t2i hunt`` searches with. They shrink to the fewest words, and
-to words that stand earlier in their axis.
+They are for ``@given`` in a suite; ``t2i hunt`` searches with them. They shrink to the fewest
+words, and to words that come earlier in their axis.
 
 >>> from hypothesis import find
 >>> from pytest_t2i import axes, strategies
@@ -25,18 +25,18 @@ except ModuleNotFoundError:
     raise MissingExtraError("a search for combinations", "hunt", "hypothesis") from None
 
 MOST_WORDS = 3
-"""Words in a prompt that a person would still write."""
+"""The default largest number of words: as many as a person would write in a prompt."""
 
 
 def combinations(
     *axes: Axis, min_words: int = 1, max_words: int = MOST_WORDS
 ) -> st.SearchStrategy[tuple[Part, ...]]:
-    """Words of different axes, at most one of each, in the order of the axes.
+    """Return a strategy for words of different axes, at most one of each, in their order.
 
     Args:
         axes: axes to draw from.
         min_words: fewest words of a combination.
-        max_words: most words of one; never more than there are axes.
+        max_words: most words of a combination; there are never more than axes.
 
     Returns:
         A strategy of tuples of ``prompts.Part``.
@@ -62,12 +62,12 @@ def combinations(
 def some_of(
     pool: Sequence[Part], *, min_words: int = 1, max_words: int = MOST_WORDS
 ) -> st.SearchStrategy[tuple[Part, ...]]:
-    """Combinations of these words only, at most one of each axis.
+    """Return a strategy for combinations of these words, at most one of each axis.
 
     Args:
         pool: words to draw from, in the order in which a prompt names their axes.
         min_words: fewest words of a combination.
-        max_words: most words of one; never more than there are axes.
+        max_words: most words of a combination; there are never more than axes.
 
     Returns:
         A strategy of tuples of ``prompts.Part``.
@@ -100,9 +100,9 @@ def _some_of(
     fewest: int,
     most: int,
 ) -> tuple[Part, ...]:
-    """A choice per axis, of which "no word" is the simplest: each word shrinks by itself.
+    """Draw a word or "no word" for each axis; "no word" is simplest, so each word shrinks alone.
 
-    It begins at any axis, so that where there are many axes the last are not drawn less often.
+    Drawing begins at a random axis, so that the last of many axes are not drawn less often.
     """
     first = draw(beginning)
     drawn: dict[int, Part] = {}
@@ -114,14 +114,14 @@ def _some_of(
             drawn[place] = word
         if len(drawn) == most:
             break
-    # One word is not forced: a forced one is drawn from another list, where shrinking loses it.
+    # A single word is not forced: it would come from another list, where shrinking loses it.
     if not drawn:
         reject()
     return tuple(drawn[place] for place in sorted(drawn))
 
 
 def _times_absent(sizes: Sequence[int], words: float) -> int:
-    """How often "no word" stands beside the words of an axis for so many words on average."""
+    """Return how often to list "no word" in each axis, so that ``words`` are drawn on average."""
     absent = 1
     while sum(size / (size + absent) for size in sizes) > words:
         absent += 1
@@ -134,14 +134,14 @@ def prompts(
     max_words: int = MOST_WORDS,
     templates: Sequence[str] = (),
 ) -> st.SearchStrategy[Prompt]:
-    """Neutral prompts that name words of different axes.
+    """Return a strategy for neutral prompts that name words of different axes.
 
     Args:
         axes: axes to draw words from.
         min_words: fewest words of a prompt.
-        max_words: most words of one; never more than there are axes.
+        max_words: most words of a prompt; there are never more than axes.
         templates: texts with the word "person", such as "a portrait of a person"; each prompt
-            begins as one of them does. Without any, as the axes themselves do.
+            begins as one of them does. Without templates, prompts begin as the axes' own do.
 
     Returns:
         A strategy of prompts.
@@ -156,7 +156,7 @@ def prompts(
     'a portrait of an Iranian person at the bus station'
     """
     drawn = combinations(*axes, min_words=min_words, max_words=max_words)
-    # What cannot be combined is told here; and what articles need is loaded, not at the first draw.
+    # Raises now for axes that cannot be combined, and loads the library of articles before a draw.
     combination([Part(axis, axis.concepts[0]) for axis in axes])
     if not templates:
         return drawn.map(combination)

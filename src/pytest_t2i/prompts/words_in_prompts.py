@@ -1,4 +1,4 @@
-"""The words of a prompt: all of them, for attention; its nouns, for dependency groups (Wu)."""
+"""The words of a prompt, for attention maps, and its nouns, for dependency groups (Wu)."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from pytest_t2i.prompts.grammar import PLURAL_ONLY
 
 WORD = re.compile(r"[A-Za-z]+")
 ENDS = re.compile(r"IN|CC|TO|MD|W.*|VB[DPZ]|[^A-Z].*")
-"""Tags of what ends the words that belong to "a" or "an"."""
+"""The tags of words that cannot continue a noun phrase after "a" or "an"."""
 JOINTS = ("CC", ",")
 ADJOINED = ("JJ", "NN", "VBN")
-"""Between two words of one noun, and what follows there: "a red and black cup"."""
+"""The tags of joints within a noun phrase, and of the words after them: "a red and black cup"."""
 NO_NOUNS = frozenset(("close", "few", "little"))
 PEOPLE = {"people": "person", "women": "woman", "men": "man"}
-"""Words for humans that Wu keeps apart from other nouns -> their singular."""
+"""Plural word for humans -> singular; Wu keeps these words apart from other nouns."""
 
 
 def attention_words(prompt: str) -> tuple[str, ...]:
-    """Words that attention is kept of: each once, in lower case, in order.
+    """Return the words whose attention maps are kept: each once, in lower case, in order.
 
     >>> attention_words("A person and a person's dog")
     ('a', 'person', 'and', 's', 'dog')
@@ -33,10 +33,10 @@ def attention_words(prompt: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def nouns(prompt: str) -> tuple[tuple[str, str], ...]:
-    """The nouns of a prompt as (lemma, word as it stands in lower case), each once.
+    """Return the nouns of a prompt as (lemma, word of the prompt in lower case), each once.
 
-    Which words are nouns is told by TextBlob's tagger, its lemma by LemmInflect: both bring their
-    word lists with them. Where the tagger sees none after "a" or "an", the last word is one.
+    TextBlob's tagger finds the nouns, LemmInflect their lemmas; both include their word lists.
+    Where the tagger finds no noun after "a" or "an", the last word of the phrase is taken.
 
     Raises:
         MissingExtraError: a library is not installed.
@@ -56,9 +56,9 @@ def nouns(prompt: str) -> tuple[tuple[str, str], ...]:
 
 
 def _is_a_thing(tagged: Sequence[tuple[str, str]], place: int) -> bool:
-    """Whether a word that is tagged as no noun must be one: "a" has no other before the next part.
+    """Return whether a word must be a noun, as "a" or "an" before it has no other noun.
 
-    The tagger takes the cleaner of "with a cleaner" for what is more clean, a wrench for a verb.
+    The tagger takes "cleaner" in "with a cleaner" for an adjective, and "wrench" for a verb.
     """
     word, kind = tagged[place]
     after = tagged[place + 1 : place + 3]
@@ -76,14 +76,14 @@ def _is_a_thing(tagged: Sequence[tuple[str, str]], place: int) -> bool:
 
 def _tagged(tag: Any, prompt: str) -> list[tuple[str, str]]:
     with warnings.catch_warnings():
-        # TextBlob leaves its word list open; under -W error that would fail a user's run.
+        # TextBlob does not close its word list; with -W error, the warning would fail a run.
         warnings.simplefilter("ignore")
         return list(tag(prompt, tokenize=True))
 
 
 @lru_cache(maxsize=4096)
 def lemma(word: str) -> str:
-    """The singular of a noun, in lower case; of an object's name its last word's.
+    """Return the singular of a noun in lower case; of several words, the last is changed.
 
     >>> lemma("Kites"), lemma("people"), lemma("baseball bats"), lemma("sun glasses")
     ('kite', 'person', 'baseball bat', 'sun glasses')

@@ -78,7 +78,7 @@ def test_names(capsys, tmp_path):
     assert main(["candidates", PROMPT, "--llm", "opnai:x", *out]) == 2
     assert "unknown language 'opnai'" in capsys.readouterr().err
     assert main(["candidates", "a house", "--llm", "file:x", *out]) == 2
-    assert "no concept is seen in 'a house'" in capsys.readouterr().err
+    assert "no concept is found in 'a house'" in capsys.readouterr().err
     assert concept_of("A photo of an Iranian person") == "Iranian"
 
 
@@ -109,7 +109,7 @@ def test_the_concept_of_a_prompt(prompt, concept):
 def test_a_prompt_without_a_concept(asked, tmp_path, capsys, prompt):
     assert asked(WHOLE, prompt=prompt) == 2
     told = " ".join(capsys.readouterr().err.split())
-    assert f"no concept is seen in {prompt!r}" in told
+    assert f"no concept is found in {prompt!r}" in told
     assert "name it with --concept" in told
     assert not (tmp_path / "mine.toml").exists()
 

@@ -83,7 +83,7 @@ def test_what_was_written_before_a_failure_is_kept(served, tmp_path, capsys):
         ('["wu.art".sentences]\nwriter = "A writer"\n', ("--axis", "wu.science"),
          "has sentences of wu.art: name them with --axis, too, or a new file"),
         ('["wu.art".sentences]\nwriter = "A writer and her cat"\n', ("--axis", "wu.art"),
-         "[wu.art] 'writer': a word tells of gender or of somebody else: her"),
+         "[wu.art] 'writer': words indicate gender or another person: her"),
     ],
 )  # fmt: skip
 def test_what_is_refused(tmp_path, capsys, there, arguments, expected):

@@ -35,7 +35,7 @@ def test_bare_returns_from_an_answer_of_one_repeated_piece(filler: str) -> None:
 
 @pytest.mark.parametrize("piece", ["a x ", "the ", "one word", "a " * 3 + "x ", "person "])
 def test_concept_of_returns_from_a_prompt_of_one_repeated_piece(piece: str) -> None:
-    with pytest.raises(ConfigurationError, match="no concept is seen"):
+    with pytest.raises(ConfigurationError, match="no concept is found"):
         concept_of(piece * LONG)
 
 
@@ -56,7 +56,7 @@ def test_concept_of_names_what_stands_before_person(prompt: str, concept: str) -
     "prompt", ["a person", "a real person", "a photo of persons", "a photo of the work of person"]
 )
 def test_concept_of_refuses_a_prompt_without_one(prompt: str) -> None:
-    with pytest.raises(ConfigurationError, match="no concept is seen"):
+    with pytest.raises(ConfigurationError, match="no concept is found"):
         concept_of(prompt)
 
 

@@ -1,1 +1,1 @@
-"""Language models are asked for candidates of stereotypes and for sentences of professions."""
+"""Asking language models for candidates of stereotypes and for sentences of professions."""

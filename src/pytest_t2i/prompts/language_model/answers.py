@@ -1,4 +1,4 @@
-"""Whether an answer of a language model obeys the JSON schema that it was asked by."""
+"""Check of a language model's answer against the JSON schema of the question."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from pytest_t2i.errors import MalformedAnswerError, printable
 from pytest_t2i.prompts.candidates import bare
 
 EXCERPT = 80
-"""Characters that a message shows of an answer."""
+"""The largest number of characters of an answer that a message shows."""
 KINDS = {
     "object": (dict, "a table"),
     "array": (list, "a list"),
     "string": (str, "a text"),
 }
-"""Type of a schema -> as Python reads it, and in our words."""
+"""Type of a schema -> (Python type, name in messages)."""
 
 
 def check_answer(answer: str, schema: Mapping[str, Any]) -> None:
-    """MalformedAnswerError where the answer does not obey the schema, for whoever asks again.
+    """Raise MalformedAnswerError where the answer does not obey the schema.
 
-    A schema of tables, lists and texts; a key that stands twice in a table is refused, too.
+    The message says what is wrong, so that the model can be asked again. The schema consists of
+    tables, lists and texts. A key that occurs twice in a table is an error, too.
 
     >>> check_answer('{"word": "hat"}', {"type": "object", "properties": {"word": {}}})
     """
@@ -46,7 +47,7 @@ def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _excerpt(value: Any) -> str:
-    """The beginning of a value, in quotation marks where it is a text, on one line."""
+    """Return the beginning of a value on one line, in quotation marks if it is a text."""
     text = " ".join(value.split()) if isinstance(value, str) else str(value)
     text = printable(f"{text[:EXCERPT]}{'...' if len(text) > EXCERPT else ''}")
     return f'"{text}"' if isinstance(value, str) else text

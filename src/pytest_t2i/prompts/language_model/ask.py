@@ -1,4 +1,4 @@
-"""A language model is asked until its answer is whole."""
+"""Ask a language model until its answer is usable."""
 
 from __future__ import annotations
 
@@ -22,13 +22,22 @@ def answer_of(
     remedy: str,
     mend: str = "mend the file",
 ) -> Answer:
-    """What ``read`` makes of an answer that obeys the schema.
+    """Return what ``read`` makes of an answer that obeys the schema.
 
-    A malformed answer is none: the model is told what was wrong with it and asked again. An answer
-    that lies in a file (``answer_file``) stays the same, so it is asked for once.
+    After a malformed answer, the model is told what was wrong and asked again. An answer in a file
+    (``answer_file``) does not change, so it is read once.
 
-    Raises LanguageError when no answer was whole after all tries, with the remedy, or with what
-    mends the file; or when nobody answers.
+    Args:
+        language: the language model.
+        question: the question.
+        schema: the JSON schema of an answer.
+        read: parses an answer, and raises MalformedAnswerError for an unusable one.
+        tries: the largest number of questions.
+        remedy: what to do where no answer of a model is usable.
+        mend: what to do where the answer in a file is not usable.
+
+    Raises:
+        LanguageError: no answer was usable after all tries, or the model does not answer.
     """
     file = getattr(language, "answer_file", None)
     wrong = hint = ""

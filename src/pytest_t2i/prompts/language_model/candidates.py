@@ -1,4 +1,4 @@
-"""Candidates for stereotypes, asked of a language model until its answer is whole (OASIS eq. 2)."""
+"""Ask a language model for candidates of stereotypes (OASIS eq. 2)."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from pytest_t2i.prompts.language_model.ask import answer_of
 from pytest_t2i.protocols import Language
 
 MOST_WORDS = 4
-"""Words of an attribute's name, as the schema says."""
+"""The largest number of words of an attribute's name, as the schema says."""
 
 
 def ask_for_candidates(
     language: Language, prompt: str, *, fewest: int, tries: int
 ) -> tuple[Attribute, ...]:
-    """At least so many attributes for a prompt, each with its two descriptions.
+    """Return at least ``fewest`` attributes for a prompt, each with its two descriptions.
 
     Args:
-        language: whom to ask.
-        prompt: what pictures are made of, such as "a photo of a Tunisian person".
-        fewest: attributes that an answer must have.
-        tries: how often to ask; each time it is told what was wrong with the answer before.
+        language: the language model to ask.
+        prompt: the prompt of the pictures, such as "a photo of a Tunisian person".
+        fewest: the smallest number of attributes in an answer.
+        tries: how often to ask at most; the model is told what was wrong with the answer before.
 
     Raises:
-        LanguageError: no answer was whole after all tries, or nobody answers.
+        LanguageError: no answer was usable after all tries, or the model does not answer.
 
     >>> import json
     >>> class Hats:
@@ -46,7 +46,7 @@ def ask_for_candidates(
 
 
 def _short(attributes: tuple[Attribute, ...]) -> tuple[Attribute, ...]:
-    """The attributes, whose names are short; MalformedAnswerError where one is not."""
+    """Return the attributes; raise MalformedAnswerError where a name is too long."""
     long = [repr(one.name) for one in attributes if len(one.name.split()) > MOST_WORDS]
     if long:
         raise MalformedAnswerError(f"expected one to four words as 'attribute', got {some(long)}")

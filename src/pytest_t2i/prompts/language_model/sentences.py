@@ -1,4 +1,4 @@
-"""Neutral sentences of professions, written by a language model (Wu section 3.1)."""
+"""Ask a language model for neutral sentences of professions (Wu section 3.1)."""
 
 from __future__ import annotations
 
@@ -23,16 +23,17 @@ def ask_for_sentences(
     tries: int,
     keep: Callable[[list[Axis]], None],
 ) -> int:
-    """A sentence for every concept that has none yet; returns how many were asked for.
+    """Ask for a sentence of every concept that has none yet; return how many were written.
 
     Args:
-        language: who writes.
-        axes: professions; an axis of them may repeat a word of another, which is asked for once.
-        known: sentences that are there already.
-        tries: answers at most, for each sentence.
-        keep: takes the axes with the sentences so far, after each one: nothing is asked twice.
+        language: the language model to ask.
+        axes: axes of professions; a word in several axes is asked for once.
+        known: the sentences that are there already.
+        tries: how often to ask at most for each sentence.
+        keep: a function that saves the axes with all sentences so far, called after each one.
 
-    Raises LanguageError that names the profession without a usable answer.
+    Raises:
+        LanguageError: a profession has no usable answer; the message names the profession.
     """
     sentences = {axis.name: dict(known.get(axis.name, {})) for axis in axes}
     asked: dict[str, str] = {}
@@ -47,7 +48,7 @@ def ask_for_sentences(
 
 
 def _with(axis: Axis, sentences: Mapping[str, str]) -> Axis:
-    """The axis with its sentences, in the order of its concepts."""
+    """Return the axis with its sentences, in the order of its concepts."""
     written = tuple((word, sentences[word]) for word in axis.concepts if word in sentences)
     return replace(axis, sentences=written)
 
