@@ -93,7 +93,7 @@ def test_what_does_not_fit_is_told(folder, tmp_path, capsys):
     assert main(["label-studio", str(folder), "--predictions"]) == 2
     assert "expected a run.json, got a folder" in capsys.readouterr().err
     assert export(run_of(folder, {"a b.png": "old"}), tmp_path, "--predictions") == 2
-    assert "the detectors said old, which is none of male, female" in capsys.readouterr().err
+    assert "the predicted labels old are none of male, female" in capsys.readouterr().err
     for file in folder.iterdir():
         file.unlink()
     assert main(["label-studio", str(folder)]) == 2

@@ -9,7 +9,7 @@ from pytest_t2i import T2IError, user_path
 
 
 def path(text: str) -> Path:
-    """A path; ``~`` is the home folder."""
+    """Return a path; ``~`` stands for the home folder."""
     try:
         return user_path(text)
     except T2IError as error:

@@ -16,19 +16,36 @@ TELLS_PROGRESS = True
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Which images, and who labels or settles."""
-    parser.add_argument("folder", metavar="FOLDER", type=path, help="folder of images")
+    """Add the arguments: the images, who labels or reviews, and the labels."""
+    parser.add_argument("folder", metavar="FOLDER", type=path, help="folder of images to label")
     who = parser.add_mutually_exclusive_group(required=True)
-    who.add_argument("--annotator", metavar="NAME", help="who labels; each sees only their own")
-    who.add_argument("--review", action="store_true", help="settle what annotators disagree on")
+    who.add_argument(
+        "--annotator",
+        metavar="NAME",
+        help="name of the person who labels; nobody sees the labels of others",
+    )
+    who.add_argument(
+        "--review",
+        action="store_true",
+        help="settle the labels of images on which annotators disagree",
+    )
     parser.add_argument(
         "--labels",
         metavar="SET",
-        help="what can be said: gender (default), age, monk (ten skin tones), yes-no, a TOML file, "
-        "or labels as in child,adult; kept in FOLDER/labels.toml",
+        help="set of labels to choose from: gender, age, monk (ten skin tones), yes-no, a TOML "
+        "file, or a list such as child,adult; kept in FOLDER/labels.toml (default: what is "
+        "kept there, "
+        "else gender)",
     )
-    parser.add_argument("--port", type=int, default=0, help="default: a free one")
-    parser.add_argument("--model", default="", help="model that made the images, kept with labels")
+    parser.add_argument(
+        "--port", type=int, default=0, metavar="N", help="port of the page (default: a free one)"
+    )
+    parser.add_argument(
+        "--model",
+        default="",
+        metavar="NAME",
+        help="model that made the images; kept with the labels",
+    )
 
 
 def run(
@@ -40,7 +57,7 @@ def run(
     port: int,
     model: str,
 ) -> int:
-    """Serve the page until interrupted; returns the exit code.
+    """Serve the page until interrupted; return 0.
 
     Raises:
         T2IError: the folder holds nothing to label, or the arguments do not fit.
@@ -61,17 +78,17 @@ def run(
     with listening(port) as bound:
         for line in _greeting(desk, address(bound)):
             say(line)
-        # uvicorn stops in order, then raises what stopped it.
+        # uvicorn shuts down first, then raises the KeyboardInterrupt again.
         with suppress(KeyboardInterrupt):
             serve(desk, bound)
     compact(folder)
-    say(f"{_progress(desk)} Kept in {folder / 'labels.csv'}.")
+    say(f"{_progress(desk)} The labels are in {folder / 'labels.csv'}.")
     return 0
 
 
 def _greeting(desk: Desk, url: str) -> list[str]:
     return [
-        f"{_progress(desk)} Every key is saved at once: stop at any time, go on later.",
+        f"{_progress(desk)} Each label is saved at once: stop at any time, and continue later.",
         "Open this page in a browser on this machine; Ctrl+C stops.",
         f"    {url}",
     ]

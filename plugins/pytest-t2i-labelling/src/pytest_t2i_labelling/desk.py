@@ -1,9 +1,9 @@
-"""What one sitting at the labelling page works on; knows nothing of HTTP.
+"""The pictures and labels of one sitting at the labelling page, without HTTP.
 
-Lyu section 3.3: two people label every image on their own, then meet over what they disagree on.
-So an annotator sees neither another's labels nor a detector's, nor file name or prompt, either of
-which can suggest an answer; each sees the pictures in an order of their own, so that fatigue does
-not fall on the same pictures. The reviewer sees all of it.
+As in Lyu section 3.3, two people label every image on their own, then settle their disagreements
+together. An annotator therefore sees no labels of other people or detectors, and no file name or
+prompt, as both can suggest an answer. Each annotator gets an own order of the pictures, so that
+fatigue affects different pictures. A reviewer sees everything.
 """
 
 from __future__ import annotations
@@ -19,27 +19,28 @@ from pytest_t2i import T2IError, labels
 from pytest_t2i.labels import ADJUDICATED, OTHERS, Label, Vocabulary
 
 LONGEST_NAME = 60
+"""The largest number of characters of a name."""
 LONGEST_REASON = 300
-"""Characters."""
+"""The largest number of characters of a reason."""
 
 
 class Desk(Protocol):
-    """A stack of pictures to go through, and where each word on them is kept."""
+    """Pictures to go through, and the labels of these pictures."""
 
     folder: Path
     files: tuple[str, ...]
-    """Pictures in the order in which they are shown."""
+    """The pictures, in the order in which they are shown."""
     vocabulary: Vocabulary
-    """What can be said of them."""
+    """The labels to choose from."""
 
     def title(self) -> Mapping[str, Any]:
-        """What the page says of the sitting as a whole."""
+        """Return what the page says about the sitting as a whole."""
 
     def entry(self, index: int) -> Mapping[str, Any]:
-        """What the page shows beside one picture."""
+        """Return what the page shows beside a picture."""
 
     def entries(self) -> list[Mapping[str, Any]]:
-        """The same for every picture."""
+        """Return what the page shows beside every picture."""
 
     def put(self, index: int, label: str, reason: str) -> None:
         """Keep a label."""
@@ -50,22 +51,22 @@ class Desk(Protocol):
 
 @dataclass(slots=True)
 class Memory:
-    """Labels of a folder, read again only when another hand changed labels.csv."""
+    """The labels of a folder, which are read again where another process changed labels.csv."""
 
     folder: Path
     counts: Callable[[Label], bool]
-    """Which labels are of use."""
+    """Whether a label is to be kept."""
     _by_file: dict[str, dict[str, Label]] = field(default_factory=dict)
     _stamp: str | None = ""
 
     def of(self, file: str) -> Mapping[str, Label]:
-        """Annotator -> label of a picture."""
+        """Return annotator -> label of a picture."""
         if labels.state_of(self.folder) != self._stamp:
             self.read()
         return self._by_file.get(file, {})
 
     def read(self) -> None:
-        """Read everything anew."""
+        """Read all labels again."""
         before = labels.state_of(self.folder)
         by_file: dict[str, dict[str, Label]] = {}
         for label in labels.read_labels(self.folder):
@@ -74,19 +75,19 @@ class Memory:
         self._by_file, self._stamp = by_file, before
 
     def keep(self, label: Label) -> None:
-        """On disk first, then here."""
+        """Write a label to disk, then remember it."""
         labels.record(self.folder, label)
         self._by_file.setdefault(label.file, {})[label.annotator] = label
 
     def forget(self, file: str, annotator: str) -> None:
-        """Likewise."""
+        """Remove a label from disk, then from memory."""
         labels.forget(self.folder, file, annotator)
         self._by_file.get(file, {}).pop(annotator, None)
 
 
 @dataclass(slots=True)
 class Annotation:
-    """One annotator's way through a folder.
+    """The desk of one annotator.
 
     Raises:
         T2IError: the folder holds no picture, or the name cannot be used.
@@ -96,7 +97,7 @@ class Annotation:
     folder: Path
     annotator: str
     model: str = ""
-    """Model that made the pictures, kept with every label."""
+    """The model that made the pictures; it is kept with every label."""
     files: tuple[str, ...] = field(init=False)
     vocabulary: Vocabulary = field(init=False)
     _memory: Memory = field(init=False)
@@ -116,16 +117,16 @@ class Annotation:
         self._memory.read()
 
     def _place(self, file: str) -> str:
-        """Orders the pictures by chance, the same for one annotator at all times."""
+        """Return a sort key: a random order that is always the same for one annotator."""
         text = json.dumps([self.annotator, file], separators=(",", ":"), ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()
 
     def title(self) -> Mapping[str, Any]:
-        """Who labels, and what the order comes from."""
+        """Return the mode, the annotator and the folder."""
         return {"mode": "label", "who": self.annotator, "folder": self.folder.name}
 
     def entry(self, index: int) -> Mapping[str, Any]:
-        """What is asked of a picture and one's own label of it; nothing else is told."""
+        """Return the question of a picture and the annotator's own label, and nothing else."""
         file = self.files[index]
         label = self._memory.of(file).get(self.annotator)
         return {
@@ -135,7 +136,7 @@ class Annotation:
         }
 
     def entries(self) -> list[Mapping[str, Any]]:
-        """One's own labels of all pictures, read anew."""
+        """Return the entries of all pictures, with labels read again."""
         self._memory.read()
         return [self.entry(index) for index in range(len(self.files))]
 
@@ -159,9 +160,9 @@ class Annotation:
 
 @dataclass(slots=True)
 class Review:
-    """The pictures that annotators label differently, with what each of them says.
+    """The desk of a reviewer: pictures with different labels, and the labels of each annotator.
 
-    The adjudicated label is one more row beside theirs; none of theirs changes.
+    A settled label is kept as a further row; the labels of annotators do not change.
 
     Raises:
         T2IError: the folder has no labels.
@@ -189,11 +190,11 @@ class Review:
         self._memory.read()
 
     def title(self) -> Mapping[str, Any]:
-        """That this is a review."""
+        """Return the mode and the folder."""
         return {"mode": "review", "who": "", "folder": self.folder.name}
 
     def entry(self, index: int) -> Mapping[str, Any]:
-        """The word of every annotator on a picture, and the settled one."""
+        """Return every annotator's label of a picture, and the settled one."""
         said = self._memory.of(self.files[index])
         settled = said.get(ADJUDICATED)
         return {
@@ -210,7 +211,7 @@ class Review:
         }
 
     def entries(self) -> list[Mapping[str, Any]]:
-        """The same for every picture, read anew."""
+        """Return the entries of all pictures, with labels read again."""
         self._memory.read()
         return [self.entry(index) for index in range(len(self.files))]
 
@@ -226,15 +227,15 @@ class Review:
         self._memory.keep(Label(file, label, ADJUDICATED, reason, said.prompt, said.model))
 
     def take_back(self, index: int) -> None:
-        """Open a disagreement again."""
+        """Remove the settled label, so that the disagreement is open again."""
         self._memory.forget(self.files[index], ADJUDICATED)
 
 
 def usable_name(name: str) -> str:
-    """An annotator's name without surrounding blanks.
+    """Return an annotator's name without surrounding spaces.
 
     Raises:
-        T2IError: it is empty, very long, not printable, or the reviewer's.
+        T2IError: the name is empty, too long, not printable, or the reviewer's.
     """
     plain = name.strip()
     if not plain or len(plain) > LONGEST_NAME or not plain.isprintable() or plain == ADJUDICATED:
@@ -246,10 +247,10 @@ def usable_name(name: str) -> str:
 
 
 def usable_reason(label: str, reason: str) -> str:
-    """A reason on one line.
+    """Return a reason on one line.
 
     Raises:
-        ValueError: it is absent where one is needed, or too long.
+        ValueError: the reason is missing where one is needed, or too long.
     """
     plain = " ".join(reason.split())
     if label == OTHERS and not plain:

@@ -1,4 +1,4 @@
-"""The labelling page as one self-contained document: style and script inside, nothing fetched."""
+"""The labelling page: one self-contained document with its style and script."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from pytest_t2i.labels import OTHERS, Vocabulary
 from pytest_t2i_labelling.desk import LONGEST_REASON, Desk
 
 OWN = ("frame-ancestors 'none'", "img-src 'self'", "connect-src 'self'")
-"""Pictures and answers come from this server alone."""
+"""Content security rules: pictures and answers come from this server alone."""
 
 
 class Page:
-    """Renders the page for a desk."""
+    """The renderer of the page for a desk."""
 
     def __init__(self) -> None:
         self._page = SelfContainedPage("pytest_t2i_labelling", script="label.js", allowed=OWN)
-        # Part of every picture's address: another sitting has other pictures under its numbers,
-        # and a browser may remember those of this one.
+        # Part of every picture's address, as a browser may cache pictures of another sitting, whose
+        # numbers stand for other files.
         self._sitting = secrets.token_hex(8)
 
     def render(self, desk: Desk) -> tuple[str, str]:
-        """The page, and the content security policy that goes with it."""
+        """Return the page, and its content security policy."""
         title = desk.title()
         state = {
             **title,
@@ -38,8 +38,8 @@ class Page:
 
 
 def colours(vocabulary: Vocabulary) -> str:
-    """The labels' colours as rules: the page's policy allows no style on an element."""
-    # A place is a number, and a vocabulary has checked its colours.
+    """Return CSS rules of the labels' colours, as the policy allows no style on an element."""
+    # Nothing needs escaping: a place is a number, and the vocabulary has checked its colours.
     return "".join(
         f'\n[data-place="{place}"] {{ --tone: {choice.colour}; }}'
         for place, choice in enumerate(vocabulary.choices)

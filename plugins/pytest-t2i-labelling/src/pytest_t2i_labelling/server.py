@@ -1,8 +1,8 @@
-"""Serves the labelling page on this machine alone (Starlette on uvicorn).
+"""Server of the labelling page, for this machine alone (Starlette on uvicorn).
 
-Pictures are asked for by their number, so no path ever comes from the browser. Only loopback is
-listened on, a Host header that names another machine is refused (a page elsewhere could otherwise
-reach this one by DNS rebinding), and so is a change asked for by a page of another origin.
+Pictures are requested by number, so no path ever comes from the browser. The server listens on
+loopback only. It refuses requests whose Host header names another machine (a page elsewhere could
+otherwise reach it by DNS rebinding), and requests from pages of another origin.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from pytest_t2i_labelling.page import Page
 HOST = "127.0.0.1"
 LAST_PORT = 65535
 MOST_BYTES = 1 << 16
-"""Largest request: a label and its reason take a few hundred bytes."""
+"""The size of the largest request; a label and its reason take a few hundred bytes."""
 LOOPBACK = ["localhost", "127.0.0.1", "::1", "[::1]"]
-"""Names of this machine; versions of Starlette differ in the brackets."""
+"""The names of this machine; some versions of Starlette need the brackets."""
 SHOWN_BY_BROWSERS = {"image/png", "image/jpeg", "image/webp", "image/gif", "image/bmp"}
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -44,11 +44,11 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 PICTURE_HEADERS = {**HEADERS, "Cache-Control": "private, max-age=600"}
-"""So that a picture fetched ahead is there at once."""
+"""Headers of pictures, which a browser may cache, so that one fetched ahead shows at once."""
 
 
 def application(desk: Desk) -> Starlette:
-    """The page and what it asks for.
+    """Return the application: the page, its pictures, and its changes of labels.
 
     ``GET /``; ``GET /image/3``; ``POST /label`` with index, label and reason; ``POST /undo`` with
     index. Both posts answer with the picture's new entry.
@@ -61,19 +61,19 @@ def application(desk: Desk) -> Starlette:
         Route("/label", handlers.label, methods=["POST"]),
         Route("/undo", handlers.undo, methods=["POST"]),
     ]
-    # The first sees a request first. A name for www. has no meaning here.
+    # The order is that in which a request passes them. No redirect to a www. host is wanted.
     hosts = Middleware(TrustedHostMiddleware, allowed_hosts=LOOPBACK, www_redirect=False)
     return Starlette(routes=routes, middleware=[hosts, Middleware(OwnPageOnly)])
 
 
 class OwnPageOnly:
-    """Middleware that answers 403 to what a page of another origin asks for."""
+    """Middleware that answers 403 to requests from pages of another origin."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, or refuse it."""
+        """Pass a request on, or refuse it."""
         if scope["type"] == "http" and not _is_ours(Request(scope)):
             refusal = Response("Only pages of this machine are served.", 403, HEADERS)
             await refusal(scope, receive, send)
@@ -93,10 +93,10 @@ class _Handlers:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._page = Page()
-        # By text: a number may have more digits than Python reads.
+        # Keys are texts, as a number may have more digits than int() parses.
         self._numbered = {str(index): file for index, file in enumerate(desk.files)}
 
-    # Plain functions are run in threads: they read whole files.
+    # Starlette runs plain functions in threads, as they read whole files.
 
     def page(self, request: Request) -> Response:
         del request
@@ -131,8 +131,8 @@ class _Handlers:
             return _problem("expected the whole request", 400)
         except (ValueError, RecursionError):
             return _problem(f"expected JSON of at most {MOST_BYTES} bytes", 400)
-        # Not in a thread: a line in the log takes a millisecond, to wake two threads on a busy
-        # machine many.
+        # Not in a thread: writing the log takes a millisecond, waking two threads on a busy machine
+        # takes many.
         return self._changed(asked, what)
 
     def _changed(self, asked: object, what: str) -> Response:
@@ -155,7 +155,7 @@ class _Handlers:
 
 
 async def _body(request: Request) -> bytes:
-    """What was sent; ValueError where it is longer than any label, and no more of it is kept."""
+    """Return the body of a request; raise ValueError as soon as it exceeds MOST_BYTES."""
     content = bytearray()
     async for part in request.stream():
         content += part
@@ -165,7 +165,7 @@ async def _body(request: Request) -> bytes:
 
 
 def _converted(path: Path) -> Response:
-    """A picture that browsers do not show (TIFF), as PNG."""
+    """Return a picture that browsers do not show (such as TIFF) as PNG."""
     picture = labels.open_picture(path)
     if picture is None:
         return Response("The picture cannot be read.", 404, HEADERS)
@@ -179,7 +179,7 @@ def _problem(message: str, status: int) -> Response:
 
 
 def listening(port: int = 0) -> socket.socket:
-    """A socket on the loopback address; port 0 takes a free one.
+    """Return a socket on the loopback address; port 0 takes a free one.
 
     Raises:
         T2IError: the port is taken or not allowed.
@@ -190,25 +190,24 @@ def listening(port: int = 0) -> socket.socket:
         bound = socket.create_server((HOST, port))
     except OSError as error:
         raise T2IError(
-            f"port={port} of {HOST} cannot be used: {error}. Leave --port out to take a free one."
+            f"--port {port} of {HOST} cannot be used: {error}. Leave --port out to take a free one."
         ) from None
-    # Else the second packet of an answer waits 40 ms for the receipt of the first. asyncio sees to
-    # it for sockets of its own making alone; connections inherit it from this one.
+    # Without this, the second packet of an answer waits 40 ms for the receipt of the first. asyncio
+    # sets it only for sockets that it makes. Connections inherit it from this socket.
     bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return bound
 
 
 def address(bound: socket.socket) -> str:
-    """The URL of the page on that socket."""
+    """Return the URL of the page on a socket."""
     return f"http://{HOST}:{bound.getsockname()[1]}/"
 
 
 @contextmanager
 def unswept() -> Iterator[None]:
-    """What is known by now is not looked through for garbage.
+    """Exclude all present objects from garbage collection in this context.
 
-    100,000 labels live as long as the server, and a look at all of them takes a fifth of a second,
-    in which a key would wait.
+    With 100,000 labels, a collection takes a fifth of a second, in which a key press would wait.
     """
     gc.collect()
     gc.freeze()

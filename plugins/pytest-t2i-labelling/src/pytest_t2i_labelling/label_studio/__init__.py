@@ -1,1 +1,1 @@
-"""The exchange with Label Studio: tasks for it, and labels from what it exports."""
+"""Exchange with Label Studio: tasks to import there, and labels from its exports."""

@@ -28,25 +28,24 @@ FOLDER = Path("labelstudio")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options: the images, and what the tasks hold besides them."""
+    """Add the arguments: the images, and what the tasks contain."""
     parser.description = "Write images as tasks for Label Studio, with its labelling interface."
-    parser.add_argument(
-        "source", metavar="SOURCE", type=path, help="folder of images, or a run.json"
-    )
+    parser.add_argument("source", metavar="SOURCE", type=path, help="folder of images, or run.json")
     parser.add_argument(
         "--output", metavar="DIR", type=path, default=FOLDER,
-        help=f"where {TASKS} and {INTERFACE} are written ({FOLDER})",
+        help=f"folder to write {TASKS} and {INTERFACE} to (default: {FOLDER})",
     )  # fmt: skip
     parser.add_argument(
-        "--predictions", action="store_true", help="of a run: add the predicted labels"
+        "--predictions", action="store_true", help="run.json only: add the predicted labels"
     )
     parser.add_argument(
         "--annotations", action="store_true",
-        help="of a folder: add the labels that people gave; Label Studio must know their names",
+        help="folder only: add the labels that people gave; Label Studio must have users of these "
+        "names",
     )  # fmt: skip
     parser.add_argument(
         "--store", metavar="DIR", type=path,
-        help="of a run: folder of its images (default: a .t2i beside or above the run)",
+        help="run.json only: store of its images (default: a .t2i beside or above the run)",
     )  # fmt: skip
 
 
@@ -58,7 +57,7 @@ def run(
     annotations: bool,
     store: Path | None,
 ) -> int:
-    """Write tasks and interface, and print the folder that Label Studio has to serve; returns 0.
+    """Write tasks and interface, and print the folder that Label Studio has to serve; return 0.
 
     Raises:
         T2IError: there is no image, or predictions were asked of a folder.
@@ -67,8 +66,8 @@ def run(
         source, output, predictions=predictions, annotations=annotations, store=store
     )
     say(
-        f"{output}: serve {root.absolute()} as local files; put what Label Studio exports (JSON) "
-        "into that folder, and give it to --t2i-labels"
+        f"{output}: let Label Studio serve {root.absolute()} as local files. Put its JSON "
+        "export into that folder, and pass the export to --t2i-labels"
     )
     return 0
 
@@ -81,10 +80,10 @@ def write_tasks(
     annotations: bool = False,
     store: Path | None = None,
 ) -> Path:
-    """Write tasks.json and interface.xml; returns the folder that Label Studio has to serve.
+    """Write tasks.json and interface.xml; return the folder that Label Studio has to serve.
 
     ``source`` is a folder of images, whose labels become annotations, or a run.json, whose
-    predicted labels become predictions. Label Studio's export is read back when it lies in the
+    predicted labels become predictions. An export of Label Studio can be read where it lies in the
     folder that is served.
 
     Raises:
@@ -92,7 +91,7 @@ def write_tasks(
     """
     if source.is_dir():
         if predictions:
-            raise T2IError("--predictions need a run: expected a run.json, got a folder")
+            raise T2IError("--predictions needs a run: expected a run.json, got a folder")
         root, vocabulary = source, labels.vocabulary_of(source)
         given = list(_of_folder(source, annotations=annotations))
     else:
@@ -119,12 +118,12 @@ def _of_folder(folder: Path, *, annotations: bool) -> Iterator[Task]:
 
 
 def _of_run(record: RunRecord, source: Path) -> tuple[Path, list[Task]]:
-    """The folder that holds every image of the run, and a task for each."""
+    """Return the folder that holds every image of the run, and a task for each image."""
     images = [
         (prompt.text, image.detections, Path(image.file).absolute())
         for prompt in record.prompts
         for image in prompt.images
-        # Unlike pathlib, it takes names that no file can have.
+        # Unlike pathlib, os.path does not raise for names that no file can have.
         if image.file and os.path.exists(image.file)  # noqa: PTH110
     ]
     if not images:
@@ -151,7 +150,7 @@ def _check_labels(given: list[Task], vocabulary: Vocabulary) -> None:
     strange = {label for task in given for label, _ in task.said.values()} - set(vocabulary.names)
     if strange:
         raise T2IError(
-            f"the detectors said {', '.join(sorted(strange))}, which is none of "
-            f"{', '.join(vocabulary.names)}: leave --predictions out, or label a folder that "
+            f"--predictions: the predicted labels {', '.join(sorted(strange))} are none of "
+            f"{', '.join(vocabulary.names)}. Leave --predictions out, or label a folder that "
             "t2i sample made, with t2i label FOLDER --labels ..."
         )

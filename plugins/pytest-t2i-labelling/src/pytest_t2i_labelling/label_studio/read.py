@@ -1,4 +1,4 @@
-"""Labels from a Label Studio export (JSON): the choice of every annotation."""
+"""Read labels from a Label Studio export (JSON): the choice of every annotation."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from pytest_t2i.labels import Label, Vocabulary, vocabulary_of
 
 EXPECTED = (
     "Expected a Label Studio export in JSON: a list of tasks with data.image and annotations "
-    "whose choices are labels of the folder (labels.toml; without one male, female, low_quality, "
-    "others)."
+    "whose choices are labels of the folder (labels.toml; without this file: male, female, "
+    "low_quality, others)."
 )
 PREFIX = 8
-"""Hex digits that Label Studio puts before the name of an uploaded file."""
+"""The number of hex digits that Label Studio puts before the name of an uploaded file."""
 
 
 def read_export(path: Path) -> list[Label]:
-    """Every annotation of an export as a label.
+    """Return every annotation of an export as a label.
 
     The annotator is the annotation's ``completed_by`` (an id or an e-mail address). The image is
     named by ``data.image``: the part after the last upload prefix is the file's name.
 
     Raises:
-        FileFormatError: it is no such export, or a choice is none of the labels (task and value).
+        FileFormatError: the file is no such export, or a choice is none of the labels.
     """
     tasks = decode_json(path, list[_Task], remedy=EXPECTED)
     vocabulary = vocabulary_of(path.parent)
@@ -39,7 +39,7 @@ def read_export(path: Path) -> list[Label]:
 
 @dataclass(frozen=True, slots=True)
 class _Choices:
-    """What was chosen; other kinds of regions have none."""
+    """The chosen labels; other kinds of results have none."""
 
     choices: list[str] = field(default_factory=list)
 
@@ -53,7 +53,7 @@ class _Result:
 
 @dataclass(frozen=True, slots=True)
 class _Person:
-    """Who annotated, where an export spells it out."""
+    """The annotator, in exports that give more than an id."""
 
     email: str | None = None
     id: int | str | None = None
@@ -70,7 +70,7 @@ class _Annotation:
 
 @dataclass(frozen=True, slots=True)
 class _Data:
-    """What a task shows."""
+    """The data that a task shows."""
 
     image: str
     prompt: str | int | float | None = None
@@ -79,7 +79,7 @@ class _Data:
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """One image with all that was said of it."""
+    """One image with its annotations."""
 
     data: _Data
     annotations: list[_Annotation] = field(default_factory=list)
@@ -110,15 +110,15 @@ def _labels(path: Path, place: int, task: _Task, vocabulary: Vocabulary) -> Iter
 
 
 def _choices(annotation: _Annotation) -> list[str]:
-    """What a person chose, each once; Label Studio lets several be chosen where it is told to."""
+    """Return what a person chose, each once; Label Studio can be set to allow several choices."""
     chosen = (word for result in annotation.result for word in result.value.choices)
     return list(dict.fromkeys(chosen))
 
 
 def _known(choice: str, vocabulary: Vocabulary) -> str:
-    """The label as we write it; Label Studio shows what its configuration says.
+    """Return the label of the vocabulary for a choice, whatever its capitals, spaces and hyphens.
 
-    Raises ValueError for what is none.
+    Raises ValueError where there is none.
     """
     spellings = {_plain(name): name for name in vocabulary.names}
     label = spellings.get(_plain(choice), choice)
@@ -141,7 +141,7 @@ def _text(value: str | float | None) -> str:
 
 
 def _file(image: str) -> str:
-    """The file's name below the folder: local storage names it as ``?d=path``.
+    """Return the path of the image below the folder; local storage gives it as ``?d=path``.
 
     >>> _file("/data/local-files/?d=run/a%20b.png"), _file("/data/upload/7/0f3e2a1b-a.png")
     ('run/a b.png', 'a.png')

@@ -1,4 +1,4 @@
-"""Tasks for Label Studio, and its labelling interface."""
+"""Tasks for Label Studio, and the labelling interface."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xml.sax.saxutils import quoteattr
 from pytest_t2i.labels import Vocabulary
 
 IMAGE, CHOICE = "image", "label"
-"""Names of the picture and of the question in the labelling interface."""
+"""The names of the picture and of the question in the labelling interface."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,20 +19,20 @@ class Task:
     """One image to label."""
 
     file: str
-    """Path below the folder that Label Studio serves."""
+    """The path below the folder that Label Studio serves."""
     prompt: str = ""
     model: str = ""
     said: Mapping[str, tuple[str, float | None]] = field(default_factory=dict)
-    """Detector -> label, and how sure it is of it where it says so."""
+    """Detector -> predicted label, and its score if there is one."""
     labels: Sequence[tuple[str, str]] = ()
-    """Annotator and label, of what people said already."""
+    """Annotator and label, for each label that people gave."""
 
 
 def tasks(given: Iterable[Task], *, predictions: bool, blind: bool = True) -> list[dict[str, Any]]:
-    """The tasks as Label Studio imports them.
+    """Return the tasks as Label Studio imports them.
 
-    ``blind`` leaves prompt and model out, either of which can suggest an answer. Predictions do
-    so, too: they help to review a detector's predicted labels, not to evaluate the detector.
+    ``blind`` leaves out prompt and model, as both can suggest an answer. Predictions suggest
+    answers, too: they serve to review predicted labels, not to evaluate the detector.
     """
     return [_task(task, predictions=predictions, blind=blind) for task in given]
 
@@ -67,7 +67,7 @@ def _choice(label: str) -> dict[str, Any]:
 
 
 def interface(vocabulary: Vocabulary) -> str:
-    """The labelling interface (XML) with the labels, their keys and colours."""
+    """Return the labelling interface (XML) with the labels, their keys and colours."""
     lines = [
         "<View>",
         f'  <Image name="{IMAGE}" value="${IMAGE}"/>',
