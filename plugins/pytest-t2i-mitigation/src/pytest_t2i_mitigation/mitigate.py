@@ -12,47 +12,71 @@ from pytest_t2i import T2IError
 from pytest_t2i_mitigation.one_prompt import PICTURES, show
 from pytest_t2i_mitigation.try_all import print_table, try_all
 
-KEPT = "Pictures that were finished are kept: the same command goes on from there."
-"""What an interrupted command leaves."""
+KEPT = "Finished pictures are kept: the same command resumes from there."
+"""The note after an interruption."""
 REPORT = Path("reports/t2i-mitigate")
 OPTIONS: dict[str, tuple[Callable[[str], Any], str]] = {
-    "steps": (int, "denoising steps"),
-    "guidance": (float, "guidance scale"),
-    "size": (int, "width and height in pixels"),
-    "dtype": (str, "precision of the model"),
-    "device": (str, "where the model runs"),
-    "detector": (str, "detector that decides; a second one by comma is the second judge"),
-    "objects": (str, "object detector, the second judge where there is no second detector"),
-    "store": (Path, "where pictures are kept"),
+    "steps": (int, "denoising steps (default: the model's)"),
+    "guidance": (float, "guidance scale (default: the model's)"),
+    "size": (int, "width and height in pixels (default: the model's)"),
+    "dtype": (str, "number format of the model: float32, float16 or bfloat16 (default: auto)"),
+    "device": (str, "device of the model: cpu, cuda or mps (default: auto)"),
+    "detector": (
+        str,
+        "detector that decides; with a comma, a second one as second judge (default: the model's)",
+    ),
+    "objects": (str, "with --all: object detector, the second judge without a second detector"),
+    "store": (Path, "with --all: folder of images and detections (default: .t2i)"),
 }
-"""Options of a run that are passed on: name -> type, help."""
+"""The options of a run that are passed on: name -> type, help."""
 OF_RUNS = ("objects", "store")
-"""Those of whole runs alone."""
+"""The options that need ``--all``."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """A model, mitigations, and a prompt or a suite."""
-    parser.add_argument("prompt", nargs="?", help='such as "a person playing basketball"')
-    parser.add_argument("--model", required=True, metavar="NAME", help="as --t2i-model takes it")
+    """Add the arguments: a model, mitigations, and a prompt or a suite."""
+    parser.add_argument(
+        "prompt",
+        nargs="?",
+        metavar="PROMPT",
+        help='prompt to compare with and without one mitigation, such as "a person playing '
+        'basketball"',
+    )
+    parser.add_argument(
+        "--model",
+        required=True,
+        metavar="NAME",
+        help="model: alias, hub id, folder or module:factory, as in --t2i-model",
+    )
     parser.add_argument(
         "--mitigation",
         action="append",
         default=[],
         metavar="NAME[:key=value,...]",
-        help="of t2i list mitigations; with --all several times, or every installed one without it",
+        help="mitigation to try (t2i list mitigations); with --all, may be repeated (default "
+        "there: all that are installed)",
     )
     parser.add_argument(
         "--all",
         type=Path,
         metavar="SUITE",
-        help="try them on this suite: suites/mitigation",
-    )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the first picture (0)")
-    parser.add_argument(
-        "--images", type=int, metavar="N", help=f"images per prompt ({PICTURES} of a single one)"
+        help="try mitigations on a suite instead of a prompt, such as suites/mitigation",
     )
     parser.add_argument(
-        "--report", type=Path, default=REPORT, metavar="DIR", help=f"where to write ({REPORT})"
+        "--seed", type=int, default=0, metavar="N", help="seed of the first picture (default: 0)"
+    )
+    parser.add_argument(
+        "--images",
+        type=int,
+        metavar="N",
+        help=f"images per prompt (default: {PICTURES}; with --all, the suite's)",
+    )
+    parser.add_argument(
+        "--report",
+        type=Path,
+        default=REPORT,
+        metavar="DIR",
+        help=f"folder to write to (default: {REPORT})",
     )
     for name, (kind, told) in OPTIONS.items():
         parser.add_argument(f"--{name}", type=kind, help=told)
@@ -66,7 +90,7 @@ def run(
     report: Path,
     **given: Any,
 ) -> int:
-    """Show one prompt, or print the table of a suite."""
+    """Compare one prompt, or print the table of a suite; return the exit status."""
     options = {name: value for name, value in given.items() if value is not None}
     if (prompt is None) == (all is None):
         raise T2IError(
@@ -77,5 +101,5 @@ def run(
         return print_table(try_all(model, mitigation, all, report, options), report)
     for name in OF_RUNS:
         if name in options:
-            raise T2IError(f"--{name} goes with --all: pictures of one prompt need none")
+            raise T2IError(f"--{name} goes with --all: it is not used for a single prompt")
     return show(model, mitigation, prompt or "", report, options)

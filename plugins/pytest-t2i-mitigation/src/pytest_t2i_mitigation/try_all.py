@@ -1,4 +1,4 @@
-"""Several mitigations on one suite, each in a run of pytest, and the table to choose by."""
+"""Try several mitigations on one suite, each in a run of pytest, and print a table."""
 
 from __future__ import annotations
 
@@ -20,42 +20,46 @@ from pytest_t2i_mitigation.mitigated.report import outcome_of
 GROUP = "pytest_t2i.mitigations"
 AUDIT = "mitigated"
 FEW = 2
-"""Inconclusive metrics that are named; more are counted."""
+"""The largest number of inconclusive metrics that are named; more are counted."""
 COLUMNS = ("mitigation", "gained", "by a second judge", "lost", "passes", "verdict")
 NAMES = {metric.name: metric.name.replace("_", " ") for metric in HARMS}
 
 
 @dataclass(frozen=True)
 class Tried:
-    """One mitigation on the suite."""
+    """The result of one mitigation on the suite."""
 
     mitigation: str
     run: RunRecord | None
-    """None where it could not run."""
+    """The run; None where it failed."""
     reason: str = ""
-    """Why not, in a line."""
+    """Why the run failed, in a line."""
 
     @property
     def part(self) -> MitigatedPart | None:
-        """What the audit kept."""
+        """The part of the run that the audit recorded, or None."""
         part: MitigatedPart | None = None if self.run is None else self.run.part(AUDIT)
         return part
 
     @property
     def outcome(self) -> Outcome | None:
-        """Over all checks of the audit."""
+        """The outcome over all checks of the audit, or None."""
         return None if self.run is None else outcome_of(self.run.checks)
 
 
 def try_all(
     model: str, mitigations: Sequence[str], suite: Path, report: Path, options: Mapping[str, Any]
 ) -> Iterator[Tried]:
-    """Run the suite under each mitigation; plain pictures are made in the first run alone.
+    """Yield a run of the suite for each mitigation; only the first run makes the plain pictures.
 
-    Raises T2IError where the suite is not there or nothing is installed.
+    Raises T2IError where the suite does not exist.
     """
     if not suite.exists():
-        raise T2IError(f"--all: there is no {suite}; suites/mitigation of this project is one")
+        raise T2IError(
+            f"--all: no such file or folder: {suite}. Expected a suite, such as suites/mitigation "
+            "of the "
+            "project pytest-t2i"
+        )
     asked = list(mitigations) or sorted({one.name for one in entry_points(group=GROUP)})
     for mitigation in asked:
         folder = _folder(report, mitigation)
@@ -73,7 +77,7 @@ def _folder(report: Path, mitigation: str) -> Path:
 
 
 def _told(arguments: Sequence[str]) -> list[str]:
-    """Run pytest, show what it says as it says it, and give its last lines."""
+    """Run pytest, print its output at once, and return its last lines."""
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
     said: list[str] = []
     with subprocess.Popen(  # noqa: S603 - this very Python
@@ -88,11 +92,11 @@ def _told(arguments: Sequence[str]) -> list[str]:
 def _reason(said: Sequence[str]) -> str:
     told = " ".join(said)
     found = re.search(r"ERROR: (.*)", told)
-    return (found[1] if found else (said[-1] if said else "pytest said nothing"))[:300].strip()
+    return (found[1] if found else (said[-1] if said else "pytest printed nothing"))[:300].strip()
 
 
 def print_table(tried: Iterator[Tried], report: Path) -> int:
-    """What each gains, loses and costs; 0 where one passes, 1 where none does."""
+    """Print what each mitigation gains, loses and costs; return 0 if one passes, else 1."""
     rows = list(tried)
     for line in table(rows):
         print(line)  # noqa: T201 - a command line tool
@@ -103,7 +107,7 @@ def print_table(tried: Iterator[Tried], report: Path) -> int:
 
 
 def table(tried: Sequence[Tried]) -> list[str]:
-    """The lines of the table, columns aligned."""
+    """Return the lines of the table, with aligned columns."""
     cells = [COLUMNS, *(_cells(one) for one in tried)]
     widths = [max(len(row[k]) for row in cells) for k in range(len(COLUMNS))]
     lines = [
@@ -136,7 +140,7 @@ def _verdict(run: RunRecord) -> str:
 
 
 def _lost(run: RunRecord) -> str:
-    """What is shown to lie beyond its limit, and what is open."""
+    """Return the metrics beyond their limits, and the inconclusive ones."""
     checks = [check for check in run.checks if check.metric in NAMES]
     if not checks:
         return "not judged"

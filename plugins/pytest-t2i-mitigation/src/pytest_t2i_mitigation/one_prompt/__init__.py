@@ -1,4 +1,4 @@
-"""One prompt, with and without a mitigation, by the same seeds."""
+"""Pictures of one prompt with and without a mitigation, from the same seeds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pytest_t2i_mitigation.one_prompt.make import Pair, pairs
 from pytest_t2i_mitigation.one_prompt.page import counted, how, write
 
 PICTURES = 4
-"""Seeds, unless told otherwise."""
+"""The default number of seeds."""
 
 
 def show(
@@ -22,9 +22,9 @@ def show(
     report: Path,
     options: Mapping[str, Any],
 ) -> int:
-    """Make the pictures, say what came out seed by seed, and write the page; 0.
+    """Make the pictures, print the result of each seed, and write the page; return 0.
 
-    Raises T2IError for what cannot be made.
+    Raises T2IError for arguments that do not fit, and pictures that cannot be made.
     """
     if len(mitigations) != 1:
         raise T2IError(
@@ -34,9 +34,13 @@ def show(
     told = dict(options)
     count, first = told.pop("images", PICTURES), told.pop("seed", 0)
     if count < 1 or first < 0:
-        raise T2IError(f"expected --images of 1 or more and a --seed from 0, got {count}, {first}")
+        raise T2IError(
+            f"expected --images of 1 or more and --seed of 0 or more, got {count} and {first}"
+        )
     loaded = load(model, mitigation=mitigations[0], **told)
-    _say(f"{count} seeds; a picture with the mitigation costs as much as {loaded.passes:.3g} plain")
+    _say(
+        f"{count} seeds; a picture with the mitigation costs as much as {loaded.passes:.3g} without"
+    )
     made = []
     for pair in pairs(loaded, prompt, range(first, first + count)):
         made.append(pair)

@@ -1,4 +1,4 @@
-"""Make the pictures of one prompt, plain and mitigated, by the same seeds."""
+"""Make the pictures of one prompt, plain and mitigated, from the same seeds."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ class Pair:
     """The plain and the mitigated picture of one seed."""
 
     request: Request
-    """Request of the mitigated picture."""
+    """The request of the mitigated picture."""
     plain: Image | None
-    """None where the model refused it."""
+    """The picture without the mitigation; None where the model refused it."""
     mitigated: Image | None
     text: str = ""
-    """What the mitigated one was made from, where that is another text."""
+    """The text of the mitigated picture, where a mitigation changed the prompt."""
     weight: float | None = None
-    """Between the masculine (0) and the feminine (1) counterpart, where one weight was drawn."""
+    """The drawn weight, from the masculine (0) to the feminine (1) counterpart, or None."""
     search: Any = None
-    """How its path was found, where one was searched (``interpolation.pictures.Search``)."""
+    """The search of a path (``interpolation.pictures.Search``), or None."""
     said: tuple[Detection, ...] = field(default=())
-    """Detections of the plain and the mitigated picture, and of those of its path in order."""
+    """The detections of the plain picture, the mitigated picture, and the path in order."""
 
     @property
     def path(self) -> Sequence[Image]:
@@ -44,7 +44,7 @@ class Pair:
 
 
 def pairs(loaded: Loaded, prompt: str, seeds: Sequence[int]) -> Iterator[Pair]:
-    """Each seed as soon as its pictures are made and looked at.
+    """Yield the pictures of each seed as soon as they are made and detected.
 
     Raises T2IError for a prompt that names a gender or has no counterparts, and where the
     mitigation does not fit the model.
@@ -71,7 +71,7 @@ def _made(loaded: Loaded, request: Request) -> Pair:
 def _made_inside(
     loaded: Loaded, mitigation: PipelineMitigation, request: Request, plain: Image | None
 ) -> Pair:
-    """With a mitigation that acts in the pipeline, which may tell how it searched."""
+    """Make a pair with a mitigation inside the pipeline, which may yield its searches."""
     pipeline = getattr(loaded.model, "pipeline", None)
     with mitigation.applied(pipeline, [request]) as searches:
         made = _picture(loaded.model.generate([replace(request, variation=None)]))

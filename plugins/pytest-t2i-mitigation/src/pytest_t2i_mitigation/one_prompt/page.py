@@ -1,4 +1,4 @@
-"""The page of one prompt: before and after by seed, and the path of pictures between both."""
+"""The page of one prompt: pictures before and after by seed, and the paths of searches."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 GENDERS = ("male", "female")
 OF = ("feminine", "masculine")
-"""Whose texts counterparts are, in their order; a mitigation may need none."""
+"""The genders of the counterparts, in their order."""
 PICTURES = "pictures"
-"""Folder of the pictures, beside the page."""
+"""The folder of the pictures, beside the page."""
 FEW = (
-    "So few pictures decide nothing: the model bias score with its interval is what "
-    "t2i mitigate --all suites/mitigation gives."
+    "So few pictures decide nothing. For the model bias score with its interval, run "
+    "t2i mitigate --all suites/mitigation."
 )
 
 
 def write(folder: Path, prompt: str, mitigation: str, loaded: Loaded, made: Sequence[Pair]) -> Path:
-    """Write the page and its pictures; gives the page."""
+    """Write the page and its pictures; return the path of the page."""
     shown = [
         _before_and_after(folder, prompt, made),
         *(_path(folder, pair) for pair in made if pair.search is not None),
@@ -39,7 +39,7 @@ def write(folder: Path, prompt: str, mitigation: str, loaded: Loaded, made: Sequ
 
 
 def counted(made: Sequence[Pair]) -> str:
-    """What the detector says before and after, in a sentence."""
+    """Return a sentence with the counts of labels before and after."""
     before, after = (_counts([pair.said[side] for pair in made]) for side in (0, 1))
     return f"Before: {before}. After: {after}. {FEW}"
 
@@ -65,7 +65,7 @@ def _before_and_after(folder: Path, prompt: str, made: Sequence[Pair]) -> sectio
 
 
 def how(pair: Pair) -> str:
-    """How the mitigated picture came about, in a few words."""
+    """Return how the mitigated picture was made, in a few words."""
     if pair.search is not None:
         return f"weight {pair.search.weights[pair.search.chosen]:.2f}"
     if pair.weight is not None:
