@@ -53,7 +53,7 @@ def test_what_is_trained_is_evaluated(trained, tmp_path, capsys):
 def test_it_goes_on_without_encoding_or_training_again(trained, capsys, monkeypatch):
     monkeypatch.setattr(toy.Halves, "encode", lambda self, images: 1 / 0)
     said = goya("train", "--model", trained, *FAST, "--out", "mine.safetensors", capsys=capsys).out
-    assert "goes on after epoch 25" in said
+    assert "resuming after epoch 25" in said
     assert "epoch 1 " not in said
 
 
@@ -129,7 +129,7 @@ class Painter:
         (("--encoder", toy.ENCODER), "--content-distance text needs an encoder that reads texts"),
         (("--epochs", "0", "--content-distance", "same"), "--epochs of at least 1"),
         (("--images", "0"), "expected --images of 1 or more, got 0"),
-        (("--styles", ","), "expected styles by commas or a file"),
+        (("--styles", ","), "expected styles as a list with commas or a file"),
     ],
 )
 def test_mistakes_in_training_are_told_in_one_line(tmp_path, capsys, words, told):
@@ -156,7 +156,7 @@ def test_one_picture_of_a_style_is_too_few(tmp_path, capsys):
     ("words", "told"),
     [
         (("--heads", "nowhere"), "heads 'nowhere': expected 'reference'"),
-        (("--level", "1"), "expected a --level in (0, 1)"),
+        (("--level", "1"), "expected --level between 0 and 1"),
         (("--permutations", "5"), "--permutations of at least 99"),
         (("--neighbours", "0"), "--neighbours of 1 or more"),
     ],

@@ -12,16 +12,16 @@ from pytest_t2i_goya.losses import READINGS, THRESHOLD
 from pytest_t2i_goya.pairs import DISTANCES
 
 ENCODER = "clip:vit-b-32"
-"""That of the thesis (section 2.5.4)."""
+"""The encoder of the thesis (section 2.5.4)."""
 OF_RUNS: dict[str, tuple[type, str]] = {
-    "steps": (int, "denoising steps"),
-    "guidance": (float, "guidance scale"),
-    "size": (int, "width and height in pixels"),
-    "dtype": (str, "precision of the model"),
-    "batch": (int, "pictures per batch"),
-    "store": (Path, "where pictures are kept"),
+    "steps": (int, "denoising steps (default: the model's)"),
+    "guidance": (float, "guidance scale (default: the model's)"),
+    "size": (int, "width and height in pixels (default: the model's)"),
+    "dtype": (str, "number format of the model: float32, float16 or bfloat16 (default: auto)"),
+    "batch": (int, "pictures made per batch (default: auto)"),
+    "store": (Path, "folder of images (default: .t2i)"),
 }
-"""Options of a run that are passed on to the making of pictures."""
+"""The options of a run that are passed on to the making of pictures."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,48 +29,117 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(dest="what", required=True, metavar="train|evaluate")
     train = commands.add_parser("train", help="train heads on pictures of contents in styles")
     _of_pictures(train)
-    train.add_argument("--encoder", default=ENCODER, metavar="NAME", help=f"below ({ENCODER})")
-    train.add_argument("--out", type=Path, default=Path("goya.safetensors"), metavar="FILE")
+    train.add_argument(
+        "--encoder",
+        default=ENCODER,
+        metavar="NAME",
+        help=f"encoder whose features the heads take (default: {ENCODER})",
+    )
+    train.add_argument(
+        "--out", type=Path, default=Path("goya.safetensors"), metavar="FILE",
+        help="file of the heads to write (default: goya.safetensors)",
+    )  # fmt: skip
     train.add_argument(
         "--content-distance", choices=DISTANCES, default="text",
-        help="which contents are the same: by their texts' distance, or the same words alone",
+        help="which contents count as the same. text: those whose texts are near; same: only equal "
+        "texts (default: text)",
     )  # fmt: skip
-    train.add_argument("--threshold", type=float, default=THRESHOLD, help="of that distance (0.25)")
-    train.add_argument("--reading", choices=READINGS, default="means", help="of eq. 2.8")
-    train.add_argument("--epochs", type=int, default=100)
-    train.add_argument("--pairs-of", type=int, default=512, metavar="N", help="pictures per step")
-    train.add_argument("--rate", type=float, default=5e-4, help="learning rate at the beginning")
-    train.add_argument("--width", type=int, default=2048, help="dimensions of both spaces")
-    train.add_argument("--half", action="store_true", help="write numbers of 16 bits")
-    evaluate = commands.add_parser("evaluate", help="say what heads are worth on pictures")
+    train.add_argument(
+        "--threshold", type=float, default=THRESHOLD, metavar="X",
+        help=f"largest distance of texts that count as the same (default: {THRESHOLD:g})",
+    )  # fmt: skip
+    train.add_argument(
+        "--reading", choices=READINGS, default="means",
+        help="loss of thesis eq. 2.8. sums: over all pairs, as printed; means: of positive and of "
+        "negative pairs, as in the authors' program (default: means)",
+    )  # fmt: skip
+    train.add_argument(
+        "--epochs", type=int, default=100, metavar="N", help="epochs of training (default: 100)"
+    )
+    train.add_argument(
+        "--pairs-of", type=int, default=512, metavar="N",
+        help="pictures per training step, which are compared in pairs (default: 512)",
+    )  # fmt: skip
+    train.add_argument(
+        "--rate", type=float, default=5e-4, metavar="X",
+        help="learning rate at the beginning (default: 0.0005)",
+    )  # fmt: skip
+    train.add_argument(
+        "--width", type=int, default=2048, metavar="N",
+        help="dimensions of both spaces (default: 2048)",
+    )  # fmt: skip
+    train.add_argument("--half", action="store_true", help="write 16-bit numbers instead of 32-bit")
+    evaluate = commands.add_parser("evaluate", help="evaluate heads on pictures")
     _of_pictures(evaluate)
     evaluate.add_argument(
         "--heads", default="reference", metavar="NAME",
-        help="reference, a file of t2i goya train, or the folder of the public release",
+        help="heads: a file of t2i goya train, the folder of the public release, or reference, "
+            "which "
+        "is installed with this companion (default: reference)",
     )  # fmt: skip
-    evaluate.add_argument("--report", type=Path, default=Path("reports/t2i-goya"), metavar="DIR")
-    evaluate.add_argument("--neighbours", type=int, default=5, metavar="K", help="nearest pictures")
-    evaluate.add_argument("--permutations", type=int, default=999, metavar="N")
-    evaluate.add_argument("--level", type=float, default=0.95, help="of intervals")
-    evaluate.add_argument("--most", type=int, default=2000, metavar="N", help="pictures compared")
+    evaluate.add_argument(
+        "--report", type=Path, default=Path("reports/t2i-goya"), metavar="DIR",
+        help="folder to write the page to (default: reports/t2i-goya)",
+    )  # fmt: skip
+    evaluate.add_argument(
+        "--neighbours", type=int, default=5, metavar="K",
+        help="number of nearest pictures for the precision (default: 5)",
+    )  # fmt: skip
+    evaluate.add_argument(
+        "--permutations", type=int, default=999, metavar="N",
+        help="permutations of the test of independence, at least 99 (default: 999)",
+    )  # fmt: skip
+    evaluate.add_argument(
+        "--level", type=float, default=0.95, metavar="LEVEL",
+        help="confidence level of the intervals (default: 0.95)",
+    )  # fmt: skip
+    evaluate.add_argument(
+        "--most", type=int, default=2000, metavar="N",
+        help="number of pictures to compare; of more, whole contents are drawn (default: 2000)",
+    )  # fmt: skip
 
 
 def _of_pictures(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--model", required=True, metavar="NAME", help="as --t2i-model takes it")
-    parser.add_argument("--contents", metavar="LIST", help="by commas, or a file, one on each line")
-    parser.add_argument("--styles", metavar="LIST", help="the same; without it the 27 movements")
-    parser.add_argument("--styles-per-content", type=int, default=5, metavar="N")
     parser.add_argument(
-        "--images", type=int, metavar="N", help="of each prompt (5; of a folder all)"
+        "--model",
+        required=True,
+        metavar="NAME",
+        help="model: alias, hub id, folder, images:DIR or module:factory, as in --t2i-model",
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N")
-    parser.add_argument("--device", default="auto", help="where model and encoder run")
+    parser.add_argument(
+        "--contents", metavar="LIST",
+        help="contents: a list with commas, or a file with one on each line (default: 100 texts of "
+        "people; for images:DIR, those of its prompts)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--styles", metavar="LIST",
+        help="styles, given as contents are (default: 27 art movements; for images:DIR, those of "
+        "its prompts)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--styles-per-content", type=int, default=5, metavar="N",
+        help="number of styles drawn for each content (default: 5)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--images",
+        type=int,
+        metavar="N",
+        help="images per prompt (default: 5; for images:DIR, all)",
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N",
+        help="seed of the pictures, the styles and the computations (default: 0)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--device", default="auto",
+        help="device of model and encoder: auto, cpu, cuda or mps (default: auto)",
+    )  # fmt: skip
     for name, (kind, told) in OF_RUNS.items():
         parser.add_argument(f"--{name}", type=kind, help=told)
 
 
 def run(what: str, **given: Any) -> int:
-    """Run a subcommand; 0."""
+    """Run a subcommand; return 0."""
     from pytest_t2i_goya.features import Asked
     from pytest_t2i_goya.prompts import listed, usual_contents, usual_styles
 
@@ -108,9 +177,10 @@ def _evaluate(asked: Any, given: dict[str, Any]) -> int:
     from pytest_t2i_goya.evaluate import evaluate
     from pytest_t2i_goya.evaluation import How
 
-    if not 0 < given["level"] < 1 or given["permutations"] < 99:  # noqa: PLR2004 - of the statistics
+    if not 0 < given["level"] < 1 or given["permutations"] < 99:  # noqa: PLR2004 - as the statistics require
         raise T2IError(
-            f"expected a --level in (0, 1) and --permutations of at least 99, got {given['level']} "
+            "expected --level between 0 and 1 and --permutations of at least 99, got "
+            f"{given['level']} "
             f"and {given['permutations']}"
         )
     how = How(given["level"], given["seed"], given["neighbours"], given["permutations"])

@@ -1,4 +1,4 @@
-"""``t2i goya evaluate``: the figures of the two spaces on pictures, and a page of neighbours."""
+"""``t2i goya evaluate``: measure the two spaces on pictures, and write a page of neighbours."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 PAIRS = (("content", "style"), ("projected-content", "projected-style"))
-"""Spaces that are compared with each other."""
+"""The pairs of spaces that are compared with each other."""
 MOST = 2000
-"""Pictures whose distances are taken: each two have one."""
+"""The largest number of pictures; every pair of them has a distance."""
 
 
 def evaluate(
     asked: Asked, name: str, how: How, report: Path, *, most: int = MOST, device: str = "auto"
 ) -> Path:
-    """Print the tables and write the page; gives the page."""
+    """Print the tables and write the page; return the path of the page."""
     heads = read_heads(name)
     below = load_encoder(heads.encoder, LoadOptions(device=device))
     pictures = _some(seen(asked, below, report / "features.npz", say), most, how.seed)
@@ -39,7 +39,7 @@ def evaluate(
     tables = [_dependences(spaces, pictures, how), *_labels(spaces, pictures, how)]
     for table in tables:
         _print(table)
-    say(f"a probe that sees nothing: style {chance(pictures.styles):.3f}")
+    say(f"accuracy of always guessing the most common style: {chance(pictures.styles):.3f}")
     shown = {space: spaces[space] for space in PAIRS[0]}
     queries = page.queries(len(pictures), how.seed)
     k = min(how.neighbours, len(pictures) - 1)
@@ -50,7 +50,7 @@ def evaluate(
 
 
 def _some(pictures: Seen, most: int, seed: int) -> Seen:
-    """All of them, or contents drawn whole until there are enough."""
+    """Return all pictures, or those of randomly drawn contents until there are ``most``."""
     if len(pictures) <= most:
         return pictures
     order = np.random.default_rng(seed).permutation(sorted(set(pictures.contents))).tolist()

@@ -1,4 +1,4 @@
-"""Pictures as features of the encoder below, each encoded once."""
+"""Features of pictures from the encoder below the heads; each picture is encoded once."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 BATCH = 64
-"""Pictures that are encoded at once, and lost at most where a command is stopped."""
+"""The number of pictures that are encoded together."""
 EVERY = 16
-"""Batches after which features are kept, and progress is told."""
+"""The number of batches after which features are saved and progress is printed."""
 
 
 @dataclass(frozen=True)
@@ -29,19 +29,20 @@ class Seen:
     """Pictures with their descriptions and features."""
 
     prompts: list[Described]
-    """Prompt of each picture."""
+    """The prompt of each picture."""
     seeds: list[int]
+    """The seed of each picture."""
     features: np.ndarray
-    """[n, d] float32."""
+    """The features, [n, d] float32."""
 
     @property
     def contents(self) -> list[str]:
-        """Content of each picture."""
+        """The content of each picture."""
         return [one.content for one in self.prompts]
 
     @property
     def styles(self) -> list[str]:
-        """Style of each picture."""
+        """The style of each picture."""
         return [one.style for one in self.prompts]
 
     def __len__(self) -> int:
@@ -50,7 +51,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Asked:
-    """Which pictures are meant."""
+    """The pictures that a command works on."""
 
     model: Any
     contents: Sequence[str]
@@ -59,20 +60,20 @@ class Asked:
     images: int | None
     seed: int
     options: Mapping[str, Any]
-    """Options of a run: steps, store and so on."""
+    """The options of a run: steps, store and so on."""
 
     @property
     def prompts(self) -> list[Described]:
-        """Contents crossed with styles; of a folder of pictures without contents those it has.
+        """The prompts: contents crossed with styles, or without contents those of a folder.
 
-        Raises T2IError for a style that is none, and for a prompt without one.
+        Raises T2IError for a style that no prompt has, and for a prompt without a style.
         """
         if self.contents:
             return crossed(self.contents, self.styles, self.per_content, self.seed)
         return described(getattr(load(self.model).model, "prompts", ()), self.styles)
 
     def pictures(self) -> Iterator[tuple[Described, Pictured]]:
-        """Every picture that is not refused, with its descriptions; made where it is missing."""
+        """Yield every picture that is not refused, with its prompt; missing pictures are made."""
         by_text = {one.text: one for one in self.prompts}
         made = pictures(
             self.model, list(by_text), images=self.images, seed=self.seed, **self.options
@@ -81,7 +82,7 @@ class Asked:
 
 
 def seen(asked: Asked, encoder: Encoder, kept: Path | None, say: Callable[[str], None]) -> Seen:
-    """Pictures with their features, which are kept in a file; what it has is not encoded again."""
+    """Return the pictures with their features, which a file keeps from one call to the next."""
     memory = Memory(encoder, kept)
     prompts, seeds, rows, batches = list[Described](), list[int](), list[np.ndarray](), 0
     stream = asked.pictures()
@@ -100,16 +101,16 @@ def seen(asked: Asked, encoder: Encoder, kept: Path | None, say: Callable[[str],
 
 
 class Memory:
-    """Features by the pixels of their pictures."""
+    """The features of pictures, found by their pixels."""
 
     def __init__(self, encoder: Encoder, kept: Path | None) -> None:
-        """Args: the encoder, and the file in which its features are kept."""
+        """Read the features that ``encoder`` wrote to the file ``kept``, if there is one."""
         self._encoder, self._kept = encoder, kept
         self._rows = {} if kept is None else _read(kept, encoder.fingerprint)
         self._told = len(self._rows)
 
     def features(self, images: Sequence[Image]) -> list[np.ndarray]:
-        """[d] of each picture."""
+        """Return the features of each picture, [d] each."""
         names = [_name(image) for image in images]
         new = {n: i for n, i in zip(names, images, strict=True) if n not in self._rows}
         if new:
@@ -117,7 +118,7 @@ class Memory:
         return [self._rows[name] for name in names]
 
     def keep(self) -> None:
-        """Write what is new, whole or not at all."""
+        """Write the file, whole or not at all, where features are new."""
         if self._kept is None or len(self._rows) == self._told:
             return
         self._kept.parent.mkdir(parents=True, exist_ok=True)
@@ -136,7 +137,7 @@ def _name(image: Image) -> str:
 
 
 def _read(kept: Path, fingerprint: str) -> dict[str, np.ndarray]:
-    """What is kept; nothing where there is no file, or it is damaged or of another encoder."""
+    """Return the features in a file; {} if it is missing, damaged or of another encoder."""
     try:
         with np.load(kept, allow_pickle=False) as file:
             if str(file["by"]) != fingerprint:

@@ -16,21 +16,21 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 QUERIES = 8
-"""Pictures whose neighbours are shown."""
+"""The number of pictures whose neighbours are shown."""
 FOLDER = "pictures"
 IN_KIND = (
-    "Spaces are those of the heads; a pair is compared by cosine. Figures compare between equal "
-    "numbers of the same pictures."
+    "The spaces are those of the heads; pictures are compared by cosine. Compare figures only "
+    "between equal numbers of the same pictures."
 )
 
 
 def queries(count: int, seed: int) -> list[int]:
-    """Which pictures are asked for."""
+    """Return the pictures whose neighbours are shown."""
     return sorted(random.Random(seed).sample(range(count), min(QUERIES, count)))  # noqa: S311
 
 
 def nearest(space: np.ndarray, query: int, k: int) -> list[int]:
-    """The k pictures that are nearest by cosine, the nearest first; never the query itself.
+    """Return the k pictures nearest to a query by cosine, the nearest first, without the query.
 
     >>> nearest(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.1]]), 0, 2)
     [2, 1]
@@ -41,7 +41,7 @@ def nearest(space: np.ndarray, query: int, k: int) -> list[int]:
 
 
 def found(spaces: Mapping[str, np.ndarray], asked: Sequence[int], k: int) -> set[int]:
-    """All pictures that the page shows."""
+    """Return all pictures that the page shows."""
     near = {place for space in spaces.values() for q in asked for place in nearest(space, q, k)}
     return {*asked, *near}
 
@@ -55,7 +55,7 @@ def write(
     asked: Sequence[int],
     k: int,
 ) -> Path:
-    """Write the page and its pictures; gives the page."""
+    """Write the page and its pictures; return the path of the page."""
     files = {place: _kept(folder, place, image) for place, image in shown.items()}
 
     def picture(place: int, word: str) -> sections.Picture:
@@ -72,7 +72,7 @@ def write(
         for name, near in ((name, nearest(rows, query, k)) for name, rows in spaces.items())
     ]
     made = [
-        sections.Section("What the spaces are worth", (sections.Note(IN_KIND), *tables)),
+        sections.Section("Evaluation of the spaces", (sections.Note(IN_KIND), *tables)),
         sections.Section("Nearest pictures", tuple(albums)),
     ]
     lead = f"{len(prompts)} pictures of {len({one.content for one in prompts})} contents."

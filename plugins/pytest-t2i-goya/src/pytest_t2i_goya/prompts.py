@@ -1,4 +1,4 @@
-"""Prompts "content, style" (thesis section 2.5.3): made from two lists, or read off a folder's."""
+"""Prompts "content, style" (thesis section 2.5.3): made from two lists, or read from a folder."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from typing import NamedTuple
 from pytest_t2i import T2IError, axes
 
 COMMA = ", "
-"""Between content and style."""
+"""The separator between content and style."""
 MOST_BYTES = 1 << 26
-"""Largest file of contents or styles."""
+"""The largest size of a file of contents or styles."""
 LONGEST_NAME = 256
-"""Longest name of a file."""
+"""The largest length of a file name."""
 TOLD = 3
-"""Prompts that a message names."""
+"""The largest number of prompts that a message names."""
 
 
 class Described(NamedTuple):
-    """A prompt and its two descriptions."""
+    """A prompt with its content and its style."""
 
     text: str
     content: str
@@ -31,7 +31,7 @@ class Described(NamedTuple):
 def crossed(
     contents: Sequence[str], styles: Sequence[str], per_content: int, seed: int
 ) -> list[Described]:
-    """Each content with several styles, drawn for each content by itself.
+    """Return each content with several styles, which are drawn for each content.
 
     >>> [one.text for one in crossed(["a nurse"], ["sketch"], 1, seed=0)]
     ['a nurse, sketch']
@@ -49,9 +49,11 @@ def crossed(
 
 
 def described(texts: Sequence[str], styles: Sequence[str]) -> list[Described]:
-    """The descriptions in finished prompts; without ``styles`` what stands behind the last comma.
+    """Return finished prompts with their contents and styles.
 
-    Raises T2IError for a style that no prompt has, and a prompt that has none of them.
+    Without ``styles``, the style is the text after the last comma.
+
+    Raises T2IError for a style that no prompt has, and for a prompt without any of the styles.
 
     >>> described(["a nurse, with a cup, film noir"], ["film noir"])[0].content
     'a nurse, with a cup'
@@ -83,12 +85,12 @@ def _described(text: str, styles: Sequence[str]) -> Described | None:
 
 
 def check_counts(kinds: Sequence[str], what: str) -> None:
-    """Refuse a kind that a single picture has, and fewer than two kinds.
+    """Raise T2IError for a kind of a single picture, and for fewer than two kinds.
 
     >>> check_counts(["night", "line", "night", "line"], "style")
     """
     counts = Counter(kinds)
-    if len(counts) < 2:  # noqa: PLR2004 - nothing is told apart
+    if len(counts) < 2:  # noqa: PLR2004 - one kind cannot be told from others
         raise T2IError(f"expected at least two {what}s, got {', '.join(counts) or 'none'}")
     for name, count in counts.items():
         if count < 2:  # noqa: PLR2004 - no pair of the same kind
@@ -99,7 +101,9 @@ def check_counts(kinds: Sequence[str], what: str) -> None:
 
 
 def listed(given: str | None, what: str, default: Sequence[str]) -> list[str]:
-    """Names by commas, or a file with one on each line; None for the default.
+    """Return the names of a list with commas, or of a file with one name on each line.
+
+    None stands for the default.
 
     >>> listed("film noir, sketch", "styles", ())
     ['film noir', 'sketch']
@@ -111,7 +115,9 @@ def listed(given: str | None, what: str, default: Sequence[str]) -> list[str]:
     names = _lines(path, what) if is_file else given.split(",")
     kept = list(dict.fromkeys(name.strip() for name in names if name.strip()))
     if not kept:
-        raise T2IError(f"expected {what} by commas or a file with one on each line, got {given!r}")
+        raise T2IError(
+            f"expected {what} as a list with commas or a file with one on each line, got {given!r}"
+        )
     return kept
 
 
@@ -125,13 +131,13 @@ def _lines(path: Path, what: str) -> list[str]:
 
 
 def usual_contents() -> list[str]:
-    """People by the five axes of Lyu et al.: "a picture of one person who is a nurse" and so on."""
+    """Return texts of people (Lyu et al.): "a picture of one person who is a nurse" and so on."""
     people = (axes.profession, axes.activity, axes.personality, axes.object, axes.place)
     texts = [prompt.text for axis in people for prompt in axis.prompts()]
-    # A style says itself what kind of picture it is, and a photo is one.
+    # The style names the kind of picture, so the content must not say "photo".
     return [text.replace("a photo of one real person", "a picture of one person") for text in texts]
 
 
 def usual_styles() -> list[str]:
-    """The 27 movements of the thesis, as prompts write them."""
+    """Return the 27 art movements of the thesis, as prompts write them."""
     return [prompt.text.rpartition(COMMA)[2] for prompt in axes.style.prompts()]

@@ -1,4 +1,4 @@
-"""``t2i goya train``: heads from pictures whose prompts say content and style."""
+"""``t2i goya train``: train heads on pictures whose prompts name content and style."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def train(
 ) -> Heads:
     """Make the pictures, encode them, train, and write the heads.
 
-    What was finished is kept beside ``out``: the same call goes on from there, to the same
-    result.
+    Finished work is kept beside ``out``. The same call resumes from there, and gives the result of
+    a call without interruption.
     """
     below = load_encoder(encoder, LoadOptions(device=device))
     work = out.with_name(f"{out.stem}.work")
@@ -41,7 +41,7 @@ def train(
     examples = examples_of(pictures, contents, styles, same)
     training = Training(examples, schedule, work / "checkpoint.pt")
     if training.epoch:
-        say(f"goes on after epoch {training.epoch}")
+        say(f"resuming after epoch {training.epoch}")
     training.run(say)
     facts = {"reading": schedule.reading, "content distance": distance, "seed": str(schedule.seed)}
     heads = training.heads(encoder, tuple(styles), facts)
@@ -53,7 +53,7 @@ def train(
 def examples_of(
     pictures: Seen, contents: list[str], styles: list[str], same: torch.Tensor
 ) -> Examples:
-    """Features with the numbers of their contents and styles."""
+    """Return the features with the numbers of their contents and styles."""
     return Examples(
         torch.from_numpy(pictures.features),
         torch.tensor([contents.index(one) for one in pictures.contents]),
@@ -63,5 +63,5 @@ def examples_of(
 
 
 def say(line: str) -> None:
-    """Tell the user."""
+    """Print a line."""
     print(line, flush=True)  # noqa: T201 - a command line tool
