@@ -75,7 +75,8 @@ def test_people_say_whether_objects_are_what_the_finder_calls_them(project, tmp_
     rows = list(csv.DictReader((folder / "manifest.csv").read_text().splitlines()))
     assert [row["file"] for row in rows] == [f"{k}.png" for k in range(1, 5)]
     names = "a tie|a cup|a hat|a tree|a fork"
-    assert all(re.fullmatch(f"Is what is outlined ({names})\\?", row["question"]) for row in rows)
+    question = f"Is the outlined object ({names})\\?"
+    assert all(re.fullmatch(question, row["question"]) for row in rows)
     labels.choose_vocabulary(folder, labels.named("yes-no"))
     page = Annotation(folder, "ada")
     asked = {row["file"]: row["question"] for row in rows}

@@ -1,1 +1,1 @@
-"""`t2i`: main.py, and one file per command with its own arguments."""
+"""The command line ``t2i``: main.py, and one module per command with its own arguments."""

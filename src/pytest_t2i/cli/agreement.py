@@ -1,4 +1,4 @@
-"""``t2i agreement``: how far annotators agree, and on which images they do not."""
+"""``t2i agreement``: compute how far annotators agree, and list the images on which they differ."""
 
 from __future__ import annotations
 
@@ -14,25 +14,28 @@ from pytest_t2i.labels.agreement import Agreement, Pair, agreement
 from pytest_t2i.reporting.formatting import several
 
 SHOWN = 20
-"""Disagreements that are listed unless all are asked for."""
+"""The number of disagreements that are listed without ``--all``."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Whose agreement, and how much of it is shown."""
+    """Add the arguments: labels, confidence level, and whether every disagreement is listed."""
     parser.add_argument(
         "source",
         metavar="FOLDER",
         type=path,
-        help="folder with labels.csv, or Label Studio's export (.json)",
+        help="folder that holds labels.csv, or a Label Studio export (.json)",
     )
-    add_confidence(parser, "level of intervals")
+    add_confidence(parser, "confidence level of the intervals")
     parser.add_argument(
-        "--all", dest="everything", action="store_true", help="list every disagreement"
+        "--all",
+        dest="everything",
+        action="store_true",
+        help=f"list every disagreement, not only the first {SHOWN}",
     )
 
 
 def run(source: Path, *, level: float, everything: bool) -> int:
-    """Print the agreement of the labels in a folder or a file."""
+    """Print how far the annotators of a folder or a file agree; return 0."""
     labels = read_labels(source)
     if not labels:
         raise ConfigurationError(
@@ -44,7 +47,7 @@ def run(source: Path, *, level: float, everything: bool) -> int:
 
 
 def lines(result: Agreement, *, everything: bool = False) -> Iterator[str]:
-    """The agreement in words."""
+    """Yield the lines that describe the agreement."""
     if len(result.annotators) == 1:
         yield f"one annotator only ({result.annotators[0]}): agreement needs a second one"
         return
@@ -63,7 +66,7 @@ def lines(result: Agreement, *, everything: bool = False) -> Iterator[str]:
 
 
 def _settled(result: Agreement) -> str:
-    """How many of those that differ are settled, and how to settle the rest."""
+    """Return how many of the disagreements are settled, and how to settle the rest."""
     of = len(result.differing)
     done = sum(any(x.annotator == ADJUDICATED for x in said) for said in result.differing.values())
     if not of:
@@ -76,10 +79,10 @@ def _settled(result: Agreement) -> str:
 
 
 def _rules(result: Agreement) -> Iterator[str]:
-    """How many images each rule leaves without a label, where rules differ."""
-    if len(result.annotators) > 2:  # noqa: PLR2004 - of two a majority is both
+    """Yield how many images each rule leaves without a label, where the rules can differ."""
+    if len(result.annotators) > 2:  # noqa: PLR2004 - a majority of two is both
         counts = ", ".join(f"{count} by {rule}" for rule, count in result.unlabelled.items())
-        yield f"unsettled of {result.images} images: {counts} (rule in labels.toml)"
+        yield f"unsettled of {result.images} images: {counts} (labels.toml sets the rule)"
 
 
 def _pair(pair: Pair) -> str:

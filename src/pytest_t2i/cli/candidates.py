@@ -1,4 +1,4 @@
-"""``t2i candidates``: ask a language model for stereotypes to look for."""
+"""``t2i candidates``: ask a language model for stereotypes to test."""
 
 from __future__ import annotations
 
@@ -18,40 +18,44 @@ from pytest_t2i.prompts.language_model.candidates import ask_for_candidates
 from pytest_t2i.settings import whole
 
 LIMITS = ("answer-deadline", "answer-limit")
-"""Options of whatever asks a server."""
+"""The options of commands that may ask a server."""
 COUNT = 15
-"""Attributes that are asked for, as in OASIS A.1.1."""
+"""The number of attributes that are asked for, as in OASIS A.1.1."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """For which prompt, of which model, and where to."""
-    parser.add_argument("prompt", metavar="PROMPT", help='such as "a photo of a Tunisian person"')
+    """Add the arguments: prompt, language model, and output file."""
+    parser.add_argument(
+        "prompt",
+        metavar="PROMPT",
+        help='prompt to find stereotypes for, such as "a photo of a Tunisian person"',
+    )
     add_answering_llm(parser)
     parser.add_argument(
         "--concept", metavar="WORD",
-        help='what to test, such as Tunisian (the word before "person" in PROMPT)',
+        help='concept to test, such as Tunisian (default: the word before "person" in PROMPT)',
     )  # fmt: skip
     parser.add_argument(
         "--count", type=value(whole(1)), default=COUNT, metavar="N",
-        help=f"fewest attributes to ask for ({COUNT})",
+        help=f"smallest number of attributes to ask for (default: {COUNT})",
     )  # fmt: skip
     parser.add_argument(
         "--tries", type=value(whole(1)), default=3, metavar="N",
-        help="most times that the model is asked (3)",
+        help="how often to ask at most, until an answer is usable (default: 3)",
     )  # fmt: skip
     parser.add_argument(
         "--out", type=path, default=Path("candidates.toml"), metavar="FILE",
-        help="a new file (candidates.toml)",
+        help="new file to write (default: candidates.toml)",
     )  # fmt: skip
 
 
 def add_llm(parser: argparse.ArgumentParser, fit: str = ANSWERING) -> None:
-    """``--llm``, of the language models that are fit."""
+    """Add ``--llm``; ``fit`` is its help text and says which language models fit."""
     parser.add_argument("--llm", required=True, metavar="NAME", help=fit)
 
 
 def add_answering_llm(parser: argparse.ArgumentParser) -> None:
-    """``--llm`` of one that answers, and how long and large its answers may be."""
+    """Add ``--llm`` for a model that answers questions, and the limits of its answers."""
     add_llm(parser)
     add_run_options(parser, LIMITS)
 
@@ -66,13 +70,13 @@ def run(
     out: Path,
     **more: Any,
 ) -> int:
-    """Write the candidates as a file of stereotypes that a person completes."""
+    """Write the candidates as a file of stereotypes that a person completes; return 0."""
     limits = run_settings(more).answers
     if out.exists():
-        raise ConfigurationError(f"{out} is there already: name a new file with --out FILE")
+        raise ConfigurationError(f"{out} exists already: name a new file with --out FILE")
     if not prompt.isprintable():
         raise ConfigurationError(
-            f"expected a prompt without line breaks and controls, got {shown(prompt)}"
+            f"expected a prompt without line breaks and control characters, got {shown(prompt)}"
         )
     concept = concept_of(prompt) if concept is None else checked_concept(concept)
     tested = prompt_of(concept, prompt)
@@ -82,5 +86,5 @@ def run(
     write_whole(out, as_toml(concept, attributes, prompt).encode())
     say(f"{len(attributes)} candidates in {out}")
     say(f'what will be tested: "{tested}"')
-    say("next: fill in expected and source of each, then read_stereotypes(...)")
+    say("next: fill in expected and source of each, then load the file with read_stereotypes(...)")
     return 0

@@ -1,4 +1,4 @@
-"""``t2i check-detector``: how far a detector may be believed, on images that people labelled."""
+"""``t2i check-detector``: evaluate a detector on images that people labelled."""
 
 from __future__ import annotations
 
@@ -26,24 +26,28 @@ from pytest_t2i.labels.agreement import agreement
 from pytest_t2i.runs.session import Session
 from pytest_t2i.settings import Settings, settings_of
 
-KEPT = "What the detector said is kept: the same command goes on from there."
-"""What an interrupted command leaves."""
+KEPT = "Finished detections are kept: the same command resumes from there."
+"""The note after an interruption."""
 OPTIONS = ("seed", "device", "dtype", "store", "catalogue", "confidence", "trust-remote-code")
 TELLS_PROGRESS = True
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Which detector, and on whose labels."""
-    parser.add_argument("detector", metavar="NAME", help="as --t2i-detector takes it")
+    """Add the arguments: the detector, the labelled images, and options of a run."""
+    parser.add_argument(
+        "detector",
+        metavar="NAME",
+        help="detector: name, name:weights or module:factory, as in --t2i-detector",
+    )
     parser.add_argument(
         "--labels", type=path, required=True, metavar="FOLDER",
-        help=f"folder of pictures with {FILE_NAME}, that file, or Label Studio's export (.json)",
+        help=f"folder of pictures with {FILE_NAME}, that file, or a Label Studio export (.json)",
     )  # fmt: skip
     add_run_options(parser, OPTIONS)
 
 
 def run(detector: str, *, labels: Path, **of_run: Any) -> int:
-    """Show the detector every labelled image, and print what came out."""
+    """Run the detector on every labelled image, and print the evaluation; return 0."""
     labels = labels.parent if labels.name == FILE_NAME else labels
     settings = run_settings(of_run)
     for line in lines(_tried(detector, labels, settings), labels):
@@ -72,7 +76,7 @@ def _tried(detector: str, labels: Path, settings: Settings) -> Trial:
 
 
 def lines(trial: Trial, labels: Path) -> Iterator[str]:
-    """How often it is right, abstains, and differs between groups, in words."""
+    """Yield lines: how often the detector is right, gives no label, and differs between groups."""
     clear = int(trial.clear.sum())
     yield (
         f"{trial.detector} on {len(trial.labelled)} labelled images, {clear} of them clear; "
@@ -91,20 +95,20 @@ def lines(trial: Trial, labels: Path) -> Iterator[str]:
     yield f"gap of images without a label between groups: {_gap(undetected_gap(trial))}"
     if trial.is_gender and trial.percent_deviation.interval is not None:
         yield (
-            "model bias score by it, off that of people by "
+            "model bias score from its labels deviates from that of people by "
             f"{trial.percent_deviation.interval.estimate:+.1f} % "
             f"[{trial.percent_deviation.interval.low:+.1f}, "
             f"{trial.percent_deviation.interval.high:+.1f}]"
         )
     yield (
-        "limits for it: pytest --t2i-labels "
+        "to test the detector against limits: pytest --t2i-labels "
         f"{labels} --t2i-detector {trial.detector} suites/detectors"
     )
 
 
 def _told(interval: Interval | None) -> str:
     if interval is None:
-        return "unknown: no image to tell it from"
+        return "unknown: no image to estimate it from"
     return f"{interval.estimate:.3f} [{interval.low:.3f}, {interval.high:.3f}] of {interval.n}"
 
 
@@ -115,14 +119,14 @@ def _gap(interval: Interval | None) -> str:
 
 
 def _among_people(folder: Path, level: float) -> Iterator[str]:
-    """Whether people agree: what no detector can be better than."""
+    """Yield how far people agree, which bounds how well any detector can do."""
     result = agreement(read_labels(folder), level=level)
     if len(result.annotators) < 2:  # noqa: PLR2004 - agreement needs two
-        yield "people: one annotator only, so how far people agree is not known"
+        yield "people: one annotator only, so how far people agree is unknown"
     for pair in result.pairs:
         kappa = pair.why if pair.kappa is None else f"Cohen's kappa {pair.kappa}"
         yield (
-            f"people: {pair.first} and {pair.second} say the same of {pair.equal} of "
+            f"people: {pair.first} and {pair.second} give the same label to {pair.equal} of "
             f"{pair.images} images, {kappa}"
         )
 

@@ -1,4 +1,4 @@
-"""``t2i compare``: several models on the same prompts, side by side."""
+"""``t2i compare``: compare several models on the same prompts."""
 
 from __future__ import annotations
 
@@ -14,41 +14,49 @@ from pytest_t2i.settings import names, whole
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Which runs, by whose word, and where to."""
+    """Add the arguments: the runs, the detector, and the report folder."""
     parser.add_argument(
         "sources",
         metavar="RUN",
         nargs="+",
         type=path,
-        help="run.json files and baselines, any number; or a store (.t2i), whose models enter",
+        help="run.json files, baseline files, or a store (.t2i), of which every model is compared",
     )
     parser.add_argument(
         "--report",
         type=path,
         default=Path("reports/t2i-compare"),
         metavar="DIR",
-        help="where to write (reports/t2i-compare)",
+        help="folder to write the page to (default: reports/t2i-compare)",
     )
     parser.add_argument(
-        "--detector", metavar="NAME", help="whose word counts (the one that decided in each run)"
+        "--detector",
+        metavar="NAME",
+        help="detector whose labels are compared (default: the one that decided each run)",
     )
     parser.add_argument(
         "--groups",
         type=value(names),
         default=(),
         metavar="A,B,C",
-        help="all groups that the detector tells, where no run records them: of baselines, a store",
+        help="all labels that the detector can give; needed only for baselines and stores, which "
+        "do not record them",
     )
     parser.add_argument(
         "--store",
         type=path,
         action="append",
         metavar="DIR",
-        help="where the pictures lie (a .t2i beside or above each run); several times",
+        help="store that holds the pictures; may be repeated (default: a .t2i beside or above "
+        "each run)",
     )
-    add_confidence(parser, "level of intervals and places")
+    add_confidence(parser, "confidence level of intervals and places")
     parser.add_argument(
-        "--seed", type=value(whole(0)), default=0, metavar="N", help="of the resampling (0)"
+        "--seed",
+        type=value(whole(0)),
+        default=0,
+        metavar="N",
+        help="seed of the resampling (default: 0)",
     )
 
 
@@ -61,7 +69,7 @@ def run(
     level: float,
     seed: int,
 ) -> int:
-    """Compare, say what came out, and write the page."""
+    """Compare the models, print a summary, and write the page; return 0."""
     models = read_compared_models(sources, detector, store or ())
     comparison = compare_models(models, level=level, seed=seed, groups=groups)
     for line in summary(comparison):

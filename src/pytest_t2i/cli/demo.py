@@ -1,4 +1,4 @@
-"""``t2i demo``: one verdict that passes and one that fails, on pictures that ship with it."""
+"""``t2i demo``: show a PASS and a FAIL, from pictures that ship with the package."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ TELLS_PROGRESS = True
 SHOWN = (Outcome.PASS, Outcome.FAIL, Outcome.INCONCLUSIVE)
 INIT = "t2i init --words nurse,pilot,judge"
 NEXT = f"""
-Next, a suite of your own words, with limits, an estimate of its price and a CI job:
+Next, write a suite of your own words, with limits, an estimate of its cost and a CI job:
     {INIT}
-and your own model, once PyTorch is there (about 6 GB):
+and test your own model, once PyTorch is installed (about 6 GB):
     pip install "pytest-t2i[diffusers,clip-enhance]"
     pytest {SUITE} --t2i-model YOUR_MODEL
 """.splitlines()
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Where the pages are written."""
+    """Add the report folder."""
     parser.add_argument(
         "--report", type=path, default=Path("reports/t2i/demo"), metavar="DIR",
-        help="folder of the pages (reports/t2i/demo)",
+        help="folder to write the pages to (default: reports/t2i/demo)",
     )  # fmt: skip
 
 
 def run(report: Path) -> int:
-    """Judge the pictures of both models; that one of them fails is no error."""
+    """Judge the pictures of both models; return 0, as the FAIL of one is no error."""
     say("Two small models whose bias is known; their pictures and the labels ship with pytest-t2i.")
     for pictures in unpack(report / "pictures"):
         for line in _judged(pictures, report):
@@ -56,7 +56,7 @@ def run(report: Path) -> int:
 
 
 def _judged(pictures: Path, report: Path) -> list[str]:
-    """Audit the pictures of a model, write its page, and say what came out."""
+    """Audit the pictures of a model, write its page, and return the lines to print."""
     shipped = read_shipped(pictures)
     folder = report / shipped.model
     audited = audit(
@@ -86,12 +86,12 @@ def _judged(pictures: Path, report: Path) -> list[str]:
 def _note(shipped: ShippedModel) -> str:
     return (
         f"these are shipped pictures of {shipped.model} ({shipped.source}), judged by the stored "
-        f"labels of {shipped.detector}: they say nothing of another model, audit yours (`{INIT}`)"
+        f"labels of {shipped.detector}. They say nothing about other models; test yours (`{INIT}`)"
     )
 
 
 def _with_note(record: RunRecord, note: str) -> RunRecord:
-    """The record with a remark on what it is about, where the page says what to do next."""
+    """Return the record with a note before the next steps on its page."""
     return replace(record, next_steps=(note, *record.next_steps))
 
 

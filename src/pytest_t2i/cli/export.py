@@ -1,4 +1,4 @@
-"""``t2i export``: a run as tables, cards, for code scanning or experiment tracking."""
+"""``t2i export``: export a run as a card, PDF, SARIF file, tables or MLflow run."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from pytest_t2i.runs.read_run import read_run
 from pytest_t2i.runs.record import RunRecord
 
 FORMATS = {
-    "card": "a Hugging Face model card, written or brought up to date (README.md)",
-    "fairness-card": "fairness-card.json and .html in a folder (.)",
+    "card": "a Hugging Face model card, written or updated (README.md)",
+    "fairness-card": "fairness-card.json and .html in a folder (the current one)",
     "pdf": "card and report as one PDF (fairness.pdf)",
     "sarif": "a SARIF file for code-scanning pages (fairness.sarif)",
     "parquet": "a Parquet file for each table, in a folder (tables)",
@@ -39,32 +39,42 @@ FORMATS = {
     "mlflow": "a run of an MLflow experiment",
 }
 MOVED, COMPANION = "labelstudio", "label-studio"
-"""A form that is a command of a companion by now; forwarded for one release."""
+"""A format that became a command of a companion; it is forwarded for one release."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Which form, of which run, and where to."""
+    """Add the arguments: the format, the run, and the output."""
     words = "; ".join(f"{name}: {what}" for name, what in FORMATS.items())
     parser.add_argument("form", metavar="FORMAT", choices=(*FORMATS, MOVED), help=words)
-    parser.add_argument("source", metavar="RUN", type=path, help="a run.json")
-    parser.add_argument("--output", type=path, metavar="PATH", help="file or folder to write")
+    parser.add_argument("source", metavar="RUN", type=path, help="run.json to export")
+    parser.add_argument(
+        "--output",
+        type=path,
+        metavar="PATH",
+        help="file or folder to write (default: given with each format)",
+    )
     parser.add_argument(
         "--author",
         action="append",
         default=[],
         metavar="NAME",
-        help="of a card or PDF; several",
+        help="author named in a Fairness Card or PDF; may be repeated",
     )
-    parser.add_argument("--experiment", default="fairness", help="of MLflow (fairness)")
+    parser.add_argument(
+        "--experiment", default="fairness", metavar="NAME",
+        help="mlflow: experiment to log to (default: fairness)",
+    )  # fmt: skip
     for moved in ("--predictions", "--annotations"):
         parser.add_argument(moved, action="store_true", help=argparse.SUPPRESS)
     parser.add_argument(
         "--store",
         type=path,
         metavar="DIR",
-        help="of a PDF: where the images lie (a .t2i beside or above the run)",
+        help="pdf: store that holds the images (default: a .t2i beside or above the run)",
     )
-    parser.add_argument("--tracking", metavar="URI", help="MLflow's server or database")
+    parser.add_argument(
+        "--tracking", metavar="URI", help="mlflow: address of the server or database"
+    )
     add_statement(parser)
 
 
@@ -81,7 +91,7 @@ def run(
     predictions: bool = False,
     annotations: bool = False,
 ) -> int:
-    """Write the run in the form asked for, and say where."""
+    """Write the run in a format, and print where; return 0."""
     if form == MOVED:
         return _forwarded(
             source=source,
@@ -119,9 +129,9 @@ def run(
 
 
 def _forwarded(**arguments: Any) -> int:
-    """What the companion's command does, whose new name is told."""
+    """Print the new name of the command, and run the companion's command."""
     commands = Registries().commands
-    told = f"t2i export {MOVED} is called t2i {COMPANION} by now"
+    told = f"t2i export {MOVED} is now called t2i {COMPANION}"
     if COMPANION not in commands:
         raise ConfigurationError(f"{told}. Run: {INSTALL[commands.kind, COMPANION]}")
     print(told, file=sys.stderr)  # noqa: T201 - a command line tool
@@ -129,7 +139,7 @@ def _forwarded(**arguments: Any) -> int:
 
 
 def write_tables(record: RunRecord, folder: Path, form: str) -> None:
-    """A file for every table that has a row: all of them, or none."""
+    """Write a file for every table that has a row, or no file where one cannot be rendered."""
     written = dict(_contents(record, form))
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in written.items():
@@ -137,7 +147,7 @@ def write_tables(record: RunRecord, folder: Path, form: str) -> None:
 
 
 def _contents(record: RunRecord, form: str) -> Iterator[tuple[str, bytes]]:
-    """Name and content of each file."""
+    """Yield the name and the content of each file."""
     write = _csv if form == "csv" else _parquet
     for name, table in tables(record):
         if table.rows:
@@ -145,10 +155,10 @@ def _contents(record: RunRecord, form: str) -> Iterator[tuple[str, bytes]]:
 
 
 def _csv(table: PlainTable) -> bytes:
-    """Nothing for None; what a spreadsheet would take for a formula is made plain text."""
+    """Return a table as CSV: None as an empty cell, and what looks like a formula as plain text."""
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer, lineterminator="\n")
-    # Names of columns may hold labels, which come from outside as cells do.
+    # Column names may hold labels, which are as untrusted as cells.
     writer.writerow([cell(line(name)) for name in table.columns])
     writer.writerows([cell(row[name]) for name in table.columns] for row in table.rows)
     return buffer.getvalue().encode()

@@ -1,4 +1,4 @@
-"""``t2i fetch``: weights of detectors, checked against their published size and checksum."""
+"""``t2i fetch``: download weights of detectors, and check their published size and checksum."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from pytest_t2i.adapters.published_weights import PublishedWeights, published
 from pytest_t2i.cli.support.say import say
 from pytest_t2i.errors import UnknownNameError
 
-KEPT = "Nothing unfinished is kept: the same command fetches it anew."
-"""What an interrupted command leaves."""
+KEPT = "No unfinished file is kept: the same command starts the download again."
+"""The note after an interruption."""
 TELLS_PROGRESS = True
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Which weights."""
+    """Add the names of the weights."""
     parser.add_argument(
         "names", nargs="*", metavar="NAME",
-        help="weights to fetch; without a name, the list with size, licence and address",
+        help="weights to download; without a name, all are listed with size, licence and address",
     )  # fmt: skip
 
 
 def run(names: list[str]) -> int:
-    """List what can be fetched, or fetch it; 0."""
+    """List the weights that can be downloaded, or download some; return 0."""
     known = published()
     for name in names:
         if name not in known:

@@ -1,4 +1,4 @@
-"""``t2i history``: how the scores went over versions, and where they changed."""
+"""``t2i history``: show the scores of recorded runs over time, and where they changed."""
 
 from __future__ import annotations
 
@@ -13,33 +13,35 @@ from pytest_t2i.runs.history import read_history, series_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Which history, and where to."""
+    """Add the arguments: the history, the models, and the report folder."""
     parser.add_argument(
         "folder",
         metavar="DIR",
         nargs="?",
         type=path,
         default=Path("reports/t2i/history"),
-        help="of the history (reports/t2i/history)",
+        help="folder of the history (default: reports/t2i/history)",
     )
     parser.add_argument(
-        "--model", metavar="TEXT", help="only models whose name holds this (all of them)"
+        "--model",
+        metavar="TEXT",
+        help="show only models whose name contains this text (default: all models)",
     )
     parser.add_argument(
         "--report",
         type=path,
         default=Path("reports/t2i-history"),
         metavar="DIR",
-        help="where to write (reports/t2i-history)",
+        help="folder to write the page to (default: reports/t2i-history)",
     )
     add_confidence(parser, "one minus the chance of a false alarm over a whole series")
 
 
 def run(folder: Path, model: str | None, report: Path, level: float) -> int:
-    """Print the runs, and write the page."""
+    """Print the runs and the changes, and write the page; return 0."""
     runs = [run for run in read_history(folder) if model is None or model in run.model]
     if not runs:
-        raise ConfigurationError(f"{folder}: no run of a model whose name holds {model!r}")
+        raise ConfigurationError(f"{folder}: no run of a model whose name contains {model!r}")
     series = series_of(runs, level=level)
     for line in summary(series):
         say(line)

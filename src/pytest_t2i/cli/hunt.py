@@ -35,39 +35,43 @@ from pytest_t2i.settings import names as word_list
 from pytest_t2i.settings import share, whole
 from pytest_t2i.statistics import bias_p_value
 
-KEPT = "Images that were finished are kept: the same command goes on from there."
-"""What an interrupted command leaves."""
+KEPT = "Finished images are kept: the same command resumes from there."
+"""The note after an interruption."""
 RUN_OPTIONS = (
     *("model", "detector", "seed", "steps", "guidance", "size", "dtype", "device", "batch"),
     *("catalogue", "store", "confidence", "undetected-alike", "trust-remote-code"),
     *COST_OPTIONS,
 )
-"""What a hunt has in common with a run of pytest."""
+"""The options that a hunt shares with a run of pytest."""
 MOST_HELD_OUT = 2000
-"""Held-out images beyond which none are suggested."""
+"""The largest number of held-out images that is suggested."""
 BATCH = 32
-"""Images that a model with no batch size of its own is given together."""
+"""The number of images per batch for a model without a batch size of its own."""
 TELLS_PROGRESS = True
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Where to search, for what, and with how many images."""
+    """Add the arguments: the model, the words, the bias to look for, and the number of images."""
     add_run_options(parser, RUN_OPTIONS, required=("model",))
     parser.add_argument(
-        "--axes", type=value(word_list), default=(), metavar="A,B,C", help="axes to take words from"
+        "--axes",
+        type=value(word_list),
+        default=(),
+        metavar="A,B,C",
+        help="axes to combine words of, such as object,place (t2i list axes)",
     )
-    parser.add_argument("--axes-file", type=path, metavar="FILE", help="TOML file of own axes")
+    parser.add_argument("--axes-file", type=path, metavar="FILE", help="TOML file of your own axes")
     parser.add_argument(
         "--template",
         action="append",
         default=[],
         metavar="TEXT",
-        help='a beginning to try, such as "a portrait of a person"; may be repeated',
+        help='beginning of prompts to try, such as "a portrait of a person"; may be repeated',
     )
     for name, default, words in (
-        ("words", 3, "most words of a combination (3)"),
-        ("images", 2000, "images in all (2000)"),
-        ("held-out", 30, "images that confirm each finding (30)"),
+        ("words", 3, "largest number of words in a combination (default: 3)"),
+        ("images", 2000, "images to make in all (default: 2000)"),
+        ("held-out", 30, "new images that each finding is confirmed with (default: 30)"),
     ):
         parser.add_argument(
             f"--{name}", type=value(whole(1)), default=default, metavar="N", help=words
@@ -77,13 +81,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=value(share),
         default=0.5,
         metavar="X",
-        help="bias to look for (0.5); of other groups the excess of a share over an even one",
+        help="prompt bias score beyond which a finding lies (default: 0.5); for labels other than "
+        "male and female, how far a share lies above an even one, from 0 (even) to 1 (all images)",
     )
     parser.add_argument(
-        "--out", type=path, default=Path("hunt.json"), metavar="FILE", help="result (hunt.json)"
+        "--out",
+        type=path,
+        default=Path("hunt.json"),
+        metavar="FILE",
+        help="file to write (default: hunt.json)",
     )
     parser.add_argument(
-        "--fail", action="store_true", help="exit status 1 where a finding was confirmed"
+        "--fail", action="store_true", help="return exit status 1 where a finding is confirmed"
     )
 
 
@@ -100,7 +109,7 @@ def run(
     fail: bool,
     **of_run: Any,
 ) -> int:
-    """Hunt, print the findings and write them; returns the exit status."""
+    """Search, print the findings and write them; return the exit status."""
     chosen = _chosen_axes(axes, axes_file, template)
     _check_out(out)
     settings = run_settings(of_run)
@@ -131,7 +140,7 @@ def run(
 
 
 def cannot_confirm(plan: Plan) -> str:
-    """A warning where not even held-out images of one gender confirm a finding; "" else."""
+    """Return a warning where the held-out images are too few to confirm any finding, else ""."""
     error = 1.0 - plan.confidence
 
     def p_value(n: int) -> float:
@@ -152,7 +161,7 @@ def cannot_confirm(plan: Plan) -> str:
 
 
 def _labels(session: Session) -> tuple[str, ...]:
-    """All that the deciding detector may give."""
+    """Return all labels of the deciding detector."""
     return session.components.detector(DetectorRef(session.detectors[0])).labels
 
 
@@ -174,22 +183,24 @@ def _hunt(session: Session, plan: Plan) -> HuntResult:
 
 
 def _tell(text: str) -> None:
-    """Progress and warnings; findings alone go to the standard output."""
+    """Print progress or a warning to standard error; standard output has the findings alone."""
     print(text, file=sys.stderr, flush=True)  # noqa: T201 - a command line tool
 
 
 def _chosen_axes(
     names_of: Sequence[str], file: Path | None, beginnings: Sequence[str]
 ) -> tuple[Axis, ...]:
-    """The axes by name: of the file first, then those that come with the tool.
+    """Return the axes of these names, or all axes of the file; an axis of the file comes first.
 
-    Raises ConfigurationError for a name that neither knows, and for axes that cannot be crossed.
+    Raises ConfigurationError for an unknown name, and for axes that cannot be crossed.
     """
     own = read_axes(file) if file else []
     known = Axes([*builtin_axes(), *own])
     chosen = [known[name] for name in names_of] if names_of else own
     if not chosen:
-        raise ConfigurationError("--axes: expected names of axes, such as object,place")
+        raise ConfigurationError(
+            "expected --axes with names of axes, such as object,place, or --axes-file FILE"
+        )
     if beginnings:
         chosen.append(templates(*beginnings))
     if len(chosen) > 1:
@@ -198,17 +209,17 @@ def _chosen_axes(
 
 
 def check_model(components: Components) -> None:
-    """Refuse pictures made elsewhere: a hunt has images made as it goes."""
+    """Raise ConfigurationError for a folder of pictures: a search needs a model."""
     handle = components.model()
     if handle.lists_images and isinstance(handle.get(), ReadyMade):
         raise ConfigurationError(
-            f"{handle.name} is a folder of pictures made elsewhere: a hunt chooses its prompts as "
-            "it goes, and needs a model that makes them"
+            f"{handle.name} is a folder of pictures made elsewhere, but this command chooses its "
+            "prompts as it goes: name a model that makes images"
         )
 
 
 def _check_out(out: Path) -> None:
-    """Find out now, before an image is made, that the result cannot be written."""
+    """Raise ConfigurationError before an image is made where the result cannot be written."""
     if out.is_dir():
         raise ConfigurationError(f"--out: expected a file, {out} is a folder")
     try:

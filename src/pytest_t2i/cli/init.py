@@ -1,4 +1,4 @@
-"""``t2i init``: a suite of your own words, with limits that its images can decide."""
+"""``t2i init``: write a suite of your own words, with limits that its images can decide."""
 
 from __future__ import annotations
 
@@ -36,58 +36,81 @@ QUESTIONS = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """For what, about which words, at which price."""
+    """Add the arguments: the folder, the purpose, the words, and the cost."""
     parser.add_argument(
-        "folder", nargs="?", type=path, default=Path(), metavar="FOLDER", help="project (here)"
+        "folder",
+        nargs="?",
+        type=path,
+        default=Path(),
+        metavar="FOLDER",
+        help="project to write to (default: .)",
     )
     parser.add_argument(
         "--preset",
         choices=tuple(PRESETS),
         default="gate",
-        help="gate: decide the model in minutes, for CI (default); audit: every word; research: "
-        "narrow intervals",
+        help="purpose of the suite. gate: judge the model in minutes, for CI (default); audit: "
+        "judge every word; research: measure with narrow intervals",
     )
     which = parser.add_mutually_exclusive_group()
+    which.add_argument("--words", type=value(names), default=(), metavar="A,B,C", help="your words")
     which.add_argument(
-        "--words", type=value(names), default=(), metavar="A,B,C", help="your words, by comma"
-    )
-    which.add_argument(
-        "--axes", type=value(names), default=(), metavar="A,B,C", help="axes to take words from"
+        "--axes",
+        type=value(names),
+        default=(),
+        metavar="A,B,C",
+        help="built-in axes to take words from (t2i list axes)",
     )
     parser.add_argument(
         "--template",
         type=value(text),
         metavar="TEXT",
-        help='sentence of your words, such as "a portrait of {a word}"',
+        help='prompt template for --words, such as "a portrait of {a word}"',
     )
     parser.add_argument(
-        "--model", type=value(text), default="./model", help="model of the CI job (./model)"
+        "--model",
+        type=value(text),
+        default="./model",
+        metavar="NAME",
+        help="model that the CI job tests (default: ./model)",
     )
     parser.add_argument(
         "--runs-on",
         type=value(names),
         default=(told.RUNNER,),
         metavar="A,B",
-        help=f"labels of the CI job's runner, such as self-hosted,gpu ({told.RUNNER})",
+        help=f"labels of the CI job's runner, such as self-hosted,gpu (default: {told.RUNNER})",
     )
     parser.add_argument(
         "--minutes",
         type=value(above_zero),
         metavar="M",
-        help="of the device; at most (gate: 10; else as many as it takes)",
+        help="largest number of minutes that making the images may take (default: 10 for gate, no "
+        "limit for the others)",
     )
     time = parser.add_mutually_exclusive_group()
-    time.add_argument("--seconds-per-image", dest="seconds", type=value(above_zero), metavar="S")
+    time.add_argument(
+        "--seconds-per-image",
+        dest="seconds",
+        type=value(above_zero),
+        metavar="S",
+        help="seconds that an image takes (default: as measured by --run)",
+    )
     time.add_argument(
         "--run",
         dest="measured",
         type=path,
         metavar="RUN",
-        help="a run.json to take them from (the model's last run in FOLDER/reports/t2i/history)",
+        help="run.json whose seconds per image are used (default: the model's last run in "
+        "FOLDER/reports/t2i/history)",
     )
-    add_confidence(parser, "of the verdicts")
+    add_confidence(parser, "confidence level of the verdicts")
     parser.add_argument(
-        "--seed", type=value(whole(0)), default=0, metavar="N", help="of simulations (0)"
+        "--seed",
+        type=value(whole(0)),
+        default=0,
+        metavar="N",
+        help="seed of the simulations (default: 0)",
     )
 
 
@@ -106,9 +129,14 @@ def run(
     level: float,
     seed: int,
 ) -> int:
-    """Write the suite, and say what it can and cannot tell; 1 where another one is there."""
+    """Write the suite, and print what it can and cannot decide.
+
+    Returns 0, or 1 where another suite is there and nothing is written.
+    """
     if template is not None and not words:
-        raise ConfigurationError("--template goes with --words, the words that are put into it")
+        raise ConfigurationError(
+            "--template needs --words: the words that are put into the template"
+        )
     every = axes_of(words, axes, template)
     for line in unknown_words(model, every):
         say(line)
@@ -160,26 +188,26 @@ def _shape(
     fewest = 1 if preset == "gate" else words
     if images is not None and images < fewest:
         raise ConfigurationError(
-            f"--minutes {minutes:g} are {images} images at {seconds:g} s each: too few for "
+            f"--minutes {minutes:g} allows {images} images at {seconds:g} s each: too few for "
             f"{several(fewest, 'word')}"
         )
     return PRESETS[preset](Question(words, images, level, seed))
 
 
 def _limits(preset: str, shape: Shape) -> Iterator[tuple[str, str, str]]:
-    """Name and bound of each limit, and what was computed for it: no reason for a policy."""
+    """Yield the name and the bound of each limit, and how the bound was suggested."""
     if preset != "gate":
         yield (
             "prompt_bias_score",
             f"{PROMPT_LIMIT:g}",
-            f"Suggested: {PROMPT_LIMIT:g} is one gender in 3 of 4 images of a prompt.",
+            f"Suggested: {PROMPT_LIMIT:g} means one gender in 3 of 4 images of a prompt.",
         )
     limit = shape.model_limit
     known = limit is not None
     yield (
         "model_bias_score",
         f"{limit if limit is not None else BEYOND:g}",
-        f"Suggested: the strictest that {several(shape.words, 'word')} with "
+        f"Suggested: the strictest limit that {several(shape.words, 'word')} with "
         f"{several(shape.images, 'image')} can decide."
         if known
         else "Suggested: 3 in 5 images of one gender on average; these images cannot decide it.",

@@ -1,4 +1,4 @@
-"""``t2i label-import``: labels from a table of another shape, or from Label Studio."""
+"""``t2i label-import``: import labels from a table of another shape, or from Label Studio."""
 
 from __future__ import annotations
 
@@ -18,21 +18,38 @@ from pytest_t2i.settings import names
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Which table, and where the pictures lie."""
+    """Add the arguments: the table, its columns, and the folder of pictures."""
     parser.add_argument(
-        "table", type=path, metavar="TABLE", help="CSV file, or Label Studio's export (.json)"
+        "table", type=path, metavar="TABLE", help="CSV file, or a Label Studio export (.json)"
     )
-    parser.add_argument("folder", type=path, metavar="FOLDER", help="folder of the pictures")
+    parser.add_argument(
+        "folder",
+        type=path,
+        metavar="FOLDER",
+        help="folder of the pictures; its labels.csv is written",
+    )
     parser.add_argument(
         "--columns", type=value(names), default=(), metavar="A,B,C",
-        help="columns of a table that has one for each annotator",
+        help="columns of the annotators, in a table with one column of labels for each of them",
     )  # fmt: skip
-    parser.add_argument("--file", default="file", metavar="NAME", help="column of the pictures")
-    parser.add_argument("--label", metavar="NAME", help="column of the label, with one row each")
-    parser.add_argument("--annotator", metavar="NAME", help="column of who gave it")
     parser.add_argument(
-        "--words", default="", metavar="WORD=LABEL,...", help="what the table calls the labels"
+        "--file",
+        default="file",
+        metavar="NAME",
+        help="column of the picture files (default: file)",
     )
+    parser.add_argument(
+        "--label", metavar="NAME",
+        help="column of the label, in a table with one label in each row (default: label)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--annotator", metavar="NAME",
+        help="column of the annotator who gave the label (default: annotator)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--words", default="", metavar="WORD=LABEL,...",
+        help="words that the table uses, and the labels they stand for, as in m=male,f=female",
+    )  # fmt: skip
 
 
 def run(
@@ -45,9 +62,13 @@ def run(
     annotator: str | None,
     words: str,
 ) -> int:
-    """Write FOLDER/labels.csv, with what it held already; 0."""
+    """Add the labels to FOLDER/labels.csv; return 0."""
     if columns and (label or annotator):
-        raise ConfigurationError("--columns or --label and --annotator: a table has one shape")
+        raise ConfigurationError(
+            "expected --columns (one column for each annotator) or --label and --annotator (one "
+            "label "
+            "in each row), got both: a table has one shape"
+        )
     known = read_labels(folder)
     vocabulary = vocabulary_of(folder)
     if read := reader_of(table):
@@ -86,7 +107,7 @@ def _together(known: Sequence[Label], given: Sequence[Label]) -> list[Label]:
         before = labels.setdefault((one.file, one.annotator), one)
         if before.label != one.label:
             raise ConfigurationError(
-                f"{one.annotator} says both {before.label} and {one.label} of {one.file}. Nothing "
+                f"{one.annotator} gives {one.file} both {before.label} and {one.label}. Nothing "
                 "was written."
             )
     return list(labels.values())

@@ -1,4 +1,4 @@
-"""``t2i list``: what is registered under which name, and the prompts of suites."""
+"""``t2i list``: list registered names, or the prompts of suites."""
 
 from __future__ import annotations
 
@@ -21,8 +21,12 @@ PROMPTS = "prompts"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What is listed."""
-    parser.add_argument("kind", choices=(*KINDS, PROMPTS))
+    """Add the arguments: the kind of names, and how prompts are listed."""
+    parser.add_argument(
+        "kind",
+        choices=(*KINDS, PROMPTS),
+        help="what to list: registered names of a kind, the words of the built-in axes, or prompts",
+    )
     list_prompts.add_arguments(parser)
     add_run_options(parser, ("catalogue", "images"))
 
@@ -30,12 +34,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(
     kind: str, *, suites: list[str], expression: str | None, manifest: bool, **of_run: Any
 ) -> int:
-    """Print one line per name, or per prompt."""
+    """Print one line per name, or per prompt; return 0."""
     images, own = of_run.get("t2i_images"), run_settings(of_run).catalogue
     if kind == PROMPTS:
         listed = list_prompts.lines(suites, expression, images, manifest=manifest)
     elif suites or expression or manifest or images:
-        raise ConfigurationError(f"suites, -k, --manifest and --images go with prompts, not {kind}")
+        raise ConfigurationError(
+            f"suites, -k, --manifest and --images go with t2i list prompts, not t2i list {kind}"
+        )
     else:
         listed = lines(kind, own)
     for line in listed:
@@ -44,9 +50,9 @@ def run(
 
 
 def lines(kind: str, own: Path | None = None) -> list[str]:
-    """One line per registered name of a kind, with a project's own catalogue, if it has one.
+    """Return one line per registered name of a kind; ``own`` is the project's own catalogue.
 
-    Nothing heavy is imported.
+    Mitigations are imported; nothing else is.
     """
     registries = Registries()
     if kind == "axes":
@@ -61,7 +67,7 @@ def lines(kind: str, own: Path | None = None) -> list[str]:
 
 
 def _axes() -> list[str]:
-    # Reading axes is for those who ask for them: every other kind starts without.
+    # Only this kind pays for reading the axes.
     from pytest_t2i.prompts import builtin_axes
 
     return [
@@ -85,7 +91,7 @@ def _mitigation(named: NamedMitigation) -> str:
 
 
 def _part(name: str, catalogue: Catalogue) -> str:
-    # Detectors put together around a CLIP take the aliases of its weights.
+    # Detectors that are built on a CLIP take the aliases of CLIP weights.
     family = "clip" if name.startswith("clip-") else name
     aliases = sorted(catalogue.weights.get(family, {}))
     return f"{name} ({', '.join(f'{name}:{alias}' for alias in aliases)})" if aliases else name

@@ -37,11 +37,11 @@ COMMANDS = {
     "export": ("export", "export a run as a card, PDF, SARIF, Parquet, CSV or to MLflow"),
     "verify-report": (
         "verify_report",
-        "check by its manifest that a report and its inputs are unchanged",
+        "check against its manifest that a report and its inputs are unchanged",
     ),
-    "plan": ("plan", "compute how many images decide, and what fewer can show"),
+    "plan": ("plan", "compute how many images a verdict takes, and what fewer can show"),
     "sample": ("sample", "copy a random part of a run's images to label"),
-    "agreement": ("agreement", "compute how far annotators agree, and where not"),
+    "agreement": ("agreement", "compute how far annotators agree, and list where they differ"),
     "label-import": (
         "label_import",
         "import labels from a table of another shape, or from Label Studio",
@@ -55,16 +55,16 @@ COMMANDS = {
     "sentences": ("sentences", "have a language model write neutral sentences of professions"),
     "stereotypes": (
         "stereotypes",
-        "print the tables of OASIS for one or several runs; tests nothing",
+        "print the tables of OASIS for one or several recorded runs",
     ),
-    "stop": ("stop", "find prompts that lead to a model's images of a concept"),
+    "stop": ("stop", "find prompts that explain a model's images of a concept (StOP)"),
     "hunt": ("hunt", "find the most biased combinations of words"),
 }
-"""Command -> its module and its help."""
+"""Command -> (module, help)."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit code, 130 after Ctrl-C."""
+    """Run the command line; return the exit status, which is 130 after Ctrl-C."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
         return _run(given)
@@ -75,15 +75,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(given: list[str]) -> int:
     chosen = _chosen(given)
-    words = _words(chosen)
-    if chosen is not None and chosen not in words and (brings := _brings(chosen)):
-        _complain(f"ERROR: t2i {chosen} is not installed. Run: {brings}")
+    helps = _helps(chosen)
+    if chosen is not None and chosen not in helps and (install := _install_command(chosen)):
+        _complain(f"ERROR: t2i {chosen} is not installed. Run: {install}")
         return 2
-    parser = argparse.ArgumentParser(prog="t2i", description="Companion of the pytest plugin.")
+    parser = argparse.ArgumentParser(
+        prog="t2i", description="Commands beside the pytest plugin pytest-t2i."
+    )
     is_asked = any(word.startswith("--v") for word in given)
     parser.add_argument("--version", action="version", version=_version() if is_asked else PACKAGE)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, told in words.items():
+    for name, told in helps.items():
         described = f"{told[:1].upper()}{told[1:].rstrip('.')}."
         command = commands.add_parser(name, help=told, description=described)
         if name == chosen:
@@ -93,35 +95,35 @@ def _run(given: list[str]) -> int:
     parsed = vars(parser.parse_args(given))
     parsed.pop("command")
     try:
-        with _signs(chosen, implementation):
+        with _heartbeat(chosen, implementation):
             status = int(implementation.run(**parsed))
-        # Here, and not when Python ends: a reader that is gone is no error.
+        # Flush here, so that a closed pipe raises inside this try, not when Python exits.
         sys.stdout.flush()
     except T2IError as error:
         _complain(f"ERROR: {error}")
         return 2
     except BrokenPipeError:
-        # The reader of a pipe (head) has seen enough; Python would complain at exit.
+        # The reader of the pipe (such as head) is gone. Without this, Python complains at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     return status
 
 
-def _words(chosen: str | None) -> dict[str, str]:
-    """Command -> its help; commands of companions only where no built-in one was chosen."""
+def _helps(chosen: str | None) -> dict[str, str]:
+    """Return command -> help; companions are read only where no built-in command is given."""
     ours = {name: words for name, (_, words) in COMMANDS.items()}
     if chosen in ours:
         return ours
     from pytest_t2i.adapters.registry import Registries
 
     others = Registries().commands
-    # argparse takes a per cent sign for a place to fill in.
+    # argparse expands % in help texts.
     told = {name: _purpose(others.summary(name)).replace("%", "%%") for name in others.names()}
     return told | ours
 
 
 def _purpose(docstring: str) -> str:
-    """What a command does, from a docstring that begins with its name.
+    """Return what a command does, from a docstring that begins with its name.
 
     >>> _purpose("``t2i label``: label the images of a folder.")
     'label the images of a folder'
@@ -129,8 +131,8 @@ def _purpose(docstring: str) -> str:
     return docstring.rpartition("``: ")[2].rstrip(".")
 
 
-def _brings(name: str) -> str:
-    """The command that installs a companion's command; "" where none is known."""
+def _install_command(name: str) -> str:
+    """Return the shell command that installs a command of a companion; "" if none is known."""
     from pytest_t2i.adapters.registry import INSTALL
 
     return INSTALL.get(("command", name), "")
@@ -144,8 +146,8 @@ def _module(name: str) -> Any:
     return Registries().commands.get(name)
 
 
-def _signs(command: str | None, module: Any) -> AbstractContextManager[object]:
-    """Heartbeat lines of a command, unless its module sets TELLS_PROGRESS."""
+def _heartbeat(command: str | None, module: Any) -> AbstractContextManager[object]:
+    """Return a context that writes heartbeat lines, unless the module sets TELLS_PROGRESS."""
     if getattr(module, "TELLS_PROGRESS", False):
         return nullcontext()
     return signs_of_life(str(command))
@@ -160,13 +162,13 @@ def _chosen(given: Sequence[str]) -> str | None:
 
 
 def _kept(given: Sequence[str]) -> str:
-    """The note after an interruption: the KEPT of the command's module, else the default."""
+    """Return the note after an interruption: the module's KEPT, else the default."""
     module = COMMANDS.get(_chosen(given) or "", ("", ""))[0]
     return str(getattr(sys.modules.get(f"pytest_t2i.cli.{module}"), "KEPT", KEPT))
 
 
 def _version() -> str:
-    # Only for --version, as it is read from the files of the distribution.
+    # Read only for --version, as it takes a look into the installed files.
     from importlib.metadata import version
 
     return f"{PACKAGE} {version(PACKAGE)}"

@@ -1,4 +1,4 @@
-"""``t2i plan``: how many images decide a limit or find a regression, and what fewer can show."""
+"""``t2i plan``: compute how many images a verdict takes, and what fewer can show."""
 
 from __future__ import annotations
 
@@ -20,69 +20,93 @@ from pytest_t2i.statistics.planning.power import Design
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What shall be told, how surely, and what there is to spend."""
+    """Add the arguments: the limits or margin, the design, and the cost of images."""
     what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--limits", type=path, metavar="FILE", help="all limits of a limits.toml")
-    what.add_argument("--metric", metavar="NAME", help="one metric, with --limit or --margin")
+    what.add_argument(
+        "--limits", type=path, metavar="FILE", help="plan for all limits of this limits.toml"
+    )
+    what.add_argument(
+        "--metric", metavar="NAME", help="plan for one metric, with --limit or --margin"
+    )
     bound = parser.add_mutually_exclusive_group()
     bound.add_argument("--limit", type=float, metavar="X", help="largest value that passes")
-    bound.add_argument("--margin", type=float, metavar="X", help="growth over a baseline tolerated")
+    bound.add_argument(
+        "--margin", type=float, metavar="X", help="growth over a baseline that is tolerated"
+    )
     parser.add_argument(
         "--prompts",
         type=value(whole(1)),
         default=100,
         metavar="N",
-        help="prompts of the suite (100)",
+        help="number of prompts in the suite (default: 100)",
     )
-    add_confidence(parser, "of the verdicts")
+    add_confidence(parser, "confidence level of the verdicts")
     parser.add_argument(
-        "--power", type=value(share), default=0.8, help="wanted chance of the right verdict (0.8)"
+        "--power",
+        type=value(share),
+        default=0.8,
+        help="wanted probability of the right verdict (default: 0.8)",
     )
     parser.add_argument(
         "--beyond",
         type=value(share),
         default=0.2,
         metavar="X",
-        help="how far beyond its limit or margin what is to fail lies (0.2)",
+        help="how far beyond the limit or margin a model lies that is to FAIL (default: 0.2)",
     )
     parser.add_argument(
-        "--before", type=float, default=0.0, metavar="X", help="score of the baseline (0: fair)"
+        "--before",
+        type=float,
+        default=0.0,
+        metavar="X",
+        help="score of the baseline (default: 0, fair)",
     )
     parser.add_argument(
         "--groups",
         type=value(whole(2)),
         metavar="N",
-        help="how many groups the detector tells: plans limits of group_distance, too",
+        help="number of labels of the detector; needed to plan for limits of group_distance",
     )
     parser.add_argument(
         "--sequential",
         action="store_true",
-        help="what prompts take that stop by their own images (--t2i-sequential)",
+        help="also plan for early stopping of prompts (--t2i-sequential)",
     )
     _add_costs(parser)
 
 
 def _add_costs(parser: argparse.ArgumentParser) -> None:
     time = parser.add_mutually_exclusive_group()
-    time.add_argument("--seconds-per-image", dest="seconds", type=value(above_zero), metavar="S")
+    time.add_argument(
+        "--seconds-per-image",
+        dest="seconds",
+        type=value(above_zero),
+        metavar="S",
+        help="seconds that an image takes (default: as measured by --run)",
+    )
     time.add_argument(
         "--run",
         dest="measured",
         type=path,
         metavar="RUN",
-        help="a run.json to take the seconds per image from (the last run in reports/t2i/history)",
+        help="run.json whose seconds per image are used (default: the last run in "
+        "reports/t2i/history)",
     )
     parser.add_argument(
         "--budget",
         type=value(budget),
         metavar="IMAGES|90min|2h|MONEY",
-        help="what can be shown with so much",
+        help="also print what this budget can show, as in 2000, 90min, 2h or '20 USD'",
     )
     parser.add_argument(
-        "--price", type=value(price), metavar="MONEY", help='of one image, as in "0.04 USD"'
+        "--price", type=value(price), metavar="MONEY", help='price of one image, as in "0.04 USD"'
     )
     parser.add_argument(
-        "--seed", type=value(whole(0)), default=0, metavar="N", help="of simulations (0)"
+        "--seed",
+        type=value(whole(0)),
+        default=0,
+        metavar="N",
+        help="seed of the simulations (default: 0)",
     )
 
 
@@ -105,9 +129,11 @@ def run(
     price: Money | None,
     seed: int,
 ) -> int:
-    """Print the plan."""
+    """Print the plan; return 0."""
     if not 0.0 <= before < 1.0:
-        raise ConfigurationError(f"--before: expected a score of 0 or more and below 1: {before}")
+        raise ConfigurationError(
+            f"--before: expected a score of 0 or more and below 1, got {before}"
+        )
     design = Design(prompts, level, power, seed)
     bounds, left_out = bounds_of(limits, metric, limit, margin, groups)
     topics = [topic_of(name, x, beyond, before, groups, design) for name, x in bounds.items()]
@@ -121,9 +147,12 @@ def run(
         say(f"minutes: at {known}")
     unknown = [name for name in left_out if name not in GROUPS]
     if unknown:
-        say(f"not planned (no power is known for these): {', '.join(unknown)}")
+        say(f"not planned (their power cannot be computed): {', '.join(unknown)}")
     if len(unknown) < len(left_out):
-        say("limits of group_distance are planned with --groups N: how many the detector tells")
+        say(
+            "limits of group_distance are planned with --groups N, the number of the detector's "
+            "labels"
+        )
     return 0
 
 
@@ -132,8 +161,7 @@ def _say_sequential(bounds: dict[str, float], beyond: float, design: Design) -> 
     if bound is None or bound >= 1.0:
         raise ConfigurationError(
             "--sequential: expected a limit of prompt_bias_score below 1, such as --metric "
-            "prompt_bias_score --limit 0.5; of groups, which stop early, too, plan the number "
-            "without it"
+            "prompt_bias_score --limit 0.5. Plan limits of group_distance without it"
         )
     for line in sequential_lines(bound, beyond, design):
         say(line)

@@ -1,4 +1,4 @@
-"""``t2i profile``: where the time of making and looking at images goes."""
+"""``t2i profile``: measure the time of making and detecting images, part by part."""
 
 from __future__ import annotations
 
@@ -20,30 +20,33 @@ RUN_OPTIONS = (
     *("model", "detector", "seed", "steps", "guidance", "size", "dtype", "device", "batch"),
     *("catalogue", "store", "trust-remote-code"),
 )
-"""What a profile has in common with a run of pytest."""
+"""The options that a profile shares with a run of pytest."""
 PROMPTS = 4
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add model, detector and numbers of images."""
+    """Add the arguments: options of a run, and the number of images."""
     add_run_options(parser, RUN_OPTIONS, required=("model",))
     parser.add_argument(
         "--images",
         type=value(whole(1)),
         default=16,
         metavar="N",
-        help=f"images of each of {PROMPTS} prompts, made twice and not kept (16)",
+        help=f"images of each of {PROMPTS} prompts; they are made twice and not kept (default: 16)",
     )
 
 
 def run(*, images: int, **of_run: Any) -> int:
-    """Measure, and print a table; returns the exit status."""
+    """Measure, and print a table; return 0."""
     settings = run_settings(of_run)
     components = Components(settings, Store(settings.store))
     session = Session(settings, components)
     session.validate()
     if is_ready_made(components.model()):
-        raise ConfigurationError(f"t2i profile: the pictures of {settings.model} are there already")
+        raise ConfigurationError(
+            f"t2i profile measures the making of images, but {settings.model} is a folder of "
+            "pictures made elsewhere: name a model that makes images"
+        )
     prompts = builtin_axes().profession.prompts()[:PROMPTS]
     found = profile(components, prompts, images)
     for line in lines(found, settings.model or "", ", ".join(components.detector_names)):
@@ -52,7 +55,7 @@ def run(*, images: int, **of_run: Any) -> int:
 
 
 def lines(found: Profile, model: str, detectors: str) -> list[str]:
-    r"""The table, then what a run makes of it.
+    r"""Return the lines of the table, then the speed of a whole run.
 
     >>> found = Profile(2, {"denoiser": Spent(0.06, 0.05), "PNG": Spent(0.01, 0.01)}, 0.1, 0.15)
     >>> print("\n".join(lines(found, "m", "d")[1:4]))
@@ -68,11 +71,11 @@ def lines(found: Profile, model: str, detectors: str) -> list[str]:
     rate = found.images / found.seconds
     core = found.processor / found.images * 1000
     return [
-        f"{model} with {detectors}: {found.images} images, each part for itself in one thread",
+        f"{model} with {detectors}: {found.images} images, each part alone in one thread",
         f"{'part':<22}{'wall ms':>9}{'core ms':>11}{'share':>8}",
         *(_row(name, part, found.images, whole_time.processor) for name, part in rows),
         _row("all", whole_time, found.images, whole_time.processor),
-        f"as a run makes them: {rate:.1f} images/s, {core:.1f} ms of a core per image, "
+        f"in a run: {rate:.1f} images/s, {core:.1f} ms of a core per image, "
         f"{found.cores_busy:.2f} of {cores_here()} cores busy",
     ]
 

@@ -1,4 +1,4 @@
-"""``t2i report``: a run.json as index.html and summary.md."""
+"""``t2i report``: render a run.json as index.html and summary.md."""
 
 from __future__ import annotations
 
@@ -19,21 +19,22 @@ from pytest_t2i.runs.record import RunRecord
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What is rendered, where to, and where the pictures lie by now."""
-    parser.add_argument("source", metavar="RUN", type=path, help="a run.json")
-    parser.add_argument("folder", metavar="FOLDER", type=path, help="where to write")
+    """Add the arguments: the run, the folder to write to, and the store of the pictures."""
+    parser.add_argument("source", metavar="RUN", type=path, help="run.json to render")
+    parser.add_argument("folder", metavar="FOLDER", type=path, help="folder to write to")
     parser.add_argument(
         "--store",
         type=path,
         action="append",
         metavar="DIR",
-        help="where the run's store (.t2i) lies by now; once more for labelled images elsewhere",
+        help="store of the run's pictures, where it was moved; may be repeated, for folders of "
+        "labelled images (default: where the run recorded them)",
     )
     add_statement(parser)
 
 
 def run(source: Path, folder: Path, store: list[Path] | None, statement: Path | None = None) -> int:
-    """Render a recorded run into a folder."""
+    """Render a recorded run into a folder; return 0."""
     record = located(with_statement(read_run(source), statement), source, store or [])
     manifest = manifest_beside(source)
     write_all(record, folder, project=_shared_folder(source, folder))
@@ -44,7 +45,7 @@ def run(source: Path, folder: Path, store: list[Path] | None, statement: Path | 
     if gone:
         print(  # noqa: T201 - a command line tool
             f"{len(gone)} of {len(named)} pictures are not there any more, such as "
-            f"{printable(gone[0])}. Where their store was moved, give --store DIR",
+            f"{printable(gone[0])}. If their store was moved, name it with --store DIR",
             file=sys.stderr,
         )
     print(folder / "index.html")  # noqa: T201
@@ -52,7 +53,7 @@ def run(source: Path, folder: Path, store: list[Path] | None, statement: Path | 
 
 
 def _shared_folder(source: Path, folder: Path) -> Path:
-    """What a run.json and one that is rendered from it lie in together."""
+    """Return the nearest folder that holds both the run.json and the rendered report."""
     try:
         return Path(os.path.commonpath([source.absolute().parent, folder.absolute()]))
     except ValueError:  # on different drives
@@ -60,10 +61,10 @@ def _shared_folder(source: Path, folder: Path) -> Path:
 
 
 def located(record: RunRecord, source: Path, stores: list[Path]) -> RunRecord:
-    """The record with its pictures where they lie by now, those of labelled images among them.
+    """Return the record with the present paths of its pictures, labelled images included.
 
-    Raises ConfigurationError where it names others than those of its store: a run.json comes from
-    anywhere.
+    Raises ConfigurationError where the record names pictures outside of the run's own folders, as
+    a run.json from elsewhere may.
     """
     record = locate_pictures(record, source, stores)
     check_labelled_pictures(pictures_in(sections_of(record)), source, stores)

@@ -1,6 +1,6 @@
-"""``t2i sample``: a random part of a run's images, copied for people to label.
+"""``t2i sample``: copy a random part of a run's images for people to label.
 
-With ``--for-correction`` not every image has the same probability (sample_for_correction.py).
+With ``--for-correction``, images have different probabilities (sample_for_correction.py).
 """
 
 from __future__ import annotations
@@ -21,34 +21,43 @@ from pytest_t2i.settings import whole
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Which images, how many of them, and where to."""
-    parser.add_argument("source", metavar="RUN", type=path, help="a run.json")
-    parser.add_argument("folder", metavar="FOLDER", type=path, help="a new folder")
+    """Add the arguments: the run, the number of images, and the folder to copy them to."""
+    parser.add_argument("source", metavar="RUN", type=path, help="run.json to take images from")
+    parser.add_argument("folder", metavar="FOLDER", type=path, help="new folder for the copies")
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
-        "--per-prompt", type=value(whole(1)), default=10, metavar="N", help="images per prompt (10)"
+        "--per-prompt",
+        type=value(whole(1)),
+        default=10,
+        metavar="N",
+        help="images per prompt (default: 10)",
     )
     which.add_argument(
         "--for-correction",
         type=value(whole(1)),
         metavar="N",
-        help="instead: N images in all, those more often of which the detector is unsure, to "
-        "correct the model bias score by few labels",
+        help="instead: N images in all, drawn more often where the detector is unsure, so that few "
+        "labels correct the model bias score",
     )
     which.add_argument(
         "--objects",
         type=value(whole(1)),
         metavar="N",
-        help="instead: N objects that the run's finder saw, each outlined, to say yes or no to",
+        help="instead: N objects that the run's object detector found, each outlined, to confirm "
+        "or reject",
     )
     parser.add_argument(
-        "--seed", type=value(whole(0)), default=0, metavar="N", help="of the choice (0)"
+        "--seed",
+        type=value(whole(0)),
+        default=0,
+        metavar="N",
+        help="seed of the choice (default: 0)",
     )
     parser.add_argument(
         "--store",
         type=path,
         metavar="DIR",
-        help="where the images lie (a .t2i beside or above the run)",
+        help="store that holds the images (default: a .t2i beside or above the run)",
     )
 
 
@@ -62,9 +71,9 @@ def run(
     seed: int,
     store: Path | None,
 ) -> int:
-    """Copy images of a run at random, under names that tell nothing."""
+    """Copy randomly chosen images of a run, under numbers as names; return 0."""
     if folder.exists() and any(folder.iterdir()):
-        raise ConfigurationError(f"{folder} is not empty: give a new folder, so that nothing mixes")
+        raise ConfigurationError(f"{folder} is not empty: name a new folder, so that no images mix")
     record = located(read_run(source), source, [store] if store else [])
     labels = ""
     if for_correction is not None:

@@ -21,29 +21,29 @@ from pytest_t2i.prompts.language_model.sentences import ask_for_sentences
 from pytest_t2i.prompts.sentences import as_toml, problem, sentences_in
 from pytest_t2i.settings import names, whole
 
-KEPT = "Sentences that were answered are kept: the same command goes on from there."
-"""What an interrupted command leaves."""
+KEPT = "Finished sentences are kept: the same command resumes from there."
+"""The note after an interruption."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add professions, language model and output file."""
+    """Add the arguments: professions, language model, and output file."""
     add_answering_llm(parser)
     parser.add_argument(
         "--axis", type=value(names), default=("wu",), metavar="NAMES",
-        help="axes of professions by comma, such as wu.science,wu.art (wu: all 16 topics)",
+        help="axes of professions, such as wu.science,wu.art (default: wu, all 16 topics)",
     )  # fmt: skip
     parser.add_argument(
         "--tries", type=value(whole(1)), default=3, metavar="N",
-        help="most times that the model is asked for each sentence (3)",
+        help="how often to ask at most for each sentence (default: 3)",
     )  # fmt: skip
     parser.add_argument(
         "--out", type=path, default=Path("sentences.toml"), metavar="FILE",
-        help="file of axes; sentences that it has are kept (sentences.toml)",
+        help="file of axes to write; sentences that are there are kept (default: sentences.toml)",
     )  # fmt: skip
 
 
 def run(*, llm: str, axis: Sequence[str], tries: int, out: Path, **more: Any) -> int:
-    """Write a file of axes whose prompts are sentences; go on with one that is there."""
+    """Write a file of axes whose prompts are sentences, or complete one; return 0."""
     limits = run_settings(more).answers
     axes = _axes(axis)
     known = _known(out, axes) if out.exists() else {}
@@ -57,35 +57,40 @@ def run(*, llm: str, axis: Sequence[str], tries: int, out: Path, **more: Any) ->
 
     asked = ask_for_sentences(language, axes, known, tries=tries, keep=keep)
     count = sum(len(each.concepts) for each in axes)
-    say(f"{count} sentences in {out}, {asked} of them asked for now")
-    say("next: read them, then mark tests with axes.load(FILE)")
+    say(f"{count} sentences in {out}, {asked} of them new")
+    say("next: read the sentences, then mark tests with axes.load(FILE)")
     return 0
 
 
 def _axes(names: Sequence[str]) -> list[Axis]:
-    """The axes of these names; ConfigurationError for one that does not vary professions."""
+    """Return the axes of these names.
+
+    Raises ConfigurationError for an axis that does not vary professions.
+    """
     groups = (list(builtin_axes().wu) if name == "wu" else [builtin_axes()[name]] for name in names)
     axes = list(dict.fromkeys(axis for group in groups for axis in group))
     for axis in axes:
         if axis.indicator != "word":
             raise ConfigurationError(
-                f"--axis {axis.name}: its prompts put gender into person, not before a profession. "
-                "Take wu, or topics of it such as wu.science (t2i list axes)."
+                f"--axis {axis.name}: its prompts name a person, not a profession to put female or "
+                "male before. Take wu, or topics of it such as wu.science (t2i list axes)."
             )
     return axes
 
 
 def _known(out: Path, axes: Sequence[Axis]) -> dict[str, dict[str, str]]:
-    """The sentences of a file that is gone on with.
+    """Return the sentences of a file that is to be completed.
 
-    Raises FileFormatError for one that no run could use, ConfigurationError where the file has
-    other axes: it would lose them.
+    Raises:
+        FileFormatError: a sentence is not neutral.
+        ConfigurationError: the file has further axes, which would be lost.
     """
     known = sentences_in(out)
     others = [name for name in known if name not in {axis.name for axis in axes}]
     if others:
         raise ConfigurationError(
-            f"{out} has sentences of {', '.join(others)}: name them with --axis, too, or a new "
+            f"{out} has sentences of {', '.join(others)}: name these with --axis, too, or name a "
+            "new "
             "file with --out FILE"
         )
     for name, sentences in known.items():
@@ -96,7 +101,7 @@ def _known(out: Path, axes: Sequence[Axis]) -> dict[str, dict[str, str]]:
 
 
 def _sources(out: Path, axes: Sequence[Axis], llm: str) -> dict[str, str]:
-    """Where names and sentences come from; a file that is gone on with may have several writers."""
+    """Return the source of each axis, with every language model that wrote sentences of it."""
     tables = read_toml(out) if out.exists() else {}
     sources = {
         axis.name: str(tables.get(axis.name, {}).get("source", axis.source)) for axis in axes

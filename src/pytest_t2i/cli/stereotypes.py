@@ -1,4 +1,4 @@
-"""``t2i stereotypes``: recorded runs side by side, in the layout of OASIS Tables 1 and 2."""
+"""``t2i stereotypes``: print recorded runs side by side, as OASIS Tables 1 and 2 do."""
 
 from __future__ import annotations
 
@@ -20,43 +20,50 @@ from pytest_t2i.settings import whole
 
 EXAMPLE = "\n".join(f"  {line}".rstrip() for line in FORM.splitlines())
 EPILOG = f"""\
-The file of --users, in millions, nationalities as the stereotypes name them:
+Example of a file for --users. Numbers are in millions; nationalities are named
+as in the stereotypes:
 
 {EXAMPLE}
 
-In a terminal the tables are set for its width; elsewhere, and in the file of
---out, they are Markdown."""
+In a terminal, the tables fit its width. Elsewhere, and in the file of --out,
+they are Markdown."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Which runs, and what they are held against."""
+    """Add the arguments: the runs, the numbers of internet users, and the output."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EPILOG
-    parser.add_argument("sources", metavar="RUN", type=path, nargs="+", help="run.json files")
+    parser.add_argument(
+        "sources", metavar="RUN", type=path, nargs="+", help="run.json files of stereotype tests"
+    )
     parser.add_argument(
         "--users",
         type=path,
         metavar="FILE",
-        help="internet users by nationality, TOML as below (those of OASIS 4.2)",
+        help="TOML file of internet users by nationality, as below (default: those of OASIS 4.2)",
     )
-    add_confidence(parser, "level of all intervals")
+    add_confidence(parser, "confidence level of the intervals")
     parser.add_argument(
-        "--seed", type=value(whole(0)), default=0, metavar="N", help="of the resampling (0)"
+        "--seed",
+        type=value(whole(0)),
+        default=0,
+        metavar="N",
+        help="seed of the resampling (default: 0)",
     )
     parser.add_argument(
-        "--out", type=path, metavar="FILE", help="write the tables there, too, as Markdown"
+        "--out", type=path, metavar="FILE", help="also write the tables to this file, as Markdown"
     )
 
 
 def run(
     sources: Sequence[Path], *, users: Path | None, level: float, seed: int, out: Path | None
 ) -> int:
-    """Print the tables: in a terminal as wide as it is, elsewhere as Markdown."""
+    """Print the tables: to fit a terminal, elsewhere as Markdown; return 0."""
     if out is not None and out.is_dir():
         raise ConfigurationError(f"--out: expected a file, {out} is a folder. Name a file in it")
     shown = side_by_side(read_runs(sources), users, level, seed)
     markdown = _joined(markdown_sections.whole_lines(shown))
-    # As wide as the terminal, or as COLUMNS says; a pipe and a file have no width.
+    # A pipe and a file have no width, unless COLUMNS gives one.
     is_narrow = sys.stdout.isatty() or "COLUMNS" in os.environ
     width = shutil.get_terminal_size().columns
     text = _joined(terminal_sections.whole_lines(shown, width)) if is_narrow else markdown

@@ -1,4 +1,4 @@
-"""``t2i stop``: prompts that lead to what a model makes of a concept (StOP, OASIS 3.3)."""
+"""``t2i stop``: find prompts that explain a model's images of a concept (StOP, OASIS 3.3)."""
 
 from __future__ import annotations
 
@@ -29,60 +29,73 @@ from pytest_t2i.runs.session import Session
 from pytest_t2i.search.origins import OriginsSearch
 from pytest_t2i.settings import number, whole
 
-KEPT = "Images that were finished are kept: the same command goes on from there."
-"""What an interrupted command leaves."""
+KEPT = "Finished images are kept: the same command resumes from there."
+"""The note after an interruption."""
 OPTIONS = ("model", "detector", "seed", "steps", "guidance", "size", "device", "dtype", "batch",
            "store", "catalogue", "confidence", "answer-deadline", "answer-limit", "concurrency",
            *COST_OPTIONS)  # fmt: skip
-"""Options that pytest has, too."""
+"""The options that the command shares with a run of pytest."""
 NUMBERS = {
-    "images": (100, "images of the concept"),
-    "made": (20, "images of each cluster's best prompt"),
-    "beam": (BEAM, "prompts that are kept at each token"),
-    "width": (WIDTH, "tokens that are tried after each"),
-    "top": (TOP, "prompts that are shown of a cluster"),
+    "images": (100, "number of images of the concept"),
+    "made": (20, "number of images made from each cluster's best prompt"),
+    "beam": (BEAM, "number of prompts that the beam search keeps at each token"),
+    "width": (WIDTH, "number of next tokens tried for each prompt"),
+    "top": (TOP, "number of prompts shown for each cluster"),
 }
 
 SEARCH = ("tokens", "beam", "width", "top", "likely", "sentences")
-"""Options of the search for prompts."""
+"""The options of the search for prompts."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add model, concept, effort and output."""
+    """Add the arguments: the model, the concept, the effort, and the output."""
     add_run_options(parser, OPTIONS, required=("model",))
     parser.add_argument(
-        "--concept", required=True, metavar="WORDS", help='such as "Iranian person"'
+        "--concept",
+        required=True,
+        metavar="WORDS",
+        help='concept to explain, such as "Iranian person"',
     )
-    parser.add_argument("--prompt", metavar="TEXT", help="whole prompt, instead of the usual one")
+    parser.add_argument(
+        "--prompt",
+        metavar="TEXT",
+        help="prompt of the images (default: the usual sentence with the concept)",
+    )
     add_llm(parser, CONTINUING)
     for name, (default, words) in NUMBERS.items():
         parser.add_argument(
             f"--{name}", type=value(whole(1)), default=default, metavar="N",
-            help=f"{words} ({default})",
+            help=f"{words} (default: {default})",
         )  # fmt: skip
     parser.add_argument(
         "--sentences", action="store_true",
-        help="whole sentences that the language model finds likely, instead of strings of words",
+        help="search for sentences that the language model finds likely, not for any strings of "
+            "words",
     )  # fmt: skip
     parser.add_argument(
         "--tokens", type=value(whole(1)), metavar="N",
-        help="tokens that are added to the beginning (2; of --sentences up to 12)",
+        help="number of tokens added to the beginning (default: 2; with --sentences, up to 12)",
     )  # fmt: skip
     parser.add_argument(
         "--likely", type=value(number), metavar="P",
-        help="least probability of a token that is tried (0; of --sentences 0.05)",
+        help="smallest probability of a token that is tried (default: 0; with --sentences, 0.05)",
     )  # fmt: skip
     parser.add_argument(
         "--clusters", type=value(whole(1)), metavar="N",
-        help="clusters to sort the faces into (as many as the faces show)",
+        help="number of clusters of the faces (default: found from the faces)",
     )  # fmt: skip
-    parser.add_argument("--faces", metavar="NAME", help="face part (the detector's, else dlib-hog)")
     parser.add_argument(
-        "--stereotypes", type=path, metavar="FILE", help="real-world shares (OASIS Table 1)"
+        "--faces", metavar="NAME", help="face detector (default: the detector's, else dlib-hog)"
+    )
+    parser.add_argument(
+        "--stereotypes",
+        type=path,
+        metavar="FILE",
+        help="TOML file of stereotypes with real-world shares (default: OASIS Table 1)",
     )
     parser.add_argument(
         "--out", type=path, default=Path("reports/origins"), metavar="DIR",
-        help="folder of the page (reports/origins)",
+        help="folder to write the page to (default: reports/origins)",
     )  # fmt: skip
 
 
@@ -98,7 +111,7 @@ def run(
     out: Path,
     **more: Any,
 ) -> int:
-    """Look for origins, print them and write the page."""
+    """Search for prompts, print them and write the page; return 0."""
     asked = _prompt(concept, prompt)
     known = _stereotypes(asked, stereotypes)
     if out.exists() and not out.is_dir():
@@ -122,7 +135,7 @@ def run(
     )
     runner = Runner(components, session.store, batch=settings.batch)
     looking = OriginsSearch(runner, Plan(session.generation), session.encoder, parts)
-    further = "" if clusters else f", and {made} more of each cluster beyond the first"
+    further = "" if clusters else f", and {made} more for each cluster beyond the first"
     with closing(runner), paid(runner, images + made * (clusters or 1), say, further):
         origins = looking(asked, images, known, made)
     facts = {
@@ -141,15 +154,17 @@ def run(
 
 
 def _prompt(concept: str, text: str | None) -> Prompt:
-    """The concept in the usual sentence, so that its stereotypes are known by it."""
+    """Return the prompt, on the axis nationality, where stereotypes of the concept are found."""
     word = concept.strip().removesuffix(" person")
     if not word:
-        raise ConfigurationError(f"--concept: expected words such as 'Iranian person': {concept!r}")
+        raise ConfigurationError(
+            f"--concept: expected words such as 'Iranian person', got {concept!r}"
+        )
     usual = builtin_axes().nationality
     if text is not None and named_in(word).search(text) is None:
         raise ConfigurationError(
-            f"--prompt {text!r} does not name {word!r}, whose real-world shares its images are "
-            "held beside: name with --concept what it shows"
+            f"--prompt {text!r} does not name {word!r}, but its images are compared with the "
+            f"real-world shares of {word!r}: give the prompt's own concept as --concept"
         )
     return Prompt(text or usual.variant(word, Variant.NEUTRAL).text, usual.name, word)
 

@@ -19,24 +19,25 @@ from pytest_t2i.reporting.formatting import several
 from pytest_t2i.settings import whole
 
 SHOWN = 10
-"""Files that are named."""
+"""The largest number of files that are named."""
 Tick = Callable[[int], None]
-"""Takes how many files are done."""
+"""A function that is told the number of files done so far."""
 ASKS = {"merge": "source", "import": "source", "export": "target", "prune": "runs"}
-"""Action -> the argument that it needs."""
+"""Action -> the argument that the action needs."""
 NAMED = {"source": "--from PATH", "target": "--to FILE", "runs": "--keep-runs N"}
 TELLS_PROGRESS = True
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What to do, and with which store."""
+    """Add the arguments: the action, the store, and what the action needs."""
     parser.add_argument(
         "action",
         choices=("show", "verify", "repair", "merge", "export", "import", "prune"),
         help="show: count images and detections; verify: check every row and file, and remove "
-        "damaged ones, so that they are made again; repair: make a new index from the pictures; "
-        "merge: copy what another store has and this one lacks; export: write one tar file; "
-        "import: merge such a file; prune: remove the images that none of the last runs needed",
+        "damaged ones, so that the next run makes them again; repair: rebuild the index from the "
+        "pictures; merge: copy what another store has and this one lacks (--from); export: write "
+        "one tar file (--to); import: merge such a file (--from); prune: remove the images that "
+        "none of the last runs needed (--keep-runs)",
     )
     parser.add_argument(
         "folder",
@@ -50,22 +51,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="source",
         type=path,
         metavar="PATH",
-        help="folder of the store to merge, or the file to import",
+        help="store to merge, or tar file to import",
     )
-    parser.add_argument("--to", dest="target", type=path, metavar="FILE", help="file to export to")
+    parser.add_argument(
+        "--to",
+        dest="target",
+        type=path,
+        metavar="FILE",
+        help="tar file to export to",
+    )
     parser.add_argument(
         "--keep-runs",
         dest="runs",
         type=value(whole(1)),
         metavar="N",
-        help="with prune: keep the images that the last N runs needed",
+        help="prune: keep the images that the last N runs needed",
     )
 
 
 def run(
     action: str, folder: Path, source: Path | None, target: Path | None, runs: int | None
 ) -> int:
-    """Do it; 1 when something was damaged."""
+    """Run the action and print the result; return 0, or 1 where something is damaged."""
     _check_arguments(action, {"source": source, "target": target, "runs": runs})
     with signs_of_life(f"store {action}") as sign:
 
@@ -88,7 +95,7 @@ def _check_arguments(action: str, given: dict[str, Path | int | None]) -> None:
             raise ConfigurationError(f"t2i store {action}: expected {NAMED[name]}")
         if name != needed and argument is not None:
             option = NAMED[name].partition(" ")[0]
-            raise ConfigurationError(f"t2i store {action}: {option} is of no use to it")
+            raise ConfigurationError(f"t2i store {action} takes no {option}")
 
 
 def _show(folder: Path, _: Path, _tick: Tick) -> tuple[bool, list[str]]:
@@ -99,10 +106,12 @@ def _show(folder: Path, _: Path, _tick: Tick) -> tuple[bool, list[str]]:
         + (f", and {model.refused} refused" if model.refused else "")
         for model in held.models
     ]
-    lines += [f"looked at by detector {name}: {count}" for name, count in held.detections.items()]
+    lines += [
+        f"images labelled by detector {name}: {count}" for name, count in held.detections.items()
+    ]
     lines += [f"arrays {name}: {count}" for name, count in held.arrays.items()]
     if held.is_at_work:
-        lines.append("a run is working on it")
+        lines.append("a run is writing to this store")
     return True, lines
 
 
@@ -119,24 +128,27 @@ def _repair(folder: Path, _: Path, tick: Tick) -> tuple[bool, list[str]]:
 def _merge(folder: Path, other: Path, tick: Tick) -> tuple[bool, list[str]]:
     merged = merge(folder, other, tick)
     lines = _of_merge(folder, merged)
-    lines += _listed("damaged there, not copied", merged.there.damaged + merged.there.absent)
-    lines += _listed("changed in the index there, not copied", merged.there.changed)
+    lines += _listed(
+        "damaged in the other store, not copied", merged.there.damaged + merged.there.absent
+    )
+    lines += _listed("changed in the index of the other store, not copied", merged.there.changed)
     return merged.is_whole, lines
 
 
 def _of_merge(folder: Path, merged: Merged) -> list[str]:
     lines = [
-        f"{folder}: {several(merged.copied, 'image')} copied, {merged.common} were there, "
+        f"{folder}: {several(merged.copied, 'image')} copied, {merged.common} were there already, "
         f"{merged.said} detections, objects and arrays copied"
     ]
     if merged.otherwise:
         lines.append(
-            f"{several(merged.otherwise, 'image')} came out otherwise there: those here stay, with "
-            "what was said of them"
+            f"{several(merged.otherwise, 'image')} differ from the same request's image here: the "
+            "images "
+            "here stay, with their detections"
         )
     here = merged.here
-    lines += _listed("damaged here before", [*here.damaged, *here.absent])
-    return lines + _listed("changed in the index here before", here.changed)
+    lines += _listed("damaged here before the merge", [*here.damaged, *here.absent])
+    return lines + _listed("changed in the index here before the merge", here.changed)
 
 
 def _export(folder: Path, file: Path, tick: Tick) -> tuple[bool, list[str]]:
@@ -156,7 +168,7 @@ def _prune(folder: Path, runs: int) -> tuple[bool, list[str]]:
     asked = "run" if done.runs == 1 else f"{done.runs} runs"
     return True, [
         f"{folder}: {several(done.removed, 'image')} removed, {done.bytes / 2**20:.1f} MiB; "
-        f"{done.kept} stay, which the last {asked} needed"
+        f"{done.kept} stay, as the last {asked} needed them"
     ]
 
 
@@ -179,7 +191,7 @@ def _lines(action: str, folder: Path, findings: Findings) -> list[str]:
     lines += _listed("damaged", findings.damaged) + _listed("gone", findings.absent)
     lines += _listed("changed in the index", findings.changed)
     if not findings.is_whole:
-        lines.append("next: run the suite again; what is missing is made again, and nothing else")
+        lines.append("next: run the suite again; only what is missing is made")
     elif action == "repair":
         lines.append("next: run the suite again; detections are made again, pictures are not")
     return lines

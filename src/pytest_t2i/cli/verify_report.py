@@ -1,4 +1,4 @@
-"""``t2i verify-report``: whether a report and what it rests on are what its manifest names."""
+"""``t2i verify-report``: check against its manifest that a report and its inputs are unchanged."""
 
 from __future__ import annotations
 
@@ -15,26 +15,28 @@ from pytest_t2i.runs.manifest.verify import Finding, unnamed, verify
 
 REPORT = Path("reports/t2i")
 CHANGED = 1
-"""Exit status where something is not what the manifest names."""
+"""The exit status where a file differs from its manifest."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Which report, and where what lies outside of its project is by now."""
+    """Add the arguments: the report, and where parts outside of its project lie now."""
     parser.add_argument(
         "folder", nargs="?", type=path, default=REPORT, metavar="DIR",
-        help=f"folder of a report and its {NAME} ({REPORT})",
+        help=f"folder of a report with its {NAME} (default: {REPORT})",
     )  # fmt: skip
     parser.add_argument(
         "--at",
         action="append",
         default=[],
         metavar="PART=DIR",
-        help="where a part lies that is outside of the project, as in 'labels elsewhere=DIR'",
+        help="present folder of a part outside of the project, as in 'labels elsewhere=DIR'; may "
+        "be "
+        "repeated",
     )
 
 
 def run(folder: Path, at: Sequence[str]) -> int:
-    """Name what changed or is gone; 1 where anything is."""
+    """Print what changed or is missing; return 0, or 1 where anything did."""
     manifest = read_manifest(folder)
     findings = list(verify(manifest, folder, dict(map(_given, at))))
     for one in findings:
@@ -42,8 +44,8 @@ def run(folder: Path, at: Sequence[str]) -> int:
             say(_told(one))
     if others := unnamed(manifest, folder):
         say(
-            f"beside it and not named by it: {', '.join(others)} (of another run, a signature, or "
-            "added by hand: nothing is said of them)"
+            f"not named by the manifest, so not checked: {', '.join(others)} (from another run, a "
+            "signature, or added by hand)"
         )
     bad = sum(one.state != "same" for one in findings)
     counts = Counter(one.part for one in findings)
@@ -58,7 +60,8 @@ def run(folder: Path, at: Sequence[str]) -> int:
 def _told(one: Finding) -> str:
     if one.state == "not found":
         return (
-            f"not looked at: {one.part}: {one.name} outside of the project (--at '{one.part}=DIR')"
+            f"not checked: {one.part}: {one.name} lies outside of the project (give --at "
+            f"'{one.part}=DIR')"
         )
     return f"{one.state}: {one.part}: {one.name}"
 

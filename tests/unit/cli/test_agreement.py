@@ -30,7 +30,7 @@ def test_pairs_all_and_disagreements(tmp_path, capsys):
     assert "all 3 annotators: Fleiss' kappa" in out[3]
     assert out[4:] == [
         "unsettled of 4 images: 1 by unanimous, 0 by majority, 0 by plurality "
-        "(rule in labels.toml)",
+        "(labels.toml sets the rule)",
         "2 images with different labels, 1 of them settled (settle the rest with t2i label FOLDER "
         "--review)",
         "  1.png: ada male, bo male, cy female (open)",

@@ -160,17 +160,17 @@ def test_a_concept_that_the_sentence_does_not_name(asked, tmp_path, capsys):
 def test_a_prompt_that_would_end_a_comment(asked, tmp_path, capsys):
     mine = "a Tunisian person\nexpected = 1\x7f"
     assert asked(WHOLE, prompt=mine) == 2
-    assert "a prompt without line breaks and controls, got 'a Tun" in capsys.readouterr().err
+    assert "without line breaks and control characters, got 'a Tun" in capsys.readouterr().err
     assert not (tmp_path / "mine.toml").exists()
 
 
 @pytest.mark.parametrize(
     ("command", "expected"),
     [
-        ("candidates", "--count N fewest attributes to ask for (15)"),
-        ("candidates", "--tries N most times that the model is asked (3)"),
-        ("sentences", "--tries N most times that the model is asked for each sentence (3)"),
-        ("stop", "--clusters N clusters to sort the faces into (as many as the faces show)"),
+        ("candidates", "--count N smallest number of attributes to ask for (default: 15)"),
+        ("candidates", "--tries N how often to ask at most, until an answer is usable (default"),
+        ("sentences", "--tries N how often to ask at most for each sentence (default: 3)"),
+        ("stop", "--clusters N number of clusters of the faces (default: found from the faces)"),
         ("candidates", "openai:MODEL (OPENAI_API_KEY, OPENAI_BASE_URL), transformers:FOLDER"),
     ],
 )

@@ -64,7 +64,7 @@ def test_what_it_gets_right_and_leaves_out_by_group(folder, capsys, source):
     assert lines[5].startswith("gap of accuracy between groups: 0.333 [")
     assert lines[6].startswith("gap of images without a label between groups: 0.100 [")
     assert "suites/detectors" in lines[-2]
-    alike = "people: ann and bob say the same of 24 of 24 images, Cohen's kappa 1.000 ["
+    alike = "people: ann and bob give the same label to 24 of 24 images, Cohen's kappa 1.000 ["
     assert lines[-1].startswith(alike)
 
 

@@ -88,7 +88,7 @@ def label_studio(tmp_path, monkeypatch):
 def test_the_old_form_of_export_is_the_command_of_the_companion(label_studio, capsys):
     assert main(["export", "labelstudio", "set", "--predictions", "--output", "out"]) == 5
     told = capsys.readouterr()
-    assert told.err == "t2i export labelstudio is called t2i label-studio by now\n"
+    assert told.err == "t2i export labelstudio is now called t2i label-studio\n"
     assert told.out.count("('output', 'out'), ('predictions', 'True'), ('source', 'set')") == 1
 
 
@@ -96,6 +96,6 @@ def test_the_old_form_of_export_without_the_companion(monkeypatch, capsys):
     monkeypatch.setattr(registry, "_installed", lambda group: {})
     assert main(["export", "labelstudio", "set", "--annotations"]) == 2
     assert capsys.readouterr().err == (
-        "ERROR: t2i export labelstudio is called t2i label-studio by now. "
+        "ERROR: t2i export labelstudio is now called t2i label-studio. "
         "Run: pip install pytest-t2i-labelling\n"
     )

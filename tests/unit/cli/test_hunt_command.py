@@ -160,7 +160,7 @@ def test_a_template_is_tried(model):
     ("arguments", "problem"),
     [
         ((*HUNT[:-2], "--axes", "objekt"), "unknown axis 'objekt'. Did you mean 'object'?"),
-        ((*HUNT[:-2],), "--axes: expected names of axes, such as object,place"),
+        ((*HUNT[:-2],), "expected --axes with names of axes, such as object,place"),
         ((*HUNT[:-1], "absent.toml"), "absent.toml: no such file"),
         ((*HUNT, "--axes", "object,hobby"), "axis 'hobby': to be crossed, a template holds"),
         ((*SMALL, "--template", "a portrait"), "a template holds the word person once"),

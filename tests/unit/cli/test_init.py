@@ -58,7 +58,7 @@ def test_a_gate_is_written_here(folder, capsys, shape):
     )
     assert f"decides: model bias score <= {shape.model_limit:g}: an even model passes in" in told
     assert "decides: no more biased than a baseline" in told
-    assert "cannot see: which single word is biased" in told
+    assert "cannot detect: which single word is biased" in told
     assert "next: pytest fairness --t2i-model ./model" in told
     assert "t2i-save-baseline fairness/baseline.json" in told
     plain = tomllib.loads((folder / "pyproject.toml").read_text())["tool"]
@@ -93,7 +93,8 @@ def test_limits_are_what_the_images_decide_and_their_reasons_a_persons(folder, s
     assert (limit.reason, limit.author) == ("", "")
     written = file.read_text()
     assert (
-        f"# Suggested: the strictest that 4 words with {shape.images} images can decide." in written
+        f"# Suggested: the strictest limit that 4 words with {shape.images} images can decide."
+        in written
     )
     assert 'reason = "TODO' in written
     file.write_text(written.replace("TODO: why this bound, in your words", "agreed on in May"))
@@ -162,7 +163,7 @@ def test_another_suite_stays_and_the_plan_says_that_it_is_not_written(
     capsys.readouterr()
     assert init(*arguments, words=words) == 1
     told = capsys.readouterr().out
-    assert told.startswith(f"not written: another suite stands in {where}, and stays.")
+    assert told.startswith(f"not written: another suite is there already ({where}) and stays")
     assert "\nwritten: " not in told
     assert "next: " not in told
     assert files(folder) == before.keys()
@@ -192,7 +193,7 @@ def test_one_file_is_not_said_to_be_both_written_and_left_alone(folder, capsys):
     init()
     told = capsys.readouterr().out
     assert "added to pyproject.toml: [tool.t2i.report]" in told
-    assert "left alone: pytest's settings of pyproject.toml (it has some)" in told
+    assert "left alone: pytest's settings of pyproject.toml (it has its own)" in told
     assert "written: pyproject.toml" not in told
 
 
@@ -287,7 +288,7 @@ def test_too_few_minutes_decide_nothing_and_drop_no_word(folder, capsys):
     assert init("--minutes", "1") == 0
     told = capsys.readouterr().out
     assert "gate: 4 words x 7 images = 28 images" in told
-    assert "decides no limit of the model: give more --minutes\n" in told
+    assert "decides no limit of the model score: give more --minutes\n" in told
     assert "other seeds mostly stay inconclusive" in told
     assert re.search(
         r"^all 4 words decide with \d+ images each: --minutes \d+$", told, re.MULTILINE
@@ -306,7 +307,7 @@ def test_words_that_the_minutes_do_not_suffice_for_are_named(folder, capsys):
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (("--template", "x {word}"), "--template goes with --words"),
+        (("--template", "x {word}"), "--template needs --words"),
         (("--axes", "hobby"), "unknown axis 'hobby'"),
         (("--words", "nurse", "--template", "a nurse"), "a template holds {word} or {a word} once"),
         (("--words", "nurse,Nurse"), "more than once"),

@@ -74,4 +74,4 @@ def test_a_signal_in_the_middle_of_images(tmp_path):
     )  # fmt: skip
     assert done.returncode == INTERRUPTED, done.stderr
     assert "Traceback" not in done.stderr
-    assert "Images that were finished are kept" in done.stderr.splitlines()[-1]
+    assert "Finished images are kept" in done.stderr.splitlines()[-1]

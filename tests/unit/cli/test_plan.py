@@ -38,7 +38,7 @@ def test_images_minutes_and_what_a_budget_shows(tmp_path, capsys):
     assert "33             330         8.2  prompt_bias_score <= 0.5: a prompt at 0 passes" in told
     assert "FIRST-LAST" not in told
     assert "with 400 images (40 per prompt, 10.0 minutes):" in told
-    assert "the smallest found with power 0.8 is 0.85" in told
+    assert "the smallest value found with power 0.8 is 0.85" in told
 
 
 def test_a_models_power_is_told_as_a_range(capsys):
@@ -55,14 +55,14 @@ def test_a_models_power_is_told_as_a_range(capsys):
     assert images == [20 * first, 20 * last]
     assert "a model at 0 passes in 98% of cases" in told
     assert re.search(r"at 0.5 fails in \d+% to 100% of cases \(\d+% if spread as in publi", told)
-    assert re.search(r"the smallest found with power 0.8 is 0.4\d to 0.4\d", told)
+    assert re.search(r"the smallest value found with power 0.8 is 0.4\d to 0.4\d", told)
 
 
 def test_where_a_spread_needs_too_many_images_the_end_is_open(capsys):
     model = ("plan", "--metric", "model_bias_score", "--limit", "0.9", "--prompts", "5")
     assert main([*model, "--beyond", "0.05", "--budget", "10"]) == 0
     told = capsys.readouterr().out
-    assert "nothing is found with power 0.8" in told
+    assert "no value is found with power 0.8" in told
 
 
 def test_what_images_cost_and_what_a_budget_pays_for(capsys):
@@ -91,7 +91,7 @@ def test_a_limits_file(tmp_path, capsys):
     told = capsys.readouterr().out
     assert "model_bias_score <= 0.3: a model at 0.7 fails" in told
     assert "model_bias_score against a baseline, margin 0.1: a model at 0 that grows by 0.5" in told
-    assert "not planned (no power is known for these): accuracy\n" in told
+    assert "not planned (their power cannot be computed): accuracy\n" in told
     assert "limits of group_distance are planned with --groups N" in told
 
 
@@ -119,7 +119,10 @@ def test_a_budget_too_small_for_an_image_each(capsys):
     [
         (("--metric", "prompt_bias_score"), "needs --limit X or --margin X"),
         (("--metric", "prompt_bias_score", "--limit", "1.5"), "lies between -1 and 1, got 1.5"),
-        (("--metric", "prompt_bias_score", "--limit", "-0.5"), "expected a limit from 0 to 1"),
+        (
+            ("--metric", "prompt_bias_score", "--limit", "-0.5"),
+            "limit of the absolute score, from 0 to 1, got -0.5",
+        ),
         (("--metric", "prompt_bias_score", "--margin", "-0.1"), "a margin is at least 0"),
         (("--metric", "prompt_bias_scor", "--limit", "0.5"), "Did you mean 'prompt_bias_score'"),
         (("--metric", "accuracy", "--limit", "0.5"), "a plan can be made for prompt_bias_score"),
@@ -163,7 +166,7 @@ def test_groups_are_planned_where_their_number_is_given(capsys):
     assert re.search(r"\d+ +\d+ +- +group_distance of 3 <= 0.4: a prompt at 0 passes", told)
     # One group only is 2/3 away: no more can be beyond the limit.
     assert re.search(r"a prompt at 0.6 fails, alone among 5 fair ones in \d+%", told)
-    assert "the smallest found with power 0.8 is" in told
+    assert "the smallest value found with power 0.8 is" in told
     assert "published" not in told
 
 
@@ -177,7 +180,7 @@ def test_a_models_groups_are_planned(capsys):
 def test_groups_need_their_number_and_a_margin_is_not_planned(capsys):
     assert main(["plan", "--metric", "group_distance", "--limit", "0.4"]) == 2
     told = capsys.readouterr().err
-    assert "--metric group_distance needs --groups N: how many the detector tells" in told
+    assert "--metric group_distance needs --groups N, the number of the detector's labels" in told
     margin = ("plan", "--metric", "group_distance", "--margin", "0.1", "--groups", "3")
     assert main([*margin]) == 2
     told = capsys.readouterr().err

@@ -59,7 +59,7 @@ def test_pictures_are_found_in_a_store_that_was_moved(project, tmp_path, capsys)
     assert shown(out) == 0
     told = capsys.readouterr().err
     assert "2 of 2 pictures are not there any more, such as" in told
-    assert "give --store DIR" in told
+    assert "name it with --store DIR" in told
     assert main(["report", source, str(out), "--store", str(tmp_path / "kept")]) == 0
     assert shown(out) == 2
     assert capsys.readouterr().err == ""

@@ -52,7 +52,7 @@ def test_nothing_is_asked_twice(served, tmp_path, capsys):
             read_axes(out)
         assert served(server, "--axis", topics, "--out", str(out)) == 0
         assert out.read_text() == text
-    assert "0 of them asked for now" in capsys.readouterr().out
+    assert "0 of them new" in capsys.readouterr().out
 
 
 def test_what_was_written_before_a_failure_is_kept(served, tmp_path, capsys):
@@ -76,12 +76,12 @@ def test_what_was_written_before_a_failure_is_kept(served, tmp_path, capsys):
     ("there", "arguments", "expected"),
     [
         (None, ("--axis", "wu.scince"), "unknown axis 'scince'. Did you mean 'science'?"),
-        (None, ("--axis", "place"), "--axis place: its prompts put gender into person"),
+        (None, ("--axis", "place"), "--axis place: its prompts name a person"),
         (None, ("--llm", "opnai:m"), "unknown language 'opnai'"),
         ("precious", (), "is not valid TOML"),
         ("[mine]\nsize = 3\n", (), "[mine]: expected a table of sentences"),
         ('["wu.art".sentences]\nwriter = "A writer"\n', ("--axis", "wu.science"),
-         "has sentences of wu.art: name them with --axis, too, or a new file"),
+         "has sentences of wu.art: name these with --axis, too, or a new file"),
         ('["wu.art".sentences]\nwriter = "A writer and her cat"\n', ("--axis", "wu.art"),
          "[wu.art] 'writer': words indicate gender or another person: her"),
     ],

@@ -80,7 +80,7 @@ def test_clusters_prompts_and_a_page(stop, tmp_path, capsys):
         (("--llm", "echo", "--images", "4", "--clusters", "9"), "too few for 9 clusters"),
         (
             ("--llm", "echo", "--prompt", "a photo of a dog"),
-            "does not name 'Iranian', whose real-world",
+            "does not name 'Iranian', but its images are compared with the",
         ),
         (("--llm", "echo", "--prompt", ""), "--prompt '' does not name 'Iranian'"),
         (("--llm", "echo", "--out", __file__), "--out: expected a folder, "),

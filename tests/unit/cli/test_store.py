@@ -56,7 +56,7 @@ def test_images_that_no_run_needs_are_removed(tmp_path, capsys):
     fill(tmp_path / "store", "aa1", "ab2")
     note_needed(tmp_path / "store", "20260101T000000-a", ["ab2"])
     assert main(["store", "prune", str(tmp_path / "store"), "--keep-runs", "3"]) == 0
-    assert "1 image removed, 0.0 MiB; 1 stay, which the last run needed" in capsys.readouterr().out
+    assert "1 image removed, 0.0 MiB; 1 stay, as the last run needed" in capsys.readouterr().out
 
 
 def test_damage_on_either_side_of_a_merge_is_status_1_and_named(tmp_path, capsys):
@@ -67,7 +67,7 @@ def test_damage_on_either_side_of_a_merge_is_status_1_and_named(tmp_path, capsys
         (folder / f"images/{key[:2]}/{key}.png").write_bytes(b"rot")
     assert main(["store", "merge", str(one), "--from", str(other)]) == 1
     said = capsys.readouterr().out
-    assert f"damaged there, not copied: {other}/images/ab/ab2.png" in said
+    assert f"damaged in the other store, not copied: {other}/images/ab/ab2.png" in said
     assert f"damaged here before: {one}/images/aa/aa1.png" in said
 
 
@@ -75,9 +75,9 @@ def test_arguments_that_do_not_go_together_are_one_line(tmp_path, capsys):
     for arguments, told in (
         (["merge", "x"], "t2i store merge: expected --from PATH"),
         (["export", "x"], "t2i store export: expected --to FILE"),
-        (["verify", "x", "--to", "y"], "t2i store verify: --to is of no use to it"),
+        (["verify", "x", "--to", "y"], "t2i store verify takes no --to"),
         (["prune", "x"], "t2i store prune: expected --keep-runs N"),
-        (["show", "x", "--keep-runs", "2"], "t2i store show: --keep-runs is of no use to it"),
+        (["show", "x", "--keep-runs", "2"], "t2i store show takes no --keep-runs"),
         (["prune", "x", "--keep-runs", "2"], "x: expected the folder of a store, found none"),
         (["import", "x", "--from", str(tmp_path / "no.tar")], "no.tar: No such file"),
     ):

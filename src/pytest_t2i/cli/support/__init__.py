@@ -1,1 +1,1 @@
-"""Helpers of the commands: arguments, texts for the terminal, new suites, samples, plans."""
+"""Helpers of the commands: arguments, terminal output, new suites, samples, plans."""

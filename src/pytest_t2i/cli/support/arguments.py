@@ -1,4 +1,4 @@
-"""Arguments of ``t2i``, with the same syntax as pytest's options."""
+"""Arguments that commands share, with the syntax of pytest's options."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RUN_OPTIONS = {option.name: option for option in OPTIONS}
 
 
 def value(read: Reader) -> Callable[[str], Any]:
-    """A reader of settings as a type of argparse."""
+    """Return a type for argparse that parses a text as a setting is parsed."""
 
     def parse(text: str) -> Any:
         try:
@@ -27,26 +27,27 @@ def value(read: Reader) -> Callable[[str], Any]:
 
 
 def path(text: str) -> Path:
-    """A path; ``~`` is the home folder."""
+    """Return a path; ``~`` stands for the home folder."""
     parsed: Path = value(settings.path)(text)
     return parsed
 
 
-def add_confidence(parser: argparse.ArgumentParser, of_what: str) -> None:
-    """``--confidence``, as ``level``."""
+def add_confidence(parser: argparse.ArgumentParser, meaning: str) -> None:
+    """Add ``--confidence``, with the destination ``level``."""
     parser.add_argument(
         "--confidence",
         dest="level",
         type=value(confidence),
         default=0.95,
-        help=f"{of_what} (0.95)",
+        metavar="LEVEL",
+        help=f"{meaning} (default: 0.95)",
     )
 
 
 def add_run_options(
     parser: argparse.ArgumentParser, names: tuple[str, ...], *, required: tuple[str, ...] = ()
 ) -> None:
-    """``--model``, ``--steps``, ...: what pytest calls ``--t2i-model``, ``--t2i-steps``."""
+    """Add options of a run: pytest's ``--t2i-model`` is ``--model`` here, and so on."""
     for name in names:
         option = RUN_OPTIONS[name]
         # A command has one model and one detector.
@@ -65,6 +66,6 @@ def add_run_options(
 
 
 def run_settings(parsed: dict[str, Any]) -> Settings:
-    """The settings of the run options that were given; they are taken out of ``parsed``."""
+    """Return the settings of the given run options, which are removed from ``parsed``."""
     given = {option.name: parsed.pop(option.ini, None) for option in RUN_OPTIONS.values()}
     return settings_of({name: known for name, known in given.items() if known is not None})

@@ -1,4 +1,4 @@
-"""Costs of a command's images: estimated before, limited by the budget, reported at the end."""
+"""The cost of a command's images: estimated before, limited by the budget, reported after."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pytest_t2i.reporting.formatting import several
 from pytest_t2i.runs.session import Session
 
 COST_OPTIONS = ("price", "budget")
-"""Options that pytest calls --t2i-price and --t2i-budget."""
+"""The options that pytest calls ``--t2i-price`` and ``--t2i-budget``."""
 
 
 def validate(session: Session) -> None:
-    """Resolve every name of a run; messages name options as commands call them."""
+    """Validate the names of a run; messages name ``--option``, not ``--t2i-option``."""
     try:
         session.validate()
     except ConfigurationError as error:
@@ -26,15 +26,16 @@ def validate(session: Session) -> None:
 def paid(
     runner: Runner, images: int, say: Callable[[str], None], further: str = ""
 ) -> Iterator[None]:
-    """A context for paid images, which reports their cost where a price is known.
+    """Make paid images in this context, and report their cost where a price is known.
 
     Args:
-        runner: makes the images; the context does not close it.
+        runner: the runner that makes the images; the context does not close it.
         images: largest number of images.
-        say: shows a note to the user.
-        further: note on further costs.
+        say: a function that shows a note to the user.
+        further: a note on further costs.
 
-    Raises BudgetSpentError, in one line, where the budget pays for no further request.
+    Raises:
+        BudgetSpentError: the budget pays for no further request; the message is one line.
     """
     bill = runner.bill
     if bill is None:
@@ -45,8 +46,8 @@ def paid(
         yield
     except BudgetSpentError:
         raise BudgetSpentError(
-            f"stopped at the budget of {bill.spending.budget}: {bill.spending.spent} spent. What "
-            "was made is kept: the same command goes on from there, with a --budget of its own"
+            f"stopped at the budget of {bill.spending.budget}: {bill.spending.spent} spent. "
+            "Finished images are kept: the same command resumes from there, with a new --budget"
         ) from None
     finally:
         spent = bill.spending.spent

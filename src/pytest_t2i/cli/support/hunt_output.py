@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 def show(result: HuntResult, model: str, detector: str) -> None:
-    """The findings, so that one takes them in at a glance."""
+    """Print the findings as tables, then a summary."""
     from rich.console import Console
     from rich.text import Text
 
-    # On a terminal, and with COLUMNS, Rich knows the width.
+    # Rich finds the width of a terminal or of COLUMNS by itself.
     known = sys.stdout.isatty() or "COLUMNS" in os.environ
     console = Console(width=None if known else 120, highlight=False)
     combos = [finding for finding in result.findings if len(finding.parts) > 1]
@@ -48,12 +48,12 @@ def _table(title: str, findings: Sequence[Confirmed], plan: Plan) -> Any:
     held = "held-out score" if plan.groups == GENDER else "held-out share"
     columns = ["words", "leans", held, "search", ""]
     if any(finding.of_parts for finding in findings):
-        columns.append("its parts in the search")
+        columns.append("its words alone in the search")
     for name in columns:
         right = name in {held, "search"}
         table.add_column(name, justify="right" if right else "left", overflow="fold")
     for finding in findings:
-        # Text: a word is no markup.
+        # A plain string would be parsed as Rich's markup.
         row = (Text(cell) for cell in _cells(finding, plan)[: len(columns)])
         table.add_row(*row, style="" if finding.confirmed else "dim")
     return table
@@ -61,7 +61,7 @@ def _table(title: str, findings: Sequence[Confirmed], plan: Plan) -> Any:
 
 def _cells(finding: Confirmed, plan: Plan) -> tuple[str, ...]:
     towards, interval = finding.sign, finding.interval
-    # A share has no sign.
+    # A bias score has a sign, a share has none.
     form = "+.2f" if plan.groups == GENDER else ".2f"
     held = "-"
     if interval is not None:
@@ -90,15 +90,16 @@ def _closing(result: HuntResult, model: str, detector: str) -> list[str]:
     ]
     if findings:
         lines.append(
-            f"confirmed: by {plan.confirm} images that had no part in the search. Its own scores "
-            "are too high: it kept the highest."
+            f"confirmed: by {plan.confirm} new images each. Scores of the search itself are too "
+            "high, "
+            "as it keeps the highest ones."
         )
     unlabelled = result.undetected / max(1, result.searched)
     if unlabelled > 0:
         lines.append(f"undetected: {unlabelled:.0%} of the images of the search")
     if result.left_open:
         lines.append(
-            f"{result.left_open} more looked biased, with no images left to shrink and confirm "
+            f"{result.left_open} more looked biased, but no images were left to shrink and confirm "
             "them: give more --images"
         )
     if result.looked_at < plan.combinations:

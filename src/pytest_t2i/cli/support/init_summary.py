@@ -1,4 +1,4 @@
-"""The summary of ``t2i init``: a suite's price, what it decides, and what it cannot detect."""
+"""The summary of ``t2i init``: a suite's cost, what it decides, and what it cannot detect."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ from pytest_t2i.runs.statement import PYPROJECT, TABLE
 from pytest_t2i.statistics.planning.power import prompt_power
 
 RUNNER = "ubuntu-latest"
-"""Where the CI job runs, unless it is said."""
+"""The default runner of the CI job."""
 MOST_LISTED = 8
-"""Words that were left out and are named."""
+"""The largest number of left-out words that are named."""
 
 
 def shows(preset: str, shape: Shape, pace: Rate) -> Iterator[str]:
-    """What the suite costs, what it can tell and what it cannot."""
+    """Yield what the suite costs, what it can decide, and what it cannot detect."""
     yield (
         f"{preset}: {several(shape.words, 'word')} x {several(shape.images, 'image')} = "
         f"{shape.total:,} images, "
         f"{shape.total * pace.seconds / 60:.1f} minutes at {pace}"
     )
     yield from _decides(preset, shape)
-    yield from (f"cannot see: {what}" for what in _blind(preset))
+    yield from (f"cannot detect: {what}" for what in _blind(preset))
 
 
 def all_words(
     preset: str, shape: Shape, every: Sequence[Axis], chosen: Sequence[Axis], seconds: float
 ) -> Iterator[str]:
-    """Which words a gate does without, and what it would take to decide with all."""
+    """Yield which words a gate leaves out, and how many minutes all words would take."""
     if preset != "gate":
         return
     left_out = _left_out(every, chosen)
@@ -64,9 +64,9 @@ def all_words(
 def _decides(preset: str, shape: Shape) -> Iterator[str]:
     limit = shape.model_limit
     if limit is None:
-        # A gate has tried fewer words, too.
+        # A gate has tried fewer words already.
         fewer = "" if preset == "gate" else ", or fewer --words"
-        yield f"decides no limit of the model: give more --minutes{fewer}"
+        yield f"decides no limit of the model score: give more --minutes{fewer}"
     else:
         even, near = (shape.passes(bias, limit) for bias in (0.0, 0.1))
         worse = limit + BEYOND
@@ -79,7 +79,7 @@ def _decides(preset: str, shape: Shape) -> Iterator[str]:
     if preset != "gate":
         yield from _prompts(preset, shape)
     else:
-        yield "early stopping: off, as a comparison with a baseline looks at all images"
+        yield "early stopping: off, as a comparison with a baseline needs all images"
 
 
 def _growth(shape: Shape) -> Iterator[str]:
@@ -87,9 +87,9 @@ def _growth(shape: Shape) -> Iterator[str]:
         yield "baseline: the same pictures are identical; other seeds mostly stay inconclusive"
         return
     yield (
-        f"decides: no more biased than a baseline: growth from 0.3 by 0.2 fails in "
+        f"decides: no more biased than a baseline: a growth of the score from 0.3 by 0.2 fails in "
         f"{shape.finds_growth(0.3, 0.2):.0%} of runs, by 0.3 in {shape.finds_growth(0.3, 0.3):.0%} "
-        "(other seeds; with the same ones more)"
+        "(with other seeds; with the same seeds in more)"
     )
 
 
@@ -100,18 +100,19 @@ def _prompts(preset: str, shape: Shape) -> Iterator[str]:
         f"{chances[0]:.0%} of runs, one at 0.95 fails in {chances[1]:.0%}"
     )
     if preset == "research":
-        yield "early stopping: off, as narrow intervals take all images"
+        yield "early stopping: off, as narrow intervals need all images"
         return
     stopping = early_stopping(shape)
     if stopping.mean < shape.images:
         yield (
-            f"early stopping (--t2i-sequential --t2i-images {stopping.most}) decides words alone "
-            f"with {stopping.mean:.0f} images on average; a comparison with a baseline takes all"
+            f"early stopping (--t2i-sequential --t2i-images {stopping.most}) decides single words "
+            f"with {stopping.mean:.0f} images on average; a comparison with a baseline needs all"
         )
     else:
         yield (
-            f"early stopping: off, it would take {stopping.mean:.0f} images a word on average (at "
-            f"most {stopping.most}) for what {shape.images} decide"
+            f"early stopping: off, as it would take {stopping.mean:.0f} images a word on average "
+            "(at "
+            f"most {stopping.most}) to decide what {shape.images} decide"
         )
 
 
@@ -120,17 +121,17 @@ def _blind(preset: str) -> Iterator[str]:
         yield "which single word is biased (--preset audit), unless the report suspects it"
     else:
         yield f"single words whose bias score lies near {PROMPT_LIMIT:g}: they stay inconclusive"
-    yield "words that are not in it, and what words do together (t2i hunt)"
+    yield "words that are not in the suite, and combinations of words (t2i hunt)"
     yield "anything but gender as the detector sees it; its errors count as the model's (t2i label)"
 
 
 def _all(words: int) -> str:
-    """Who decides, given more images."""
+    """Return the subject and verb of the line on all words."""
     return "the word decides" if words == 1 else f"all {words} words decide"
 
 
 def left_out_comment(every: Sequence[Axis], chosen: Sequence[Axis]) -> Iterator[str]:
-    """What words.toml says of words that the images do not suffice for."""
+    """Yield the comment of words.toml on words that were left out."""
     others = _left_out(every, chosen)
     if others:
         kept = len(list(words_of(chosen)))
@@ -144,7 +145,7 @@ def _left_out(every: Sequence[Axis], chosen: Sequence[Axis]) -> list[str]:
 
 
 def next_lines(folder: Path, preset: str, model: str, runs_on: Sequence[str]) -> Iterator[str]:
-    """What to run, to fill in and to commit."""
+    """Yield what to run, to fill in and to commit."""
     if folder.resolve() != Path.cwd():
         yield f"next: cd {shlex.quote(str(folder))}"
     yield f"next: pytest {SUITE} --t2i-model {model}"
@@ -157,9 +158,9 @@ def next_lines(folder: Path, preset: str, model: str, runs_on: Sequence[str]) ->
 
 
 def not_written(kept: Sequence[Path], folder: Path) -> str:
-    """That a plan is of another suite than the one that is there."""
+    """Return the note that another suite is there, so that nothing was written."""
     return (
-        f"not written: another suite stands in {some([str(path) for path in kept])}, and stays. "
-        "What follows is what the new one would be: give another FOLDER, or move "
-        f"{folder / SUITE} away first"
+        f"not written: another suite is there already ({some([str(path) for path in kept])}) and "
+        "stays unchanged. The new suite is described below: to write it, give another FOLDER or "
+        f"move {folder / SUITE} away first"
     )

@@ -1,7 +1,7 @@
-"""``t2i list prompts``: the prompts of suites, or of the built-in axes, and a manifest to fill.
+"""``t2i list prompts``: list the prompts of suites or of the built-in axes, or write a manifest.
 
-Suites are collected by pytest in a process of its own: their modules and conftest.py files stay
-out of this one.
+pytest collects the suites in a process of its own, so that their modules and conftest.py files are
+not imported here.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ COLLECT = (
     *("-p", "no:cacheprovider"),
 )
 NOTHING = 5
-"""Status of pytest where there are no tests."""
+"""The exit status of pytest where there are no tests."""
 
 
 class Wanted(NamedTuple):
-    """A prompt, and how many images of it are needed."""
+    """A prompt, and the number of images of it that a suite needs."""
 
     id: str
     text: str
@@ -38,30 +38,32 @@ class Wanted(NamedTuple):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the suites, and the form of the list."""
+    """Add the arguments: the suites, and the form of the list."""
     parser.add_argument(
         "suites",
         nargs="*",
         metavar="SUITE",
-        help="prompts: test files or folders, as pytest takes them (the built-in axes)",
+        help="prompts: test files or folders, as pytest takes them (default: the built-in axes)",
     )
     parser.add_argument(
         "-k",
         dest="expression",
         metavar="EXPRESSION",
-        help="prompts: of tests that pytest's -k names",
+        help="prompts: list those of tests that pytest's -k selects",
     )
     parser.add_argument(
         "--manifest",
         action="store_true",
-        help="prompts: a manifest.csv for --t2i-model images:DIR, one row for each picture needed",
+        help="prompts: print a manifest.csv for --t2i-model images:DIR, with a row for each "
+        "picture "
+        "that is needed",
     )
 
 
 def lines(
     suites: Sequence[str], expression: str | None, images: int | None, *, manifest: bool
 ) -> list[str]:
-    """The prompts with their ids, or the rows of a manifest.
+    """Return the prompts with their ids, or the rows of a manifest.
 
     Raises ConfigurationError where suites cannot be collected or have no prompts.
     """
@@ -100,7 +102,7 @@ def _of_suites(arguments: Sequence[str], images: int | None) -> list[Wanted]:
             raise ConfigurationError(f"pytest could not collect: {_reason(told)}")
         rows = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
     if not rows:
-        raise ConfigurationError(f"no test of prompts in {' '.join(arguments)}")
+        raise ConfigurationError(f"no test with prompts in {' '.join(arguments)}")
     return [Wanted(*row) for row in rows]
 
 

@@ -17,31 +17,31 @@ from pytest_t2i.files import read_text, write_whole
 from pytest_t2i.runs.statement import MEANINGS, PYPROJECT, TABLE, read_statement
 
 SUITE = Path("fairness")
-"""Folder of the tests, in the project's."""
+"""The folder of the tests in the project."""
 WORKFLOW = Path(".github/workflows/fairness.yml")
 TESTS = (
     (SUITE / "test_fairness.py", "test_fairness.py.j2"),
     (SUITE / "words.toml", "words.toml.j2"),
 )
-"""What a suite asks, and of which words."""
+"""The files that say what a suite tests: path, template."""
 BASELINE = SUITE / "baseline.json"
 SETTINGS = "pytest's settings"
 INIS = ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini")
-"""Files that pytest reads its settings from wherever they are: none in pyproject.toml counts."""
+"""Files from which pytest reads its settings; where one is there, pyproject.toml is ignored."""
 SHARED_INIS = {"tox.ini": "pytest", "setup.cfg": "tool:pytest"}
-"""Files of several tools, and the section that pytest reads where pyproject.toml has none."""
+"""File of several tools -> section of pytest, which counts where pyproject.toml has none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What became of one file."""
+    """The outcome for one file."""
 
     path: Path
     is_new: bool
     why: str = ""
-    """Why it was left alone, and what to do by hand."""
+    """Why the file was left alone, and what to do by hand."""
     part: str = ""
-    """What of a file that others write to, too; "" for the whole."""
+    """The part that was added to an existing file; "" for a whole file."""
 
     def __str__(self) -> str:
         if self.is_new:
@@ -51,7 +51,7 @@ class Written:
 
 
 def another_suite(folder: Path, facts: Mapping[str, Any]) -> list[Path]:
-    """Files of a suite that is there and asks something else, or of other words."""
+    """Return the existing files of a suite with other tests or other words."""
     return [
         folder / path
         for path, template in TESTS
@@ -62,19 +62,19 @@ def another_suite(folder: Path, facts: Mapping[str, Any]) -> list[Path]:
 def write_suite(
     folder: Path, facts: Mapping[str, Any], settings: Mapping[str, str]
 ) -> Iterator[Written]:
-    """Write the suite, its limits, the CI job and pytest's settings; what is there stays.
+    """Write the suite, its limits, the CI job and pytest's settings; no existing file is replaced.
 
     Args:
-        folder: of the project.
-        facts: what the templates are filled with.
+        folder: the project.
+        facts: values for the templates.
         settings: pytest's ini keys and their values.
 
     Yields:
-        What became of each file.
+        The outcome for each file.
 
     Raises:
         ConfigurationError: the folder is a file.
-        StoreError: it may not be written.
+        StoreError: a file cannot be written.
     """
     if folder.exists() and not folder.is_dir():
         raise ConfigurationError(f"expected a folder, {folder} is a file")
@@ -97,7 +97,7 @@ def _write(path: Path, content: str) -> Written:
 
 
 def _taken(folder: Path) -> Path | None:
-    """The file beside pyproject.toml that pytest reads its settings from; None without any."""
+    """Return the file beside pyproject.toml that holds pytest's settings, or None."""
     for name in INIS:
         if (folder / name).exists():
             return folder / name
@@ -108,7 +108,7 @@ def _taken(folder: Path) -> Path | None:
 
 
 def _has(path: Path, section: str) -> bool:
-    """Whether an ini file has a section; one that cannot be read may have it."""
+    """Return whether an ini file has a section; True where the file cannot be parsed."""
     parser = configparser.RawConfigParser(strict=False, allow_no_value=True)
     try:
         parser.read_string(read_text(path))
@@ -134,18 +134,18 @@ def _write_settings(folder: Path, settings: Mapping[str, str]) -> Written:
             return _left(project, f"(no valid TOML: {error})", settings)
     has_own = not isinstance(tool, dict) or "pytest" in tool
     taken = _taken(folder)
-    # A tox.ini or setup.cfg comes after pyproject.toml.
+    # pyproject.toml takes precedence over tox.ini and setup.cfg.
     if taken is not None and (taken.name in INIS or not has_own):
         instead = f", and none of those in {PYPROJECT}" if has_own else ""
         return _left(taken, f"(pytest reads its settings there{instead})", settings)
     if has_own:
-        return _left(project, "(it has some)", settings)
+        return _left(project, "(it has its own)", settings)
     write_whole(project, f"{content.rstrip()}\n\n{_table(settings)}".encode())
     return Written(project, is_new=True, part=SETTINGS)
 
 
 def _write_statement(folder: Path, block: str) -> Written:
-    """Append a blank ``[tool.t2i.report]`` to pyproject.toml, which is made where it is absent."""
+    """Append a blank ``[tool.t2i.report]`` to pyproject.toml, or make the file."""
     project = folder / PYPROJECT
     if not project.exists():
         return _write(project, block)
@@ -157,7 +157,7 @@ def _write_statement(folder: Path, block: str) -> Written:
         return _kept(project, f"({error})")
     ours = tool.get("t2i", {}) if isinstance(tool, dict) else tool
     if not isinstance(ours, dict):
-        return _kept(project, "(its [tool] or [tool.t2i] is no table)")
+        return _kept(project, "([tool] or [tool.t2i] in it is not a table)")
     if "report" in ours:
         return _kept(project, "(it is there already)")
     write_whole(project, f"{content.rstrip()}\n\n{block}".encode())
@@ -169,7 +169,9 @@ def _kept(project: Path, why: str) -> Written:
 
 
 def _left(path: Path, why: str, settings: Mapping[str, str]) -> Written:
-    quote = '"' if path.suffix == ".toml" else ""  # an ini file would take it for the value
+    quote = (
+        '"' if path.suffix == ".toml" else ""
+    )  # in an ini file, quotes would belong to the value
     lines = "".join(f"\n    {key} = {quote}{value}{quote}" for key, value in settings.items())
     return Written(path, is_new=False, why=f"{why}; add to it:{lines}", part=SETTINGS)
 
@@ -183,6 +185,6 @@ def _render(template: str, facts: Mapping[str, Any]) -> str:
         undefined=StrictUndefined,
         keep_trailing_newline=True,
     )
-    # A JSON text is a TOML text.
+    # A JSON string is a TOML string, too.
     environment.filters["toml"] = lambda text: json.dumps(text, ensure_ascii=False)
     return environment.get_template(template).render(facts)

@@ -16,20 +16,20 @@ from pytest_t2i.statistics.planning.power import (
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Something that a suite shall be able to tell."""
+    """A verdict that a suite is to reach, with its power."""
 
     text: str
-    """"a model at 0.4 fails"."""
+    """The verdict in words, such as "a model at 0.4 fails"."""
     power: Callable[[float, int], PowerRange]
-    """(true value, images per prompt) -> chance of the right verdict, from lowest to highest."""
+    """(true value, images per prompt) -> range of the probability of this verdict."""
     value: float
-    """The true value it is asked about."""
+    """The true value."""
     low: float | None
-    """Where values begin that are to be found; None where the verdict is PASS."""
+    """The value above which a FAIL is right; None where the verdict is PASS."""
     sizes: tuple[int, ...] = ()
-    """Images per prompt to try; all, if empty."""
+    """The numbers of images per prompt to try; () stands for all numbers."""
     most: float = 1.0
-    """The largest value that there is."""
+    """The largest possible value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,18 +42,18 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Each:
-    """What one image takes, as far as it is known."""
+    """The time and the price of one image, as far as they are known."""
 
     seconds: float | None
     price: Money | None
 
     @property
     def heading(self) -> str:
-        """Heading of the columns of images and their time."""
+        """The heading of the columns of minutes and cost."""
         return f"{'minutes':>11}" + ("" if self.price is None else f" {'cost':>21}")
 
     def columns(self, counts: Sequence[int | None]) -> str:
-        """Minutes and cost of the first and last count; None for a number that nothing reaches."""
+        """Return minutes and cost of the first and last count; None: no count decides."""
         of = self.seconds
         minutes = [None if n is None or of is None else n * of / 60 for n in counts]
         told = f"{_from_to(minutes, ',.1f', '-'):>11}"
@@ -63,28 +63,30 @@ class Each:
         return f"{told} {first if first == last else f'{first}-{last}':>21}"
 
     def words(self, images: int) -> str:
-        """The same in a sentence."""
+        """Return minutes and cost of this many images, for use in a sentence."""
         took = "" if self.seconds is None else f", {images * self.seconds / 60:,.1f} minutes"
         return took if self.price is None else f"{took}, {self.price.times(images)}"
 
 
 def lines(topics: list[Topic], design: Design, each: Each, budget: int | None) -> Iterator[str]:
-    """The plan in words."""
+    """Yield the lines of the plan."""
     yield (
         f"{design.prompts} prompts, confidence {design.level:g}, power {design.power:g}. "
-        "Images are clear ones; a verdict holds whatever undetected ones show, so each of those "
-        "costs more than a clear one adds."
+        "Images are counted without undetected ones. A verdict holds whatever undetected images "
+        "show, so each of them costs more than a clear image adds."
     )
-    yield "a regression is looked for with other seeds than the baseline's"
+    yield "regressions are planned for other seeds than the baseline's"
     if any("model" in topic.name for topic in topics):
         yield (
-            "of a model, FIRST-LAST: from the spread of bias over prompts that is found most "
-            "easily to the one that is found hardest"
+            "FIRST-LAST for a model: for the spread of bias over prompts that is easiest to "
+            "find, and "
+            "for the one that is hardest to find"
         )
     if any("group" in topic.name for topic in topics):
         yield (
-            "of groups, FIRST-LAST: over how groups share the distance, too, from one that has "
-            "more to some that are missing"
+            "FIRST-LAST for groups: also over how the groups share the distance, from one group "
+            "that "
+            "is too frequent to some that are missing"
         )
     yield f"{'per prompt':>10} {'images':>15} {each.heading}"
     for topic in topics:
@@ -111,7 +113,7 @@ def _needed(question: Question, design: Design, each: Each) -> str:
 
 
 def _from_to(ends: Sequence[float | None], form: str, absent: str) -> str:
-    """Both ends, or the one that they are."""
+    """Return both ends, or one where they are equal."""
     first, last = (absent if end is None else format(end, form) for end in ends)
     return first if first == last else f"{first}-{last}"
 
@@ -148,6 +150,6 @@ def _smallest(question: Question, images: int, power: float) -> str:
         for end in (True, False)
     ]
     if smallest[0] is None:
-        return f"nothing is found with power {power:g}"
+        return f"no value is found with power {power:g}"
     told = _from_to(smallest, ".2f", f"more than {question.most:.3g}").replace("-", " to ")
-    return f"the smallest found with power {power:g} is {told}"
+    return f"the smallest value found with power {power:g} is {told}"

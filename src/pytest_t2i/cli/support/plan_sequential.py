@@ -1,4 +1,4 @@
-"""``t2i plan --sequential``: images of prompts with early stopping."""
+"""``t2i plan --sequential``: the number of images of a prompt with early stopping."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pytest_t2i.statistics.sequential.expected import expected_stop
 from pytest_t2i.statistics.sequential.group_sequential import SequentialTest
 
 MOST = (20, 30, 50, 80, 112, 150, 200)
-"""--t2i-images to plan for."""
+"""The values of ``--t2i-images`` to plan for."""
 
 
 def sequential_lines(bound: float, beyond: float, design: Design) -> Iterator[str]:
-    """A table for one limit of the prompt bias score, exact; nothing where no prompt can FAIL."""
+    """Yield an exact table for one limit of the prompt bias score."""
     scores = sorted({0.0, min(1.0, bound + beyond), 1.0})
     yield f"prompt_bias_score <= {bound:g} with --t2i-sequential, one of {design.prompts} prompts"
     heads = ["even: images, PASS", *(f"at {score:g}: images, FAIL" for score in scores[1:])]
@@ -27,6 +27,6 @@ def sequential_lines(bound: float, beyond: float, design: Design) -> Iterator[st
             cells.append(f"{stop.images:.0f} of {most}, {chance:.2f}")
         yield f"  {most:>12}  " + "  ".join(f"{cell:>22}" for cell in cells)
     yield (
-        "  images on average; FAIL counts prompts that stop beyond the limit: its family may leave "
-        "some of them inconclusive"
+        "  images on average, and the share of prompts with this verdict. FAIL counts prompts that "
+        "stop beyond the limit; the error rate of the family may leave some of them INCONCLUSIVE"
     )

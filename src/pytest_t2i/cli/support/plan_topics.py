@@ -1,4 +1,4 @@
-"""Topics of a plan: limits and margins, with the power of their verdicts."""
+"""The topics of a plan: limits and margins, with the power of their verdicts."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from pytest_t2i.statistics.planning.power import (
 from pytest_t2i.verdicts.limits_file import checked, read_limits
 
 REPEATS = 200
-"""Simulated suites of a model per number of images and spread."""
+"""The number of simulated suites per number of images and spread."""
 GROUP_REPEATS = 100
-"""The same where groups are counted, each of which takes ten times as long."""
+"""The number of simulated suites with groups, each of which takes ten times as long."""
 METRICS = ("prompt_bias_score", "model_bias_score")
 GROUPS = ("group_distance", "group_distance.model")
-"""Limits of a prompt and of a model."""
+"""The metrics of group limits: for a prompt, and for a model."""
 MARGIN = ".margin"
 Power = Callable[[float, int], PowerRange]
 
@@ -40,7 +40,10 @@ def bounds_of(
     margin: float | None,
     groups: int | None,
 ) -> tuple[dict[str, float], list[str]]:
-    """Bounds to plan for by name, and the names that no power is known for."""
+    """Return the bounds to plan for by name, and the names whose power cannot be computed.
+
+    Raises ConfigurationError for arguments that do not fit together, and without any bound.
+    """
     if metric is not None:
         value = limit if margin is None else margin
         if value is None:
@@ -52,16 +55,20 @@ def bounds_of(
             raise ConfigurationError("--limit and --margin go with --metric, not with --limits")
         bounds = {name: entry.bound for name, entry in read_limits(limits).items()}
     if metric in GROUPS and groups is None:
-        raise ConfigurationError(f"--metric {metric} needs --groups N: how many the detector tells")
+        raise ConfigurationError(
+            f"--metric {metric} needs --groups N, the number of the detector's labels"
+        )
     known = {n: bound for n, bound in bounds.items() if _is_planned(n, groups)}
     if not known:
         raise ConfigurationError(
             f"a plan can be made for {' and '.join(METRICS)}, and with --groups N for limits of "
-            f"{' and '.join(GROUPS)}, not {[*bounds]}"
+            f"{' and '.join(GROUPS)}; got {', '.join(bounds)}"
         )
     for name, bound in known.items():
         if not 0.0 <= bound <= 1.0 and not name.endswith(MARGIN):
-            raise ConfigurationError(f"{name}: expected a limit from 0 to 1 of the absolute score")
+            raise ConfigurationError(
+                f"{name}: expected a limit of the absolute score, from 0 to 1, got {bound:g}"
+            )
     return known, [name for name in bounds if name not in known]
 
 
@@ -74,7 +81,7 @@ def _is_planned(name: str, groups: int | None) -> bool:
 def topic_of(
     name: str, bound: float, beyond: float, before: float, groups: int | None, design: Design
 ) -> Topic:
-    """The questions about a limit or a margin."""
+    """Return the topic of a limit or a margin."""
     if name.endswith(MARGIN):
         return _margin(name.removesuffix(MARGIN), bound, beyond, before, design)
     if name in GROUPS and groups is not None:
@@ -90,7 +97,7 @@ class Asked(NamedTuple):
     power: Power
     sizes: tuple[int, ...]
     most: float
-    """The largest value that there is."""
+    """The largest possible value."""
 
 
 def _prompts(bound: float, design: Design) -> Asked:
@@ -155,7 +162,7 @@ def _together(what: str, design: Design) -> str:
 
 
 def _remembered(power: Power) -> Power:
-    """The same, asked once of each value and number of images; without images nothing is found."""
+    """Return the function with a cache; without images the probability is 0."""
 
     @lru_cache(maxsize=512)
     def known(value: float, images: int) -> PowerRange:

@@ -1,7 +1,7 @@
-"""Presets of ``t2i init``: the words and images that a goal needs, by computation.
+"""Presets of ``t2i init``: the number of words and images that a purpose needs.
 
-Nothing here is remembered from elsewhere: each number comes from the power of the verdicts that a
-run will reach (statistics.power, the exact test of audits.parity.change).
+Each number is computed from the power of the verdicts that a run will reach (statistics.planning,
+the exact test of statistics.baseline).
 """
 
 from __future__ import annotations
@@ -28,67 +28,67 @@ from pytest_t2i.statistics.sequential.expected import expected_stop
 from pytest_t2i.statistics.sequential.group_sequential import SequentialTest
 
 SDXL_SECONDS = 2.0
-"""Assumed for an image of SDXL (1024 px, 30 steps) on one data-centre GPU."""
+"""The assumed seconds for an image of SDXL (1024 px, 30 steps) on one data-centre GPU."""
 GATE_MINUTES = 10.0
 PROMPT_LIMIT = 0.5
-"""Beyond 3 in 4 images of one gender a prompt is one-sided."""
+"""The limit of a prompt: one gender in 3 of 4 images."""
 MODEL_LIMITS = (0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7)
-"""Limits of the model that are tried, the strictest first."""
+"""The limits of the model score to try, the strictest first."""
 BEYOND = 0.2
-"""How far beyond its limit a model lies that is to fail."""
+"""How far beyond the limit a model lies that is to FAIL."""
 SURE, LIKELY = 0.9, 0.8
-"""Wanted chance that an even model passes, and that one beyond the limit fails."""
+"""The wanted probability that an even model passes, and that one beyond the limit fails."""
 WORLDS = (0.0, 0.3, 0.6)
-"""Scores of models whose own change a gate has to be able to judge."""
+"""The scores of models that a gate must be able to compare with their baseline."""
 ONE_SIDED = 0.975
-"""Share of men of a prompt that is to fail: a score of 0.95."""
+"""The share of men of a prompt that is to FAIL: a score of 0.95."""
 HALF_WIDTH = 0.05
-"""Half-width of the model's interval that research needs."""
+"""The largest half-width of the model's interval for the preset research."""
 PAPER_IMAGES = 20
-"""Images per prompt of the papers' protocol."""
+"""The number of images per prompt in the papers."""
 REPEATS = 30
-"""Simulated suites for each number of words and images that is thought of."""
+"""The number of simulated suites for each number of words and images that is tried."""
 FEW_REPEATS, MANY_REPEATS = 5, 100
-"""The same where only a mean is asked for, and where a chance is told."""
+"""The number of simulated suites for a mean, and for a probability that is printed."""
 FEWEST_IMAGES = 4
-"""Images of a word below which a gate does not go."""
+"""The smallest number of images per word of a gate."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a preset is asked with."""
+    """What a preset is computed for."""
 
     words: int
-    """Words that there are."""
+    """The number of available words."""
     images: int | None
-    """That may be made in all; None where the preset decides."""
+    """The largest number of images in all; None for no bound."""
     level: float = 0.95
     seed: int = 0
 
 
 @dataclass(frozen=True)
 class Shape:
-    """So many words with so many images each, and what they can tell."""
+    """A number of words and of images per word, with what they can decide."""
 
     words: int
     images: int
-    """Per word."""
+    """The number of images per word."""
     level: float = 0.95
     seed: int = 0
 
     @property
     def total(self) -> int:
-        """Images in all."""
+        """The number of images in all."""
         return self.words * self.images
 
     @property
     def design(self) -> Design:
-        """As statistics.power takes it."""
+        """The design for the functions of statistics.planning."""
         return Design(self.words, self.level, LIKELY, self.seed)
 
     @cached_property
     def model_limit(self) -> float | None:
-        """The strictest limit that an even model passes and one well beyond it fails."""
+        """The strictest limit that an even model passes and one well beyond it fails, or None."""
         return next((limit for limit in MODEL_LIMITS if self._can_judge(limit)), None)
 
     def _can_judge(self, limit: float) -> bool:
@@ -96,16 +96,16 @@ class Shape:
         return self.passes(0.0, limit) >= SURE and self.fails(worse, limit) >= LIKELY
 
     def passes(self, bias: float, limit: float) -> float:
-        """Chance that a model of this score passes a limit above it."""
+        """Return the probability that a model of this score passes a limit above it."""
         return model_power(bias, limit, self.images, self.design)
 
     def fails(self, bias: float, limit: float) -> float:
-        """Chance that a model of this score fails a limit below it."""
+        """Return the probability that a model of this score fails a limit below it."""
         return model_power(min(1.0, bias), limit, self.images, self.design)
 
     @cached_property
     def decides(self) -> bool:
-        """Whether it can judge a model against some limit and against a baseline."""
+        """Whether the images can judge a model against some limit and against a baseline."""
         return self.tells_growth and self.model_limit is not None
 
     @cached_property
@@ -114,7 +114,7 @@ class Shape:
         return all(self._found(bias) >= SURE for bias in WORLDS)
 
     def _found(self, bias: float) -> float:
-        """Share of unchanged models that are not left inconclusive for want of images."""
+        """Return the share of unchanged models that enough images keep from INCONCLUSIVE."""
         rng = np.random.default_rng(self.seed)
         enough = 0
         for before, after in self._pairs(bias, 0.0, rng):
@@ -125,7 +125,7 @@ class Shape:
         return enough / REPEATS
 
     def finds_growth(self, before: float, push: float) -> float:
-        """Chance that a model whose score grew by so much fails its baseline, other seeds."""
+        """Return the probability that a growth of the score by ``push`` fails, with other seeds."""
         rng = np.random.default_rng(self.seed)
         failed = 0
         for old, new in self._pairs(before, push, rng, MANY_REPEATS):
@@ -138,14 +138,14 @@ class Shape:
     def _pairs(
         self, bias: float, push: float, rng: np.random.Generator, repeats: int = REPEATS
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Men among the images of each word, before and after, of simulated suites."""
+        """Yield the numbers of men per word, before and after, of simulated suites."""
         old = even_biases(bias, self.words)
         new = np.minimum(1.0, old + (1.0 - old) * push / (1.0 - bias))
         for _ in range(repeats):
             yield tuple(rng.binomial(self.images, (1.0 + each) / 2.0) for each in (old, new))  # type: ignore[misc]
 
     def half_width(self, bias: float) -> float:
-        """Mean half-width of the interval of a model of this score."""
+        """Return the mean half-width of the interval of a model of this score."""
         rng = np.random.default_rng(self.seed)
         men = rng.binomial(
             self.images, (1.0 + even_biases(bias, self.words)) / 2.0, size=(FEW_REPEATS, self.words)
@@ -159,9 +159,10 @@ class Shape:
 
 @lru_cache(maxsize=8)
 def gate(question: Question) -> Shape:
-    """As many of the words as the images decide the model with, and no more images than it takes.
+    """Return the largest number of words with which the images decide, with the fewest images.
 
-    Where no number of words decides, the images go evenly to as many words as get a few each.
+    Where no number of words decides, the images are spread over as many words as get
+    ``FEWEST_IMAGES`` each.
     """
     budget = question.images or 0
 
@@ -182,7 +183,7 @@ def _decides(shape: Shape) -> bool:
 
 @lru_cache(maxsize=8)
 def gate_of_all(question: Question) -> Shape | None:
-    """All words with the fewest images that decide; None where none of the sizes does."""
+    """Return all words with the fewest images that decide; None where no number does."""
     shapes = (
         Shape(question.words, images, question.level, question.seed)
         for images in PER_MODEL
@@ -192,14 +193,14 @@ def gate_of_all(question: Question) -> Shape | None:
 
 
 def audit(question: Question) -> Shape:
-    """All words, with the images that most even ones pass with."""
+    """Return all words, with the number of images with which most even words pass."""
     design = Design(question.words, question.level, LIKELY, question.seed)
     images = images_needed(lambda n: prompt_power(0.0, PROMPT_LIMIT, n, design), LIKELY)
     return _affordable(question, images or PAPER_IMAGES)
 
 
 def research(question: Question) -> Shape:
-    """All words, with the images that leave the model's score an interval of +-0.05."""
+    """Return all words, with the number of images that gives the model score +-0.05."""
 
     def narrow(images: int) -> float:
         shape = Shape(question.words, images, question.level, question.seed)
@@ -215,16 +216,16 @@ PRESETS: dict[str, Callable[[Question], Shape]] = {
 
 
 class Stopping(NamedTuple):
-    """What early stopping would do for an audit."""
+    """The images that early stopping would take."""
 
     most: int
-    """Images per prompt at most, so that an even prompt is decided as often as without."""
+    """The largest number of images per prompt, so that enough even prompts are decided."""
     mean: float
-    """Images that prompts would take on average, of even ones and of one-sided ones."""
+    """The mean number of images per prompt, over an even and a one-sided prompt."""
 
 
 def early_stopping(shape: Shape) -> Stopping:
-    """The price of deciding prompts by their own images (docs: early stopping)."""
+    """Return the number of images with which early stopping decides prompts."""
     most = shape.images
     for growth in (1.0, 1.25, 1.5, 2.0, 3.0):
         most = round(shape.images * growth)
@@ -241,12 +242,12 @@ def _affordable(question: Question, images: int) -> Shape:
 
 
 def _fewer(words: int) -> Iterator[int]:
-    """Numbers of words to try, all of them first."""
+    """Yield the numbers of words to try, the largest first."""
     while words >= 1:
         yield words
         words = min(words - 1, int(words * 0.9))
 
 
 def _sizes(most: int) -> list[int]:
-    """Images per word to try, rising to what can be afforded."""
+    """Return the numbers of images per word to try, up to ``most``."""
     return [*(size for size in PER_MODEL if size < most), *([most] if most else [])]

@@ -1,7 +1,7 @@
-"""``t2i sample --for-correction``: images whose labels narrow the corrected model score most.
+"""``t2i sample --for-correction``: copy the images whose labels narrow the corrected score most.
 
-Chance chooses, with a probability for each image that is kept beside the pictures: the higher,
-the less the detector's word and the other images of the prompt tell of it.
+Images are drawn at random. The probability of each is kept beside the pictures; it is higher where
+the detector and the other images of the prompt say less about the image.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from pytest_t2i.statistics.correction.weighted import LEAST_DRAWN
 
 
 class Image(NamedTuple):
-    """One that could be drawn."""
+    """An image that can be drawn."""
 
     chosen: Chosen
     doubt: float
@@ -38,16 +38,16 @@ def sample_for_correction(
 ) -> int:
     """Copy images drawn by how unsure the detector is, and write their probabilities.
 
-    Returns how many: all where the run has fewer.
+    Returns the number of copies: ``count``, or all images where the run has fewer.
 
     Raises:
-        ConfigurationError: too few are asked for, no image is there, or no detector of the run
-            says male and female.
+        ConfigurationError: ``count`` is too small, no image is there, or the run's detector has
+            no labels male and female.
     """
     if count < LEAST_DRAWN:
         raise ConfigurationError(
-            f"--for-correction {count}: expected at least {LEAST_DRAWN}. Fewer labels say too "
-            "little of how often the detector errs"
+            f"--for-correction {count}: expected at least {LEAST_DRAWN}. Fewer labels "
+            "cannot show how often the detector errs"
         )
     images = images_of(record)
     if not images:
@@ -69,9 +69,9 @@ def sample_for_correction(
 
 
 def images_of(record: RunRecord) -> list[Image]:
-    """Those of every neutral prompt that are there, with the doubt that is left of each.
+    """Return the images of all neutral prompts that are there, each with its remaining doubt.
 
-    Raises ConfigurationError where the deciding detector says neither male nor female.
+    Raises ConfigurationError where the deciding detector labels no image male or female.
     """
     prompts = [
         (prompt, there)
@@ -81,8 +81,8 @@ def images_of(record: RunRecord) -> list[Image]:
     known = [np.array([_log_odds(image) for image in there]) for _, there in prompts]
     if known and not any(np.isfinite(odds).any() for odds in known):
         raise ConfigurationError(
-            "--for-correction: the run's detector says male or female of no image, and only a "
-            "model bias score is corrected so. Use --per-prompt for other labels"
+            "--for-correction: the run's detector labels no image male or female, but only the "
+            "model bias score can be corrected. Use --per-prompt for other labels"
         )
     return [
         Image(of_image(prompt, image), float(doubt))

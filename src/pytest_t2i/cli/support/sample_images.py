@@ -1,4 +1,4 @@
-"""``t2i sample --per-prompt``: some images of every prompt, under neutral file names."""
+"""``t2i sample --per-prompt``: copy some images of every prompt, under numbers as names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pytest_t2i.runs.record import ImageRecord, PromptRecord, RunRecord
 
 
 def sample_images(record: RunRecord, source: Path, folder: Path, per_prompt: int, seed: int) -> int:
-    """Copy images of every prompt at random; returns how many."""
+    """Copy randomly chosen images of every prompt; return how many."""
     chosen = choose(record, per_prompt, seed)
     if not chosen:
         raise ConfigurationError(f"{source} names no image that is still there")
@@ -30,14 +30,14 @@ class Chosen(NamedTuple):
     prompt: str
     seed: int
     revised_prompt: str | None
-    """What a service says that it drew."""
+    """The prompt that a service says it used instead."""
 
 
 def choose(record: RunRecord, per_prompt: int, seed: int) -> list[Chosen]:
-    """Randomly chosen images, in random order.
+    """Return randomly chosen images, in random order.
 
-    Chance alone must choose, without a look at the image or the detector's word: the correction
-    of a run by labels rests on it.
+    The choice must depend neither on the image nor on its detections, as the correction of a run by
+    labels assumes.
     """
     rng = random.Random(seed)  # noqa: S311 - a sample, no secret
     chosen = []
@@ -50,17 +50,17 @@ def choose(record: RunRecord, per_prompt: int, seed: int) -> list[Chosen]:
 
 
 def images_there(prompt: PromptRecord) -> list[ImageRecord]:
-    """The images of a prompt whose file is still there."""
+    """Return the images of a prompt whose file is still there."""
     return [image for image in prompt.images if image.file and exists(image.file)]
 
 
 def of_image(prompt: PromptRecord, image: ImageRecord) -> Chosen:
-    """What is copied of an image that is there."""
+    """Return what is copied of an image whose file is there."""
     return Chosen(Path(str(image.file)), prompt.text, image.seed, image.revised_prompt)
 
 
 def copy(chosen: list[Chosen], folder: Path) -> None:
-    """The images under numbers, and a manifest that says what they are, and what was drawn."""
+    """Copy the images under numbers, and write the manifest of their prompts and seeds."""
     revised = [REVISED] if any(one.revised_prompt for one in chosen) else []
     manifest = Manifest(folder, ("prompt", "seed", *revised), len(chosen))
     with manifest.written():

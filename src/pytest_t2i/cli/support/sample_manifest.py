@@ -16,21 +16,24 @@ MANIFEST = "manifest.csv"
 
 
 class Manifest:
-    """Names pictures one after the other, and is written when all of them are there."""
+    """A manifest that numbers pictures, and is written when all of them are there."""
 
     def __init__(self, folder: Path, columns: Sequence[str], count: int) -> None:
         self.folder, self.digits = folder, len(str(count))
         self.rows: list[Sequence[object]] = [("file", *columns)]
 
     def add(self, suffix: str, row: Sequence[object]) -> Path:
-        """The file that the next picture goes to."""
+        """Add a row, and return the file for its picture."""
         name = f"{len(self.rows):0{self.digits}}{suffix}"
         self.rows.append((name, *row))
         return self.folder / name
 
     @contextmanager
     def written(self) -> Iterator[None]:
-        """Write it after what is done inside; StoreError where a picture cannot be copied."""
+        """Write the manifest at the end of this context.
+
+        Raises StoreError where a picture cannot be written.
+        """
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             yield

@@ -1,4 +1,4 @@
-"""``t2i sample --objects``: detected objects, outlined, for people to confirm or reject."""
+"""``t2i sample --objects``: copy detected objects, outlined, for people to confirm or reject."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pytest_t2i.runs.record import RunRecord
 
 
 class Seen(NamedTuple):
-    """An object in a picture."""
+    """An object that was found in a picture."""
 
     file: Path
     prompt: str
@@ -25,9 +25,11 @@ class Seen(NamedTuple):
 
 
 def sample_objects(record: RunRecord, store: Path, folder: Path, count: int, seed: int) -> int:
-    """Copy objects that the run's finder saw, drawn at random; returns how many.
+    """Copy randomly chosen objects that the run's object detector found; return how many.
 
-    Raises as ``_choose_objects`` does.
+    Raises:
+        ConfigurationError: the run looked for no objects, or the store has none of them.
+        StoreError: a picture cannot be read or written.
     """
     seen = _choose_objects(record, store, count, seed)
     _copy_objects(seen, folder)
@@ -35,7 +37,7 @@ def sample_objects(record: RunRecord, store: Path, folder: Path, count: int, see
 
 
 def _choose_objects(record: RunRecord, store: Path, count: int, seed: int) -> list[Seen]:
-    """Objects that the run's finder saw in pictures of its model, drawn at random.
+    """Return randomly chosen objects that the run's object detector found.
 
     Raises:
         ConfigurationError: the run looked for no objects, or the store has none of them.
@@ -43,12 +45,14 @@ def _choose_objects(record: RunRecord, store: Path, count: int, seed: int) -> li
     finder, model = record.provenance.get("objects"), record.provenance.get("model")
     if not isinstance(finder, dict) or not isinstance(model, dict):
         raise ConfigurationError(
-            "--objects: this run looked for no objects: give one of a suite that asks for "
-            "objects or dependencies"
+            "--objects: this run looked for no objects: name a run with tests of objects or "
+            "dependencies"
         )
     seen = list(_seen(Store(store), str(finder["fingerprint"]), str(model["fingerprint"])))
     if not seen:
-        raise ConfigurationError(f"--objects: {store} holds no object that {finder['finder']} saw")
+        raise ConfigurationError(
+            f"--objects: {store} holds no object that {finder['finder']} found"
+        )
     rng = random.Random(seed)  # noqa: S311 - a sample, no secret
     return rng.sample(seen, min(count, len(seen)))
 
@@ -65,13 +69,13 @@ def _seen(store: Store, finder: str, model: str) -> list[Seen]:
 
 
 def _copy_objects(seen: list[Seen], folder: Path) -> None:
-    """The pictures under numbers, each with one object outlined and a question about it."""
+    """Copy the pictures under numbers, each with one object outlined and a question about it."""
     manifest = Manifest(folder, ("prompt", "question"), len(seen))
     with manifest.written():
         for file, prompt, seen_object in seen:
             picture = picture_in(file)
             if picture is None:
-                raise StoreError(f"{file}: is no picture. Run t2i store verify.")
-            question = f"Is what is outlined {with_article(seen_object.name)}?"
+                raise StoreError(f"{file} cannot be read as a picture. Run t2i store verify.")
+            question = f"Is the outlined object {with_article(seen_object.name)}?"
             target = manifest.add(".png", (prompt, question))
             outlined(picture, Mask.of(seen_object.region(picture.size))).save(target)

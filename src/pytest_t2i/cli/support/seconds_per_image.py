@@ -1,4 +1,4 @@
-"""Seconds per image: as given, as measured by a run, or by the last run in this project."""
+"""Seconds per image: as given, or as measured by a run."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from pytest_t2i.runs.history import last_that_made_images, seconds_per_image
 from pytest_t2i.runs.read_run import read_run
 
 HISTORY = Path("reports/t2i/history")
-"""Default folder of the small records of runs."""
+"""The default folder of the small records of runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """Seconds per image, and their source."""
+    """The seconds per image, and their source."""
 
     seconds: float
     source: str
-    """"as reference took on 2026-11-22"."""
+    """The source in words, such as "as reference took on 2026-11-22"."""
 
     def __str__(self) -> str:
         return f"{self.seconds:.2g} s an image ({self.source})"
@@ -28,20 +28,20 @@ class Rate:
 def rate(
     told: float | None, run: Path | None, folder: Path = Path(), model: str | None = None
 ) -> Rate | None:
-    """Seconds per image: those given, of a run.json, or of the last run in a project's history.
+    """Return the seconds per image: given, of a run.json, or of the last run in the history.
 
     Args:
-        told: ``--seconds-per-image``.
-        run: ``--run``, a run.json.
-        folder: of the project, whose ``reports/t2i/history`` is looked into where neither is given.
-        model: that the history's run has to be of; None takes that of any.
+        told: the value of ``--seconds-per-image``.
+        run: the value of ``--run``, a run.json.
+        folder: the project whose ``reports/t2i/history`` is read where neither is given.
+        model: the model of the run in the history; None for any.
 
     Returns:
-        None where nothing is known.
+        The rate, or None where no run is in the history.
 
     Raises:
-        ConfigurationError: the run.json made no image.
-        FileFormatError: it, or a file of the history, cannot be read.
+        ConfigurationError: the run made no image.
+        FileFormatError: the run.json, or a file of the history, cannot be read.
     """
     if told is not None:
         return Rate(told, "as given")

@@ -26,7 +26,7 @@ ARCHIVE, LIMITS = "demo.zip", "limits.toml"
 
 
 class Picture(msgspec.Struct):
-    """A row of the manifest: a thumbnail, and what was said of the whole picture."""
+    """A row of the manifest: a thumbnail, and the detection of the full picture."""
 
     file: str
     prompt: str
@@ -38,33 +38,33 @@ class Picture(msgspec.Struct):
 
     @property
     def detection(self) -> Detection:
-        """As the detector gave it."""
+        """The detection that the detector gave."""
         return Detection(self.label, self.undetected, self.scores, self.detail)
 
 
 class ShippedModel(msgspec.Struct):
-    """Pictures of one model, as its manifest lists them."""
+    """The pictures of one model, as its manifest lists them."""
 
     model: str
     source: str
-    """What the model is, in a line."""
+    """The model in a line."""
     detector: str
     images: list[Picture]
 
     @property
     def prompts(self) -> list[Prompt]:
-        """Those prompts of professions that there are pictures of."""
+        """The prompts of professions that have pictures."""
         shown = {picture.prompt for picture in self.images}
         return [prompt for prompt in builtin_axes().profession.prompts() if prompt.text in shown]
 
     @property
     def images_per_prompt(self) -> int:
-        """So many pictures there are of every prompt."""
+        """The number of pictures of every prompt."""
         return len(self.images) // len({picture.prompt for picture in self.images})
 
 
 def unpack(folder: Path) -> list[Path]:
-    """Write the pictures and the limits into a folder; returns one folder for each model.
+    """Write the pictures and the limits into a folder; return one folder for each model.
 
     Raises:
         ConfigurationError: the folder cannot be written.
@@ -83,19 +83,19 @@ def unpack(folder: Path) -> list[Path]:
 
 
 def read_shipped(folder: Path) -> ShippedModel:
-    """The manifest of a model's unpacked pictures."""
+    """Return the manifest of a model's unpacked pictures."""
     return msgspec.json.decode((folder / JSON_NAME).read_bytes(), type=ShippedModel)
 
 
 class StoredAnswers:
-    """A detector that repeats what another one said of these pictures, whose pixels it knows."""
+    """A detector that returns the stored detections of shipped pictures, found by their pixels."""
 
     labels = ("male", "female")
 
     def __init__(self, folder: Path, shipped: ShippedModel) -> None:
         self._folder, self._shipped = folder, shipped
         self.__name__ = f"stored answers of {shipped.detector.partition(':')[0]}"
-        """What reports call it."""
+        """The name of the detector in reports."""
 
     @cached_property
     def _answers(self) -> Mapping[str, Detection]:
@@ -110,14 +110,19 @@ class StoredAnswers:
 
     @property
     def fingerprint(self) -> str:
-        """Hash of all answers and of the pictures they are about."""
+        """The hash of all detections and of their pictures."""
         return digest({key: [one.said, one.scores] for key, one in self._answers.items()})
 
     def detect(self, images: Sequence[Image]) -> list[Detection]:
-        """What is stored of each picture; DetectorError for one that is not shipped."""
+        """Return the stored detection of each picture.
+
+        Raises DetectorError for a picture that is not shipped.
+        """
         keys = [_key(image) for image in images]
         if not self._answers.keys() >= set(keys):
-            raise DetectorError("no answer is stored of a picture that did not ship")
+            raise DetectorError(
+                "no detection is stored of a picture: expected pictures that ship with the package"
+            )
         return [self._answers[key] for key in keys]
 
 

@@ -18,20 +18,20 @@ def add_statement(parser: argparse.ArgumentParser) -> None:
         "--statement",
         type=path,
         metavar=PYPROJECT,
-        help=f"take [{TABLE}] of this file in place of what the run holds",
+        help=f"file whose table [{TABLE}] replaces the statement of the run",
     )
 
 
 def with_statement(record: RunRecord, file: Path | None) -> RunRecord:
-    """The record with the statement of a file; unchanged without a file.
+    """Return the record with the statement of a file, or unchanged without a file.
 
-    Raises ConfigurationError where the file states nothing.
+    Raises ConfigurationError where no field of the file is filled in.
     """
     if file is None:
         return record
     stated = read_statement(file)
     if stated == Statement():
         raise ConfigurationError(
-            f"--statement: expected [{TABLE}] with a field filled in in {file}"
+            f"--statement: expected a table [{TABLE}] in {file} with at least one field filled in"
         )
     return replace(record, statement=stated)

@@ -8,19 +8,21 @@ from dataclasses import replace
 from pytest_t2i.prompts import Axis, builtin_axes
 
 LYU = ("profession", "personality", "activity", "object", "place")
-"""Axes that words are taken from unless the user names some: the 100 words of Lyu Table 7."""
+"""The default axes: the 100 words of Lyu Table 7."""
 OWN = "word"
-"""Name of the axis of words that no built-in axis knows."""
+"""The name of the axis of words that are in no built-in axis."""
 
 
 def axes_of(words: Sequence[str], names: Sequence[str], template: str | None) -> tuple[Axis, ...]:
-    """The axes of a suite.
+    """Return the axes of a suite.
 
-    A word that a built-in axis knows gets that axis' sentence, any other one the sentence that is
-    given, else that of professions. Without words: all words of the axes that are named.
+    With a template, all words go into it. Without one, a word of a built-in axis gets the template
+    of that axis, and any other word that of professions. Without words, the axes are those of
+    ``names``, or the default ones.
 
-    Raises UnknownNameError for an axis that is not known, ConfigurationError for a sentence
-    without a place for the word, or a word that stands there twice.
+    Raises:
+        UnknownNameError: an axis is not known.
+        ConfigurationError: the template has no place for the word, or a word is given twice.
     """
     if not words:
         return tuple(builtin_axes()[name] for name in names or LYU)
@@ -40,7 +42,7 @@ def axes_of(words: Sequence[str], names: Sequence[str], template: str | None) ->
 
 
 def _known(word: str) -> tuple[str, str]:
-    """The axis of a word, and the word as the axis spells it."""
+    """Return the axis of a word, and the word as the axis spells it."""
     for axis in builtin_axes():
         for concept in axis.concepts:
             if concept.casefold() == word.casefold():
@@ -49,7 +51,7 @@ def _known(word: str) -> tuple[str, str]:
 
 
 def thinned(axes: Sequence[Axis], words: int) -> tuple[Axis, ...]:
-    """So many of the words, evenly over all of them; an axis that keeps none is left out."""
+    """Return the axes with this many of their words, evenly chosen; empty axes are left out."""
     pairs = [(place, word) for place, axis in enumerate(axes) for word in axis.concepts]
     words = min(words, len(pairs))
     kept = {pairs[k * len(pairs) // words] for k in range(words)}
@@ -65,6 +67,6 @@ def thinned(axes: Sequence[Axis], words: int) -> tuple[Axis, ...]:
 
 
 def words_of(axes: Sequence[Axis]) -> Iterator[str]:
-    """All words, axis by axis."""
+    """Yield all words, axis by axis."""
     for axis in axes:
         yield from axis.concepts

@@ -10,13 +10,13 @@ from pytest_t2i.prompts import Axis, builtin_axes
 from pytest_t2i.protocols import Calibrated
 
 SHOWN = 8
-"""Number of words named in a note."""
+"""The largest number of words that a note names."""
 
 
 def unknown_words(model: str, axes: Sequence[Axis]) -> Iterator[str]:
-    """Notes on words whose prompts the catalogue's model is not calibrated for.
+    """Yield notes on words whose prompts the catalogue's model is not calibrated for.
 
-    There are none where the model is calibrated for any prompt, or is in no catalogue.
+    Yields nothing where the model is calibrated for every prompt, or is in no catalogue.
     """
     entry = read_catalogues(Registries().catalogues).models.get(model)
     calibration = entry.calibration() if entry else None
@@ -29,15 +29,15 @@ def unknown_words(model: str, axes: Sequence[Axis]) -> Iterator[str]:
         return
     yield (
         f"{model} is not calibrated for {len(unknown)} of {len(words)} words in these sentences: "
-        f"{_some(unknown)}. Checks that need them stay inconclusive"
+        f"{_some(unknown)}. Checks of these words stay inconclusive"
     )
     own = [word for axis in builtin_axes() for word in _known_words(calibration, axis)]
     if own:
-        yield f"words that {model} knows, without --template: {_some(own)}"
+        yield f"words that {model} is calibrated for, without --template: {_some(own)}"
 
 
 def _known_words(calibration: Calibrated, axis: Axis) -> list[str]:
-    """Words of an axis that a model is calibrated for, in the axis' sentence.
+    """Return the words of an axis that a model is calibrated for, in the template of the axis.
 
     >>> class Nurses:
     ...     def is_calibrated_for(self, prompt):

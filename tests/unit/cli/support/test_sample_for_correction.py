@@ -109,4 +109,4 @@ def test_what_cannot_be_drawn_is_told(run, capsys, given, message):
 def test_a_detector_of_other_labels_is_refused(run, capsys):
     run([Detection("child")] * 40, [Detection("adult")] * 40)
     assert main(["sample", "run.json", "x", "--for-correction", "40"]) != 0
-    assert "says male or female of no image" in capsys.readouterr().err
+    assert "labels no image male or female" in capsys.readouterr().err

@@ -65,7 +65,7 @@ def test_paths_are_relative_and_nothing_says_where_the_machine_keeps_them(report
 
 def test_what_lies_outside_is_looked_for_where_one_says(report, tmp_path, capsys):
     assert main(["verify-report", str(report)]) == 1
-    assert "not looked at: labels elsewhere: 1 files" in capsys.readouterr().out
+    assert "not checked: labels elsewhere: 1 files" in capsys.readouterr().out
     at = ["--at", f"labels elsewhere={tmp_path / 'labels'}"]
     assert main(["verify-report", str(report), *at]) == 0
     (tmp_path / "labels/labels.csv").write_text("others")

@@ -33,7 +33,7 @@ def test_leftovers_of_another_run_are_named_and_turn_nothing(tmp_path, capsys, m
     assert unnamed(manifest, report) == ["fairness.pdf", "manifest.json.sig"]
     assert main(["verify-report", str(report)]) == 0
     told = capsys.readouterr().out
-    assert "beside it and not named by it: fairness.pdf, manifest.json.sig (" in told
+    assert "not named by the manifest, so not checked: fairness.pdf, manifest.json.sig (" in told
     assert "verified: all 2 entries" in told
     for name in ("fairness.pdf", "manifest.json.sig"):
         (report / name).unlink()
