@@ -127,7 +127,11 @@ class Painter:
         (("--styles", "night,sepia,line,oil"), "unknown style 'oil': no prompt has it; there are"),
         (("--encoder", "nobody"), "unknown encoder 'nobody'"),
         (("--encoder", toy.ENCODER), "--content-distance text needs an encoder that reads texts"),
-        (("--epochs", "0", "--content-distance", "same"), "--epochs of at least 1"),
+        (("--epochs", "0", "--content-distance", "same"), "--epochs: expected at least 1"),
+        (
+            ("--pairs-of", "2", "--content-distance", "same"),
+            "--pairs-of: expected at least 4, got 2",
+        ),
         (("--images", "0"), "expected --images of 1 or more, got 0"),
         (("--styles", ","), "expected styles as a list with commas or a file"),
     ],

@@ -121,8 +121,8 @@ def test_content_and_style_are_taken_from_their_own_best_epochs(examples):
 
 @pytest.mark.parametrize(
     ("wrong", "told"),
-    [({"epochs": 0}, "--epochs of at least 1, got 0"), ({"rate": 0.0}, "--rate above 0"),
-     ({"batch": 1}, "--batch of at least 4"), ({"width": 0}, "--width")],
+    [({"epochs": 0}, "--epochs: expected at least 1, got 0"), ({"rate": 0.0}, "--rate above 0"),
+     ({"batch": 1}, "--pairs-of: expected at least 4"), ({"width": 0}, "--width")],
 )  # fmt: skip
 def test_schedules_that_are_none(wrong, told):
     with pytest.raises(T2IError, match=told):

@@ -40,10 +40,15 @@ class Schedule:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name, least in (("epochs", 1), ("batch", 4), ("width", 1), ("hidden", 1)):
+        for name, option, least in (
+            ("epochs", "--epochs", 1),
+            ("batch", "--pairs-of", 4),
+            ("width", "--width", 1),
+            ("hidden", "hidden", 1),
+        ):
             if getattr(self, name) < least:
                 given = getattr(self, name)
-                raise T2IError(f"expected --{name} of at least {least}, got {given}")
+                raise T2IError(f"{option}: expected at least {least}, got {given}")
         if not self.rate > 0:
             raise T2IError(f"expected a --rate above 0, got {self.rate}")
 
