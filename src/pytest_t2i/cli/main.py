@@ -3,7 +3,8 @@
 Every other module in this package is one command, and has ``add_arguments(parser)`` and
 ``run(**arguments)``. Only the module of the given command is imported, so that each command starts
 fast. While a command runs, heartbeat lines are written, unless its module sets ``TELLS_PROGRESS``.
-Companions register commands as entry points of the group ``pytest_t2i.commands``.
+After Ctrl-C, the module's ``KEPT`` says what is kept. Companions register commands as entry points
+of the group ``pytest_t2i.commands``.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from pytest_t2i.generation.heartbeat import signs_of_life
 PACKAGE = "pytest-t2i"
 INTERRUPTED = 130
 """Exit status after Ctrl-C: 128 plus the number of SIGINT, as in shells."""
-KEPT = "Files that were finished are kept; the same command makes the rest."
+KEPT = "Finished files are kept; the same command makes the rest."
 """Note after an interruption, unless the command's module has its own ``KEPT``."""
 COMMANDS = {
     "demo": ("demo", "show a PASS and a FAIL in seconds, from shipped pictures"),
@@ -69,8 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _run(given)
     except KeyboardInterrupt:
-        _complain(f"t2i: interrupted. {_kept(given)}")
-        return INTERRUPTED
+        return _interrupted(None)
 
 
 def _run(given: list[str]) -> int:
@@ -99,6 +99,8 @@ def _run(given: list[str]) -> int:
             status = int(implementation.run(**parsed))
         # Flush here, so that a closed pipe raises inside this try, not when Python exits.
         sys.stdout.flush()
+    except KeyboardInterrupt:
+        return _interrupted(implementation)
     except T2IError as error:
         _complain(f"ERROR: {error}")
         return 2
@@ -161,10 +163,10 @@ def _chosen(given: Sequence[str]) -> str | None:
     return next((word for word in given if not word.startswith("-")), None)
 
 
-def _kept(given: Sequence[str]) -> str:
-    """Return the note after an interruption: the module's KEPT, else the default."""
-    module = COMMANDS.get(_chosen(given) or "", ("", ""))[0]
-    return str(getattr(sys.modules.get(f"pytest_t2i.cli.{module}"), "KEPT", KEPT))
+def _interrupted(module: Any) -> int:
+    """Print the KEPT of a command's module, else the default; return the exit status."""
+    _complain(f"t2i: interrupted. {getattr(module, 'KEPT', KEPT)}")
+    return INTERRUPTED
 
 
 def _version() -> str:

@@ -8,16 +8,20 @@ import pytest
 from distributions import installed, write_metadata
 
 from pytest_t2i.adapters import registry
-from pytest_t2i.cli.main import main
+from pytest_t2i.cli.main import INTERRUPTED, main
 
 COMMAND = """'''``t2i paint``: paint 100 % of a wall.'''
 
 from pytest_t2i.errors import ConfigurationError
 
+KEPT = "Painted walls are kept."
+
 def add_arguments(parser):
     parser.add_argument("word")
 
 def run(word):
+    if word == "slow":
+        raise KeyboardInterrupt
     if word == "bad":
         raise ConfigurationError("expected a good word, got 'bad'")
     print(f"painted {word}")
@@ -40,6 +44,11 @@ def test_a_command_runs(companion, capsys):
 def test_its_errors_are_one_line(companion, capsys):
     assert main(["paint", "bad"]) == 2
     assert capsys.readouterr().err == "ERROR: expected a good word, got 'bad'\n"
+
+
+def test_its_own_note_follows_ctrl_c(companion, capsys):
+    assert main(["paint", "slow"]) == INTERRUPTED
+    assert capsys.readouterr().err == "t2i: interrupted. Painted walls are kept.\n"
 
 
 def test_it_is_listed_beside_ours(companion, capsys):
