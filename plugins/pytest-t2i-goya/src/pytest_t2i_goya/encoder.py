@@ -1,4 +1,4 @@
-"""``goya:NAME+SPACE``: a space of GOYA as an encoder, wherever one is taken."""
+"""``goya:NAME+SPACE``: a space of GOYA as an encoder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def load(options: LoadOptions) -> SpaceEncoder:
-    """The encoder of ``reference+content``, ``heads.safetensors+style`` and so on.
+    """Return the encoder of ``reference+content``, ``heads.safetensors+style`` and so on.
 
     Raises T2IError that says in one line what was expected.
     """
@@ -33,36 +33,36 @@ def load(options: LoadOptions) -> SpaceEncoder:
 
 
 class SpaceEncoder:
-    """One space; obeys Encoder.
+    """The encoder of one space; obeys Encoder.
 
-    The encoder below may have been made for one kind of pictures, such as plain drawings. The heads
-    were trained on pictures in styles that it takes for another kind, so its word is not asked.
+    The encoder below may be calibrated for one kind of pictures, such as plain drawings. The heads
+    were trained on pictures of many styles, so that calibration does not apply to this encoder.
     """
 
     def __init__(self, heads: Heads, space: str, below: Encoder) -> None:
-        """Args: the networks, which of their spaces, and the encoder whose features they take."""
+        """Take the heads, the name of a space, and the encoder below the heads."""
         self._heads, self._space, self._below = heads, space, below
         facts = [below.fingerprint, heads.digest, space]
         self.fingerprint = hashlib.sha256("\n".join(facts).encode()).hexdigest()
 
     @property
     def provenance(self) -> Mapping[str, str]:
-        """Readable facts behind the fingerprint."""
+        """The readable facts behind the fingerprint."""
         of_below: Mapping[str, str] = getattr(self._below, "provenance", {})
         heads = {"space": self._space, "heads": f"sha256:{self._heads.digest}"}
         return {**heads, **{f"below: {name}": value for name, value in of_below.items()}}
 
     def encode(self, images: Sequence[Image]) -> np.ndarray:
-        """[n_images, d] float32, not normalised."""
+        """Return the embeddings, [n_images, d] float32, not normalised."""
         if not images:
             return np.empty((0, 0), np.float32)
         return embedded(self._heads, self._below.encode(images))[self._space]
 
 
 def embedded(heads: Heads, features: np.ndarray) -> dict[str, np.ndarray]:
-    """Features of the encoder below, [n, d], in every space of ``SPACES``.
+    """Return the embeddings of features, [n, d], in every space of ``SPACES``.
 
-    Raises T2IError where they are of another length than the heads take.
+    Raises T2IError where the heads take features of another length.
     """
     if features.shape[1:] != (heads.sizes.features,):
         raise T2IError(

@@ -1,4 +1,4 @@
-"""What the two spaces are worth: distance correlation, retrieval and linear probes."""
+"""Evaluation of the two spaces: distance correlation, retrieval and linear probes."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 Spaces = tuple[np.ndarray, np.ndarray]
-"""Embeddings of content and of style of the same pictures, [n, d] each."""
+"""The embeddings of content and of style of the same pictures, [n, d] each."""
 
 
 @dataclass(frozen=True)
 class How:
-    """How figures are computed."""
+    """The settings of the computations."""
 
     level: float = 0.95
     seed: int = 0
     neighbours: int = 5
-    """Nearest pictures that are looked at (thesis section 2.5.6)."""
+    """The number of nearest pictures (thesis section 2.5.6)."""
     permutations: int = 999
 
 
@@ -32,24 +32,24 @@ class Dependence(NamedTuple):
     """How far two spaces depend on each other."""
 
     printed: Interval
-    """Thesis eq. 2.9-2.12."""
+    """The distance correlation as printed, thesis eq. 2.9-2.12."""
     corrected: Interval
-    """U-centred and squared."""
+    """The distance correlation, U-centred and squared."""
     p_value: float
-    """Against independence, by permutations."""
+    """The p-value against independence, by permutations."""
 
 
 class Retrieval(NamedTuple):
-    """Whether nearest pictures of a space are of the same kind."""
+    """How often the nearest pictures in a space have the same label."""
 
     precision: Interval
-    """Among the nearest few."""
+    """The precision among the nearest few."""
     average: Interval
-    """Mean average precision."""
+    """The mean average precision."""
 
 
 def dependence(spaces: Spaces, clusters: Sequence[Hashable], how: How) -> Dependence:
-    """Distance correlation of content and style; pictures of a cluster are left out together."""
+    """Return the dependence of content and style, with intervals by clusters."""
     printed, corrected = (
         statistics.distance_correlation_interval(
             *spaces, level=how.level, clusters=clusters, corrected=corrected
@@ -65,7 +65,7 @@ def dependence(spaces: Spaces, clusters: Sequence[Hashable], how: How) -> Depend
 def retrieval(
     space: np.ndarray, labels: Sequence[str], clusters: Sequence[Hashable], how: How
 ) -> Retrieval:
-    """How often the nearest pictures have the same label."""
+    """Return how often the nearest pictures have the same label."""
     k = min(how.neighbours, len(labels) - 1)
     precisions = metrics.retrieval_precisions(space, list(labels), k)
     averages = metrics.average_precisions(space, list(labels))
@@ -75,10 +75,11 @@ def retrieval(
 def probe(
     space: np.ndarray, labels: Sequence[str], clusters: Sequence[Hashable], how: How
 ) -> Interval:
-    """Accuracy of a linear classifier on pictures that it has not seen.
+    """Return the accuracy of a linear classifier on pictures that it was not fitted on.
 
-    Clusters are halved and each half is told by a classifier that learned from the other. Where a
-    label lives in one cluster alone, as a content does, the pictures of each label are halved.
+    The clusters are split into halves, and each half is predicted by a classifier fitted on the
+    other. Where a label occurs in one cluster only, as a content does, the pictures of each label
+    are split instead.
     """
     names, half = np.array(labels), _halves(labels, clusters, how.seed)
     right = np.zeros(len(names))
@@ -108,13 +109,13 @@ def _halves(labels: Sequence[str], clusters: Sequence[Hashable], seed: int) -> n
             half[rng.permutation(places)[: len(places) // 2]] = 1
     for label, count in Counter(labels).items():
         here = {int(side) for side, name in zip(half, labels, strict=True) if name == label}
-        if len(here) < 2:  # noqa: PLR2004 - learned from and told
+        if len(here) < 2:  # noqa: PLR2004 - both halves need one
             raise T2IError(f"too few pictures of {label!r} for a probe: {count}")
     return half
 
 
 def _mean(values: np.ndarray, clusters: Sequence[Hashable], how: How) -> Interval:
-    """Mean over pictures; clusters are the units."""
+    """Return the mean over pictures, with clusters as units."""
     groups: dict[Hashable, list[float]] = {}
     for value, cluster in zip(values.tolist(), clusters, strict=True):
         groups.setdefault(cluster, []).append(value)
@@ -123,7 +124,7 @@ def _mean(values: np.ndarray, clusters: Sequence[Hashable], how: How) -> Interva
 
 
 def chance(labels: Sequence[str]) -> float:
-    """Share of the most common label: what a probe reaches that sees nothing.
+    """Return the share of the most common label, the accuracy of always guessing it.
 
     >>> chance(["a", "a", "b"])
     0.6666666666666666

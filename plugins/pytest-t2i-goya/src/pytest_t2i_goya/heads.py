@@ -1,4 +1,4 @@
-"""Heads in files: ours, and checkpoints of the public release, of which no code is run."""
+"""Files of heads: our own, and checkpoints of the public release, whose code is not run."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from safetensors.torch import save
 from pytest_t2i_goya.networks import OF_CONTENT, Goya, Sizes
 
 MOST_BYTES = 1 << 30
-"""Size of a file of heads beyond which it is taken for something else; the release has 0.2 GiB."""
+"""The largest size of a file of heads; the release has 0.2 GiB."""
 RELEASE = ("GOYA_content.pth.tar", "GOYA_style.pth.tar")
-"""Files of the public release: content is taken from the one, style from the other."""
+"""The files of the public release: the first has content, the second style."""
 RELEASE_ENCODER = "clip:vit-b-32"
-"""What the release was trained on (thesis section 2.5.4)."""
+"""The encoder that the release was trained on (thesis section 2.5.4)."""
 SHIPPED = "reference"
 
 
 @dataclass(frozen=True)
 class Heads:
-    """The networks with what they were trained on."""
+    """The networks, with their encoder and the facts of their training."""
 
     goya: Goya
     sizes: Sizes
     encoder: str
-    """Name of the encoder whose features they take."""
+    """The name of the encoder whose features the networks take."""
     styles: tuple[str, ...] = ()
-    """Names of the classifier's classes; () where a file does not say."""
+    """The names of the classifier's classes; () where a file does not give them."""
     facts: Mapping[str, str] = field(default_factory=dict)
-    """How they were trained, as far as the file says."""
+    """The facts of the training, as far as the file gives them."""
 
     @property
     def digest(self) -> str:
-        """Digest of all numbers in the heads."""
+        """The digest of all numbers in the heads."""
         content = hashlib.sha256()
         for name, tensor in sorted(self.goya.state_dict().items()):
             content.update(name.encode() + tensor.contiguous().numpy().tobytes())
@@ -49,9 +49,9 @@ class Heads:
 
 
 def read_heads(name: str) -> Heads:
-    """Heads by name: ``reference`` (shipped), a .safetensors file, a checkpoint or release folder.
+    """Return heads: ``reference`` (shipped), a .safetensors file, a checkpoint or release folder.
 
-    Raises T2IError that says in one line what is wrong with it.
+    Raises T2IError that says in one line what is wrong with the file.
     """
     path = _place(name)
     if path.is_dir():
@@ -104,7 +104,7 @@ def _reading(path: Path) -> Iterator[None]:
     except T2IError:
         raise
     except Exception as error:  # noqa: BLE001 - see below
-        # Unpickling and parsing fail in any way that a file can be damaged.
+        # A damaged file can make unpickling and parsing raise any exception.
         first = str(error).strip().partition("\n")[0]
         raise T2IError(
             f"{path}: cannot be read as tensors: {first or type(error).__name__}"
@@ -112,7 +112,7 @@ def _reading(path: Path) -> Iterator[None]:
 
 
 def _checkpoint(path: Path) -> dict[str, torch.Tensor]:
-    """The tensors of a checkpoint; nothing that is pickled in it is run."""
+    """Return the tensors of a checkpoint; no pickled code in it is run."""
     with _reading(path):
         stored = torch.load(path, map_location="cpu", weights_only=True)
     tensors = stored.get("state_dict", stored) if isinstance(stored, dict) else None

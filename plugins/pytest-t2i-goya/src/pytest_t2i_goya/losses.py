@@ -11,13 +11,13 @@ from pytest_t2i_goya.networks import Embedded
 
 Reading = Literal["means", "sums"]
 READINGS: tuple[str, ...] = get_args(Reading)
-"""Readings of eq. 2.8: ``sums`` over all pairs as printed; ``means`` of positive and of negative
-pairs, added, as in the authors' program. Where a batch has many more negative pairs, positive ones
-count for little in a sum."""
+"""The readings of eq. 2.8. ``sums``: over all pairs, as printed. ``means``: the mean of positive
+pairs plus that of negative pairs, as in the authors' program. A batch has many more negative pairs,
+so positive ones count for little in a sum."""
 MARGIN = 0.5
-"""epsilon^C and epsilon^S (thesis section 2.5.4)."""
+"""The margins epsilon^C and epsilon^S (thesis section 2.5.4)."""
 THRESHOLD = 0.25
-"""epsilon^T: contents whose texts are no further apart are the same (thesis section 2.5.4)."""
+"""The threshold epsilon^T: contents with texts this near are the same (thesis section 2.5.4)."""
 
 
 class Losses(NamedTuple):
@@ -29,7 +29,7 @@ class Losses(NamedTuple):
 
     @property
     def total(self) -> torch.Tensor:
-        """Their sum, all weights being 1 as in the thesis."""
+        """The sum of the three parts; all weights are 1, as in the thesis."""
         return self.content + self.style + self.classes
 
 
@@ -40,14 +40,14 @@ def losses(
     reading: Reading,
     margin: float = MARGIN,
 ) -> Losses:
-    """The losses of a batch.
+    """Return the losses of a batch.
 
     Args:
-        embedded: what the networks say of it.
+        embedded: the batch in all spaces.
         same_content: whether the contents of each pair are the same, [n, n] of bool.
-        styles: number of each picture's style, [n].
-        reading: of the sums in eq. 2.8.
-        margin: similarity below which a negative pair costs nothing.
+        styles: the number of each picture's style, [n].
+        reading: the reading of eq. 2.8.
+        margin: the similarity below which a negative pair adds nothing.
     """
     same_style = styles[:, None] == styles[None, :]
     reduction = "sum" if reading == "sums" else "mean"
@@ -61,12 +61,12 @@ def losses(
 def contrastive(
     projected: torch.Tensor, same: torch.Tensor, reading: Reading, margin: float = MARGIN
 ) -> torch.Tensor:
-    """Pairs of the same kind are drawn together, others apart (thesis eq. 2.5 and 2.6).
+    """Return the loss that draws pairs of the same kind together (thesis eq. 2.5 and 2.6).
 
     .. math:: L_ij = 1 - D_ij where the same, else max(0, D_ij - margin)
 
-    with D_ij the cosine *similarity* of two projected embeddings. The thesis calls it a distance,
-    with which the loss would do the opposite; the authors' program takes the similarity.
+    D_ij is the cosine *similarity* of two projected embeddings, as in the authors' program. The
+    thesis calls D_ij a distance, with which the loss would do the opposite.
 
     >>> apart = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
     >>> same, other = torch.ones(2, 2, dtype=bool), torch.eye(2, dtype=bool)
@@ -80,7 +80,7 @@ def contrastive(
     cosines, alike = (unit @ unit.T)[first, second], same[first, second]
     positive, negative = 1.0 - cosines[alike], torch.relu(cosines[~alike] - margin)
     if reading == "sums":
-        # Both orders of a pair are summed; a picture with itself adds nothing.
+        # Factor 2: eq. 2.8 sums both orders of a pair. A picture with itself adds nothing.
         return 2.0 * (positive.sum() + negative.sum())
     parts = [each.mean() for each in (positive, negative) if len(each)]
     return torch.stack(parts).sum() if parts else cosines.sum()

@@ -1,4 +1,4 @@
-"""The networks of GOYA (thesis eq. 2.3, 2.4, 2.7, Table 2.1), by the names of the public release.
+"""The networks of GOYA (thesis eq. 2.3, 2.4, 2.7, Table 2.1), with the public release's names.
 
 Table 2.1 is garbled in print. The sizes here are those of the authors' program: the content encoder
 has two layers, the style encoder three with the input added before its last ReLU, each projector
@@ -15,13 +15,13 @@ from torch import nn
 from torch.nn.functional import relu
 
 PROJECTED = 64
-"""Dimensions in which pairs are compared (thesis Table 2.1)."""
+"""The dimensions of the spaces in which the losses compare pairs (thesis Table 2.1)."""
 SPACES = ("content", "style", "projected-content", "projected-style")
-"""g^C and g^S of the thesis, and h^C(g^C) and h^S(g^S), in which its losses compare."""
+"""The spaces g^C and g^S, and h^C(g^C) and h^S(g^S), in which the losses compare pairs."""
 
 
 class ContentEncoder(nn.Module):  # type: ignore[misc] # torch is untyped here
-    """C: two layers with a ReLU between (thesis eq. 2.3)."""
+    """The encoder C: two layers with a ReLU between (thesis eq. 2.3)."""
 
     def __init__(self, features: int, hidden: int, width: int) -> None:
         super().__init__()
@@ -29,13 +29,13 @@ class ContentEncoder(nn.Module):  # type: ignore[misc] # torch is untyped here
         self.fc2 = nn.Linear(hidden, width)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """[n, features] -> [n, width]."""
+        """Return [n, width] for [n, features]."""
         out: torch.Tensor = self.fc2(relu(self.fc1(x)))
         return out
 
 
 class StyleEncoder(nn.Module):  # type: ignore[misc] # torch is untyped here
-    """S: three layers, with the input added before the last ReLU (thesis eq. 2.4)."""
+    """The encoder S: three layers, the input added before the last ReLU (thesis eq. 2.4)."""
 
     def __init__(self, features: int, width: int) -> None:
         super().__init__()
@@ -44,13 +44,13 @@ class StyleEncoder(nn.Module):  # type: ignore[misc] # torch is untyped here
         self.fc3 = nn.Linear(features, width)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """[n, features] -> [n, width]."""
+        """Return [n, width] for [n, features]."""
         out: torch.Tensor = self.fc3(relu(self.fc2(relu(self.fc1(x))) + x))
         return out
 
 
 class Embedded(NamedTuple):
-    """What all heads say of a batch."""
+    """A batch in all spaces, with the logits of styles."""
 
     content: torch.Tensor
     """g^C, [n, width]."""
@@ -64,27 +64,27 @@ class Embedded(NamedTuple):
     """w^S = R(g^S), a logit for each style, [n, n_styles] (thesis eq. 2.7)."""
 
     def space(self, name: str) -> torch.Tensor:
-        """The embedding of a space of ``SPACES``."""
+        """Return the embedding of a space of ``SPACES``."""
         found: torch.Tensor = getattr(self, name.replace("-", "_"))
         return found
 
 
 class Sizes(NamedTuple):
-    """Dimensions of the networks."""
+    """The dimensions of the networks."""
 
     features: int
-    """Number of features of the encoder below."""
+    """The number of features of the encoder below."""
     hidden: int
-    """Inside the content encoder."""
+    """The width inside the content encoder."""
     width: int
-    """Width of both spaces."""
+    """The width of both spaces."""
     styles: int
-    """Classes of the style classifier."""
+    """The number of classes of the style classifier."""
     projected: int = PROJECTED
 
     @classmethod
     def of(cls, tensors: Mapping[str, torch.Tensor]) -> Sizes:
-        """Read off the tensors of a file."""
+        """Return the dimensions of the tensors of a file."""
         hidden, features = tensors["content_encoder.fc1.weight"].shape
         width = tensors["content_encoder.fc2.weight"].shape[0]
         styles = tensors["classifier_s.weight"].shape[0]
@@ -108,14 +108,14 @@ class Goya(nn.Module):  # type: ignore[misc] # torch is untyped here
         self.classifier_s = nn.Linear(sizes.width, sizes.styles)
 
     def forward(self, x: torch.Tensor) -> Embedded:
-        """Features of an encoder, [n, features], in all spaces."""
+        """Return the features of an encoder, [n, features], in all spaces."""
         content, style = self.content_encoder(x), self.style_encoder(x)
         projected = self.projector_c(content), self.projector_s(style)
         return Embedded(content, style, *projected, self.classifier_s(style))
 
 
 OF_CONTENT = ("content_encoder.", "projector_c.")
-"""Beginnings of the names of what the content space is made of; the others are of style."""
+"""Prefixes of the tensors of the content space; all others belong to the style space."""
 
 
 def _projector(sizes: Sizes) -> nn.Sequential:

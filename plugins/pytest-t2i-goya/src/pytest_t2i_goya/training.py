@@ -19,16 +19,16 @@ from pytest_t2i_goya.losses import MARGIN, Losses, Reading, losses
 from pytest_t2i_goya.networks import OF_CONTENT, Goya, Sizes
 
 DECAY = 0.9
-"""Exponent of the schedule (thesis: "decay rate = 0.9"; the authors' program says of what)."""
+"""The exponent of the schedule (thesis: "decay rate = 0.9"; see the authors' program)."""
 VALIDATED = 0.1
-"""Share of the contents that are held out to choose among epochs."""
+"""The share of contents that are held out to choose the best epoch."""
 PAUSE = 5.0
-"""Seconds of work that a stopped command loses at most, besides the epoch in flight."""
+"""The seconds between checkpoints; a stopped command also loses the running epoch."""
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """How the heads are trained; defaults are the thesis' (section 2.5.4) and its program's."""
+    """The settings of a training; the defaults are from the thesis (2.5.4) and its program."""
 
     epochs: int = 100
     batch: int = 512
@@ -55,19 +55,19 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Examples:
-    """What is learned from: features with the numbers of their content and style."""
+    """The training data: features with the numbers of their contents and styles."""
 
     features: torch.Tensor
-    """[n, d] float32."""
+    """The features, [n, d] float32."""
     contents: torch.Tensor
-    """[n] numbers of contents."""
+    """The number of each picture's content, [n]."""
     styles: torch.Tensor
-    """[n] numbers of styles."""
+    """The number of each picture's style, [n]."""
     same: torch.Tensor
-    """[n_contents, n_contents]: which contents count as the same."""
+    """Which contents count as the same, [n_contents, n_contents] of bool."""
 
     def losses(self, goya: Goya, rows: torch.Tensor, schedule: Schedule) -> Losses:
-        """Losses of one batch."""
+        """Return the losses of one batch."""
         contents = self.contents[rows]
         return losses(
             goya(self.features[rows]), self.same[contents[:, None], contents], self.styles[rows],
@@ -77,7 +77,7 @@ class Examples:
 
 @dataclass
 class Best:
-    """The networks of the epoch with the least loss on held-out contents."""
+    """The networks of the epoch with the smallest loss on held-out contents."""
 
     loss: float
     epoch: int
@@ -85,10 +85,10 @@ class Best:
 
 
 class Training:
-    """One training, from its beginning or from where it was stopped."""
+    """A training, from its beginning or from a checkpoint."""
 
     def __init__(self, examples: Examples, schedule: Schedule, checkpoint: Path | None) -> None:
-        """Args: what is learned from and how, and the file that keeps the state."""
+        """Begin a training, or resume it where ``checkpoint`` is one of the same training."""
         self._examples, self._schedule, self._file = examples, schedule, checkpoint
         self._train, self._held = _split(examples.contents, schedule.seed)
         classes = int(examples.styles.max()) + 1
@@ -102,7 +102,7 @@ class Training:
         self._resume()
 
     def run(self, say: Callable[[str], None]) -> None:
-        """Train to the last epoch; every few seconds tell progress and keep what was done."""
+        """Train to the last epoch; print progress and write a checkpoint every few seconds."""
         told = time.monotonic()
         while self.epoch < self._schedule.epochs:
             last = self._pass()
@@ -117,7 +117,7 @@ class Training:
                 told = time.monotonic()
 
     def heads(self, encoder: str, styles: tuple[str, ...], facts: dict[str, str]) -> Heads:
-        """Content from the epoch that is best for content, style from the best for style."""
+        """Return heads: content from the best epoch for content, style from the best for style."""
         content, style = self.best["content"], self.best["style"]
         tensors = {
             name: (content if name.startswith(OF_CONTENT) else style).tensors[name]
@@ -130,7 +130,7 @@ class Training:
         return Heads(goya, Sizes.of(tensors), encoder, styles, {**facts, **told})
 
     def _pass(self) -> float:
-        """One epoch; its mean loss. Its order follows seed and epoch alone."""
+        """Train one epoch; return its mean loss. The order depends on seed and epoch alone."""
         order = torch.Generator().manual_seed(1_000_003 * self._schedule.seed + self.epoch)
         shuffled = self._train[torch.randperm(len(self._train), generator=order)]
         batches = [part for part in shuffled.split(self._schedule.batch) if len(part) > 1]
@@ -162,7 +162,7 @@ class Training:
 
     @cached_property
     def _identity(self) -> str:
-        """Hash of all that the result depends on."""
+        """The hash of all that the result depends on."""
         content = hashlib.sha256(json.dumps(asdict(self._schedule)).encode())
         for tensor in vars(self._examples).values():
             content.update(tensor.numpy().tobytes())
@@ -182,7 +182,7 @@ class Training:
         temporary.replace(self._file)
 
     def _resume(self) -> None:
-        """Go on from the file, where it is of this training."""
+        """Resume from the checkpoint where it belongs to this training."""
         state = None if self._file is None else _stored(self._file)
         if state is None or state.get("of") != self._identity:
             return
@@ -193,16 +193,16 @@ class Training:
 
 
 def _stored(file: Path) -> dict[str, Any] | None:
-    """What a checkpoint holds; None where there is none, or it is damaged."""
+    """Return the content of a checkpoint; None where it is missing or damaged."""
     try:
         state = torch.load(file, map_location="cpu", weights_only=True)
-    except Exception:  # noqa: BLE001 - unpickling fails in any way that a file can be damaged
+    except Exception:  # noqa: BLE001 - a damaged file can make unpickling raise anything
         return None
     return state if isinstance(state, dict) else None
 
 
 def _split(contents: torch.Tensor, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Rows to learn from, and rows of contents that are held out."""
+    """Return the rows to train on, and the rows of held-out contents."""
     kinds = int(contents.max()) + 1
     count = max(1, round(VALIDATED * kinds))
     drawn = torch.Generator().manual_seed(seed)
@@ -210,5 +210,5 @@ def _split(contents: torch.Tensor, seed: int) -> tuple[torch.Tensor, torch.Tenso
     if bool(held.all()):
         raise T2IError(f"expected at least two contents, got {kinds}")
     rows = held.nonzero()[:, 0]
-    # In any order: a batch of them has several contents.
+    # Shuffled, so that each batch has several contents.
     return (~held).nonzero()[:, 0], rows[torch.randperm(len(rows), generator=drawn)]
