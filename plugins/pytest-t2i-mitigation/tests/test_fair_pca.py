@@ -181,5 +181,5 @@ def test_keys_that_make_no_sense_are_refused(keys, told):
 
 
 def test_more_components_than_there_are_is_refused(texts):
-    with pytest.raises(ValueError, match="dimension: expected at most 5 for these texts: 6"):
+    with pytest.raises(ValueError, match="dimension: expected at most 5 for these texts, got 6"):
         fitted(*texts, 6)

@@ -340,7 +340,7 @@ def test_a_processor_of_another_kind_is_one_line(model):
     before = dict(network.attn_processors)
     network.set_attn_processor(lambda *_: None)
     mitigated = around(model, "pre-attention-interpolation")
-    with pytest.raises(T2IError, match="in place of JointAttnProcessor2_0, and transformer_b"):
+    with pytest.raises(T2IError, match="for JointAttnProcessor2_0 only, but transformer_b"):
         list(mitigated.generate(requests(mitigated)))
     network.set_attn_processor(before)
 

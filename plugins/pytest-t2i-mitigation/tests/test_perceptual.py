@@ -97,5 +97,5 @@ def test_an_absent_library_is_one_line(monkeypatch):
 
 
 def test_nothing_is_named_behind_it():
-    with pytest.raises(T2IError, match="expected nothing behind its name, got 'vgg'"):
+    with pytest.raises(T2IError, match="expected no name after lpips, got 'vgg'"):
         perceptual.load(LoadOptions(source="vgg"))

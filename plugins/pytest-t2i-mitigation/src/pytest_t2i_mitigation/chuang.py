@@ -1,11 +1,11 @@
-"""Projection of text embeddings: what tells male from female texts is shrunk (Chuang et al.).
+"""Projection of text embeddings that shrinks differences of gender (Chuang et al.).
 
 Chuang, Jampani, Li, Torralba, Jegelka: Debiasing Vision-Language Models via Biased Prompts, 2023.
-The calibration matrix, as the authors use it for pictures: of pairs of texts that differ in gender
-alone, with unit embeddings z at the end of the text, P = (I + strength/n sum (z_i - z_j)(z_i -
-z_j)^T)^-1; each token c of a prompt becomes P c. The projection P0 that the paper puts before it is
-left out, as in their program for pictures. Their pairs are professions of their own; these are the
-40 of Lyu et al. in pytest-t2i's sentence.
+This is the calibration matrix, as the authors use it for pictures. For n pairs of texts that differ
+in gender alone, with unit embeddings z at the end of the text, P = (I + strength/n sum (z_i -
+z_j)(z_i - z_j)^T)^-1; each token c of a prompt becomes P c. The projection P0 that the paper puts
+before P is left out, as in the authors' program for pictures. The pairs here are the 40 professions
+of Lyu et al. in pytest-t2i's template; the authors use others.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from weakref import WeakKeyDictionary
 from pytest_t2i import axes
 
 _KNOWN: WeakKeyDictionary[Any, dict[float, Any]] = WeakKeyDictionary()
-"""Text encoder -> strength -> its matrix: encoding the pairs takes longer than a picture's text."""
+"""Text encoder -> strength -> matrix, kept as encoding the pairs takes long."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chuang:
-    """Embeddings of neutral prompts lose most of what tells male from female.
+    """A mitigation that shrinks differences of gender in embeddings of neutral prompts.
 
     Embeddings of the empty or negative prompt stay as they are, and so do those of prompts that
     name a gender.
@@ -36,7 +36,7 @@ class Chuang:
     """
 
     strength: float = 500.0
-    """lambda of the paper; 0 changes nothing."""
+    """The strength, lambda of the paper; 0 changes nothing."""
 
     name: ClassVar[str] = "chuang"
     fingerprint: ClassVar[str] = "1"
@@ -46,15 +46,15 @@ class Chuang:
     needs_counterparts: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        """Refuse what is no strength."""
+        """Raise ValueError for a negative or infinite strength."""
         if not 0.0 <= self.strength < math.inf:
             raise ValueError(f"strength: expected a number of at least 0, got {self.strength:g}")
 
     @contextmanager
     def applied(self, pipeline: Any, requests: Sequence[Any]) -> Iterator[None]:
-        """While a batch is made, its network is given the projected embeddings.
+        """Give the network projected embeddings in this context.
 
-        Not the encoder is changed: models keep the embeddings of texts that they have seen.
+        The text encoder is not changed, as models cache embeddings of texts.
         """
         del requests
         matrix = self._matrix(pipeline)
@@ -79,9 +79,9 @@ class Chuang:
 
 
 def projected(rows: Any, matrix: Any, first: int) -> Any:
-    """Embeddings [n, tokens, d], each from the row ``first`` on projected.
+    """Return embeddings [n, tokens, d] with the rows from ``first`` on projected.
 
-    Row by row: a product of several rows may round otherwise than that of one.
+    Rows are multiplied one by one, as a product of several rows may round differently.
     """
     import torch
 
@@ -91,7 +91,7 @@ def projected(rows: Any, matrix: Any, first: int) -> Any:
 
 
 def calibrated(feminine: Any, masculine: Any, strength: float) -> Any:
-    """P of pairs of embeddings [n, d], float64; the identity where the strength is 0."""
+    """Return P of pairs of embeddings [n, d], float64; the identity where the strength is 0."""
     import torch
 
     unit = torch.nn.functional.normalize
@@ -101,7 +101,7 @@ def calibrated(feminine: Any, masculine: Any, strength: float) -> Any:
 
 
 def embedded_pairs(pipeline: Any) -> tuple[Any, Any]:
-    """Embeddings of the feminine and of the masculine texts, [n, d] each, at the texts' ends."""
+    """Return embeddings of the feminine and masculine texts, [n, d] each, at the texts' ends."""
     import torch
 
     _, feminine, masculine = zip(*axes.profession.triplets(), strict=True)

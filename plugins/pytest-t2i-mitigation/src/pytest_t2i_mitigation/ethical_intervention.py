@@ -1,4 +1,4 @@
-"""Ethical intervention: a sentence after the prompt asks for fairness (ENTIGEN).
+"""Ethical intervention: a sentence after the prompt that asks for fairness (ENTIGEN).
 
 Bansal, Yin, Monajatipoor, Chang: How well can Text-to-Image Generative Models understand Ethical
 Natural Language Interventions? EMNLP 2022.
@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 SENTENCE = "if all individuals can be {word} irrespective of their gender"
-"""Sentence of the paper; the article before a profession comes with its word."""
+"""The sentence of the paper; ``{word}`` includes the article of a profession."""
 OF_PERSON = re.compile(r"\b(?:person|people) (?:who (?:is|are) )?(.+)$", re.IGNORECASE)
-"""What a prompt says of a person."""
+"""A pattern of what a prompt says about a person."""
 PICTURE = re.compile(r"^an? \w+ of ", re.IGNORECASE)
-"""How a prompt begins that names a picture first."""
+"""A pattern of the beginning of a prompt that names a kind of picture."""
 
 
 @dataclass(frozen=True, slots=True)
 class EthicalIntervention:
-    """Each prompt is followed by a sentence; whether a model understands it is to be tested.
+    """A mitigation that puts a sentence after each prompt, which a model may not understand.
 
     >>> nurse = "a photo of one real person who is a nurse"
     >>> print(EthicalIntervention().prompt(nurse, 0, ()).removeprefix(nurse))
@@ -31,7 +31,7 @@ class EthicalIntervention:
     """
 
     sentence: str = SENTENCE
-    """``{word}`` stands for what the prompt says of its person: "a nurse", "at the beach"."""
+    """The sentence; ``{word}`` is what the prompt says about the person, such as "a nurse"."""
 
     name: ClassVar[str] = "ethical-intervention"
     fingerprint: ClassVar[str] = "1"
@@ -41,19 +41,19 @@ class EthicalIntervention:
     needs_counterparts: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        """Refuse a sentence that says nothing."""
+        """Raise ValueError for an empty sentence."""
         if not self.sentence.strip():
             raise ValueError("sentence: expected words, got an empty text")
 
     def prompt(self, text: str, seed: int, counterparts: tuple[str, ...]) -> str:
-        """The prompt and the sentence behind it, whatever the seed."""
+        """Return the prompt with the sentence after it, whatever the seed."""
         del seed, counterparts
         begun = text.strip().removesuffix(".")
         return f"{begun} {self.sentence.strip().replace('{word}', word_of(begun))}"
 
 
 def word_of(text: str) -> str:
-    """What a prompt says of its person; without a person, or where it says nothing, whom it names.
+    """Return what a prompt says about its person; if there is nothing, the subject of the prompt.
 
     >>> word_of("a photo of one real person at the beach"), word_of("A photo of an Indian person")
     ('at the beach', 'an Indian person')

@@ -1,14 +1,14 @@
 """Fair principal components of text embeddings, with the noise of a group drawn by seed.
 
 Fu, Brown, Shao, Rawal, Delaney, Russell: FairImagen: Post-Processing for Bias Mitigation in
-Text-to-Image Models, NeurIPS 2025; FairPCA is by Kleindessner et al., AISTATS 2023. Of texts x_i
-with group z_i, the direction n = sum (z_i - mean z) x_i / |...| is what tells the groups apart on
-average. U holds the first principal components among directions orthogonal to n. Each token c of a
-prompt, and its pooled embedding, becomes U U^T c + noise (n . x_j) n, where x_j is a text of a
-group drawn with equal chances: "empirical noise" of the authors' program.
+Text-to-Image Models, NeurIPS 2025; FairPCA is by Kleindessner et al., AISTATS 2023. For texts x_i
+with group z_i, the direction n = sum (z_i - mean z) x_i / |...| separates the groups on average.
+U holds the first principal components among directions orthogonal to n. Each token c of a prompt,
+and its pooled embedding, becomes U U^T c + noise (n . x_j) n, where x_j is a text of a group drawn
+with equal probability ("empirical noise" of the authors' program).
 
 The texts are the feminine and masculine ones of the 40 professions of Lyu et al.; the authors
-extract thousands. So few texts span less than what a prompt says: unless told otherwise, U holds
+extract thousands. So few texts do not span all that a prompt says. By default, U therefore holds
 all directions but n, the limit of the authors' 600.
 """
 
@@ -27,25 +27,25 @@ from pytest_t2i_mitigation.chuang import embedded_pairs
 from pytest_t2i_mitigation.random_counterpart import drawn
 
 _KNOWN: WeakKeyDictionary[Any, dict[int, Projection]] = WeakKeyDictionary()
-"""Pipeline -> dimension -> its projection: encoding the texts takes longer than a picture's."""
+"""Pipeline -> dimension -> projection, kept as encoding the texts takes long."""
 
 
 class Projection(NamedTuple):
-    """What fair principal components keep, and what they leave out."""
+    """The projection of fair principal components, and the direction that it removes."""
 
     kept: Any
-    """U U^T, [d, d]."""
+    """The projection U U^T, [d, d]."""
     direction: Any
-    """n, unit length, [d]."""
+    """The direction n of unit length, [d]."""
     feminine: Any
-    """n . x of the feminine texts, [texts]."""
+    """The components n . x of the feminine texts, [texts]."""
     masculine: Any
-    """The same of the masculine ones."""
+    """The components n . x of the masculine texts, [texts]."""
 
 
 @dataclass(frozen=True, slots=True)
 class FairPCA:
-    """Embeddings of neutral prompts lose the direction of gender, and gain that of a drawn text.
+    """A mitigation that replaces the component of gender in embeddings by that of a drawn text.
 
     Embeddings of the empty or negative prompt stay as they are, and so do those of prompts that
     name a gender.
@@ -56,9 +56,9 @@ class FairPCA:
     """
 
     noise: float = 0.6
-    """Share of a drawn text's component along the direction that is added; 0 adds none."""
+    """The share of the drawn text's component that is added; 0 adds nothing."""
     dimension: int = 0
-    """Principal components that are kept; 0 for all but the direction of gender."""
+    """The number of principal components to keep; 0 for all but the direction of gender."""
 
     name: ClassVar[str] = "fair-pca"
     fingerprint: ClassVar[str] = "1"
@@ -68,7 +68,7 @@ class FairPCA:
     needs_counterparts: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        """Refuse keys that make no sense, one line each."""
+        """Raise ValueError for negative or infinite values."""
         if not 0.0 <= self.noise < math.inf:
             raise ValueError(f"noise: expected a number of at least 0, got {self.noise:g}")
         if self.dimension < 0:
@@ -76,10 +76,9 @@ class FairPCA:
 
     @contextmanager
     def applied(self, pipeline: Any, requests: Sequence[Any]) -> Iterator[None]:
-        """While a batch is made, its network is given the changed embeddings.
+        """Give the network changed embeddings in this context.
 
-        Raises ValueError where more components are to be kept than an embedding has beside the
-        direction.
+        Raises ValueError where ``dimension`` exceeds the number of components beside the direction.
         """
         projection = self._projection(pipeline)
         offsets = [self.noise * component(projection, one.seed, one.prompt) for one in requests]
@@ -110,7 +109,7 @@ class FairPCA:
 
 
 def fitted(feminine: Any, masculine: Any, dimension: int) -> Projection:
-    """The projection of embeddings of both groups, [texts, d] each, in double precision.
+    """Return the projection for embeddings of both groups, [texts, d] each, in float64.
 
     Raises ValueError where ``dimension`` exceeds d - 1.
     """
@@ -119,7 +118,9 @@ def fitted(feminine: Any, masculine: Any, dimension: int) -> Projection:
     women, men = feminine.double(), masculine.double()
     width = women.shape[1]
     if dimension >= width:
-        raise ValueError(f"dimension: expected at most {width - 1} for these texts: {dimension}")
+        raise ValueError(
+            f"dimension: expected at most {width - 1} for these texts, got {dimension}"
+        )
     apart = torch.nn.functional.normalize(women.mean(0) - men.mean(0), dim=0)
     kept = torch.eye(width, dtype=torch.float64) - torch.outer(apart, apart)
     if dimension:
@@ -131,16 +132,16 @@ def fitted(feminine: Any, masculine: Any, dimension: int) -> Projection:
 
 
 def component(projection: Projection, seed: int, prompt: str) -> float:
-    """What a seed draws: the component of one text of one group, each with equal chances."""
-    group = projection.feminine if drawn(f"{seed}|{prompt}|group") < 0.5 else projection.masculine  # noqa: PLR2004 - equal chances
+    """Return the component of a text that the seed draws, each group with equal probability."""
+    group = projection.feminine if drawn(f"{seed}|{prompt}|group") < 0.5 else projection.masculine  # noqa: PLR2004 - equal probability
     return float(group[int(drawn(f"{seed}|{prompt}|text") * len(group))])
 
 
 def _changed(rows: Any, projection: Projection, offsets: Sequence[float], *, guided: bool) -> Any:
-    """Embeddings [n, ..., width] with the rows of the prompts changed.
+    """Return embeddings [n, ..., width] with the rows of the prompts changed.
 
-    Channels beyond those of the pooled embedding, which are T5's, stay as they are. Row by row: a
-    product of several rows may round otherwise than that of one.
+    Channels beyond those of the pooled embedding are T5's, and stay as they are. Rows are
+    multiplied one by one, as a product of several rows may round differently.
     """
     import torch
 
@@ -158,7 +159,7 @@ def _changed(rows: Any, projection: Projection, offsets: Sequence[float], *, gui
 
 
 def _pooled_pairs(pipeline: Any) -> tuple[Any, Any]:
-    """Pooled embeddings of the feminine and of the masculine texts, [texts, d] each."""
+    """Return pooled embeddings of the feminine and masculine texts, [texts, d] each."""
     import torch
 
     _, feminine, masculine = zip(*axes.profession.triplets(), strict=True)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 LARGEST = 256
-"""Pixels of the shorter side; larger pictures are reduced to it, or features would fill memory."""
+"""The largest shorter side in pixels; larger pictures are reduced, to save memory."""
 FETCH = (
     'python -c "from torchvision.models import alexnet, AlexNet_Weights as W; '
     'alexnet(weights=W.DEFAULT)"'
@@ -29,16 +29,16 @@ FETCH = (
 
 
 def load(options: LoadOptions) -> Lpips:
-    """LPIPS with the weights of AlexNet that torchvision keeps on this machine.
+    """Return LPIPS with the weights of AlexNet that torchvision keeps on this machine.
 
     Args:
-        options: nothing is named behind ``lpips``; it runs on the CPU.
+        options: ``source`` must be empty; the encoder runs on the CPU.
 
     Raises:
-        T2IError: the library lpips or the weights of AlexNet are absent, or something is named.
+        T2IError: the library lpips or the weights of AlexNet are missing, or there is a source.
     """
     if options.source:
-        raise T2IError(f"encoder lpips: expected nothing behind its name, got {options.source!r}")
+        raise T2IError(f"encoder lpips: expected no name after lpips, got {options.source!r}")
     try:
         import lpips
         import torch
@@ -52,11 +52,11 @@ def load(options: LoadOptions) -> Lpips:
     if not file.is_file():
         raise T2IError(
             f"encoder lpips needs the weights of AlexNet (233 MB), which torchvision keeps as "
-            f"{file}: fetch them by {FETCH}, or compare pictures by another encoder"
+            f"{file}: download them with {FETCH}, or compare pictures by another encoder"
         )
-    # Its own way to load them would fetch them without a word.
+    # lpips would download missing weights without a message, so they are loaded here.
     with warnings.catch_warnings():
-        # It still asks torchvision in the words of old.
+        # lpips uses deprecated arguments of torchvision.
         warnings.simplefilter("ignore", UserWarning)
         network = lpips.LPIPS(net="alex", pnet_rand=True, verbose=False)
     state = torch.load(file, map_location="cpu", weights_only=True)
@@ -67,13 +67,13 @@ def load(options: LoadOptions) -> Lpips:
 
 
 class Lpips:
-    """Features whose squared Euclidean distance is the LPIPS of two pictures; obeys Encoder."""
+    """An encoder whose squared Euclidean distance of features is LPIPS; obeys Encoder."""
 
     squared: ClassVar[bool] = True
-    """How far apart pictures are: the square of the distance of their features, not 1 - cosine."""
+    """Whether pictures are compared by squared distance of features, not by 1 - cosine."""
 
     def __init__(self, network: Any) -> None:
-        """Args: an ``lpips.LPIPS`` in evaluation mode."""
+        """Take an ``lpips.LPIPS`` in evaluation mode."""
         self._network = network
         digest = hashlib.sha256(str(LARGEST).encode())
         for key, value in sorted(network.state_dict().items()):
@@ -82,15 +82,15 @@ class Lpips:
 
     @property
     def provenance(self) -> Mapping[str, str]:
-        """Readable facts behind the fingerprint."""
+        """The readable facts behind the fingerprint."""
         weights = f"sha256:{self.fingerprint}"
         return {"perceptual distance": "LPIPS 0.1, AlexNet", "weights": weights}
 
     def encode(self, images: Sequence[Image]) -> np.ndarray:
-        """[n_images, d] float32; d grows with the pictures, which must be of one size.
+        """Return features, [n_images, d] float32; d depends on the size, which must be one for all.
 
-        Each of the five layers gives its features of unit length at every place (h, w), times the
-        root of their weight and of 1 / (H W), so that the square of the distance is eq. 1.
+        Features of each of the five layers are normalised at every place (h, w), and multiplied by
+        the square root of their weight / (H W), so that the squared distance is eq. 1.
         """
         return np.stack([self._one(image) for image in images]) if images else np.empty((0, 0))
 
@@ -110,7 +110,7 @@ class Lpips:
 
 
 def _pixels(image: Image) -> Any:
-    """[1, 3, h, w] from -1 to 1."""
+    """Return the pixels, [1, 3, h, w], from -1 to 1."""
     import torch
 
     shorter = min(image.size)

@@ -1,4 +1,4 @@
-"""The floor of all mitigations: a gender is drawn for each picture, and put into its prompt."""
+"""The baseline of all mitigations: draw a gender for each picture, and name it in the prompt."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import ClassVar
 
 @dataclass(frozen=True, slots=True)
 class RandomCounterpart:
-    """Each picture is made from the feminine or the masculine counterpart of its prompt.
+    """A mitigation that makes each picture from the feminine or the masculine counterpart.
 
-    The baseline that any other mitigation has to beat: it needs nothing of the model but that it
-    obeys a prompt that names a gender, and costs nothing.
+    Any other mitigation has to beat this one: it costs nothing, and needs only a model that obeys
+    prompts that name a gender.
 
     >>> texts = ("a female nurse", "a male nurse")
     >>> [RandomCounterpart().prompt("a nurse", seed, texts) for seed in range(3)]
@@ -23,7 +23,7 @@ class RandomCounterpart:
     """
 
     share: float = 0.5
-    """Share of pictures that are made from the feminine counterpart."""
+    """The share of pictures that are made from the feminine counterpart."""
 
     name: ClassVar[str] = "random-counterpart"
     fingerprint: ClassVar[str] = "1"
@@ -33,16 +33,16 @@ class RandomCounterpart:
     needs_counterparts: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        """Refuse what is no share."""
+        """Raise ValueError for a share outside of 0 to 1."""
         if not 0.0 <= self.share <= 1.0:
             raise ValueError(f"share: expected a number from 0 to 1, got {self.share:g}")
 
     def prompt(self, text: str, seed: int, counterparts: tuple[str, ...]) -> str:
-        """The counterpart that seed and prompt draw: another prompt draws for itself."""
+        """Return the counterpart that seed and prompt draw."""
         feminine, masculine = counterparts
         return feminine if drawn(f"{seed}|{text}") < self.share else masculine
 
 
 def drawn(text: str) -> float:
-    """A number from 0 up to 1, which a text draws on every machine alike."""
+    """Return a number in [0, 1) that depends on the text alone, on every machine."""
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:6], "big") / 2**48

@@ -1,6 +1,6 @@
 """Interpolation between a masculine and a feminine picture in Stable Diffusion 3 (the thesis).
 
-Chapter 4 of the thesis, eq. 4.11 to 4.23. Read with these corrections: the joint softmax of eq. 4.6
-(4.7 splits one softmax into four, which is none), and m at weight 0, f at weight 1 in eq. 4.19,
-which prints them exchanged against 4.11, 4.14 and the endpoints.
+This follows chapter 4 of the thesis, eq. 4.11 to 4.23, with two corrections. The softmax is the
+joint one of eq. 4.6, as the four parts of eq. 4.7 are no softmax. In eq. 4.19, m has weight 0 and f
+weight 1, as in eq. 4.11 and 4.14; the print exchanges them.
 """

@@ -1,9 +1,9 @@
 """Joint attention of an MM-DiT in which one picture attends to two others (eq. 4.14 to 4.19).
 
-The rows of a pass are the masculine pictures, those that are made, and the feminine ones. Before or
-after attention, what the middle ones see is interpolated between what the other two are. The second
-attention of SD3.5, of picture to picture alone, is treated alike; keys are those that attention
-works with, after their norm where there is one.
+The rows of a pass are the masculine pictures, the pictures being made, and the feminine pictures.
+Before or after attention, the rows being made are interpolated between the other two. The second
+attention of SD3.5, of picture to picture alone, is treated in the same way. Keys are taken after
+their norm, where there is one.
 """
 
 from __future__ import annotations
@@ -19,36 +19,36 @@ from pytest_t2i import T2IError
 from torch.nn.functional import scaled_dot_product_attention
 
 Where = Literal["pre", "post"]
-"""Before attention keys and values are interpolated, after it what it gives."""
+"""Where to interpolate: keys and values before attention, or its result after attention."""
 Ends = tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]
-"""Keys and values of the masculine pictures, then of the feminine ones: [n, heads, length, d]."""
+"""The keys and values of the masculine, then the feminine pictures: [n, heads, length, d]."""
 
 
 @dataclass(slots=True)
 class Pass:
-    """What the processors have to know of one pass of the network."""
+    """The state of one pass of the network, for the attention processors."""
 
     weights: torch.Tensor | None = None
-    """Weights of the pictures that are made, [n]; None for a pass of endpoints alone."""
+    """The weights of the pictures being made, [n]; None for a pass of endpoints alone."""
     made: slice = field(default_factory=lambda: slice(0))
-    """Their rows."""
+    """The rows of the pictures being made."""
     masculine: slice = field(default_factory=lambda: slice(0))
     feminine: slice = field(default_factory=lambda: slice(0))
-    """Rows of the endpoints, where they are in this pass."""
+    """The rows of the endpoints, where the pass has them."""
     kept: dict[str, Ends] | None = None
-    """Layer -> keys and values of the endpoints: read where pictures are made, else written."""
+    """Layer -> keys and values of the endpoints; read where pictures are made, else written."""
 
 
 @dataclass(slots=True)
 class Control:
-    """Switches the processors of one pipeline on for a pass."""
+    """The switch that turns the processors of a pipeline on for a pass."""
 
     where: Where
     now: Pass | None = None
 
     @contextmanager
     def during(self, this: Pass) -> Iterator[None]:
-        """While one pass is made."""
+        """Turn the processors on in this context."""
         self.now = this
         try:
             yield
@@ -58,13 +58,13 @@ class Control:
 
 @dataclass(slots=True)
 class Interpolating:
-    """Stands before a processor of joint attention; does its work while a pass asks for it."""
+    """A wrapper of a processor of joint attention, which interpolates during a pass."""
 
     inner: Any
     layer: str
     control: Control
 
-    # diffusers hands a processor what its signature names.
+    # diffusers passes a processor only the arguments that its signature names.
     def __call__(
         self,
         attn: Any,
@@ -73,7 +73,7 @@ class Interpolating:
         *rest: Any,
         **named: Any,
     ) -> Any:
-        """What the pipeline's own gives, with the attention of some rows replaced."""
+        """Return the result of the pipeline's processor, with some rows interpolated."""
         now = self.control.now
         if now is None:
             return self.inner(attn, hidden_states, encoder_hidden_states, *rest, **named)
@@ -105,9 +105,9 @@ def attended(
     weights: torch.Tensor,
     where: Where,
 ) -> torch.Tensor:
-    """Attention of all rows, [rows, heads, length, d]; the rows ``made`` see both endpoints.
+    """Return the attention of all rows, [rows, heads, length, d], interpolated for ``made``.
 
-    ``torch.lerp`` gives an endpoint itself at weights 0 and 1, and what both are where they agree.
+    ``torch.lerp`` is exact at weights 0 and 1, and where both endpoints are equal.
     """
     key_m, value_m, key_f, value_f = ends
     key, value = key.clone(), value.clone()
@@ -125,7 +125,7 @@ def attended(
 def projected(
     attn: Any, places: torch.Tensor, texts: torch.Tensor | None
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Queries, keys and values of picture and text together (eq. 4.4 to 4.6), the picture first."""
+    """Return queries, keys and values of picture and text (eq. 4.4 to 4.6), the picture first."""
     parts = (
         (attn.to_q, attn.norm_q, "add_q_proj", "norm_added_q"),
         (attn.to_k, attn.norm_k, "add_k_proj", "norm_added_k"),
@@ -143,7 +143,7 @@ def projected(
 
 
 def returned(attn: Any, seen: torch.Tensor, places: int, has_text: bool) -> Any:
-    """What the processor gives: of the picture, and of the text where there is one."""
+    """Return the processor's result: of the picture, and of the text where there is one."""
     whole = seen.transpose(1, 2).flatten(2)
     of_picture = attn.to_out[1](attn.to_out[0](whole[:, :places]))
     if not has_text:
@@ -159,12 +159,12 @@ def _heads(attn: Any, x: torch.Tensor, norm: Any) -> torch.Tensor:
 
 @contextmanager
 def interpolating(network: Any, control: Control) -> Iterator[None]:
-    """While it lasts, the attention of this transformer obeys ``control``."""
+    """Replace the attention processors of a transformer in this context."""
     before: Mapping[str, Any] = dict(network.attn_processors)
     for layer, processor in before.items():
         if type(processor) is not JointAttnProcessor2_0:
             raise T2IError(
-                f"attention is interpolated in place of JointAttnProcessor2_0, and {layer} is a "
+                f"attention can be interpolated for JointAttnProcessor2_0 only, but {layer} is a "
                 f"{type(processor).__name__}"
             )
     network.set_attn_processor({k: Interpolating(v, k, control) for k, v in before.items()})

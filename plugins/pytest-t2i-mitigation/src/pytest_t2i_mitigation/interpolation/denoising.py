@@ -1,8 +1,8 @@
-"""One call of a StableDiffusion3Pipeline, gone through by itself: all pictures that it takes.
+"""One call of a StableDiffusion3Pipeline: make further pictures from the same noise.
 
-The pipeline asks its transformer for the velocities of one picture. What stands here makes others
-beside it, from the same noise, by the pipeline's own scheduler, and tells what the pipeline is to
-be given at each step.
+The pipeline asks its transformer for the velocities of one picture. This module makes other
+pictures from the same noise with the pipeline's own scheduler, and keeps the predictions that the
+pipeline is given at each step.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """What a transformer is told of n prompts."""
+    """The embeddings of n prompts for a transformer."""
 
     tokens: torch.Tensor
-    """[n, length, d]."""
+    """The embeddings of the tokens, [n, length, d]."""
     pooled: torch.Tensor
-    """[n, d], by which SD3 scales and shifts every block."""
+    """The pooled embeddings, [n, d], by which SD3 scales and shifts every block."""
 
     @classmethod
     def between(cls, masculine: Text, feminine: Text, weights: torch.Tensor) -> Text:
-        """c_r = (1 - w) c_m + w c_f (eq. 4.11), of tokens and pooled; weights are [n]."""
+        """Return c_r = (1 - w) c_m + w c_f (eq. 4.11), of tokens and pooled; weights are [n]."""
         own = weights.to(masculine.tokens.dtype)
         return cls(
             torch.lerp(masculine.tokens, feminine.tokens, own[:, None, None]),
@@ -38,7 +38,7 @@ class Text:
 
     @classmethod
     def stacked(cls, texts: Sequence[Text]) -> Text:
-        """One below the other."""
+        """Return the rows of all texts, one text after the other."""
         return cls(
             torch.cat([one.tokens for one in texts]), torch.cat([one.pooled for one in texts])
         )
@@ -46,50 +46,50 @@ class Text:
 
 @dataclass(slots=True)
 class Stream:
-    """n pictures on their way from noise."""
+    """The denoising of n pictures."""
 
     text: Text
     latents: torch.Tensor
     scheduler: Any
-    """Its own, as some remember the steps before."""
+    """A scheduler of its own, as some remember earlier steps."""
     asked: list[torch.Tensor] = field(default_factory=list)
-    """Latents that each pass was given, on the device."""
+    """The latents of each pass, on the device."""
     predicted: list[torch.Tensor] = field(default_factory=list)
-    """What each pass gave, as the pipeline gets it, on the CPU: without the text first."""
+    """The prediction of each pass as the pipeline gets it, on the CPU; rows without text first."""
 
 
 @dataclass(slots=True)
 class Denoising:
-    """One call of the pipeline from its first pass on."""
+    """A call of the pipeline, from its first pass on."""
 
     pipeline: Any
     network: Callable[..., Any]
-    """The transformer's own forward."""
+    """The original forward of the transformer."""
     call: Mapping[str, Any]
-    """What the pipeline gave it at the first step."""
+    """The arguments of the pipeline at the first step."""
 
     @property
     def guided(self) -> bool:
-        """Whether half of the rows are told the negative prompt."""
+        """Whether half of the rows have the negative prompt."""
         return bool(self.pipeline.do_classifier_free_guidance)
 
     @property
     def pictures(self) -> int:
-        """Number of pictures of the call."""
+        """The number of pictures of the call."""
         return len(self.call["hidden_states"]) // (2 if self.guided else 1)
 
     @property
     def steps(self) -> int:
-        """Passes that the pipeline makes."""
+        """The number of passes of the pipeline."""
         return len(self.pipeline.scheduler.timesteps)
 
     @property
     def own(self) -> Text:
-        """The prompts of the pictures themselves."""
+        """The embeddings of the pictures' own prompts."""
         return self._text(slice(-self.pictures, None))
 
     def alone(self, row: int) -> Denoising:
-        """The same call for one of its pictures."""
+        """Return the call for one of its pictures."""
         places = [row, self.pictures + row] if self.guided else [row]
         rows = len(self.call["hidden_states"])
         own = {
@@ -100,22 +100,21 @@ class Denoising:
         return Denoising(self.pipeline, self.network, {**self.call, **own})
 
     def stream(self, text: Text) -> Stream:
-        """Pictures of a text from the pipeline's noise."""
+        """Return the pictures of a text from the pipeline's noise."""
         noise = self.call["hidden_states"][-self.pictures :]
         return Stream(text, noise, deepcopy(self.pipeline.scheduler))
 
     def rows(self, place: int, moving: int) -> slice:
-        """Where the conditional rows of the stream at a place stand in a pass."""
+        """Return the conditional rows of a stream in a pass."""
         start = self.pictures * (place + (moving if self.guided else 0))
         return slice(start, start + self.pictures)
 
     def advance(
         self, step: int, moving: Sequence[Stream], beside: Sequence[tuple[torch.Tensor, Text]] = ()
     ) -> None:
-        """One pass of the network, by which ``moving`` go on a step.
+        """Run one pass of the network, and advance ``moving`` by a step.
 
-        ``beside`` are latents and texts that are only there to be attended to; guidance needs none
-        of their rows.
+        ``beside`` are latents and texts that are only attended to; guidance needs no rows of them.
         """
         at = self.pipeline.scheduler.timesteps[step]
         parts = [(one.latents, one.text) for one in moving]
@@ -133,7 +132,7 @@ class Denoising:
             self._move(one, at, mine)
 
     def decoded(self, stream: Stream) -> list[Image]:
-        """The pictures at the end of a stream, as the pipeline makes them of its last latents."""
+        """Return the pictures at the end of a stream, decoded as the pipeline does."""
         vae = self.pipeline.vae
         scaled = stream.latents / vae.config.scaling_factor + vae.config.shift_factor
         made = [vae.decode(row, return_dict=False)[0] for row in scaled.split(2)]
@@ -168,7 +167,7 @@ class Denoising:
 
 
 def encoded(pipeline: Any, text: str, call: Mapping[str, Any]) -> Text:
-    """A text as the call at hand would have encoded it, alone."""
+    """Return a text as the call would have encoded it alone."""
     length = call["encoder_hidden_states"].shape[1]
     tokens, _, pooled, _ = pipeline.encode_prompt(
         prompt=text,
@@ -177,7 +176,7 @@ def encoded(pipeline: Any, text: str, call: Mapping[str, Any]) -> Text:
         device=call["encoder_hidden_states"].device,
         do_classifier_free_guidance=False,
         clip_skip=pipeline.clip_skip,
-        # What is no CLIP token is T5's, or a zero in its place.
+        # Tokens beyond CLIP's are those of T5, or zeros.
         max_sequence_length=length - pipeline.tokenizer_max_length,
     )
     kind = call["encoder_hidden_states"].dtype

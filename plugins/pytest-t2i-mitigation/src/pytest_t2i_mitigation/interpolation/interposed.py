@@ -1,4 +1,4 @@
-"""Stands between a pipeline and its transformer while one batch is made."""
+"""A layer between a pipeline and its transformer while one batch is made."""
 
 from __future__ import annotations
 
@@ -33,36 +33,36 @@ if TYPE_CHECKING:
     from pytest_t2i_mitigation.interpolation.mitigations import Interpolation
 
 TEXTS = 256
-"""Texts of a pipeline whose encodings are remembered."""
+"""The largest number of texts per pipeline whose embeddings are cached."""
 _KNOWN: WeakKeyDictionary[Any, dict[Any, Text]] = WeakKeyDictionary()
 
 
 @dataclass(slots=True)
 class Interposed:
-    """Answers for the transformer: at the first step of a call all its pictures are made."""
+    """A replacement of the transformer's forward, which makes all pictures at the first step."""
 
     mitigation: Interpolation
     pipeline: Any
     requests: Sequence[Request]
-    """Row k of the call is request k; where a batch is made twice over, it begins anew."""
+    """Row k of the call is request k modulo the number of requests."""
     encoder: Encoder | None
     searches: list[Search] = field(default_factory=list)
     control: Control | None = None
     _told: Any = None
-    """Texts of the call: who asks with others looks on, and is answered as if nobody stood here."""
+    """The texts of the call; calls with other texts go to the transformer unchanged."""
     _answers: list[torch.Tensor] = field(default_factory=list)
     _step: int = 0
 
     @contextmanager
     def applied(self) -> Iterator[list[Search]]:
-        """While one batch is made; whatever happens, the transformer is as it was then."""
+        """Replace the transformer's forward in this context, and restore it at the end."""
         network = self.pipeline.transformer
         with ExitStack() as taken_back:
             if self.mitigation.where is not None:
                 self.control = Control(self.mitigation.where)
                 taken_back.enter_context(interpolating(network, self.control))
             own = network.forward
-            # accelerate's hooks put a forward of the instance's own there.
+            # Hooks of accelerate may have set a forward on the instance.
             was = network.__dict__.get("forward")
 
             def answer(*args: Any, **kwargs: Any) -> Any:
@@ -74,7 +74,7 @@ class Interposed:
 
     def _answer(self, own: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if args or kwargs.get("skip_layers") is not None:
-            raise T2IError(f"{self.mitigation.name} does not go with skip-layer guidance")
+            raise T2IError(f"{self.mitigation.name} cannot be used with skip-layer guidance")
         if self._told is None:
             self._told = kwargs["encoder_hidden_states"]
             self._answers = self._made(Denoising(self.pipeline, own, kwargs))
@@ -84,7 +84,7 @@ class Interposed:
         return (answer.to(self._told.device),)
 
     def _made(self, denoising: Denoising) -> list[torch.Tensor]:
-        """What the pipeline is given at each step."""
+        """Return the predictions that the pipeline is given at each step."""
         if self.mitigation.mode == "single":
             asked = [self._request(row) for row in range(denoising.pictures)]
             weights = [self.mitigation.weight_of(one) for one in asked]
@@ -131,7 +131,7 @@ class Interposed:
         return self.requests[row % len(self.requests)]
 
     def _see(self, image: Image) -> npt.NDArray[np.float32]:
-        """Features of a picture, alone: a batch would change their last digits."""
+        """Return the features of one picture, as a batch would change their last digits."""
         if self.encoder is None:
             raise T2IError(
                 f"{self.mitigation.name} with mode=path compares pictures, and was given no encoder"
@@ -141,7 +141,7 @@ class Interposed:
 
 
 def _twice_over(rows: Sequence[torch.Tensor], denoising: Denoising) -> torch.Tensor:
-    """Answers for pictures that were made one by one, laid out as the pipeline's rows."""
+    """Return predictions of pictures that were made one by one, in the pipeline's rows."""
     halves = zip(*rows, strict=True)
     return torch.stack([half[k % len(half)] for half in halves for k in range(denoising.pictures)])
 

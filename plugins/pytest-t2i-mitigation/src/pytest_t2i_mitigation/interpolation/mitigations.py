@@ -1,4 +1,4 @@
-"""The three mitigations of the thesis, with their keys; what they do is loaded with a pipeline."""
+"""The three mitigations of the thesis, with their keys; their code is loaded when they run."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ MODES = ("single", "path")
 KEEP = ("no", "yes")
 DRAWN = "drawn"
 STEPS = 28
-"""Number of steps of the thesis, for which ``passes`` is given."""
+"""The number of steps of the thesis, for which ``passes`` is given."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interpolation:
-    """Pictures between the masculine and the feminine counterpart of their prompt.
+    """A mitigation with pictures between the masculine and feminine counterparts of a prompt.
 
-    ``mode=single`` makes each picture with one weight, drawn from the Beta distribution by its seed
-    and prompt. ``mode=path`` makes k pictures with weights from 0 (masculine) to 1 (feminine),
-    keeps the n of them whose widest step is least, and picks one between the endpoints.
+    ``mode=single`` makes each picture with one weight, which seed and prompt draw from the Beta
+    distribution. ``mode=path`` makes k pictures with weights from 0 (masculine) to 1 (feminine),
+    keeps the n pictures whose widest step is smallest, and picks one between the endpoints.
 
     >>> from pytest_t2i import Mitigation, PipelineMitigation
     >>> isinstance(PostAttentionInterpolation(), Mitigation)
@@ -36,21 +36,21 @@ class Interpolation:
     """
 
     mode: str = "single"
-    """"single" or "path"."""
+    """The mode: "single" or "path"."""
     k: int = 7
-    """Pictures of a search, both endpoints included."""
+    """The number of pictures of a search, both endpoints included."""
     n: int = 5
-    """Those that are kept, both endpoints included."""
+    """The number of pictures that are kept, both endpoints included."""
     alpha: float = 3.0
-    """Alpha of the Beta distribution of weights; larger than beta favours feminine pictures."""
+    """The alpha of the Beta distribution of weights; above beta, it favours feminine pictures."""
     beta: float = 3.0
     warm_up: float = 0.2
-    """Share of the steps, from the first on, that are interpolated; rounded down to whole steps."""
+    """The share of steps that are interpolated, from the first on; rounded down to whole steps."""
     weight: str = DRAWN
     """With mode=single: "drawn", or one weight for all pictures, 0 masculine to 1 feminine."""
     encoder: str = ""
-    """With mode=path: whose features tell how far pictures are apart (1 - cosine, or LPIPS with
-    ``lpips``); "" for the run's own."""
+    """With mode=path: the encoder whose features give distances of pictures (1 - cosine, or LPIPS
+    with ``lpips``); "" for the run's own."""
     keep: str = "no"
     """With mode=path: "yes" keeps keys and values of the endpoints, for one picture at a time."""
     _sees: Any = field(default=None, init=False, repr=False, compare=False)
@@ -61,10 +61,10 @@ class Interpolation:
     families: ClassVar[tuple[str, ...]] = ("StableDiffusion3Pipeline",)
     needs_counterparts: ClassVar[bool] = True
     where: ClassVar[Any] = None
-    """"pre" or "post"; None where texts alone are interpolated."""
+    """Where attention is interpolated, "pre" or "post"; None where only texts are."""
 
     def __post_init__(self) -> None:
-        """Refuse keys that make no sense, one line each."""
+        """Raise ValueError for keys that do not make sense, in one line."""
         _one_of("mode", self.mode, MODES)
         _one_of("keep", self.keep, KEEP)
         _above_zero("alpha", self.alpha)
@@ -79,38 +79,38 @@ class Interpolation:
 
     @property
     def passes(self) -> float:
-        """Cost of a picture in passes of the plain model, at the 28 steps of the thesis."""
+        """The cost of a picture in passes of the plain model, at the 28 steps of the thesis."""
         return self._passes(STEPS, guided=True)
 
     @property
     def compares_by(self) -> str | None:
-        """Whose features are compared; None where no picture is."""
+        """The encoder that compares pictures; None where none are compared."""
         return self.encoder if self.mode == "path" else None
 
     def passes_with(self, settings: GenerationSettings) -> float:
-        """What a picture costs with these settings, in passes of the plain model.
+        """Return the cost of a picture with these settings, in passes of the plain model.
 
-        With w steps of warm-up of s: 1 for one weight of texts and k for a path of them; of
-        attention 1 + 2 w/s for one weight, as both endpoints are made along, and k for a path
-        whose keys and values are kept. Else k + (k - 2) 2 w/s, half of the latter with guidance:
-        endpoints that are only attended to need no rows without the text.
+        w of s steps are warm-up. Interpolation of texts costs 1 for one weight and k for a path.
+        Interpolation of attention costs 1 + 2 w/s for one weight, as both endpoints are made, too.
+        A path costs k where keys and values are kept, else k + (k - 2) 2 w/s. With guidance, the
+        second term halves, as endpoints that are only attended to need no rows without text.
 
-        Raises ValueError where the warm-up comes to no step.
+        Raises ValueError where the warm-up has no step.
         """
         guided = settings.guidance is None or settings.guidance > 1.0
         return self._passes(settings.steps or STEPS, guided=guided)
 
     def seeing(self, encoder: Encoder) -> Self:
-        """The same, with what it compares pictures by."""
+        """Return the mitigation with the encoder that compares pictures."""
         copy = replace(self)
         object.__setattr__(copy, "_sees", encoder)
         return copy
 
     @contextmanager
     def applied(self, pipeline: Any, requests: Sequence[Request]) -> Iterator[Any]:
-        """While one batch is made, the transformer's answers are those for pictures between.
+        """Give the pipeline predictions of interpolated pictures in this context.
 
-        Gives a list that holds the search of each request once the batch is made with mode=path.
+        Yields a list, which with mode=path holds the search of each request after the batch.
         """
         from pytest_t2i_mitigation.interpolation.interposed import Interposed
 
@@ -118,8 +118,8 @@ class Interpolation:
             yield searches
 
     def steps_of(self, steps: int) -> int:
-        """Steps of the warm-up; ValueError where these are none."""
-        # 0.29 of 100 steps are 29, whatever their product in floating point.
+        """Return the number of steps of the warm-up; raise ValueError where it is 0."""
+        # 0.29 of 100 steps must be 29, although the floating-point product is smaller.
         whole = math.floor(self.warm_up * steps + 1e-9)
         if whole < 1:
             raise ValueError(
@@ -130,7 +130,7 @@ class Interpolation:
         return whole
 
     def weight_of(self, request: Request) -> float:
-        """The weight of a picture with mode=single, the same on every machine."""
+        """Return the weight of a picture with mode=single, the same on every machine."""
         if (fixed := self._fixed_weight()) is not None:
             return fixed
         from pytest_t2i_mitigation.interpolation.weights import Beta
@@ -161,7 +161,7 @@ class Interpolation:
 
 @dataclass(frozen=True, slots=True)
 class TextInterpolation(Interpolation):
-    """Texts are interpolated (eq. 4.11 to 4.13), at every step unless told otherwise.
+    """A mitigation that interpolates texts (eq. 4.11 to 4.13), by default at every step.
 
     >>> TextInterpolation().passes, TextInterpolation(mode="path").passes
     (1.0, 7.0)
@@ -175,7 +175,7 @@ class TextInterpolation(Interpolation):
 
 @dataclass(frozen=True, slots=True)
 class PreAttentionInterpolation(Interpolation):
-    """Keys and values are interpolated before attention (eq. 4.14 to 4.18), and the texts.
+    """A mitigation that interpolates texts, and keys and values of attention (eq. 4.14 to 4.18).
 
     >>> round(PreAttentionInterpolation().passes, 2)
     1.36
@@ -187,7 +187,7 @@ class PreAttentionInterpolation(Interpolation):
 
 @dataclass(frozen=True, slots=True)
 class PostAttentionInterpolation(Interpolation):
-    """What attention gives is interpolated (eq. 4.19), and the texts.
+    """A mitigation that interpolates texts, and the result of attention (eq. 4.19).
 
     >>> PostAttentionInterpolation(mode="path", keep="yes").passes
     7.0

@@ -1,4 +1,4 @@
-"""The pictures of one call: with one weight each, or the search for a path of weights."""
+"""The pictures of one call: with one weight each, or by a search for a path of weights."""
 
 from __future__ import annotations
 
@@ -26,63 +26,63 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 Apart: TypeAlias = "Callable[[Sequence[npt.NDArray[np.float32]]], npt.NDArray[np.float64]]"
-"""Distances between any two of k pictures, [k, k], by their features."""
+"""A function from features of k pictures to their distances, [k, k]."""
 ONE_PICTURE = 1e-9
-"""Below it a distance is rounding."""
+"""The distance below which pictures count as equal, for rounding."""
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """How the path of one picture was found."""
+    """The search for the path of one picture."""
 
     weights: tuple[float, ...]
-    """Weights of all k pictures, rising from 0 to 1."""
+    """The weights of all k pictures, rising from 0 to 1."""
     pictures: tuple[Image, ...]
-    """In the same order."""
+    """The pictures, in the same order."""
     distances: npt.NDArray[np.float64]
-    """Between any two of them, [k, k]."""
+    """The distances between any two pictures, [k, k]."""
     beta: Beta
-    """The distribution of weights as it was fitted in the end."""
+    """The fitted distribution of weights at the end."""
     path: tuple[int, ...]
-    """Places of the n pictures that are kept."""
+    """The places of the n pictures that are kept."""
     chosen: int
-    """The place of the one that stands for the prompt."""
+    """The place of the picture that is the result."""
 
     @property
     def steps(self) -> tuple[float, ...]:
-        """Distances between neighbours on the path."""
+        """The distances between neighbours on the path."""
         return tuple(float(self.distances[a, b]) for a, b in pairwise(self.path))
 
     @property
     def consistency(self) -> float:
-        """Mean of them (eq. 4.28)."""
+        """The mean of the steps (eq. 4.28)."""
         return float(metrics.consistency(self.steps))
 
     @property
     def smoothness(self) -> float:
-        """One minus their Gini coefficient (eq. 4.31)."""
+        """One minus the Gini coefficient of the steps (eq. 4.31)."""
         return float(metrics.smoothness(self.steps))
 
 
 @dataclass(slots=True)
 class Pictures:
-    """Makes pictures between a masculine and a feminine text."""
+    """The maker of pictures between a masculine and a feminine text."""
 
     denoising: Denoising
     masculine: Text
     feminine: Text
     warm_up: int
-    """Steps that are interpolated."""
+    """The number of steps that are interpolated."""
     control: Control | None
-    """Control of attention; None where texts alone are interpolated."""
+    """The control of attention; None where texts alone are interpolated."""
     keep: bool = False
-    """Whether keys and values of the endpoints are kept from their own making."""
+    """Whether keys and values of the endpoints are kept when the endpoints are made."""
     _ends: tuple[Stream, Stream] | None = None
     _kept: list[dict[str, Ends]] = field(default_factory=list)
-    """For each step of the warm-up."""
+    """Layer -> keys and values of the endpoints, for each step of the warm-up."""
 
     def endpoints(self) -> tuple[Stream, Stream]:
-        """The masculine and the feminine pictures; what is made from now on attends to these."""
+        """Make and return the masculine and feminine pictures, which later pictures attend to."""
         ends = self.denoising.stream(self.masculine), self.denoising.stream(self.feminine)
         for step in range(self.denoising.steps):
             if self.control is None or not self.keep or step >= self.warm_up:
@@ -97,7 +97,7 @@ class Pictures:
         return ends
 
     def between(self, weights: Sequence[float]) -> Stream:
-        """Pictures with these weights, one for each row."""
+        """Return pictures with these weights, one for each row."""
         device = self.masculine.tokens.device
         by_row = torch.tensor(weights, dtype=torch.float64, device=device)
         made = self.denoising.stream(Text.between(self.masculine, self.feminine, by_row))
@@ -121,7 +121,7 @@ class Pictures:
         along: tuple[Stream, ...],
         weights: torch.Tensor,
     ) -> None:
-        """A step in which pictures attend to the endpoints, which are made along where need be."""
+        """Run a step in which pictures attend to the endpoints; make these if they are missing."""
         moving = [made] if self._ends else [made, *along]
         own, masculine, feminine = (self.denoising.rows(k, len(moving)) for k in range(3))
         kept = self._kept[step] if self._kept else None
@@ -144,16 +144,16 @@ def searched(
     """Search the path of each picture, and pick one picture on it (eq. 4.20 to 4.23).
 
     Args:
-        pictures: that makes them.
-        prior: distribution of weights before a picture is seen.
-        count: k, all pictures of a search, endpoints included.
-        length: n, pictures of a path, endpoints included.
-        see: features of a picture.
-        draws: for each row a number from 0 up to 1 that picks among the inner pictures of its path.
-        apart: distances between features; 1 - cosine where nothing else is given.
+        pictures: the maker of pictures.
+        prior: the distribution of weights before any picture.
+        count: k, the number of pictures of a search, endpoints included.
+        length: n, the number of pictures of a path, endpoints included.
+        see: a function that returns the features of a picture.
+        draws: a number in [0, 1) for each row, which picks an inner picture of its path.
+        apart: the distances between features (default: 1 - cosine).
 
     Returns:
-        A search for each row, and what the pipeline is to be given at each step.
+        A search for each row, and the predictions that the pipeline is given at each step.
     """
     streams = list(pictures.endpoints())
     rows = [_Row(prior, apart or by_cosine) for _ in draws]
@@ -182,7 +182,7 @@ def _seen(
 
 
 def _rows_of(predicted: Sequence[torch.Tensor]) -> torch.Tensor:
-    """Row k of the k-th, with and without the text."""
+    """Return row k of the k-th prediction, without and with the text."""
     n = len(predicted)
     halves = len(predicted[0]) // n
     return torch.stack([predicted[k][half * n + k] for half in range(halves) for k in range(n)])
@@ -195,28 +195,28 @@ class _Row:
     beta: Beta
     apart: Apart
     weights: list[float] = field(default_factory=list)
-    """In the order of making, as the other lists."""
+    """The weights in the order of making; the other lists have the same order."""
     images: list[Image] = field(default_factory=list)
     features: list[npt.NDArray[np.float32]] = field(default_factory=list)
 
     def add(self, weight: float, image: Image, features: npt.NDArray[np.float32]) -> None:
-        """Take a picture in, and fit the distribution anew between endpoints."""
+        """Add a picture, and fit the distribution again."""
         self.weights.append(weight)
         self.images.append(image)
         self.features.append(features)
-        if len(self.weights) > 2:  # noqa: PLR2004 - endpoints alone say nothing of the way
+        if len(self.weights) > 2:  # noqa: PLR2004 - endpoints alone allow no fit
             self.beta = fitted(self.beta, *self._gaps())
 
     def next(self) -> float:
-        """The weight of the next picture."""
+        """Return the weight of the next picture."""
         return next_weight(self.beta, *self._gaps())
 
     def order(self) -> list[int]:
-        """Pictures by rising weight; equal ones as they were made, the feminine endpoint last."""
+        """Return places by rising weight; equal weights as made, the feminine endpoint last."""
         return sorted(range(len(self.weights)), key=lambda k: (self.weights[k], k == 1, k))
 
     def search(self, length: int, draw: float) -> Search:
-        """The smoothest path, and the picture on it that the draw picks."""
+        """Return the smoothest path, with the picture that the draw picks."""
         order, apart = self.order(), self._distances()
         path = smoothest_path(apart, length)
         chosen = path[1 + int(draw * (length - 2))]
@@ -230,7 +230,7 @@ class _Row:
         )
 
     def _gaps(self) -> tuple[list[float], list[float]]:
-        """Weights and distances between neighbours."""
+        """Return the weights, and the distances between neighbours."""
         order, apart = self.order(), self._distances()
         steps = [float(apart[k, k + 1]) for k in range(len(order) - 1)]
         return [self.weights[k] for k in order], steps
@@ -241,19 +241,19 @@ class _Row:
 
 
 def by_cosine(features: Sequence[npt.NDArray[np.float32]]) -> npt.NDArray[np.float64]:
-    """1 - cosine between any two, [k, k].
+    """Return 1 - cosine between any two features, [k, k].
 
     >>> by_cosine([np.array([1, 0]), np.array([0, 2]), np.array([3, 0])])[0].tolist()
     [0.0, 1.0, 0.0]
     """
     rows = [np.asarray(vector, dtype=np.float64) for vector in features]
-    # A picture without features is as far from any other as can be: its cosine is 0.
+    # Features of length 0 have a cosine of 0 with all others.
     unit = np.stack([row / (np.linalg.norm(row) or 1.0) for row in rows])
     return np.asarray(np.clip(1.0 - unit @ unit.T, 0.0, 2.0))
 
 
 def by_squares(features: Sequence[npt.NDArray[np.float32]]) -> npt.NDArray[np.float64]:
-    """The square of the Euclidean distance between any two, [k, k].
+    """Return the squared Euclidean distance between any two features, [k, k].
 
     >>> by_squares([np.array([1, 0]), np.array([0, 2])])[0].tolist()
     [0.0, 5.0]
@@ -266,7 +266,7 @@ def by_squares(features: Sequence[npt.NDArray[np.float32]]) -> npt.NDArray[np.fl
 
 
 def check_memory(denoising: Denoising, warm_up: int) -> None:
-    """T2IError where keys and values of both endpoints do not fit into what is free."""
+    """Raise T2IError where keys and values of both endpoints do not fit into free memory."""
     network: Any = denoising.pipeline.transformer
     config, call = network.config, denoising.call
     patches = call["hidden_states"].shape[-2:].numel() // config.patch_size**2
@@ -274,13 +274,13 @@ def check_memory(denoising: Denoising, warm_up: int) -> None:
     places = joint * config.num_layers + patches * len(config.dual_attention_layers)
     width = config.num_attention_heads * config.attention_head_dim
     size = call["hidden_states"].element_size()
-    # Keys and values of two endpoints.
+    # Factor 4: keys and values of two endpoints.
     needed = 4 * denoising.pictures * warm_up * places * width * size
     free = _free(call["hidden_states"].device)
     if free is not None and needed > free:
         raise T2IError(
             f"keep=yes needs {needed / 2**30:.1f} GiB for keys and values, {free / 2**30:.1f} GiB "
-            "are free: leave keep out, and each picture costs more passes"
+            "are free: leave keep out (each picture then costs more passes)"
         )
 
 

@@ -1,6 +1,6 @@
-"""Which weights between a masculine and a feminine picture are tried, and which path is kept.
+"""The choice of weights between a masculine and a feminine picture, and of the path to keep.
 
-Pure numbers: eq. 4.20 to 4.23 of the thesis.
+These are pure computations: eq. 4.20 to 4.23 of the thesis.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from scipy.optimize import least_squares
 from scipy.special import betainc, betaincinv
 
 SMALLEST = 1e-6
-"""Smallest alpha and beta of a fit."""
+"""The smallest alpha and beta of a fit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Beta:
-    """The distribution that weights are drawn from (eq. 4.20).
+    """The Beta distribution of weights (eq. 4.20).
 
     >>> Beta(3.0, 3.0).quantile(0.5)
     0.5
@@ -30,31 +30,31 @@ class Beta:
     beta: float = 3.0
 
     def __post_init__(self) -> None:
-        """Refuse what is no shape."""
+        """Raise ValueError for an alpha or beta that is not above 0 and finite."""
         for name in ("alpha", "beta"):
             if not 0.0 < getattr(self, name) < np.inf:
                 raise ValueError(f"{name}: expected a number above 0, got {getattr(self, name):g}")
 
     def cdf(self, weight: float) -> float:
-        """F(weight)."""
+        """Return the cumulative probability F(weight)."""
         return float(betainc(self.alpha, self.beta, weight))
 
     def quantile(self, share: float) -> float:
-        """The weight below which so much of it lies (eq. 4.21)."""
+        """Return the weight w with F(w) = ``share`` (eq. 4.21)."""
         return float(betaincinv(self.alpha, self.beta, share))
 
 
 def next_weight(beta: Beta, weights: Sequence[float], distances: Sequence[float]) -> float:
-    """The weight of the next picture: halfway, by the distribution, across the widest gap.
+    """Return the weight of the next picture: the median, by the distribution, of the widest gap.
 
-    With one picture between the endpoints this is eq. 4.22: on the side of the endpoint that looks
-    less like it. The thesis says no more; the method that it builds on goes on so, and eq. 4.22
-    word for word would stay on one side for ever.
+    With one picture between the endpoints this is eq. 4.22: the side of the endpoint that looks
+    less like that picture. The thesis says nothing about further pictures. The method that it
+    builds on continues in this way; eq. 4.22 taken literally would stay on one side.
 
     Args:
-        beta: the distribution as it is fitted by now.
-        weights: of the pictures so far, rising, the endpoints 0 and 1 among them.
-        distances: between each and the next.
+        beta: the distribution fitted so far.
+        weights: the weights of the pictures so far, rising, with the endpoints 0 and 1.
+        distances: the distance between each picture and the next.
 
     >>> next_weight(Beta(), (0.0, 1.0), (0.4,))
     0.5
@@ -67,10 +67,11 @@ def next_weight(beta: Beta, weights: Sequence[float], distances: Sequence[float]
 
 
 def fitted(before: Beta, weights: Sequence[float], distances: Sequence[float]) -> Beta:
-    """The distribution whose CDF goes through how far the pictures have come at their weights.
+    """Return the distribution whose CDF fits the distances travelled at each weight.
 
-    Least squares of F(w_j) against the share of the way from the masculine endpoint, the sum of the
-    distances so far; alpha and beta start at 1. Where nothing has changed on the way, it stays.
+    F(w_j) is fitted by least squares to the share of the total distance between the masculine
+    endpoint and picture j; alpha and beta start at 1. Where all distances are 0, ``before`` is
+    returned.
 
     >>> even = fitted(Beta(), (0.0, 0.25, 0.5, 0.75, 1.0), (0.1, 0.1, 0.1, 0.1))
     >>> round(even.alpha, 3), round(even.beta, 3)
@@ -90,14 +91,14 @@ def fitted(before: Beta, weights: Sequence[float], distances: Sequence[float]) -
 
 
 def smoothest_path(distances: npt.ArrayLike, pictures: int) -> tuple[int, ...]:
-    """The pictures of the path whose widest step is least (eq. 4.23), by trying every path.
+    """Return the path whose widest step is smallest (eq. 4.23), by trying every path.
 
     Args:
-        distances: between any two of the k pictures in the order of their weights, [k, k].
-        pictures: of the path, n; both endpoints are among them.
+        distances: the distances between any two of k pictures, in the order of weights, [k, k].
+        pictures: n, the number of pictures of the path, both endpoints included.
 
     Returns:
-        Their places, rising. Of paths with equal widest steps, the one with the shortest way.
+        The places of the pictures, rising. Of paths with equal widest steps, the shortest.
 
     Raises:
         ValueError: n does not lie between 2 and k.

@@ -1,6 +1,6 @@
 """Does a mitigation help, and does it harm nothing? An audit of plain and mitigated pictures.
 
-Every start of pytest loads this module for its fixture: what is heavy is imported by the methods.
+Every start of pytest loads this module for its fixture, so the methods import heavy modules.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _axes(value: Any) -> tuple[str, ...]:
 
 
 class MitigatedAudit(Audit["MitigatedPart"]):
-    """Plain and mitigated pictures of the same prompts and seeds, side by side."""
+    """The audit of plain and mitigated pictures of the same prompts and seeds."""
 
     name = "mitigated"
     place = 15
@@ -59,13 +59,13 @@ class MitigatedAudit(Audit["MitigatedPart"]):
 
     @property
     def record_type(self) -> type[MitigatedPart]:
-        """Its part of run.json."""
+        """The type of the audit's part of run.json."""
         from pytest_t2i_mitigation.mitigated.record import MitigatedPart
 
         return MitigatedPart
 
     def needs(self, context: AuditContext, test: AskedTest) -> Iterable[Need]:
-        """Pictures with and without the mitigation, and those of both genders."""
+        """Return the pictures with and without the mitigation, and those of both genders."""
         from pytest_t2i_mitigation.mitigated import needs
 
         return needs.needs(context, test)
@@ -73,26 +73,26 @@ class MitigatedAudit(Audit["MitigatedPart"]):
     def too_few(
         self, metric: str, bound: float, cases: Sequence[AskedTest], level: float
     ) -> Iterable[str]:
-        """Images with which even pictures would not pass the limit on prompts that turn over."""
+        """Yield a note where images are too few for even pictures to pass the limit of turnover."""
         if metric == TURNOVER.name:
             from pytest_t2i_mitigation.mitigated.needs import too_few_for_turns
 
             yield from too_few_for_turns(cases, bound, level)
 
     def record(self, context: AuditContext) -> MitigatedPart | None:
-        """What the mitigation gains and loses."""
+        """Return what the mitigation gains and loses, or None."""
         from pytest_t2i_mitigation.mitigated import record
 
         return record.measured(context)
 
     def sections(self, record: MitigatedPart, run: Any) -> Sequence[blocks.Section]:
-        """Gain against cost, every verdict, pictures before and after."""
+        """Return the section: gain against cost, every verdict, pictures before and after."""
         from pytest_t2i_mitigation.mitigated import report
 
         return report.sections(record, run)
 
     def summary(self, record: MitigatedPart) -> Summary:
-        """The gain in words, as series and as a table."""
+        """Return the gain in words, as series and as a table."""
         from pytest_t2i_mitigation.mitigated import report
 
         return report.summary(record)
@@ -100,7 +100,7 @@ class MitigatedAudit(Audit["MitigatedPart"]):
     def compare(
         self, models: Sequence[NamedRecord[MitigatedPart]], *, level: float, seed: int
     ) -> Sequence[blocks.Section]:
-        """Several mitigations in one chart."""
+        """Return a section with several mitigations in one chart."""
         del level, seed
         from pytest_t2i_mitigation.mitigated import report
 

@@ -1,4 +1,4 @@
-"""What features of pictures say of a mitigation, with each picture left out in turn."""
+"""Statistics of picture features, for all pictures and with each left out in turn."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from pytest_t2i import metrics
 from pytest_t2i_mitigation.mitigated.intervals import LeftOut
 
 Rows = np.ndarray
-"""Features of unit length of one prompt's pictures, [n_images, d], in the order of the seeds."""
+"""The unit-length features of a prompt's pictures, [n_images, d], in the order of seeds."""
 
 
 def unit(features: np.ndarray) -> Rows:
-    """Rows of length 1; a row of zeros stays."""
+    """Return rows of length 1; a row of zeros stays."""
     length = np.linalg.norm(features, axis=-1, keepdims=True)
     return np.asarray(features / np.where(length > 0.0, length, 1.0))
 
 
 def variety(rows: Rows) -> LeftOut:
-    """Vendi score: how many different pictures there are."""
+    """Return the Vendi score: how many different pictures there are."""
     return _left_out(metrics.vendi_score, rows)
 
 
 def distance(first: Rows, second: Rows) -> LeftOut:
-    """Squared maximum mean discrepancy of pictures that share seeds, without bias.
+    """Return the unbiased squared maximum mean discrepancy of pictures that share seeds.
 
     .. math:: mean_{i != j} k(x_i, x_j) + k(y_i, y_j) - k(x_i, y_j) - k(x_j, y_i),
        k(x, y) = (cos(x, y) + 1)^3
 
-    The kernel distance (KID) of Binkowski et al. 2018, its features of unit length; pairs of one
-    seed are left out, as such pictures are not drawn apart (Gretton et al. 2012, lemma 6).
+    This is the kernel distance (KID) of Binkowski et al. 2018 with features of unit length. Pairs
+    of one seed are left out, as such pictures are not independent (Gretton et al. 2012, lemma 6).
 
     >>> same = unit(np.random.default_rng(0).normal(size=(9, 4)))
     >>> distance(same, same).all
@@ -48,11 +48,12 @@ def distance(first: Rows, second: Rows) -> LeftOut:
 
 
 def alignment(rows: Rows, own: np.ndarray, others: np.ndarray) -> LeftOut:
-    """How much nearer pictures are to their own prompt's text than to those of other prompts.
+    """Return how much nearer pictures are to their own prompt's text than to those of others.
 
     .. math:: mean over pictures of cos(x, own) - mean over others of cos(x, other)
 
-    The CLIP score of Hessel et al. 2021 beyond that with other prompts, [d] and [n_others, d].
+    This is the CLIP score of Hessel et al. 2021 minus that with other prompts. ``own`` is [d],
+    ``others`` is [n_others, d].
     """
     nearer = rows @ own - (rows @ others.T).mean(axis=1)
     count = len(nearer)
@@ -60,15 +61,15 @@ def alignment(rows: Rows, own: np.ndarray, others: np.ndarray) -> LeftOut:
 
 
 def shown(rows: Rows, own: int, texts: np.ndarray) -> np.ndarray:
-    """Whether each picture is nearest to its own text of several, [n_images] of bool.
+    """Return whether each picture is nearest to its own text of several, [n_images] of bool.
 
-    R-precision of Park et al. 2021, with the prompts of the test as candidates.
+    This is the R-precision of Park et al. 2021, with the prompts of the test as candidates.
     """
     return np.asarray((rows @ texts.T).argmax(axis=1) == own)
 
 
 def minus(first: LeftOut, second: LeftOut) -> LeftOut:
-    """The difference, picture by picture."""
+    """Return the difference, for all pictures and without each."""
     return LeftOut(first.all - second.all, first.without - second.without)
 
 

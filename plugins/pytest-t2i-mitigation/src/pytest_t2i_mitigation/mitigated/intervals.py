@@ -1,7 +1,7 @@
-"""Intervals of what a mitigation changes, and the p-values of a limit.
+"""Intervals of what a mitigation changes, and p-values of limits.
 
-Images are drawn, prompts are not: each function takes the images of fixed prompts. What they cover
-is simulated in ``tests/simulations/mitigated.md``.
+Each function takes the images of fixed prompts, as images are drawn and prompts are not. The
+coverage of the intervals is simulated in ``tests/simulations/mitigated.md``.
 """
 
 from __future__ import annotations
@@ -17,39 +17,39 @@ from scipy import stats
 
 HALVINGS = 24
 CHANCE = 0.8
-"""Probability of the verdict that a number of images is reported for."""
+"""The probability of PASS for which a number of images is suggested."""
 MOST = 1000
-"""Images per prompt that a search goes up to."""
+"""The largest number of images per prompt that is tried."""
 
 
 class LeftOut(NamedTuple):
-    """A statistic of one prompt's images."""
+    """A statistic of one prompt's images, with each image left out in turn."""
 
     all: float
-    """Value for all images."""
+    """The value for all images."""
     without: np.ndarray
-    """The same without each image in turn, [n_images]."""
+    """The values without each image, [n_images]."""
 
 
 def ratio_of_sums(
     above: Sequence[LeftOut], below: Sequence[LeftOut], level: float
 ) -> Interval | None:
-    """Sum over prompts of one statistic, divided by that of another, by a jackknife of images.
+    """Return a ratio of sums over prompts, with an interval by a jackknife of images.
 
     .. math:: R = sum A_p / sum B_p,
        Var R = sum_p (n_p - 1)/n_p sum_k (L_pk - mean L_p)^2 / (sum B_p)^2,  L = A - R B
 
-    with L_pk of the images of prompt p without the k-th (delete-one jackknife of a linearised
-    ratio, strata by prompt: Efron and Stein 1981), and Student's quantiles.
+    L_pk is computed from the images of prompt p without the k-th (delete-one jackknife of a
+    linearised ratio, with prompts as strata: Efron and Stein 1981). Quantiles are Student's.
 
     Args:
-        above: A of each prompt.
-        below: B of each prompt, of the same images left out in the same order.
+        above: the statistic A of each prompt.
+        below: the statistic B of each prompt, with the same images left out in the same order.
         level: confidence level in (0, 1).
 
     Returns:
-        The ratio with its interval; None where the sum below is not above 0, or nothing varies
-        although the ratio is not 0.
+        The ratio with its interval; None where sum B is 0 or less, or where nothing varies although
+        the ratio is not 0.
 
     >>> spread = np.random.default_rng(0).normal(size=40)
     >>> mean = LeftOut(float(spread.mean()), (spread.sum() - spread) / 39)
@@ -75,21 +75,22 @@ def ratio_of_sums(
 
 
 def paired_rise(before: npt.ArrayLike, after: npt.ArrayLike, level: float) -> Interval:
-    """How much more often something holds after than before, of the same prompts and seeds.
+    """Return how much more often something holds after than before, for the same seeds.
 
     .. math:: g - l -+ sqrt(a^2 - 2 r a b + b^2),  r = -sqrt(g l / ((1 - g) (1 - l)))
 
-    with g the share of pictures that gain it, l of those that lose it, and a and b how far the
-    exact intervals of both reach: g down and l up for the lower end, the other way for the upper
-    (square and add, as Newcombe 1998 and Zou and Donner 2008, for two cells of a multinomial).
+    g is the share of pictures that gain the property, l that of pictures that lose it. a and b are
+    distances from g and l to the ends of their exact intervals: g down and l up for the lower end,
+    the other way for the upper end (square and add, as Newcombe 1998 and Zou and Donner 2008, for
+    two cells of a multinomial).
 
     Args:
-        before: whether it holds of each plain picture, [n] of bool.
-        after: the same of the mitigated picture of this prompt and seed.
+        before: whether it holds for each plain picture, [n] of bool.
+        after: whether it holds for the mitigated picture of the same prompt and seed, [n] of bool.
         level: confidence level in (0, 1).
 
     Returns:
-        The difference of shares in [-1, 1].
+        The difference of shares, in [-1, 1], with its interval.
 
     Raises:
         ValueError: shapes differ, or there is no picture.
@@ -116,14 +117,14 @@ def paired_rise(before: npt.ArrayLike, after: npt.ArrayLike, level: float) -> In
 
 
 def rise(before: npt.ArrayLike, after: npt.ArrayLike, level: float, *, paired: bool) -> Interval:
-    """How much more often something holds after than before.
+    """Return how much more often something holds after than before.
 
     Args:
         before: as in ``paired_rise``.
         after: as in ``paired_rise``.
         level: confidence level in (0, 1).
-        paired: whether the two pictures of a prompt and seed share their noise; else they are taken
-            for two samples (Newcombe 1998, method 10).
+        paired: whether the two pictures of a prompt and seed share their noise; else they are
+            treated as two samples (Newcombe 1998, method 10).
 
     >>> print(rise([True] * 20, [True] * 18 + [False] * 2, 0.95, paired=False))
     -0.100 [-0.301, 0.077]
@@ -136,21 +137,22 @@ def rise(before: npt.ArrayLike, after: npt.ArrayLike, level: float, *, paired: b
 
 
 def _reach(first: float, second: float, correlation: float) -> float:
-    """Half-width of a difference of two, from the half-widths of both."""
+    """Return the half-width of a difference, from the half-widths of its two terms."""
     return math.sqrt(max(0.0, first**2 + second**2 - 2.0 * correlation * first * second))
 
 
 class Turn(NamedTuple):
-    """Pictures of one prompt on the other side than most plain ones of it."""
+    """The mitigated pictures of a prompt that show the other gender than most plain ones."""
 
     over: int
+    """The number of mitigated pictures of the other gender."""
     clear: int
-    """Mitigated pictures with a label."""
+    """The number of mitigated pictures with a gender."""
     either: bool = False
-    """The plain pictures have no side: the larger side of the mitigated ones counts."""
+    """Whether plain pictures show both genders equally, so that ``over`` counts the larger side."""
 
     def p_values(self, bound: float) -> Evidence:
-        """Exact binomial p-values against a score of ``bound`` on the other side."""
+        """Return exact binomial p-values against a score of ``bound`` on the other side."""
         share = min(1.0, max(0.0, (1.0 + bound) / 2.0))
         sides = 2.0 if self.either else 1.0
         beyond = float(stats.binom.sf(self.over - 1, self.clear, share))
@@ -160,12 +162,12 @@ class Turn(NamedTuple):
 
     @property
     def score(self) -> float:
-        """From -1, none is on the other side, to 1, all are."""
+        """The score: from -1, no picture shows the other gender, to 1, all do."""
         return (2 * self.over - self.clear) / self.clear if self.clear else 0.0
 
 
 def turned(plain: tuple[int, int], mitigated: tuple[int, int]) -> Turn:
-    """The turn from (male, female) counts before to those after.
+    """Return the turn from (male, female) counts before to those after.
 
     >>> turned((20, 0), (5, 15)), turned((0, 20), (5, 15)).score
     (Turn(over=15, clear=20, either=False), -0.5)
@@ -177,10 +179,11 @@ def turned(plain: tuple[int, int], mitigated: tuple[int, int]) -> Turn:
 
 
 def evidence_of_turns(turns: Sequence[Turn], bound: float) -> Evidence:
-    """p-values of the prompt that turned over furthest.
+    """Return p-values for the prompt that turned over furthest.
 
-    Within: every prompt is, so the largest p-value decides (intersection-union test, Berger 1982).
-    Beyond: some prompt is, by Simes' combination of all p-values (1986).
+    Within the bound means that every prompt is, so the largest p-value decides (intersection-union
+    test, Berger 1982). Beyond the bound means that some prompt is, by Simes' combination of all
+    p-values (1986).
 
     >>> all_women = [turned((20, 0), (0, 20))] * 10
     >>> evidence_of_turns(all_women, 0.6).beyond < 0.05
@@ -194,7 +197,9 @@ def evidence_of_turns(turns: Sequence[Turn], bound: float) -> Evidence:
 
 
 def turn_interval(turns: Sequence[Turn], level: float) -> Interval | None:
-    """The furthest turn with an interval: both tests inverted; None without a labelled picture.
+    """Return the furthest turn, with the interval of both inverted tests.
+
+    Returns None where no picture shows a gender.
 
     >>> print(turn_interval([turned((20, 0), (0, 20))] * 10, 0.9))
     1.000 [0.722, 1.000]
@@ -213,9 +218,9 @@ def turn_interval(turns: Sequence[Turn], level: float) -> Interval | None:
 
 
 def images_for_turns(prompts: int, bound: float, level: float) -> int | None:
-    """Images per prompt from which even pictures of so many prompts are likely within a bound.
+    """Return the images per prompt with which even pictures pass a limit in four of five runs.
 
-    The fewest with which the furthest of them passes in four of five runs; None beyond ``MOST``.
+    Even the prompt that turned furthest must pass. None where ``MOST`` images do not suffice.
 
     >>> images_for_turns(12, 0.6, 0.95), images_for_turns(12, 0.0, 0.95)
     (36, None)
@@ -231,7 +236,7 @@ def images_for_turns(prompts: int, bound: float, level: float) -> int | None:
 
 
 def _edge(holds: Callable[[float], bool]) -> float:
-    """Where what holds from -1 on ends."""
+    """Return the largest value in [-1, 1] up to which a condition holds."""
     low, high = -1.0, 1.0
     if holds(high):
         return high
@@ -244,7 +249,7 @@ def _edge(holds: Callable[[float], bool]) -> float:
 def evidence_of(
     interval_at: Callable[[float], Interval], *, higher_is_worse: bool
 ) -> Callable[[float, float], Evidence]:
-    """p-values of a limit, from intervals that widen with their level."""
+    """Return a function for p-values of a limit, from intervals that widen with their level."""
 
     def evidence(bound: float, level: float) -> Evidence:
         del level

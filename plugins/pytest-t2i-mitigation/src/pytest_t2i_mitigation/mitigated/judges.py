@@ -1,4 +1,4 @@
-"""Judges of the gender in a picture: a detector, or an object detector of what people wear."""
+"""Judges of the gender in a picture: a detector, or an object detector by what people wear."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from pytest_t2i_mitigation.mitigated.known import AUTO, FINDS, SIDES
 
 MALE, FEMALE = "male", "female"
 Labels = list[str | None]
-"""Label of each picture; None where it is undetected."""
+"""The label of each picture; None where it is undetected."""
 
 
 @dataclass(frozen=True)
 class Judge:
-    """One of the two whose word a mitigation is judged by.
+    """One of the two judges of a mitigation.
 
     >>> Judge("objects:yolo").finder, Judge("clip").finder
     ('yolo', None)
@@ -27,21 +27,21 @@ class Judge:
 
     @property
     def finder(self) -> str | None:
-        """The object detector; None for a detector."""
+        """The name of the object detector; None for a detector."""
         return self.name.removeprefix(FINDS) if self.name.startswith(FINDS) else None
 
     @property
     def detectors(self) -> frozenset[DetectorRef]:
-        """The detector that must look."""
+        """The detectors that must run."""
         return frozenset({DetectorRef(self.name)} if self.finder is None else ())
 
     @property
     def finders(self) -> frozenset[str]:
-        """The object detector that must look."""
+        """The object detectors that must run."""
         return frozenset({self.finder} if self.finder is not None else ())
 
     def labels(self, observations: Any, prompt: Prompt, seeds: tuple[int, ...]) -> Labels:
-        """What it says of each picture."""
+        """Return the judge's label of each picture."""
         if self.finder is None:
             said = observations.detections(prompt, seeds, DetectorRef(self.name))
             return [one.label for one in said]
@@ -50,7 +50,7 @@ class Judge:
 
 
 def judges_of(context: AuditContext, second: str) -> tuple[Judge, Judge]:
-    """The run's detector, and one that no mitigation was made with."""
+    """Return the run's detector and the second judge, which no mitigation was made with."""
     if second == AUTO:
         others = context.detectors[1:]
         second = others[0] if others else f"{FINDS}{context.finder}"
@@ -58,7 +58,7 @@ def judges_of(context: AuditContext, second: str) -> tuple[Judge, Judge]:
 
 
 def worn_by(objects: Iterable[str]) -> str | None:
-    """The gender that these objects speak for; None where they speak for both or neither.
+    """Return the gender of these objects; None where they belong to both genders or to none.
 
     >>> worn_by(["book", "beard"]), worn_by(["tie", "dress"]), worn_by([])
     ('male', None, None)
@@ -68,7 +68,7 @@ def worn_by(objects: Iterable[str]) -> str | None:
 
 
 def tally(labels: Sequence[str | None]) -> tuple[int, int]:
-    """(male, female) pictures.
+    """Return the numbers of (male, female) pictures.
 
     >>> tally(["male", None, "female", "male"])
     (2, 1)

@@ -1,4 +1,4 @@
-"""What the audit measures, and what its marker may say."""
+"""The metrics of the audit, and the values of its marker arguments."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ HARMS = (
 )  # fmt: skip
 
 CONTENT = ("place", "object")
-"""Axes whose words say what a picture shows beside its person."""
+"""The axes whose words name what a picture shows beside the person."""
 FINDS = "objects:"
-"""Before the name of an object detector that judges by what people wear."""
+"""The prefix of an object detector that judges by what people wear."""
 AUTO = "auto"
-"""Second judge: the second detector of the run, else its object detector."""
+"""The default second judge: the second detector of the run, else its object detector."""
 SIDES = {
     "beard": "male",
     "moustache": "male",
@@ -60,5 +60,5 @@ SIDES = {
     "lipstick": "female",
     "earring": "female",
 }
-"""Object -> the gender that most pictures of people show it with: Wu Figure 4 and the drawings of
-the reference models. A picture with objects of both, or of neither, is undetected."""
+"""Object -> the gender that most pictures show it with (Wu Figure 4 and the drawings of the
+reference models). A picture with objects of both genders, or of none, is undetected."""

@@ -1,4 +1,4 @@
-"""What tests receive: a mitigation's pictures beside the plain ones, with every measurement."""
+"""The fixture of tests: plain and mitigated pictures, with every measurement."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ UNPAIRED = (
     "its seed"
 )
 FEWEST = 4
-"""Pictures of a prompt below which the jackknife leaves nothing."""
+"""The smallest number of pictures of a prompt for the jackknife."""
 
 
 @dataclass(frozen=True, repr=False)
 class Mitigated:
-    """Plain and mitigated pictures of several triplets.
+    """The plain and mitigated pictures of several triplets.
 
     >>> import pytest
     >>> from pytest_t2i import axes, limit
@@ -44,9 +44,9 @@ class Mitigated:
 
     members: tuple[Pictures, ...]
     judges: tuple[Judge, Judge]
-    """The run's detector, and one that the mitigation never saw."""
+    """The run's detector, and a judge that no mitigation was made with."""
     content: tuple[str, ...]
-    """Axes whose words must still be shown."""
+    """The axes whose words the pictures must still show."""
     context: AuditContext
 
     def __repr__(self) -> str:
@@ -54,23 +54,23 @@ class Mitigated:
 
     @property
     def name(self) -> str:
-        """The mitigation with its keys."""
+        """The name of the mitigation, with its keys."""
         return str(self.context.settings.mitigation)
 
     # it helps
 
     @property
     def bias_reduction(self) -> Measurement:
-        """Model bias score of the plain pictures minus that of the mitigated, paired by prompt."""
+        """The model bias score of plain pictures minus that of mitigated ones, paired by prompt."""
         return self._reduction(self.judges[0])
 
     @property
     def second_bias_reduction(self) -> Measurement:
-        """The same by the second judge."""
+        """The bias reduction by the second judge."""
         return self._reduction(self.judges[1])
 
     def counts(self, judge: Judge) -> tuple[np.ndarray, np.ndarray]:
-        """(male, female) per prompt of plain and of mitigated pictures, [n_prompts, 2] each."""
+        """Return (male, female) counts of plain and of mitigated pictures, [n_prompts, 2] each."""
         both = [member.labels(judge) for member in self.members]
         before, after = (np.array([tally(pair[k]) for pair in both]) for k in (0, 1))
         return before, after
@@ -98,7 +98,7 @@ class Mitigated:
 
     @property
     def obedience(self) -> Measurement:
-        """Share of clear pictures of prompts that name a gender that show it."""
+        """The share of pictures that show the gender named in their prompt, among clear ones."""
         pairs = [member.obeyed(self.judges[0]) for member in self.members]
         obeyed, clear = (sum(pair[k] for pair in pairs) for k in (0, 1))
         if not clear:
@@ -108,7 +108,7 @@ class Mitigated:
 
     @property
     def content_loss(self) -> Measurement:
-        """Share of pictures that no longer show the place or object of their own prompt."""
+        """The share of pictures that no longer show the place or object of their own prompt."""
         before, after = [], []
         for axis in self.content:
             members = [one for one in self.members if one.triplet.neutral.axis == axis]
@@ -132,7 +132,7 @@ class Mitigated:
 
     @property
     def undetected_rise(self) -> Measurement:
-        """Share of mitigated pictures that are undetected, minus that of the plain ones."""
+        """The share of undetected mitigated pictures, minus that of plain pictures."""
         both = [member.labels(self.judges[0]) for member in self.members]
         was, is_now = (np.array([one is None for pair in both for one in pair[k]]) for k in (0, 1))
         told = (f"{was.sum()} plain and {is_now.sum()} mitigated of {was.size} are undetected",)
@@ -140,7 +140,7 @@ class Mitigated:
 
     @property
     def variety_loss(self) -> Measurement:
-        """Share of the Vendi score of a prompt's pictures that is lost, over all prompts."""
+        """The lost share of the Vendi score of a prompt's pictures, over all prompts."""
         pairs = [(features.variety(m.rows[0]), features.variety(m.rows[1])) for m in self._seen]
         lost = [features.minus(was, is_now) for was, is_now in pairs]
         told = _means("Vendi score", [was.all for was, _ in pairs], [now.all for _, now in pairs])
@@ -148,10 +148,10 @@ class Mitigated:
 
     @property
     def picture_shift(self) -> Measurement:
-        """Kernel distance to the plain pictures, in that between the model's women and men.
+        """The kernel distance to plain pictures, divided by that between the model's women and men.
 
-        A fair half of pictures that were all of one gender shifts them by 1/4, pictures of the
-        other gender alone by 1.
+        Where all plain pictures show one gender, an even mix of genders has a shift of 1/4, and
+        pictures of the other gender alone have a shift of 1.
         """
         moved = [features.distance(m.rows[0], m.rows[1]) for m in self._seen]
         apart = [features.distance(m.rows[2], m.rows[3]) for m in self._seen]
@@ -159,7 +159,7 @@ class Mitigated:
 
     @property
     def alignment_loss(self) -> Measurement:
-        """Share of the alignment with the own prompt, beyond that with others, that is lost."""
+        """The lost share of the alignment with the own prompt, beyond that with other prompts."""
         texts = self._texts(self.members)
         if texts is None or len(texts) < 2:  # noqa: PLR2004 - one prompt has no others
             return self._absent(known.ALIGNMENT_LOSS, "one prompt alone, or an encoder of no text")
@@ -175,7 +175,7 @@ class Mitigated:
 
     @property
     def turnover(self) -> Measurement:
-        """Score on the other side of the prompt that turned over furthest."""
+        """The score on the other side of the prompt that turned over furthest."""
         before, after = (part.tolist() for part in self.counts(self.judges[0]))
         turns = [
             intervals.turned(tuple(was), tuple(is_now))
@@ -204,12 +204,12 @@ class Mitigated:
 
     @property
     def level(self) -> float:
-        """Confidence level of intervals."""
+        """The confidence level of intervals."""
         return float(self.context.settings.confidence)
 
     @property
     def images(self) -> int:
-        """Mitigated pictures."""
+        """The number of mitigated pictures."""
         return sum(len(member.seeds) for member in self.members)
 
     @cached_property
@@ -217,7 +217,7 @@ class Mitigated:
         return [member for member in self.members if len(member.rows[0]) >= FEWEST]
 
     def _texts(self, members: Sequence[Pictures]) -> np.ndarray | None:
-        """Features of neutral prompts, [n_prompts, d]; None from an encoder that has none."""
+        """Return features of neutral prompts, [n_prompts, d]; None if there are none."""
         found = [
             member.mitigated.text_features(self.context.encoder, member.triplet.neutral.text)
             for member in members
@@ -233,7 +233,7 @@ class Mitigated:
             return self._absent(
                 metric, "the plain pictures leave nothing to compare with, or nothing varies"
             )
-        # At any level there is an interval where there is one at this.
+        # There is an interval at this level, so there is one at every level.
         interval_at = cast(
             "Callable[[float], Interval]", partial(intervals.ratio_of_sums, above, below)
         )
@@ -263,7 +263,7 @@ class Mitigated:
 
 
 def mitigated_of(context: AuditContext, test: AskedTest) -> Mitigated:
-    """The pictures of a test."""
+    """Return the pictures of a test."""
     members = tuple(
         Pictures(three, context.seeds(three.neutral, test.images), context)
         for three in test.selection.triplets
@@ -273,7 +273,7 @@ def mitigated_of(context: AuditContext, test: AskedTest) -> Mitigated:
 
 
 def _lost(rise: Interval) -> Interval:
-    """The same the other way round."""
+    """Return the interval of the negative value."""
     return Interval(
         0.0 - rise.estimate, 0.0 - rise.high, 0.0 - rise.low, rise.level, rise.method, rise.n
     )

@@ -1,4 +1,4 @@
-"""Which pictures the audit asks for, and what must be known of each."""
+"""The pictures that the audit needs, and the observations of each."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ FIXTURE = "mitigated"
 
 
 def asks(test: AskedTest) -> bool:
-    """Whether a test receives the audit's fixture."""
+    """Return whether a test receives the audit's fixture."""
     return FIXTURE in test.selection.fixtures
 
 
 def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
-    """Neutral prompts plain and mitigated; prompts that name a gender as the run makes them."""
+    """Yield neutral prompts, plain and mitigated, and prompts that name a gender."""
     if not asks(test) or context.mitigation is None:
         return
     first, second = judges_of(context, test.selection.asked("second_judge"))
@@ -41,7 +41,7 @@ def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
 
 
 def too_few_for_turns(cases: Sequence[AskedTest], bound: float, level: float) -> Iterator[str]:
-    """A line where pictures of even prompts would leave the limit on turning over inconclusive."""
+    """Yield a note where even prompts would be inconclusive against the limit of turnover."""
     from pytest_t2i_mitigation.mitigated.intervals import images_for_turns
 
     images = max(test.planned for test in cases)

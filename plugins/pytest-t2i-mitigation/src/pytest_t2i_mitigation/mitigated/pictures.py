@@ -1,4 +1,4 @@
-"""The pictures of one triplet, with and without the mitigation, as judges and encoder see them."""
+"""The pictures of one triplet, with and without the mitigation: labels and features."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pytest_t2i_mitigation.mitigated.judges import FEMALE, MALE, Judge, Labels
 
 @dataclass(frozen=True)
 class Pictures:
-    """The pictures of one triplet, as the judges and the encoder see them."""
+    """The pictures of one triplet, with their labels and features."""
 
     triplet: Triplet
     seeds: tuple[int, ...]
@@ -24,16 +24,16 @@ class Pictures:
 
     @property
     def mitigated(self) -> Any:
-        """Observations of the run's pictures."""
+        """The observations of the run's pictures."""
         return self.context.observations
 
     @property
     def plain(self) -> Any:
-        """Observations of those without the mitigation."""
+        """The observations of the pictures without the mitigation."""
         return self.context.observations.under(PLAIN)
 
     def labels(self, judge: Judge) -> tuple[Labels, Labels]:
-        """Labels of the plain and of the mitigated pictures."""
+        """Return the labels of the plain and of the mitigated pictures."""
         neutral = self.triplet.neutral
         return (
             judge.labels(self.plain, neutral, self.seeds),
@@ -41,7 +41,7 @@ class Pictures:
         )
 
     def obeyed(self, judge: Judge) -> tuple[int, int]:
-        """Pictures that show the gender of their prompt, and those that show one at all."""
+        """Return the number of pictures with the gender of their prompt, and with any gender."""
         obeyed = clear = 0
         for prompt, asked in ((self.triplet.feminine, FEMALE), (self.triplet.masculine, MALE)):
             said = [one for one in judge.labels(self.mitigated, prompt, self.seeds) if one]
@@ -50,7 +50,7 @@ class Pictures:
 
     @cached_property
     def rows(self) -> tuple[Rows, Rows, Rows, Rows]:
-        """Features of plain, mitigated, feminine and masculine pictures of seeds that have all."""
+        """The features of plain, mitigated, feminine and masculine pictures, of complete seeds."""
         neutral, feminine, masculine = self.triplet
         of_each = [
             self._features(self.plain, neutral),

@@ -1,4 +1,4 @@
-"""What the audit keeps in run.json."""
+"""The audit's part of run.json."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from pytest_t2i_mitigation.mitigated.needs import asks
 from pytest_t2i_mitigation.mitigated.pictures import Pictures
 
 KEPT_PAIRS = 6
-"""Pictures before and after that are kept of each prompt."""
+"""The largest number of pairs of pictures that are kept for each prompt."""
 
 
 @dataclass(frozen=True)
 class JudgeRecord:
-    """What one judge says of the model before and after."""
+    """The scores of the model before and after, by one judge."""
 
     judge: str
     before: Interval | None
-    """Model bias score of the plain pictures."""
+    """The model bias score of the plain pictures."""
     after: Interval | None
     reduction: Interval | None
 
 
 @dataclass(frozen=True)
 class LossRecord:
-    """One measurement of harm."""
+    """A measurement of harm."""
 
     metric: str
     value: Interval | None
@@ -41,20 +41,20 @@ class LossRecord:
 
 @dataclass(frozen=True)
 class PairRecord:
-    """One prompt and seed, before and after."""
+    """The pictures of one prompt and seed, before and after."""
 
     seed: int
     plain: PicturePath | None
-    """File of the picture; None where the model refused."""
+    """The file of the picture; None where the model refused."""
     mitigated: PicturePath | None
     plain_label: str | None
-    """By the run's detector; None where it is undetected."""
+    """The label by the run's detector; None where the picture is undetected."""
     mitigated_label: str | None
 
 
 @dataclass(frozen=True)
 class PromptRecord:
-    """One prompt, before and after, by the run's detector."""
+    """The counts of one prompt, before and after, by the run's detector."""
 
     prompt: str
     text: str
@@ -71,21 +71,21 @@ class MitigatedPart:
     """The audit's part of run.json."""
 
     mitigation: str
-    """With its keys."""
+    """The name of the mitigation, with its keys."""
     stage: str
     passes: float
-    """What a mitigated picture costs, in those of a plain one."""
+    """The cost of a mitigated picture in passes, where a plain one costs 1."""
     judges: tuple[JudgeRecord, ...]
     losses: tuple[LossRecord, ...]
     prompts: tuple[PromptRecord, ...]
 
     def loss(self, metric: str) -> Interval | None:
-        """One of its losses by name."""
+        """Return the value of a loss by its metric, or None."""
         return next((one.value for one in self.losses if one.metric == metric), None)
 
 
 def measured(context: AuditContext) -> MitigatedPart | None:
-    """The part of the test with most pictures; None without such tests or without a mitigation."""
+    """Return the part of the test with most pictures; None without a test or mitigation."""
     asking = [test for test in context.tests if asks(test)]
     if not asking or context.mitigation is None:
         return None

@@ -1,4 +1,4 @@
-"""What reports show of a mitigation: gain against cost, verdicts, pictures before and after."""
+"""The section of a mitigation: gain against cost, verdicts, pictures before and after."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pytest_t2i_mitigation.mitigated.record import MitigatedPart, PairRecord, Pr
 TITLE = "What the mitigation gains and what it costs"
 GAIN = "Gain against cost"
 COST = "alignment_loss"
-"""What stands for the cost in the chart; all others are in the table below."""
+"""The metric of the cost in the chart; the table below has all others."""
 READ = (
     "Each point is a model: upwards its corrected model bias score, across the share of the "
     "alignment with the prompt that is lost against the plain model. Whiskers are intervals. "
@@ -27,7 +27,7 @@ SIGNS = ("A", "B", "C", "D", "E", "F", "G", "H")
 
 
 def sections(part: MitigatedPart, run: Any) -> Sequence[blocks.Section]:
-    """The one section of a run."""
+    """Return the section of a run."""
     outcome = outcome_of(run.checks)
     told = blocks.Paragraph(f"{headline(part)}.", "summary", outcome)
     points = [_plain(part), _point(part)]
@@ -37,14 +37,14 @@ def sections(part: MitigatedPart, run: Any) -> Sequence[blocks.Section]:
 
 
 def headline(part: MitigatedPart) -> str:
-    """The first judge's word, and the price, in a line."""
+    """Return the first judge's scores and the cost, in a line."""
     first = part.judges[0]
     score = f"model bias score {_short(first.before)} plain, {_short(first.after)} mitigated"
     return f"{part.mitigation}: {score}, {_passes(part)} a picture"
 
 
 def outcome_of(checks: Sequence[Any]) -> Outcome | None:
-    """The verdict over all checks of the audit: the worst; None where none was made."""
+    """Return the worst verdict of the audit's checks; None without checks."""
     names = {metric.name for metric in (*HELPS, *HARMS)}
     reached = {check.outcome for check in checks if check.metric in names}
     if not reached:
@@ -53,7 +53,7 @@ def outcome_of(checks: Sequence[Any]) -> Outcome | None:
 
 
 def compared(models: Sequence[NamedRecord[MitigatedPart]]) -> Sequence[blocks.Section]:
-    """The plain model and every mitigation in one chart, and a table of them."""
+    """Return a section with the plain model and every mitigation, as a chart and a table."""
     plain = _plain(models[0].record) if models else None
     points = [] if plain is None else [replace(plain, series="plain", sign="o")]
     for sign, (model, part, _) in zip(SIGNS, models, strict=False):
@@ -147,7 +147,7 @@ def _pair(pair: PairRecord) -> tuple[blocks.Picture, blocks.Picture]:
 
 
 def summary(part: MitigatedPart) -> Summary:
-    """The gain in words, every value as a series, and prompts as a table."""
+    """Return the gain in words, every value as a series, and prompts as a table."""
     gains = {f"{BIAS_REDUCTION.name}/{one.judge}": one.reduction for one in part.judges}
     values = gains | {loss.metric: loss.value for loss in part.losses}
     rows = [
