@@ -68,10 +68,10 @@ def run(
     count: int,
     tries: int,
     out: Path,
-    **more: Any,
+    **run_options: Any,
 ) -> int:
     """Write the candidates as a file of stereotypes that a person completes; return 0."""
-    limits = run_settings(more).answers
+    limits = run_settings(run_options).answers
     if out.exists():
         raise ConfigurationError(f"{out} exists already: name a new file with --out FILE")
     if not prompt.isprintable():

@@ -46,18 +46,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_run_options(parser, OPTIONS)
 
 
-def run(detector: str, *, labels: Path, **of_run: Any) -> int:
+def run(detector: str, *, labels: Path, **run_options: Any) -> int:
     """Run the detector on every labelled image, and print the evaluation; return 0."""
     labels = labels.parent if labels.name == FILE_NAME else labels
-    settings = run_settings(of_run)
-    for line in lines(_tried(detector, labels, settings), labels):
+    settings = run_settings(run_options)
+    for line in lines(_evaluated(detector, labels, settings), labels):
         say(line)
     for line in _among_people(labels, settings.confidence):
         say(line)
     return 0
 
 
-def _tried(detector: str, labels: Path, settings: Settings) -> Trial:
+def _evaluated(detector: str, labels: Path, settings: Settings) -> Trial:
     components = Components(settings, Store(settings.store))
     given = {"labels": str(labels), "detector": (detector,)}
     session = Session(settings_of(given), components)
@@ -86,11 +86,11 @@ def lines(trial: Trial, labels: Path) -> Iterator[str]:
     for label in trial.labels:
         kept = trial.kept_share(label)
         yield (
-            f"  {label:<{width}}  right {_told(trial.accuracy(label).interval)}, "
-            f"labels {_told(kept)}"
+            f"  {label:<{width}}  right {_interval(trial.accuracy(label).interval)}, "
+            f"labels {_interval(kept)}"
         )
-    yield f"  together  right {_told(trial.accuracy().interval)}"
-    yield f"low-quality images left out: {_told(trial.filter_rate.interval)}"
+    yield f"  together  right {_interval(trial.accuracy().interval)}"
+    yield f"low-quality images left out: {_interval(trial.filter_rate.interval)}"
     yield f"gap of accuracy between groups: {_gap(accuracy_gap(trial))}"
     yield f"gap of images without a label between groups: {_gap(undetected_gap(trial))}"
     if trial.is_gender and trial.percent_deviation.interval is not None:
@@ -106,7 +106,7 @@ def lines(trial: Trial, labels: Path) -> Iterator[str]:
     )
 
 
-def _told(interval: Interval | None) -> str:
+def _interval(interval: Interval | None) -> str:
     if interval is None:
         return "unknown: no image to estimate it from"
     return f"{interval.estimate:.3f} [{interval.low:.3f}, {interval.high:.3f}] of {interval.n}"
@@ -132,8 +132,8 @@ def _among_people(folder: Path, level: float) -> Iterator[str]:
 
 
 def _progress() -> Progress:
-    return Bar(sys.stderr) if sys.stderr.isatty() else Lines(_tell)
+    return Bar(sys.stderr) if sys.stderr.isatty() else Lines(_print_progress)
 
 
-def _tell(line: str) -> None:
+def _print_progress(line: str) -> None:
     print(line, file=sys.stderr, flush=True)  # noqa: T201 - a command line tool

@@ -107,12 +107,12 @@ def run(
     held_out: int,
     out: Path,
     fail: bool,
-    **of_run: Any,
+    **run_options: Any,
 ) -> int:
     """Search, print the findings and write them; return the exit status."""
     chosen = _chosen_axes(axes, axes_file, template)
     _check_out(out)
-    settings = run_settings(of_run)
+    settings = run_settings(run_options)
     components = Components(settings, Store(settings.store))
     session = Session(settings, components)
     validate(session)
@@ -131,7 +131,7 @@ def run(
         groups_of(session.detectors[0], _labels(session)),
     )
     if note := cannot_confirm(plan):
-        _tell(f"t2i: {note}")
+        _print_progress(f"t2i: {note}")
     result = _hunt(session, plan)
     write_whole(out, (json.dumps(as_json(result, _facts(session)), indent=1) + "\n").encode())
     show(result, settings.model or "", session.detectors[0])
@@ -166,13 +166,13 @@ def _labels(session: Session) -> tuple[str, ...]:
 
 
 def _hunt(session: Session, plan: Plan) -> HuntResult:
-    progress: Progress = Bar(sys.stderr) if sys.stderr.isatty() else Lines(_tell)
+    progress: Progress = Bar(sys.stderr) if sys.stderr.isatty() else Lines(_print_progress)
     runner = Runner(session.components, session.store, Silent(), session.settings.batch)
     detector = DetectorRef(session.detectors[0])
     maker = Maker(runner, detector, session.generation, plan.seed, plan.groups, progress)
     progress.start(f"hunting with {session.settings.model}", plan.budget)
     try:
-        with paid(runner, plan.budget, _tell):
+        with paid(runner, plan.budget, _print_progress):
             return hunt(maker, plan, progress.say)
     finally:
         runner.close()
@@ -182,7 +182,7 @@ def _hunt(session: Session, plan: Plan) -> HuntResult:
                 progress.say(note)
 
 
-def _tell(text: str) -> None:
+def _print_progress(text: str) -> None:
     """Print progress or a warning to standard error; standard output has the findings alone."""
     print(text, file=sys.stderr, flush=True)  # noqa: T201 - a command line tool
 

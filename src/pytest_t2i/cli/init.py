@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from pytest_t2i.cli.support import init_summary as told
+from pytest_t2i.cli.support import init_summary as summary
 from pytest_t2i.cli.support.arguments import add_confidence, path, value
 from pytest_t2i.cli.support.new_suite import another_suite, write_suite
 from pytest_t2i.cli.support.presets import (
@@ -77,9 +77,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--runs-on",
         type=value(names),
-        default=(told.RUNNER,),
+        default=(summary.RUNNER,),
         metavar="A,B",
-        help=f"labels of the CI job's runner, such as self-hosted,gpu (default: {told.RUNNER})",
+        help=f"labels of the CI job's runner, such as self-hosted,gpu (default: {summary.RUNNER})",
     )
     parser.add_argument(
         "--minutes",
@@ -150,7 +150,7 @@ def run(
         "preset": preset,
         "question": QUESTIONS[preset],
         "axes": chosen,
-        "left_out": list(told.left_out_comment(every, chosen)),
+        "left_out": list(summary.left_out_comment(every, chosen)),
         "limits": limits,
         "model": model,
         "runs_on": json.dumps(runs_on[0] if len(runs_on) == 1 else runs_on),
@@ -161,12 +161,12 @@ def run(
     settings = {"t2i_images": str(shape.images)}
     written = [] if kept else write_suite(folder, facts, settings)
     lines = [
-        *([told.not_written(kept, folder)] if kept else []),
-        *told.shows(preset, shape, pace),
-        *told.all_words(preset, shape, every, chosen, pace.seconds),
+        *([summary.not_written(kept, folder)] if kept else []),
+        *summary.cost_and_verdicts(preset, shape, pace),
+        *summary.all_words(preset, shape, every, chosen, pace.seconds),
         *([] if kept else [""]),
         *(line for each in written for line in str(each).splitlines()),
-        *([] if kept else told.next_lines(folder, preset, model, runs_on)),
+        *([] if kept else summary.next_lines(folder, preset, model, runs_on)),
     ]
     for line in lines:
         say(line)

@@ -66,8 +66,7 @@ def run(
     if columns and (label or annotator):
         raise ConfigurationError(
             "expected --columns (one column for each annotator) or --label and --annotator (one "
-            "label "
-            "in each row), got both: a table has one shape"
+            "label in each row), got both: a table has one shape"
         )
     known = read_labels(folder)
     vocabulary = vocabulary_of(folder)

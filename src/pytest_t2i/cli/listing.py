@@ -32,10 +32,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(
-    kind: str, *, suites: list[str], expression: str | None, manifest: bool, **of_run: Any
+    kind: str, *, suites: list[str], expression: str | None, manifest: bool, **run_options: Any
 ) -> int:
     """Print one line per name, or per prompt; return 0."""
-    images, own = of_run.get("t2i_images"), run_settings(of_run).catalogue
+    images, own = run_options.get("t2i_images"), run_settings(run_options).catalogue
     if kind == PROMPTS:
         listed = list_prompts.lines(suites, expression, images, manifest=manifest)
     elif suites or expression or manifest or images:

@@ -77,7 +77,7 @@ def _run(given: list[str]) -> int:
     chosen = _chosen(given)
     helps = _helps(chosen)
     if chosen is not None and chosen not in helps and (install := _install_command(chosen)):
-        _complain(f"ERROR: t2i {chosen} is not installed. Run: {install}")
+        _print_error(f"ERROR: t2i {chosen} is not installed. Run: {install}")
         return 2
     parser = argparse.ArgumentParser(
         prog="t2i", description="Commands beside the pytest plugin pytest-t2i."
@@ -102,7 +102,7 @@ def _run(given: list[str]) -> int:
     except KeyboardInterrupt:
         return _interrupted(implementation)
     except T2IError as error:
-        _complain(f"ERROR: {error}")
+        _print_error(f"ERROR: {error}")
         return 2
     except BrokenPipeError:
         # The reader of the pipe (such as head) is gone. Without this, Python complains at exit.
@@ -155,7 +155,7 @@ def _heartbeat(command: str | None, module: Any) -> AbstractContextManager[objec
     return signs_of_life(str(command))
 
 
-def _complain(line: str) -> None:
+def _print_error(line: str) -> None:
     print(line, file=sys.stderr)  # noqa: T201 - a command line tool
 
 
@@ -165,7 +165,7 @@ def _chosen(given: Sequence[str]) -> str | None:
 
 def _interrupted(module: Any) -> int:
     """Print the KEPT of a command's module, else the default; return the exit status."""
-    _complain(f"t2i: interrupted. {getattr(module, 'KEPT', KEPT)}")
+    _print_error(f"t2i: interrupted. {getattr(module, 'KEPT', KEPT)}")
     return INTERRUPTED
 
 

@@ -7,7 +7,7 @@ import math
 from pathlib import Path
 
 from pytest_t2i.cli.support.arguments import add_confidence, path, value
-from pytest_t2i.cli.support.plan_lines import Each, lines
+from pytest_t2i.cli.support.plan_lines import ImageCost, lines
 from pytest_t2i.cli.support.plan_sequential import sequential_lines
 from pytest_t2i.cli.support.plan_topics import GROUPS, METRICS, bounds_of, topic_of
 from pytest_t2i.cli.support.say import say
@@ -138,8 +138,8 @@ def run(
     bounds, left_out = bounds_of(limits, metric, limit, margin, groups)
     topics = [topic_of(name, x, beyond, before, groups, design) for name, x in bounds.items()]
     known = rate(seconds, measured)
-    each = Each(known.seconds if known else None, price)
-    for line in lines(topics, design, each, _affordable(budget, each)):
+    cost = ImageCost(known.seconds if known else None, price)
+    for line in lines(topics, design, cost, _affordable(budget, cost)):
         say(line)
     if sequential:
         _say_sequential(bounds, beyond, design)
@@ -167,22 +167,22 @@ def _say_sequential(bounds: dict[str, float], beyond: float, design: Design) -> 
         say(line)
 
 
-def _affordable(budget: tuple[float, str] | Money | None, each: Each) -> int | None:
+def _affordable(budget: tuple[float, str] | Money | None, cost: ImageCost) -> int | None:
     if budget is None:
         return None
     if isinstance(budget, Money):
-        if each.price is None or each.price.currency != budget.currency:
+        if cost.price is None or cost.price.currency != budget.currency:
             raise ConfigurationError(
                 f'a --budget of {budget} needs the price of an image: --price "0.04 '
                 f'{budget.currency}"'
             )
-        return budget.pays_for(each.price)
+        return budget.pays_for(cost.price)
     amount, unit = budget
     if unit == "minutes":
-        if each.seconds is None:
+        if cost.seconds is None:
             raise ConfigurationError(
                 f"a --budget in minutes needs --seconds-per-image S, --run run.json or a run in "
                 f"{HISTORY} that made {ENOUGH_MADE} images or more"
             )
-        amount = amount * 60.0 / each.seconds
+        amount = amount * 60.0 / cost.seconds
     return math.floor(amount)

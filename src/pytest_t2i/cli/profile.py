@@ -36,9 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(*, images: int, **of_run: Any) -> int:
+def run(*, images: int, **run_options: Any) -> int:
     """Measure, and print a table; return 0."""
-    settings = run_settings(of_run)
+    settings = run_settings(run_options)
     components = Components(settings, Store(settings.store))
     session = Session(settings, components)
     session.validate()

@@ -42,9 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def run(*, llm: str, axis: Sequence[str], tries: int, out: Path, **more: Any) -> int:
+def run(*, llm: str, axis: Sequence[str], tries: int, out: Path, **run_options: Any) -> int:
     """Write a file of axes whose prompts are sentences, or complete one; return 0."""
-    limits = run_settings(more).answers
+    limits = run_settings(run_options).answers
     axes = _axes(axis)
     known = _known(out, axes) if out.exists() else {}
     registries = Registries()
@@ -90,8 +90,7 @@ def _known(out: Path, axes: Sequence[Axis]) -> dict[str, dict[str, str]]:
     if others:
         raise ConfigurationError(
             f"{out} has sentences of {', '.join(others)}: name these with --axis, too, or name a "
-            "new "
-            "file with --out FILE"
+            "new file with --out FILE"
         )
     for name, sentences in known.items():
         for word, sentence in sentences.items():

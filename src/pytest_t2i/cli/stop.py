@@ -70,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sentences", action="store_true",
         help="search for sentences that the language model finds likely, not for any strings of "
-            "words",
+        "words",
     )  # fmt: skip
     parser.add_argument(
         "--tokens", type=value(whole(1)), metavar="N",
@@ -109,15 +109,15 @@ def run(
     faces: str | None,
     stereotypes: Path | None,
     out: Path,
-    **more: Any,
+    **run_options: Any,
 ) -> int:
     """Search for prompts, print them and write the page; return 0."""
     asked = _prompt(concept, prompt)
     known = _stereotypes(asked, stereotypes)
     if out.exists() and not out.is_dir():
         raise ConfigurationError(f"--out: expected a folder, {out} is a file")
-    search = chosen_search(**{name: more.pop(name) for name in SEARCH})
-    settings = run_settings(more)
+    search = chosen_search(**{name: run_options.pop(name) for name in SEARCH})
+    settings = run_settings(run_options)
     components = Components(settings, Store(settings.store))
     session = Session(settings, components)
     validate(session)

@@ -107,7 +107,7 @@ def _show(folder: Path, _: Path, _tick: Tick) -> tuple[bool, list[str]]:
         for model in held.models
     ]
     lines += [
-        f"images labelled by detector {name}: {count}" for name, count in held.detections.items()
+        f"images examined by detector {name}: {count}" for name, count in held.detections.items()
     ]
     lines += [f"arrays {name}: {count}" for name, count in held.arrays.items()]
     if held.is_at_work:
@@ -142,9 +142,8 @@ def _of_merge(folder: Path, merged: Merged) -> list[str]:
     ]
     if merged.otherwise:
         lines.append(
-            f"{several(merged.otherwise, 'image')} differ from the same request's image here: the "
-            "images "
-            "here stay, with their detections"
+            f"{several(merged.otherwise, 'image')} with another picture in the other store: the "
+            "pictures here stay, with their detections"
         )
     here = merged.here
     lines += _listed("damaged here before the merge", [*here.damaged, *here.absent])

@@ -30,18 +30,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="PART=DIR",
         help="present folder of a part outside of the project, as in 'labels elsewhere=DIR'; may "
-        "be "
-        "repeated",
+        "be repeated",
     )
 
 
 def run(folder: Path, at: Sequence[str]) -> int:
     """Print what changed or is missing; return 0, or 1 where anything did."""
     manifest = read_manifest(folder)
-    findings = list(verify(manifest, folder, dict(map(_given, at))))
+    findings = list(verify(manifest, folder, dict(map(_part_and_folder, at))))
     for one in findings:
         if one.state != "same":
-            say(_told(one))
+            say(_line(one))
     if others := unnamed(manifest, folder):
         say(
             f"not named by the manifest, so not checked: {', '.join(others)} (from another run, a "
@@ -57,7 +56,7 @@ def run(folder: Path, at: Sequence[str]) -> int:
     return 0
 
 
-def _told(one: Finding) -> str:
+def _line(one: Finding) -> str:
     if one.state == "not found":
         return (
             f"not checked: {one.part}: {one.name} lies outside of the project (give --at "
@@ -66,7 +65,7 @@ def _told(one: Finding) -> str:
     return f"{one.state}: {one.part}: {one.name}"
 
 
-def _given(text: str) -> tuple[str, Path]:
+def _part_and_folder(text: str) -> tuple[str, Path]:
     name, sign, folder = text.partition("=")
     if not (name and sign and folder):
         raise ConfigurationError(f"--at: expected PART=DIR, got {text!r}")

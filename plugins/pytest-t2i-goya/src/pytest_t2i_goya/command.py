@@ -74,8 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     evaluate.add_argument(
         "--heads", default="reference", metavar="NAME",
         help="heads: a file of t2i goya train, the folder of the public release, or reference, "
-            "which "
-        "is installed with this companion (default: reference)",
+        "which is installed with this companion (default: reference)",
     )  # fmt: skip
     evaluate.add_argument(
         "--report", type=Path, default=Path("reports/t2i-goya"), metavar="DIR",
@@ -180,8 +179,7 @@ def _evaluate(asked: Any, given: dict[str, Any]) -> int:
     if not 0 < given["level"] < 1 or given["permutations"] < 99:  # noqa: PLR2004 - as the statistics require
         raise T2IError(
             "expected --level between 0 and 1 and --permutations of at least 99, got "
-            f"{given['level']} "
-            f"and {given['permutations']}"
+            f"{given['level']} and {given['permutations']}"
         )
     how = How(given["level"], given["seed"], given["neighbours"], given["permutations"])
     evaluate(

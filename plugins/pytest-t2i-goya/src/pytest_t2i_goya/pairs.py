@@ -27,8 +27,7 @@ def same_contents(
     if not isinstance(encoder, TextEncoder):
         raise T2IError(
             "--content-distance text needs an encoder that reads texts, such as clip: name one "
-            "with "
-            "--encoder, or use --content-distance same"
+            "with --encoder, or use --content-distance same"
         )
     rows = np.asarray(encoder.encode_text(contents), dtype=np.float64)
     unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)

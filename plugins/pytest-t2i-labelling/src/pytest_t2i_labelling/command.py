@@ -33,9 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--labels",
         metavar="SET",
         help="set of labels to choose from: gender, age, monk (ten skin tones), yes-no, a TOML "
-        "file, or a list such as child,adult; kept in FOLDER/labels.toml (default: what is "
-        "kept there, "
-        "else gender)",
+        "file, or a list such as child,adult; kept in FOLDER/labels.toml (default: what is kept "
+        "there, else gender)",
     )
     parser.add_argument(
         "--port", type=int, default=0, metavar="N", help="port of the page (default: a free one)"

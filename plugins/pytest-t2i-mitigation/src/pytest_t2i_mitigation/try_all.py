@@ -57,8 +57,7 @@ def try_all(
     if not suite.exists():
         raise T2IError(
             f"--all: no such file or folder: {suite}. Expected a suite, such as suites/mitigation "
-            "of the "
-            "project pytest-t2i"
+            "of the project pytest-t2i"
         )
     asked = list(mitigations) or sorted({one.name for one in entry_points(group=GROUP)})
     for mitigation in asked:

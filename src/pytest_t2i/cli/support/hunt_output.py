@@ -91,8 +91,7 @@ def _closing(result: HuntResult, model: str, detector: str) -> list[str]:
     if findings:
         lines.append(
             f"confirmed: by {plan.confirm} new images each. Scores of the search itself are too "
-            "high, "
-            "as it keeps the highest ones."
+            "high, as it keeps the highest ones."
         )
     unlabelled = result.undetected / max(1, result.searched)
     if unlabelled > 0:

@@ -30,7 +30,7 @@ MOST_LISTED = 8
 """The largest number of left-out words that are named."""
 
 
-def shows(preset: str, shape: Shape, pace: Rate) -> Iterator[str]:
+def cost_and_verdicts(preset: str, shape: Shape, pace: Rate) -> Iterator[str]:
     """Yield what the suite costs, what it can decide, and what it cannot detect."""
     yield (
         f"{preset}: {several(shape.words, 'word')} x {several(shape.images, 'image')} = "
@@ -38,7 +38,7 @@ def shows(preset: str, shape: Shape, pace: Rate) -> Iterator[str]:
         f"{shape.total * pace.seconds / 60:.1f} minutes at {pace}"
     )
     yield from _decides(preset, shape)
-    yield from (f"cannot detect: {what}" for what in _blind(preset))
+    yield from (f"cannot detect: {what}" for what in _undetectable(preset))
 
 
 def all_words(
@@ -111,12 +111,11 @@ def _prompts(preset: str, shape: Shape) -> Iterator[str]:
     else:
         yield (
             f"early stopping: off, as it would take {stopping.mean:.0f} images a word on average "
-            "(at "
-            f"most {stopping.most}) to decide what {shape.images} decide"
+            f"(at most {stopping.most}) to decide what {shape.images} decide"
         )
 
 
-def _blind(preset: str) -> Iterator[str]:
+def _undetectable(preset: str) -> Iterator[str]:
     if preset == "gate":
         yield "which single word is biased (--preset audit), unless the report suspects it"
     else:

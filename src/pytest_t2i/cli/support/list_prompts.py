@@ -55,8 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--manifest",
         action="store_true",
         help="prompts: print a manifest.csv for --t2i-model images:DIR, with a row for each "
-        "picture "
-        "that is needed",
+        "picture that is needed",
     )
 
 
@@ -89,22 +88,22 @@ def _of_axes(images: int) -> list[Wanted]:
 
 
 def _of_suites(arguments: Sequence[str], images: int | None) -> list[Wanted]:
-    many = () if images is None else ("--t2i-images", str(images))
+    options = () if images is None else ("--t2i-images", str(images))
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "prompts.json"
-        told = subprocess.run(  # noqa: S603 - the Python that runs this
-            [sys.executable, *COLLECT, "--t2i-prompts-to", str(file), *many, *arguments],
+        done = subprocess.run(  # noqa: S603 - the Python that runs this
+            [sys.executable, *COLLECT, "--t2i-prompts-to", str(file), *options, *arguments],
             capture_output=True,
             text=True,
             check=False,
         )
-        if told.returncode not in {0, NOTHING}:
-            raise ConfigurationError(f"pytest could not collect: {_reason(told)}")
+        if done.returncode not in {0, NOTHING}:
+            raise ConfigurationError(f"pytest could not collect: {_reason(done)}")
         rows = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
     if not rows:
         raise ConfigurationError(f"no test with prompts in {' '.join(arguments)}")
     return [Wanted(*row) for row in rows]
 
 
-def _reason(told: subprocess.CompletedProcess[str]) -> str:
-    return " ".join((told.stderr.strip() or told.stdout.strip()).split("\n")[-12:])
+def _reason(done: subprocess.CompletedProcess[str]) -> str:
+    return " ".join((done.stderr.strip() or done.stdout.strip()).split("\n")[-12:])

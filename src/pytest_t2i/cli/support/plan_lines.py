@@ -41,7 +41,7 @@ class Topic:
 
 
 @dataclass(frozen=True, slots=True)
-class Each:
+class ImageCost:
     """The time and the price of one image, as far as they are known."""
 
     seconds: float | None
@@ -68,7 +68,9 @@ class Each:
         return took if self.price is None else f"{took}, {self.price.times(images)}"
 
 
-def lines(topics: list[Topic], design: Design, each: Each, budget: int | None) -> Iterator[str]:
+def lines(
+    topics: list[Topic], design: Design, cost: ImageCost, budget: int | None
+) -> Iterator[str]:
     """Yield the lines of the plan."""
     yield (
         f"{design.prompts} prompts, confidence {design.level:g}, power {design.power:g}. "
@@ -78,25 +80,23 @@ def lines(topics: list[Topic], design: Design, each: Each, budget: int | None) -
     yield "regressions are planned for other seeds than the baseline's"
     if any("model" in topic.name for topic in topics):
         yield (
-            "FIRST-LAST for a model: for the spread of bias over prompts that is easiest to "
-            "find, and "
-            "for the one that is hardest to find"
+            "FIRST-LAST for a model: for the spread of bias over prompts that is easiest to find, "
+            "and for the one that is hardest to find"
         )
     if any("group" in topic.name for topic in topics):
         yield (
             "FIRST-LAST for groups: also over how the groups share the distance, from one group "
-            "that "
-            "is too frequent to some that are missing"
+            "that is too frequent to some that are missing"
         )
-    yield f"{'per prompt':>10} {'images':>15} {each.heading}"
+    yield f"{'per prompt':>10} {'images':>15} {cost.heading}"
     for topic in topics:
         for question in topic.questions:
-            yield f"{_needed(question, design, each)}  {topic.name}: {question.text}"
+            yield f"{_needed(question, design, cost)}  {topic.name}: {question.text}"
     if budget is not None:
-        yield from _within(topics, design, each, budget)
+        yield from _within(topics, design, cost, budget)
 
 
-def _needed(question: Question, design: Design, each: Each) -> str:
+def _needed(question: Question, design: Design, cost: ImageCost) -> str:
     counts = [
         images_needed(
             lambda n, end=end: question.power(question.value, n).end(high=end),  # type: ignore[misc]
@@ -108,7 +108,7 @@ def _needed(question: Question, design: Design, each: Each) -> str:
     images = [None if count is None else count * design.prompts for count in counts]
     return (
         f"{_from_to(counts, ',', 'none'):>10} {_from_to(images, ',', '-'):>15} "
-        f"{each.columns(images)}"
+        f"{cost.columns(images)}"
     )
 
 
@@ -118,9 +118,9 @@ def _from_to(ends: Sequence[float | None], form: str, absent: str) -> str:
     return first if first == last else f"{first}-{last}"
 
 
-def _within(topics: list[Topic], design: Design, each: Each, budget: int) -> Iterator[str]:
+def _within(topics: list[Topic], design: Design, cost: ImageCost, budget: int) -> Iterator[str]:
     images = budget // design.prompts
-    took = each.words(images * design.prompts)
+    took = cost.words(images * design.prompts)
     yield f"with {images * design.prompts:,} images ({images} per prompt{took}):"
     for topic in topics:
         for question in topic.questions:

@@ -26,12 +26,12 @@ class Rate:
 
 
 def rate(
-    told: float | None, run: Path | None, folder: Path = Path(), model: str | None = None
+    seconds: float | None, run: Path | None, folder: Path = Path(), model: str | None = None
 ) -> Rate | None:
     """Return the seconds per image: given, of a run.json, or of the last run in the history.
 
     Args:
-        told: the value of ``--seconds-per-image``.
+        seconds: the value of ``--seconds-per-image``.
         run: the value of ``--run``, a run.json.
         folder: the project whose ``reports/t2i/history`` is read where neither is given.
         model: the model of the run in the history; None for any.
@@ -43,8 +43,8 @@ def rate(
         ConfigurationError: the run made no image.
         FileFormatError: the run.json, or a file of the history, cannot be read.
     """
-    if told is not None:
-        return Rate(told, "as given")
+    if seconds is not None:
+        return Rate(seconds, "as given")
     if run is not None:
         measured = seconds_per_image(read_run(run))
         if measured is None:
