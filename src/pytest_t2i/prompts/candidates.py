@@ -206,9 +206,9 @@ def as_toml(concept: str, attributes: Sequence[Attribute], asked: str) -> str:
     """Return a file of stereotypes whose real-world shares a person fills in."""
     lines = [
         f"# Candidates for {_quoted(asked)}, named by a language model.",
-        "# Delete those that are no stereotypes. For the others, fill in expected, the share in",
-        "# the real world from 0 to 1, and source, where that number comes from. Nothing is tested",
-        "# before.",
+        "# Delete those that are no stereotypes. For the others, fill in expected (the share in",
+        "# the real world, from 0 to 1) and source (where that number comes from). Nothing is",
+        "# tested until then.",
     ]
     prompt = prompt_of(concept, asked)
     own = {} if prompt == builtin_axes().nationality.fill(concept) else {"prompt": prompt}

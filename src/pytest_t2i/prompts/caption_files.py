@@ -96,8 +96,8 @@ def read_captions(path: str | Path) -> CaptionFile:
     """Return the neutral captions of a file.
 
     Formats: COCO or TextCaps JSON, Flickr30k tokens, GCC TSV, or plain lines. A caption is neutral
-    when it has the word person or people, and none of the other words that indicate humans
-     (Wu section 3.1, Table 2).
+    when it has the word person or people, and none of the other words that indicate humans (Wu
+    section 3.1, Table 2).
 
     Raises:
         FileFormatError: the file has another format, or no neutral caption.
