@@ -54,6 +54,14 @@ def test_names_are_escaped(folder):
     assert state_of(html)["who"] == desk.annotator
 
 
+def test_the_guide_says_what_an_unsettled_picture_is_worth(folder):
+    for who, word in (("ada", "male"), ("bo", "female")):
+        labels.record(folder, Label("a.png", word, who))
+    html = TestClient(application(Review(folder)), base_url=HOME).get("/").text
+    assert "stays unsettled is left out of detector evaluations and corrects no run" in html
+    assert "counts as low quality" not in html
+
+
 def test_review_escapes_file_names(folder):
     for who, word in (("ada", "male"), ("bo", "female")):
         labels.record(folder, Label("<e&>.png", word, who, "<i>why</i>"))
