@@ -169,9 +169,8 @@ def _kept(project: Path, why: str) -> Written:
 
 
 def _left(path: Path, why: str, settings: Mapping[str, str]) -> Written:
-    quote = (
-        '"' if path.suffix == ".toml" else ""
-    )  # in an ini file, quotes would belong to the value
+    # In an ini file, quotes would belong to the value.
+    quote = '"' if path.suffix == ".toml" else ""
     lines = "".join(f"\n    {key} = {quote}{value}{quote}" for key, value in settings.items())
     return Written(path, is_new=False, why=f"{why}; add to it:{lines}", part=SETTINGS)
 
