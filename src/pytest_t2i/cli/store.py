@@ -21,7 +21,7 @@ from pytest_t2i.settings import whole
 SHOWN = 10
 """The largest number of files that are named."""
 Tick = Callable[[int], None]
-"""A function that is told the number of files done so far."""
+"""A function that takes the number of files done so far."""
 ASKS = {"merge": "source", "import": "source", "export": "target", "prune": "runs"}
 """Action -> the argument that the action needs."""
 NAMED = {"source": "--from PATH", "target": "--to FILE", "runs": "--keep-runs N"}

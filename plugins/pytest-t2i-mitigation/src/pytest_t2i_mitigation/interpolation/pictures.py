@@ -60,7 +60,7 @@ class Search:
 
     @property
     def smoothness(self) -> float:
-        """One minus the Gini coefficient of the steps (eq. 4.31)."""
+        """The smoothness: one minus the Gini coefficient of the steps (eq. 4.31)."""
         return float(metrics.smoothness(self.steps))
 
 

@@ -39,7 +39,7 @@ class Pair:
 
     @property
     def path(self) -> Sequence[Image]:
-        """All pictures of the search, from masculine to feminine; () without one."""
+        """The pictures of the search, from masculine to feminine; () without a search."""
         return () if self.search is None else cast("Sequence[Image]", self.search.pictures)
 
 
