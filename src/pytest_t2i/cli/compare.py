@@ -39,8 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=value(names),
         default=(),
         metavar="A,B,C",
-        help="all labels that the detector can give; needed only for baselines and stores, which "
-        "do not record them",
+        help="all labels that the detector can give; needed only for baselines, stores "
+        "and older runs, which do not record them",
     )
     parser.add_argument(
         "--store",

@@ -53,7 +53,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "judge every word; research: measure with narrow intervals",
     )
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--words", type=value(names), default=(), metavar="A,B,C", help="your words")
+    which.add_argument(
+        "--words",
+        type=value(names),
+        default=(),
+        metavar="A,B,C",
+        help="words to test, as in nurse,pilot,judge",
+    )
     which.add_argument(
         "--axes",
         type=value(names),

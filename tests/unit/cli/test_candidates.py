@@ -69,7 +69,7 @@ def test_what_is_refused(asked, tmp_path, capsys, answer, arguments, expected):
 def test_a_file_that_is_there_is_kept(asked, tmp_path, capsys):
     (tmp_path / "mine.toml").write_text("precious")
     assert asked(WHOLE) == 2
-    assert "is there already" in capsys.readouterr().err
+    assert "exists already" in capsys.readouterr().err
     assert (tmp_path / "mine.toml").read_text() == "precious"
 
 
@@ -110,7 +110,7 @@ def test_a_prompt_without_a_concept(asked, tmp_path, capsys, prompt):
     assert asked(WHOLE, prompt=prompt) == 2
     told = " ".join(capsys.readouterr().err.split())
     assert f"no concept is found in {prompt!r}" in told
-    assert "name it with --concept" in told
+    assert "name the concept with --concept" in told
     assert not (tmp_path / "mine.toml").exists()
 
 

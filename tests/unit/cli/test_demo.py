@@ -135,7 +135,7 @@ def test_every_picture_has_its_own_answer(pictures):
 
 def test_a_picture_that_did_not_ship_has_no_answer(pictures):
     answers = StoredAnswers(pictures, read_shipped(pictures))
-    with pytest.raises(DetectorError, match="did not ship"):
+    with pytest.raises(DetectorError, match="that ship with the package"):
         answers.detect([Image.new("RGB", (80, 80))])
 
 

@@ -107,7 +107,7 @@ def test_an_audit_judges_every_word(folder, capsys):
     told = capsys.readouterr().out
     assert "audit: 4 words x 33 images = 132 images" in told
     assert "prompt bias score <= 0.5 of each word: an even one passes in 84% of runs" in told
-    assert "early stopping (--t2i-sequential --t2i-images 50) decides words alone" in told
+    assert "early stopping (--t2i-sequential --t2i-images 50) decides single words" in told
     suite = (folder / "here/fairness/test_fairness.py").read_text()
     assert "def test_prompt_is_balanced(sample)" in suite
     assert "baseline(" in suite
@@ -313,7 +313,7 @@ def test_words_that_the_minutes_do_not_suffice_for_are_named(folder, capsys):
         (("--words", "nurse,Nurse"), "more than once"),
         (
             ("--words", "nurse", "--minutes", "0.01"),
-            "are 0 images at 2 s each: too few for 1 word",
+            "allows 0 images at 2 s each: too few for 1 word",
         ),
         (
             ("--words", "nurse,cook", "--preset", "audit", "--minutes", "0.05"),

@@ -89,5 +89,5 @@ def test_another_word_of_the_same_person_is_refused(folder, tmp_path, capsys):
     (tmp_path / "two.csv").write_text("file,ann\n0.png,female\n")
     assert imported("one.csv", "set", "--columns", "ann") == 0
     assert imported("two.csv", "set", "--columns", "ann") == 2
-    assert "ann says both male and female of 0.png" in capsys.readouterr().err
+    assert "ann gives 0.png both male and female" in capsys.readouterr().err
     assert labels(folder) == {("0.png", "ann"): "male"}

@@ -45,7 +45,7 @@ def test_a_models_power_is_told_as_a_range(capsys):
     model = ("plan", "--metric", "model_bias_score", "--limit", "0.3", "--prompts", "20")
     assert main([*model, "--seconds-per-image", "2", "--budget", "400"]) == 0
     told = capsys.readouterr().out
-    assert "of a model, FIRST-LAST" in told
+    assert "FIRST-LAST for a model" in told
     line = re.search(
         r"(\d+)-(\d+) +(\d+)-(\d+) +\S+ +model_bias_score <= 0.3: a model at 0.5", told
     )
@@ -162,7 +162,7 @@ def test_groups_are_planned_where_their_number_is_given(capsys):
     group = ("plan", "--metric", "group_distance", "--limit", "0.4", "--prompts", "5")
     assert main([*group, "--groups", "3", "--budget", "200"]) == 0
     told = capsys.readouterr().out
-    assert "of groups, FIRST-LAST" in told
+    assert "FIRST-LAST for groups" in told
     assert re.search(r"\d+ +\d+ +- +group_distance of 3 <= 0.4: a prompt at 0 passes", told)
     # One group only is 2/3 away: no more can be beyond the limit.
     assert re.search(r"a prompt at 0.6 fails, alone among 5 fair ones in \d+%", told)

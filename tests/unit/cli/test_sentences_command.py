@@ -81,7 +81,7 @@ def test_what_was_written_before_a_failure_is_kept(served, tmp_path, capsys):
         ("precious", (), "is not valid TOML"),
         ("[mine]\nsize = 3\n", (), "[mine]: expected a table of sentences"),
         ('["wu.art".sentences]\nwriter = "A writer"\n', ("--axis", "wu.science"),
-         "has sentences of wu.art: name these with --axis, too, or a new file"),
+         "has sentences of wu.art: name these with --axis, too, or name a new file"),
         ('["wu.art".sentences]\nwriter = "A writer and her cat"\n', ("--axis", "wu.art"),
          "[wu.art] 'writer': words indicate gender or another person: her"),
     ],

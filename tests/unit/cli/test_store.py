@@ -68,7 +68,7 @@ def test_damage_on_either_side_of_a_merge_is_status_1_and_named(tmp_path, capsys
     assert main(["store", "merge", str(one), "--from", str(other)]) == 1
     said = capsys.readouterr().out
     assert f"damaged in the other store, not copied: {other}/images/ab/ab2.png" in said
-    assert f"damaged here before: {one}/images/aa/aa1.png" in said
+    assert f"damaged here before the merge: {one}/images/aa/aa1.png" in said
 
 
 def test_arguments_that_do_not_go_together_are_one_line(tmp_path, capsys):

@@ -90,7 +90,7 @@ def test_oasis_is_what_its_stereotypes_expect_and_what_its_table_prints() -> Non
     [
         (TABLES.replace("0.88", "0.87"), r"\[nurse\]: the shares sum to 0.99, expected 1"),
         (TABLES.replace("0.12", "nan"), r"\[nurse\]: the shares sum to nan"),
-        (TABLES.replace("0.12", "12").replace("0.88", "88"), "percent were given"),
+        (TABLES.replace("0.12", "12").replace("0.88", "88"), "expected shares, got percentages"),
         (TABLES.replace('"a made-up table"', '" "'), "expected source"),
         (TABLES.replace('"a made-up table"', "7"), "expected source"),
         (TABLES.replace("0.12", "true"), "got male=True"),

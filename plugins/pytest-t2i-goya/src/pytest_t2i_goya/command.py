@@ -27,7 +27,8 @@ OF_RUNS: dict[str, tuple[type, str]] = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of both subcommands."""
     commands = parser.add_subparsers(dest="what", required=True, metavar="train|evaluate")
-    train = commands.add_parser("train", help="train heads on pictures of contents in styles")
+    words = "train heads on pictures of contents in styles"
+    train = commands.add_parser("train", help=words, description=f"{words.capitalize()}.")
     _of_pictures(train)
     train.add_argument(
         "--encoder",
@@ -69,7 +70,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="dimensions of both spaces (default: 2048)",
     )  # fmt: skip
     train.add_argument("--half", action="store_true", help="write 16-bit numbers instead of 32-bit")
-    evaluate = commands.add_parser("evaluate", help="evaluate heads on pictures")
+    words = "evaluate heads on pictures"
+    evaluate = commands.add_parser("evaluate", help=words, description=f"{words.capitalize()}.")
     _of_pictures(evaluate)
     evaluate.add_argument(
         "--heads", default="reference", metavar="NAME",

@@ -96,8 +96,8 @@ def test_prompts_of_one_name_have_files_of_their_own(suite, capsys):
         (("prompts", "nowhere"), "pytest could not collect: ERROR: file or directory not found"),
         (("prompts", "test_words.py", "-k", "nobody"), "no test with prompts in test_words.py"),
         (("prompts", "broken.py"), "No module named 'no_such_module'"),
-        (("models", "--manifest"), "go with t2i list prompts, not models"),
-        (("axes", "test_words.py"), "go with t2i list prompts, not axes"),
+        (("models", "--manifest"), "go with t2i list prompts, not t2i list models"),
+        (("axes", "test_words.py"), "go with t2i list prompts, not t2i list axes"),
     ],
 )
 def test_what_cannot_be_listed_is_told(suite, capsys, arguments, expected):
