@@ -46,7 +46,7 @@ def test_one_prompt_is_a_page_of_pictures_before_and_after(project):
     result = shown(project, *asked, "--report", "page")
     assert result.returncode == 0, result.stderr
     first, *seeds, counts, page = result.stdout.splitlines()
-    assert first == "3 seeds; a picture with the mitigation costs as much as 1 plain"
+    assert first == "3 seeds; a picture with the mitigation costs 1 times a plain one"
     assert [line.split(":")[0] for line in seeds] == ["seed 0", "seed 1", "seed 2"]
     assert all("“a woman who" in line or "“a man who" in line for line in seeds)
     assert counts.startswith("Before: ")
@@ -112,7 +112,7 @@ def test_where_none_passes_the_status_says_so(project):
     ("arguments", "told"),
     [
         (["--mitigation", "careful"], "expected a prompt, such as"),
-        (["--all", "nowhere"], "there is no nowhere"),
+        (["--all", "nowhere"], "no such file or folder: nowhere"),
         (["--all", "suite", "--images", "many"], "argument --images: invalid int value: 'many'"),
     ],
 )

@@ -39,7 +39,7 @@ def show(
         )
     loaded = load(model, mitigation=mitigations[0], **told)
     _say(
-        f"{count} seeds; a picture with the mitigation costs as much as {loaded.passes:.3g} without"
+        f"{count} seeds; a picture with the mitigation costs {loaded.passes:.3g} times a plain one"
     )
     made = []
     for pair in pairs(loaded, prompt, range(first, first + count)):
