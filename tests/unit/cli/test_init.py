@@ -235,7 +235,7 @@ def test_settings_that_are_there_are_left_alone_and_the_lines_told(
     assert init() == 0
     told = capsys.readouterr().out
     added = (folder / name).read_text().removeprefix(content).strip()
-    assert not added or added.startswith("# What people state of the report")
+    assert not added or added.startswith("# Statements about the report.")
     assert bool(added) == (name == "pyproject.toml" and "[tool.pytest" in content)
     assert f"left alone: pytest's settings of {name} (" in told
     quote = '"' if name.endswith(".toml") else ""
