@@ -85,7 +85,7 @@ def test_other_weights_are_another_fingerprint(trunk):
 def test_absent_weights_are_one_line_and_nothing_is_fetched(tmp_path, monkeypatch):
     monkeypatch.setattr(torch.hub, "get_dir", lambda: str(tmp_path))
     monkeypatch.setattr(torch.hub, "load_state_dict_from_url", lambda *_, **__: 1 / 0)
-    with pytest.raises(T2IError, match=r"needs the weights of AlexNet .* fetch them by") as caught:
+    with pytest.raises(T2IError, match=r"needs the weights of AlexNet .* download them") as caught:
         perceptual.load(LoadOptions())
     assert "\n" not in str(caught.value)
 

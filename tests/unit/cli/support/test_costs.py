@@ -74,7 +74,7 @@ def test_a_budget_is_never_passed_and_the_command_goes_on_with_another(asked, co
         assert status == 2
         assert len(server.asked) == 7
         assert "the budget of 0.70 USD pays for 7 of" in told
-        assert "ERROR: stopped at the budget of 0.70 USD: 0.70 USD spent. Finished images are" in told
+        assert "ERROR: stopped at the budget of 0.70 USD: 0.70 USD spent. Finished" in told
         assert told.count("stopped at the budget") == 1
         assert "--t2i-" not in told
         status, told = asked(server, *given, "--budget", "90 USD")
