@@ -62,7 +62,7 @@ def test_a_run_stops_at_its_budget_and_another_goes_on(endpoint):
         assert "INTERRUPTED: Stopped after 0 of 2 tests" in told
         assert (
             "stopped at the budget of 0.21 USD: 0.20 USD spent, 7 of 12 images are left, which "
-            "cost about 0.28 USD. What was made is kept: the same command goes on with "
+            "cost about 0.28 USD. What was made is kept: the same command resumes with "
             '--t2i-budget "0.28 USD"'
         ) in told
         assert endpoint.record()["outcome"] == "INTERRUPTED"

@@ -29,7 +29,7 @@ def log_odds(detection: Detection) -> float:
     sign = sign_of(detection.label)
     if not sign:
         return math.nan
-    probability = _probability(detection.scores)
+    probability = probability_of_male(detection.scores)
     if probability is None:
         return sign * math.log(ACCURACY / (1.0 - ACCURACY))
     least = 1.0 / (1.0 + math.exp(LARGEST))
@@ -37,8 +37,12 @@ def log_odds(detection: Detection) -> float:
     return math.log(probability / (1.0 - probability))
 
 
-def _probability(scores: Mapping[str, float]) -> float | None:
-    """Return the probability of male among male and female; None without such scores."""
+def probability_of_male(scores: Mapping[str, float]) -> float | None:
+    """Return the probability of male among male and female; None without such scores.
+
+    >>> probability_of_male({"male": 0.9, "female": 0.1})
+    0.9
+    """
     for male, female in (("p(male)", "p(female)"), ("male", "female")):
         pair = [float(scores.get(name, math.nan)) for name in (male, female)]
         if all(0.0 <= p <= 1.0 for p in pair) and math.isclose(sum(pair), 1.0, abs_tol=0.01):

@@ -80,12 +80,12 @@ class Bill:
             self.spending.clear()
 
     def stopped(self, left: int, planned: int) -> str:
-        """A note on what was spent, what is left, and how to go on."""
+        """Return a note on what was spent, what is left, and how to resume."""
         spent, more = self.spending.spent, self.of(left)
         return (
             f"{STOPPED} of {self.spending.budget}: {spent} spent, {left} of {planned} "
             f"images are left, which cost about {more}. What was made is kept: the same command "
-            f'goes on with --t2i-budget "{more}"'
+            f'resumes with --t2i-budget "{more}"'
         )
 
 

@@ -9,9 +9,10 @@ import numpy as np
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.detected import FEMALE, MALE
+from pytest_t2i.audits.log_odds import probability_of_male
 from pytest_t2i.audits.parity.record import SensitivityRecord, VariationRecord
 from pytest_t2i.audits.samples import Samples
-from pytest_t2i.data import Interval, Outcome
+from pytest_t2i.data import Detection, Interval, Outcome
 from pytest_t2i.verdicts.judge import compare
 
 STRICTER = 0.9
@@ -67,17 +68,16 @@ def _sure(samples: Samples) -> tuple[np.ndarray, np.ndarray]:
     """Return the male and female images per prompt whose label has at least that probability."""
 
     def count(label: str) -> np.ndarray:
-        return np.array(
-            [
-                sum(
-                    d.label == label and d.scores.get(f"p({label})", 0.0) >= STRICTER
-                    for d in sample.detections
-                )
-                for sample in samples
-            ]
-        )
+        return np.array([sum(_is_sure(d, label) for d in s.detections) for s in samples])
 
     return count(MALE), count(FEMALE)
+
+
+def _is_sure(detection: Detection, label: str) -> bool:
+    male = probability_of_male(detection.scores)
+    if detection.label != label or male is None:
+        return False
+    return (male if label == MALE else 1.0 - male) >= STRICTER
 
 
 def _outcome(interval: Interval | None, bound: float) -> Outcome:

@@ -12,7 +12,7 @@ BIAS_REDUCTION = MetricInfo(
 )  # fmt: skip
 OBEDIENCE = MetricInfo(
     "obedience", 0.0, 1.0, "lower", "share of clear pictures",
-    meaning="Pictures of prompts that name a gender that show it.",
+    meaning="Clear pictures that show the gender that their prompt names.",
 )  # fmt: skip
 CONTENT_LOSS = MetricInfo(
     "content_loss", -1.0, 1.0, "higher", "Park et al. 2021, R-precision",
@@ -28,7 +28,7 @@ VARIETY_LOSS = MetricInfo(
 )  # fmt: skip
 PICTURE_SHIFT = MetricInfo(
     "picture_shift", -math.inf, math.inf, "higher", "Binkowski et al. 2018",
-    meaning="Kernel distance to the plain pictures, in that between the model's women and men.",
+    meaning="Kernel distance to the plain pictures, relative to that between its women and men.",
 )  # fmt: skip
 ALIGNMENT_LOSS = MetricInfo(
     "alignment_loss", -math.inf, math.inf, "higher", "Hessel et al. 2021",
