@@ -104,7 +104,7 @@ def test_init_names_words_that_the_model_does_not_know(tmp_path, capsys):
     assert main(["init", str(tmp_path), *given]) == 0
     told = capsys.readouterr().out.split("written:")[0]
     assert "reference is not calibrated for 1 of 2 words in these sentences: welder." in told
-    assert "words that reference knows, without --template: postman" in told
+    assert "words that reference is calibrated for, without --template: postman" in told
 
 
 PRINTS = """

@@ -96,8 +96,9 @@ class InProcess:
         """Make a batch, in smaller ones where it does not fit into the device's memory."""
         rest = list(part)
         try:
-            for pair in zip(part, self._batch(part), strict=False):
-                yield pair
+            # The batch comes first in zip, which then takes its error even after the last image.
+            for generated, request in zip(self._batch(part), part, strict=False):
+                yield request, generated
                 del rest[0]
         except OutOfDeviceMemoryError:
             if len(part) == 1:

@@ -22,6 +22,9 @@ from pytest_t2i.cli.main import main
 from pytest_t2i.errors import ConfigurationError, ModelLoadError
 
 pytest.importorskip("httpx")
+# httpx imports it late. Where that happens inside a run of pytester, which forgets the modules that
+# it imported, httpx knows exceptions of another copy.
+pytest.importorskip("httpcore")
 pytest.importorskip("huggingface_hub")
 
 from pytest_t2i.adapters import fetching

@@ -10,7 +10,14 @@ import pytest
 
 from pytest_t2i.cli.main import COMMANDS, INTERRUPTED, main
 
-COMMAND = "import sys; from pytest_t2i.cli.main import main; sys.exit(main(sys.argv[1:]))"
+COMMAND = """
+import signal, sys
+from pytest_t2i.cli.main import main
+
+# A shell starts background jobs with the signal ignored, and children inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.exit(main(sys.argv[1:]))
+"""
 IMPATIENT = """
 import os, signal
 from PIL import Image

@@ -150,6 +150,19 @@ def test_images_that_a_model_yielded_before_it_failed_are_kept(rig, error):
     assert rig.model.batches == [*range(7), *range(6, 20)]
 
 
+@pytest.mark.parametrize("error", [RuntimeError("HTTP 429"), KeyboardInterrupt()])
+def test_an_error_after_the_last_image_of_a_batch_is_not_lost(rig, error):
+    class BreaksAtTheEnd(Model):
+        def generate(self, requests):
+            yield from map(self._one, requests)
+            raise error
+
+    rig.model = BreaksAtTheEnd()
+    with pytest.raises(GenerationError if isinstance(error, RuntimeError) else KeyboardInterrupt):
+        rig.run(need(NURSE, range(8)), batch=4)
+    assert len(rig.store.images(rig.keys(NURSE, range(8)))) == 4
+
+
 def test_a_batch_that_does_not_fit_keeps_what_was_yielded(rig):
     rig.model = Breaks(OutOfDeviceMemoryError("too many"))
     _, keys, work = rig.run(need(NURSE, range(8)), batch=8)

@@ -63,7 +63,7 @@ def test_init_writes_blank_fields_once(project, tmp_path, before):
     file = tmp_path / "pyproject.toml"
     assert file.read_text().count("[tool.t2i.report]") == 1
     assert file.read_text().startswith(before.strip())
-    assert "# What people state" in file.read_text()
+    assert "# Statements about the report." in file.read_text()
     assert read_statement(file) == Statement()
 
 
