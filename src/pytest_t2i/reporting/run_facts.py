@@ -82,7 +82,7 @@ def who_set_limits(record: RunRecord) -> str:
         return ""
     authors = list(dict.fromkeys(check.author for check in limits if check.author))
     anonymous = sum(not check.author for check in limits)
-    named = some(authors, MOST_AUTHORS) if authors else "nobody named"
+    named = some(authors, MOST_AUTHORS) if authors else "no name given"
     parts = [named]
     if authors and anonymous:
         parts.append(f"{anonymous} of {len(limits)} without an author")

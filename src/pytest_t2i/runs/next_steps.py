@@ -141,7 +141,7 @@ def _once(session: Session) -> str:
     """Return the warning against trying one number of images after another."""
     if session.settings.sequential:
         return "Another --t2i-images than the first is judged by evidence that holds at any look"
-    return "Choose a number once, or use --t2i-sequential, which may look as it goes"
+    return "Choose the number once, or use --t2i-sequential, which stops early"
 
 
 def _range(results: Results, inconclusive: Sequence[Check], images: int) -> ImagesRange:

@@ -30,10 +30,10 @@ class ImagesRange(NamedTuple):
         >>> ImagesRange(9, 300).words("per prompt")
         '9 to 300 per prompt'
         >>> ImagesRange(9, None).words("more")
-        'at least 9 more; no upper end can be told yet'
+        'at least 9 more; no upper end is known yet'
         """
         if self.high is None:
-            return f"at least {self.low} {what}; no upper end can be told yet"
+            return f"at least {self.low} {what}; no upper end is known yet"
         return f"{self.low} to {self.high} {what}"
 
     def less(self, images: int) -> ImagesRange:

@@ -49,7 +49,7 @@ def test_what_labels_did(record, audits, labels, told):
     ("said", "told"),
     [
         ([], ""),
-        ([("", "")], "nobody named; 1 of 1 without a reason"),
+        ([("", "")], "no name given; 1 of 1 without a reason"),
         ([("B. Boss", "agreed")], "B. Boss"),
         ([("B. Boss", "agreed"), ("", "so")], "B. Boss; 1 of 2 without an author"),
         ([("B. Boss", ""), ("A. Able", "so")], "B. Boss, A. Able; 1 of 2 without a reason"),

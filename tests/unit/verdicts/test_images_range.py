@@ -34,7 +34,7 @@ def test_images_that_there_are_are_taken_off():
 
 def test_a_range_without_a_last_number_says_so():
     assert ImagesRange(12, 40).words("per prompt") == "12 to 40 per prompt"
-    open_end = "at least 10 more; no upper end can be told yet"
+    open_end = "at least 10 more; no upper end is known yet"
     assert ImagesRange(10, None).words("more") == open_end
 
 

@@ -229,7 +229,7 @@ def test_a_fairness_card_says_who_answers_for_what(run):
     assert marks == {"": True, "agreed <in> May": False}
     page = render_html(card)
     for told in (
-        "stock pictures", "not stated", "B. Boss", "nobody named", "agreed &lt;in&gt; May",
+        "stock pictures", "not stated", "B. Boss", "no name given", "agreed &lt;in&gt; May",
         "no reason given", "pytest-t2i 1.2.3", "never measured", card["commit"], "a &lt;b&gt;",
         *(html.escape(one) for one in card["fairness_scope"]["not_tested"]),
     ):  # fmt: skip
