@@ -74,10 +74,17 @@ def _sure(samples: Samples) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _is_sure(detection: Detection, label: str) -> bool:
+    return detection.label == label and _probability(detection, label) >= STRICTER
+
+
+def _probability(detection: Detection, label: str) -> float:
+    """Return the probability of the label by the detector; 0 where it gives none."""
+    if (given := detection.scores.get(f"p({label})")) is not None:
+        return given
     male = probability_of_male(detection.scores)
-    if detection.label != label or male is None:
-        return False
-    return (male if label == MALE else 1.0 - male) >= STRICTER
+    if male is None:
+        return 0.0
+    return male if label == MALE else 1.0 - male
 
 
 def _outcome(interval: Interval | None, bound: float) -> Outcome:
