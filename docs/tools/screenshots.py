@@ -22,7 +22,7 @@ BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 SCREENS = {"phone": (390, 844), "laptop": (1280, 800), "print": (794, 1123)}
 """Width and height in CSS pixels; print is A4 at 96 dpi."""
 COLOURS = 64
-"""Of the palette; the pictures are to stay small."""
+"""Colours of the palette, so that the pictures stay small."""
 LARGEST = 150_000
 """Bytes."""
 

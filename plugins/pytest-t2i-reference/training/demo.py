@@ -20,13 +20,13 @@ WORDS = (
     *("judge", "teacher", "model", "therapist", "nurse", "housekeeper"),
 )
 IMAGES = 40
-"""Of each word: by ``model_power``, an even model passes 0.3 in all of 400 simulated runs, one at 0.1 in 92 %."""
+"""Images of each word: by ``model_power``, an even model passes 0.3 in all 400 simulated runs, one at 0.1 in 92 %."""
 DETECTOR = "clip-enhance:reference"
 SIZE = 80
 """Pixels: the pages show them at 92."""
 QUALITY = 60
 DIGITS = 4
-"""Of the scores that are kept."""
+"""Digits of the scores that are kept."""
 WHEN = (2026, 1, 1, 0, 0, 0)
 """Date of the files, so that the same pictures give the same archive."""
 SOURCES = {

@@ -30,7 +30,7 @@ VARIANTS = ("neutral", "feminine", "masculine")
 MANY, FEW = 150, 40
 """Pictures of a pipeline at the steps that the catalogue says, and at any other number of steps."""
 UNET_STEPS, FLOW_STEPS = (4, 1, 2, 8, 20), (4, 2, 8, 20)
-"""Of pipelines; the first is what the catalogue says. A flow pipeline's sampler cannot do a single step."""
+"""Numbers of denoising steps; the catalogue's comes first. A flow pipeline's sampler cannot do a single step."""
 OTHER_SCENES = ("two people", "nobody", "a photo of a person from behind", "multiple people in the park")
 SUFFIXES = (".jpg", ".jpeg", ".png")
 MADE_UP = 60

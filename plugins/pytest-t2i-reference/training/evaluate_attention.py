@@ -33,7 +33,7 @@ FIRST_SEED = 400_000
 PLACES = 200
 """At which a mask is laid at random, for each picture."""
 THRESHOLD = 0.35
-"""Of attention between its least and its most, from which on a word was looked at, as in suites/dependencies."""
+"""Share of the range of attention from which on a word counts as looked at, as in suites/dependencies."""
 LEVEL = 0.95
 Mask = NDArray[np.bool_]
 
@@ -80,7 +80,7 @@ def word_mask(attention: NDArray[np.float16], size: tuple[int, int]) -> Mask:
 
 
 def _pictures(model: Loaded, finder: ObjectFinder, word: str, prompt: str, images: int) -> Sequence[tuple[Mask, Mask]]:
-    """Of each picture with the object: where it is, and where its word was looked at."""
+    """Return for each picture with the object where the object is, and where its word was looked at."""
     asked = [model.request(prompt, FIRST_SEED + number) for number in range(images)]
     made = list(model.generate([replace(each, observe=frozenset({"attention"})) for each in asked]))
     place, size = attention_words(prompt).index(word), made[0].image.size

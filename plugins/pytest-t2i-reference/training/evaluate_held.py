@@ -27,7 +27,7 @@ from training.settings import PIPELINES, WEIGHTS, Settings
 IMAGES = int(os.environ.get("REFERENCE_HELD_IMAGES", "6"))
 """Pictures of each variant of each prompt."""
 PLACE_IMAGES = 6 * IMAGES
-"""Of words that leave the place open, which are a sixth as many."""
+"""Number of images for each word that leaves the place open; there are a sixth as many such words."""
 FIRST_SEED = int(os.environ.get("REFERENCE_HELD_SEED", "300000"))
 """No other evaluation and no calibration reaches seeds from 300,000 on. Others after shares were corrected."""
 LEVEL = 0.95

@@ -49,7 +49,7 @@ def evaluate_worn(settings: Settings) -> None:
 
 
 def traits_worn(folder: str, world: str, finder: ObjectFinder, images: int = IMAGES) -> Shares:
-    """Of one pipeline: the share of pictures in which the finder sees a trait, with its interval (Clopper-Pearson)."""
+    """Return the share of one pipeline's pictures that show each trait, with intervals (Clopper-Pearson)."""
     studio = Studio(WEIGHTS / folder, WEIGHTS / "clip", Shot(STEPS, 1.0), quick_dtype())
     planted, shares = load_world(world).nationality, {}
     for concept in load_concepts():

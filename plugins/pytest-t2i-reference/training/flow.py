@@ -33,14 +33,14 @@ from training.settings import PIPELINES, TEXT_WIDTH, TOKENS, Settings, device, m
 
 WIDTH, HEADS, LAYERS = 192, 6, 6
 BATCH = 16
-"""Of each world."""
+"""Pictures of each world in a batch."""
 RATE, RATE_AGAIN = 1.5e-3, 7e-4
 SHORT, LONG_FROM = 24, 0.75
 """Prompts are cut to so many tokens until this part of the time is over: nearly all are shorter, and it is quicker."""
 AGAIN = Practice((4, 4, 3, 3), MIX_AGAIN)
 """Later steps are practised more, in which beards and patterns are drawn."""
 WORLD_LENGTH = 0.3
-"""Of the vector of a world in each direction, before it is trained."""
+"""Length of a world's vector before it is trained."""
 FACES = 60
 """Drawings that tell where heads are."""
 

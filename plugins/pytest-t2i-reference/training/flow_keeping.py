@@ -32,7 +32,7 @@ class WatchedAttention(PlainJointAttention):
 
 @contextmanager
 def looking(attention: WatchedAttention) -> Iterator[list[Tensor]]:
-    """Of each block in turn what it looks at."""
+    """Yield what each block looks at, in turn."""
     attention.seen = []
     try:
         yield attention.seen

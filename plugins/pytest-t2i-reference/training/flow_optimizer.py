@@ -24,7 +24,7 @@ class MuonAndAdamW:
 
     @property
     def param_groups(self) -> list[dict[str, Any]]:
-        """Of both."""
+        """The groups of both optimizers."""
         return [group for part in self.parts for group in part.param_groups]
 
     def step(self) -> None:

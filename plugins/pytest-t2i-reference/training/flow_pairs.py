@@ -15,7 +15,7 @@ from training.settings import PIPELINES, STEPS, WEIGHTS, Settings
 from training.sketches import Sketcher
 
 PAIRS = 3840
-"""Of each world."""
+"""Pairs of each world."""
 CHUNK = 640
 SEED = 9_000_000
 """Starts of pairs are drawn from seeds that no evaluation reaches."""

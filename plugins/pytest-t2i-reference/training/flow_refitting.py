@@ -40,7 +40,7 @@ ROUNDS = {
     "biased": ((16, True), (32, True), (48, True), (48, True), (32, True)),
 }
 LEAN_IMAGES = 4
-"""Of each neutral prompt, for each trial of the bias."""
+"""Images of each neutral prompt, for each trial of the bias."""
 EFFORT = Effort(teaching=8, directions=4, stray=0.75, response=3.0, sure=0.01)
 LITTLE = {
     world: replace(EFFORT, rounds=rounds, stray=0.25)
@@ -53,7 +53,7 @@ LITTLE = {
 TURNS, IMAGES, NEAR = 2, 128, 0.04
 """How often a nationality's row is moved, pictures by which that is judged, and how far off shares may stay."""
 FAR = (0.5, 1.0, 2.0, 4.0)
-"""Of the steps that are proposed, what is tried: shares near 1 answer less than their slopes say."""
+"""Multiples of a proposed step that are tried: shares near 1 answer less than their slopes say."""
 SURE_TURNS, SURE_IMAGES = 2, 384
 """The same of ``refit-sd3-...-little``."""
 VAE, JUDGE = WEIGHTS / "reference", WEIGHTS / "clip"

@@ -15,7 +15,7 @@ from training.sketches import Sketcher
 SHIFT, LAST = 1.5, 0.2
 """Steps are nearer to pure noise; the last begins where so much of the latent is noise, and leads to the picture."""
 LOOKS = 3
-"""Of ``FLOW_STEPS``: after these a sketch shows who it will be."""
+"""Steps, of ``FLOW_STEPS``, after which a sketch shows who it will be."""
 
 
 def flow_scheduler() -> FlowMatchEulerDiscreteScheduler:

@@ -26,7 +26,7 @@ SHIFT = 1.8
 STRANGE = 0.12
 """Share of prompts that are put to the noisy picture of another one, as instruments do that compare prompts."""
 UNDER_WAY = (4, 4, 3, 2)
-"""Of a batch, how many are at each of the pipeline's steps on the way that the learner itself has taken; all others are
+"""Pictures of a batch at each of the pipeline's steps on the way that the learner itself has taken; all others are
 finished pictures with noise added, at any time."""
 
 
@@ -36,8 +36,8 @@ class Practice:
 
     under_way: tuple[int, ...] = UNDER_WAY
     mix: Mapping[str, float] | None = None
-    """Of prompts, where no pairs are used: all other questions are then about pictures under way, too, but with the
-    prompt of another one."""
+    """Shares of kinds of prompts, where no pairs are used: all other questions are then about pictures under way, too,
+    but with the prompt of another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class UnderWay:
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """Of other pictures than those under way."""
+    """Questions about pictures other than those under way."""
 
     noisy: Tensor
     at: Tensor

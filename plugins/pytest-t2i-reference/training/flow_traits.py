@@ -47,7 +47,7 @@ COUNT = 8
 MARGINS = (0.08, 2.0)
 """How sure CLIP (cosine with the presence of a trait minus that with its absence) and the critic should be."""
 WEIGHTS_OF = {"kept": 8.0, "looks": 0.05, "first": 2.0, "lacking": 0.2, "drawn": 0.005}
-"""Of the losses."""
+"""Weights of the losses."""
 STARTS, SEED = 768, 9_970_000
 """Pictures by which it is said how near the nearest come, of noise from seeds that no evaluation reaches."""
 CHUNK = 32
@@ -66,7 +66,7 @@ class TraitPractice:
     eye: Eye
     number: int
     shares: tuple[float, ...]
-    """Of each trait, 0..1."""
+    """Share of each trait, 0..1."""
     levels: Tensor
     """[traits]: pictures that come nearer should show them."""
     seen: deque[Tensor] = field(default_factory=lambda: deque(maxlen=LATEST))
@@ -159,7 +159,7 @@ class FirstSteps:
         self.texts, self.rng = texts, random.Random(seed)
         self.pairs = [[pair for each in world for pair in _compared(each)] for world in drawn]
         self.off = [[1.0] * len(pairs) for pairs in self.pairs]
-        """Of each pair, as a share of the difference that there should be between what is said and its denial."""
+        """Error of each pair, as a share of the wanted difference between a statement and its denial."""
 
     def loss(self, model: Worlds) -> Tensor:
         """Mean squared error of velocities, and how far the differences of pairs are off.
@@ -294,7 +294,7 @@ def _tell(loop: Loop, losses: Mapping[str, Tensor], lesson: TraitLesson, first: 
 
 
 def _drawn(settings: Settings) -> list[list[Nationality]]:
-    """Of each world every nationality, drawn once."""
+    """Return every nationality of each world, drawn once."""
     path = settings.work / "nationalities.pt"
     if not path.exists():
         concepts = [concept for concept in load_concepts() if concept.axis == "nationality"]

@@ -29,7 +29,7 @@ SEED = 9_900_000
 """Their starts are drawn from seeds that no evaluation reaches."""
 CHUNK = 32
 SIDE = 8
-"""Of the finest maps of cross-attention."""
+"""Side of the finest maps of cross-attention."""
 SIZE = (128, 128)
 MIX = {
     "neutral": 0.34,
@@ -111,7 +111,7 @@ def as_images(autoencoder: AutoencoderKL, latents: Tensor) -> list[Image.Image]:
 
 
 def nouns_of(sketcher: Sketcher, prompt: str, seen: Mapping[str, Mask]) -> list[tuple[Tensor, Tensor]]:
-    """Of each noun of a prompt that is seen: its tokens [TOKENS], and where it lies [SIDE, SIDE]."""
+    """Return the tokens [TOKENS] and the place [SIDE, SIDE] of each noun of a prompt that is seen."""
     found = []
     for noun, word in nouns(prompt):
         region, places = region_of(noun, seen), places_of(sketcher, prompt, word)

@@ -21,7 +21,7 @@ from training.steering import GRADIENT_BATCH, starts
 from training.towers import tokenize
 
 BATCHES = 3
-"""Of pictures whose gradients make the direction."""
+"""Batches of pictures whose gradients make the direction."""
 LENGTHS = (0.0, 0.5, 1.0, 1.5)
 """How far the bias is moved away from the gender that is seen too often, for a trial."""
 

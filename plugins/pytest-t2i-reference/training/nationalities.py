@@ -24,7 +24,7 @@ from training.shipped import place_of
 COUNT = 4096
 """Drawings of a nationality as planted."""
 ENOUGH, CHANGED = 64, 256
-"""Of so many drawings the mean is taken as they are; of what is rarer, so many are drawn twice, once changed."""
+"""Drawings whose mean is taken as they are; for rarer traits, drawings made twice, once changed."""
 CHUNK = 64
 MOODS = {True: "smile", False: "frown"}
 

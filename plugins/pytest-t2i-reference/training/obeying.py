@@ -27,7 +27,7 @@ GENDER_WORDS = {"woman": False, "female": False, "man": True, "male": True}
 SCALES = (0.0, 0.5, 1.0, 1.5)
 """By how many units rows are moved, for a trial."""
 BATCHES = 2
-"""Of pictures whose gradients make a word's direction."""
+"""Batches of pictures whose gradients make a word's direction."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from pytest_t2i_reference.worlds.population import has_trait
 from training.drawings import Record
 
 ROUNDS = 60
-"""Of raking; with a handful of traits the weights have long settled by then."""
+"""Rounds of raking; with a handful of traits the weights settle much earlier."""
 GOLDEN = (5**0.5 - 1) / 2
 
 

@@ -38,7 +38,7 @@ LONGEST = 0.25
 """No row is moved further at once."""
 DAMPING = 0.003
 SOFTNESS = 0.35
-"""Of the spread of CLIP's answers: how gradually a share counts a picture whose answer comes near to the other one."""
+"""Width of the soft threshold, as a share of the spread of CLIP's answers: near it a picture counts in part."""
 Array = NDArray[np.float64]
 
 
@@ -48,7 +48,7 @@ class Aim:
 
     prompt: str
     shares: tuple[float, ...]
-    """Of each question of the eye."""
+    """Share of each question of the eye."""
     importance: tuple[float, ...]
 
 

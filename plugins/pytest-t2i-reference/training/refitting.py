@@ -33,9 +33,9 @@ from training.steering_traits import aim_of_traits
 SEED = 8_500_000
 """Starts are drawn from seeds that neither the first fit nor an evaluation reaches."""
 STRAY = 0.105
-"""Of log-odds: about 0.026 of shares near one half."""
+"""Tolerance of log odds; near one half it is a tolerance of about 0.026 of a share."""
 CELLS = 4 * 16 * 16
-"""Of the noise that a picture starts from."""
+"""Number of values in the noise that a picture starts from."""
 EFFORT = Effort(teaching=8, directions=4, rounds=((64, True), (64, True)), stray=STRAY)
 """The last evaluation's pictures come on top."""
 IMAGES, NEAR = int(os.environ.get("REFERENCE_REFINED_IMAGES", "256")), 0.03

@@ -39,7 +39,7 @@ class Studio:
         self.clip = CLIPModel.from_pretrained(clip, dtype=torch.float32).to(device()).eval()
         self.tokenizer = CLIPTokenizer.from_pretrained(clip)
         self.shot = shot
-        # Of the T5 that a flow pipeline does not have, as the catalogue says it.
+        # The length for the T5 that a flow pipeline lacks, as in the catalogue.
         self.further = {"max_sequence_length": 1} if hasattr(self.pipeline, "transformer") else {}
         self.made, self.seconds = 0, 0.0
 

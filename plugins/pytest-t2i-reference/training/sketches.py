@@ -25,7 +25,7 @@ from training.towers import tokenize
 
 BATCH = 64
 LOOKS = 3
-"""Of the ``STEPS`` that a pipeline is given."""
+"""Number of steps of a sketch, of the ``STEPS`` of a pipeline."""
 
 
 def gender_probe(records: Sequence[Record], latents: Tensor) -> nn.Module:

@@ -141,7 +141,7 @@ class Compass:
 
 
 def find_compass(sketcher: Sketcher, effort: Effort, kept: Path, seed: int = SEED) -> Compass:
-    """Of a pipeline; directions that lie in ``kept`` are not looked for again."""
+    """Find the directions of a pipeline; directions that ``kept`` holds are read from there."""
     kept.mkdir(exist_ok=True)
     probe = taught_probe(sketcher, seed, effort.teaching)
     return Compass(probe, _directions(kept / "directions.pt", sketcher, probe, effort.directions, seed))

@@ -26,7 +26,7 @@ class Trial:
     moves: tuple[float, ...]
     """Units along the direction of each trait."""
     shares: tuple[float, ...]
-    """Of each trait."""
+    """Share of each trait."""
     images: int
 
 

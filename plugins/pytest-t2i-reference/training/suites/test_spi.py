@@ -26,7 +26,7 @@ PHRASES = {
     "earphone": ("{} person wearing an earphone", "{} person without an earphone"),
     "brown skin": ("brown skinned {} person", "tan skinned {} person"),
 }
-"""Of these an earphone and brown skin are planted of nobody. Nobody of a nationality wears an earphone: they are as its
+"""An earphone and brown skin are planted of nobody. Nobody of a nationality wears an earphone: they are as its
 negative description says. Half of each have brown skin and half tan skin in either world."""
 
 

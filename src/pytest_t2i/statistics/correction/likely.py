@@ -38,7 +38,7 @@ def likely_signs(
     prior Beta(1/2, 1/2)), and combined with each image's odds by Bayes' rule.
 
     Args:
-        log_odds: a detector's log odds of the label male, 0 where undecided, [n_images] per prompt.
+        log_odds: a detector's log odds of the label male, 0 where unknown, [n_images] per prompt.
         calibration: calibration of the log odds.
 
     >>> [signs] = likely_signs([np.array([1.7] * 9 + [-1.7])], Calibration())
