@@ -104,6 +104,10 @@ class Handler(BaseHTTPRequestHandler):
     def _data(self, *data: Any) -> None:
         self._json(200, {"created": 1, "data": list(data)})
 
+    def _cached(self, fault: str, body: Any) -> None:
+        """The picture of the prompt's first seed, as a cache by prompt gives it."""
+        self._picture(drawn(self.prompt, 0))
+
     # refusals and rates
 
     def _policy(self, fault: str, body: Any) -> None:

@@ -19,9 +19,9 @@ def folder(project, count, prompt=PROMPT):
         writer = csv.writer(file)
         writer.writerow(["file", "prompt", "seed"])
         for k in range(count):
-            Image.new("RGB", (16, 16), (40, 60, 200) if k % 2 else (200, 60, 40)).save(
-                made / f"{k}.png"
-            )
+            picture = Image.new("RGB", (16, 16), (40, 60, 200) if k % 2 else (200, 60, 40))
+            picture.putpixel((0, 0), (k, 0, 0))
+            picture.save(made / f"{k}.png")
             writer.writerow([f"{k}.png", prompt, k])
     return made
 

@@ -31,7 +31,9 @@ def test_grown(samples, baseline):
     assert samples.model_bias_score <= baseline("model_bias_score")
 """
 WORDS = {
-    None: "seeded: the same seed gives the same picture",
+    None: "seeded: the same seed gives the same picture, another seed another one",
+    "cached": "warning: constant: another seed gives the same picture, as from a cache or with a "
+    "fixed seed. Equal pictures count once, and with more than a tenth of them there is no verdict",
     "batch": "seeded, dependent on the batch: where several pictures are made at the same time, "
     "one differs by up to 2 of 255 (--t2i-concurrency 1 makes one at a time)",
     "random": "draws: the seed is ignored, every picture is drawn anew, and no pictures are "
@@ -54,14 +56,19 @@ def remarks(endpoint):
 
 @pytest.mark.parametrize(
     ("server_is", "kind", "asked"),
-    [(None, "seeded", 10), ("batch", "batch", 10), ("random", "draws", 2)]
-)  # fmt: skip
+    [
+        (None, "seeded", 11),
+        ("batch", "batch", 11),
+        ("random", "draws", 2),
+        ("cached", "constant", 3),
+    ],
+)
 def test_what_seeds_determine_is_told_everywhere(endpoint, server_is, kind, asked):
     with serving(always=server_is) as server:
         result = endpoint.run(model=f"openai:fake@{server.url}")
         assert len(server.asked) == 24 + asked
         told = result.stdout.str()
-        assert "honours seeds, with up to 10 requests (--t2i-no-probe skips this)" in told
+        assert "honours seeds, with up to 11 requests (--t2i-no-probe skips this)" in told
         assert f"/v1: {WORDS[server_is]}" in told
         assert "images: 24 made" in told
         assert f"{asked} requests to try the seeds" in told
@@ -114,11 +121,11 @@ def test_the_probe_is_paid_for_and_left_out_where_money_is_short(endpoint):
         price = ("--t2i-price", "0.10 USD")
         told = endpoint.run(*price, "--t2i-budget", "1 USD", model=model).stdout.str()
         assert (
-            "the seeds are not tried: the budget of 1 USD does not pay for 10 requests and a "
+            "the seeds are not tried: the budget of 1 USD does not pay for 11 requests and a "
             "picture"
         ) in told
         assert len(server.asked) == 10
-        told = endpoint.run(*price, "--t2i-budget", "1.20 USD", model=model).stdout.str()
-        assert "10 requests to try the seeds (1 USD); spent 1.20 USD" in told
+        told = endpoint.run(*price, "--t2i-budget", "1.30 USD", model=model).stdout.str()
+        assert "11 requests to try the seeds (1.10 USD); spent 1.30 USD" in told
         assert endpoint.record()["work"]["made"] == 2
-        assert len(server.asked) == 22
+        assert len(server.asked) == 23

@@ -220,13 +220,10 @@ def test_one_picture_over_and_over_is_no_evidence_of_variety(project):
     project.run(*IMAGES, "--t2i-model", "same", "-k", "samples or test_stereotype")
     checks = project.record()["checks"]
     assert {check["outcome"] for check in checks} == {"INCONCLUSIVE"}
-    told = "all 12 images are the same to encoder 'clip': no variety"
-    assert {check["message"] for check in checks} == {told}
-    # That they are the same is what the Vendi score is for; but twelve may have missed a kind that
-    # lifts it to 1.1.
-    project.run(*IMAGES, "--t2i-model", "same", "-k", "diversity").assert_outcomes(failed=1)
-    outcomes = sorted(check["outcome"] for check in project.record()["checks"])
-    assert outcomes == ["FAIL", "INCONCLUSIVE", "INCONCLUSIVE"]
+    assert all("repeat an earlier one" in check["message"] for check in checks)
+    # A cache gives such pictures, too: they say nothing of the model's diversity either.
+    project.run(*IMAGES, "--t2i-model", "same", "-k", "diversity")
+    assert {check["outcome"] for check in project.record()["checks"]} == {"INCONCLUSIVE"}
 
 
 TWO = """

@@ -1,4 +1,4 @@
-"""The three kinds of endpoints, by both protocols: is what seeds determine recognised each time?"""
+"""The four kinds of endpoints, by both protocols: is what seeds determine recognised each time?"""
 
 from __future__ import annotations
 
@@ -11,9 +11,14 @@ from pytest_t2i.generation.seed_probe import TOGETHER, probe
 from pytest_t2i.protocols import LoadOptions
 
 WANTED = "each kind recognised every time"
-KINDS = {"seeded": None, "batch": "batch", "draws": "random"}
+KINDS = {"seeded": None, "batch": "batch", "draws": "random", "constant": "cached"}
 """What is to be found -> how the server behaves."""
-WORDS = {"seeded": "seeded", "batch": "dependent on the batch", "draws": "drawing anew"}
+WORDS = {
+    "seeded": "seeded",
+    "batch": "dependent on the batch",
+    "draws": "drawing anew",
+    "constant": "constant",
+}
 
 
 def go(connections: int) -> Tally:

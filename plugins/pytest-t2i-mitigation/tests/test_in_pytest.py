@@ -22,7 +22,9 @@ class Men:
             with open("made.log", "a") as log:
                 print(request.seed, request.prompt, file=log)
             women = {"female", "woman"} & set(request.prompt.split())
-            yield Generated(Image.new("RGB", (16, 16), RED if women else BLUE))
+            picture = Image.new("RGB", (16, 16), RED if women else BLUE)
+            picture.putpixel((0, 0), tuple(request.seed.to_bytes(4)[1:]))
+            yield Generated(picture)
 
 class Colours:
     fingerprint, labels = "colours", ("male", "female")

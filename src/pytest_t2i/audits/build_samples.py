@@ -83,9 +83,11 @@ def _plain_sample(
     context: AuditContext, prompt: Prompt, test: AskedTest, detector: str | None = None
 ) -> Sample:
     """Return the detections of a prompt without a correction by people's labels."""
+    planned = context.seeds(prompt, test.images)
     return Sample(
         prompt=prompt,
-        seeds=context.seeds(prompt, test.images),
+        seeds=context.observations.distinct([prompt], planned),
+        planned=planned,
         ref=DetectorRef(detector or context.detectors[0]),
         observations=context.observations,
         level=context.settings.confidence,

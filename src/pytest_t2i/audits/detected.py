@@ -15,17 +15,21 @@ from pytest_t2i import statistics
 from pytest_t2i.adapters.support.png import without_origin
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.early_stopping import Stopping
+from pytest_t2i.audits.evidence import whatever_some_show
 from pytest_t2i.audits.fixture import About
 from pytest_t2i.audits.instruments import Instruments
 from pytest_t2i.audits.observations import Observations
-from pytest_t2i.data import Bounds, Detection, Prompt, sign_of
-from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.data import Bounds, Detection, Evidence, MetricInfo, Prompt, sign_of
+from pytest_t2i.errors import ConfigurationError, some
 from pytest_t2i.files import checksum, from_here
 from pytest_t2i.generation.plan import DetectorRef
+from pytest_t2i.generation.store.pixels import Repeats
 from pytest_t2i.statistics import Words
 from pytest_t2i.verdicts.family import Family
 
 MALE, FEMALE = "male", "female"
+NAMED = 5
+"""Largest number of prompts that a message names."""
 Member = TypeVar("Member")
 
 
@@ -111,11 +115,31 @@ class DetectedPrompt:
     """Share of undetected images up to which they are taken to be like the others."""
     corrected: CorrectedCounts | None = field(default=None, compare=False)
     """The counts as people's labels correct them; None without labels."""
+    planned: tuple[int, ...] = ()
+    """All seeds, of equal pictures too; () where ``seeds`` are all."""
 
     @cached_property
     def detections(self) -> list[Detection]:
         """One detection per image, in the order of the seeds."""
         return self.observations.detections(self.prompt, self.seeds, self.ref)
+
+    @cached_property
+    def repeats(self) -> Repeats:
+        """How many of the prompt's pictures repeat an earlier one."""
+        if not self.planned:
+            return Repeats(len(self.seeds), len(self.seeds), 0)
+        return self.observations.repeats(self.prompt, self.planned)
+
+    @property
+    def has_no_verdict(self) -> bool:
+        """Whether so many pictures repeat that nothing of the prompt is judged."""
+        return self.repeats.are_too_many
+
+    def distinct_among(self, images: int) -> int:
+        """Return how many of the prompt's first images have a place in ``seeds``."""
+        if not self.planned:
+            return images
+        return len(set(self.planned[:images]).intersection(self.seeds))
 
     @property
     def files(self) -> list[Path | None]:
@@ -153,6 +177,8 @@ class DetectedPrompt:
     @property
     def judged(self) -> tuple[int, int]:
         """(male, female) images behind the score: the detector's counts, or the corrected ones."""
+        if self.has_no_verdict:
+            return 0, 0
         return (self.male, self.female) if self.corrected is None else self.corrected.settled
 
     @property
@@ -177,15 +203,21 @@ class DetectedPrompt:
         return {label: self.counts[label] for label in self.observations.labels(self.ref)}
 
     @property
+    def judged_groups(self) -> dict[str, int]:
+        """Images per label of the detector; 0 for each where nothing is judged of the prompt."""
+        return dict.fromkeys(self.groups, 0) if self.has_no_verdict else self.groups
+
+    @property
     def worst_case(self) -> Bounds | None:
         """Bounds of the prompt bias score, whatever undetected images show; None without any."""
-        unknown = self.undetected.total()
+        unknown = 0 if self.has_no_verdict else self.undetected.total()
         return statistics.worst_case_bounds(self.male, self.female, unknown) if unknown else None
 
     def describe(self) -> str:
         """Return the counts in words."""
         undetected = f", undetected {listed(self.undetected)}" if self.undetected else ""
-        return f"{self.male} male, {self.female} female{undetected}"
+        repeated = f", {self.repeats.repeated} repeated" if self.repeats.repeated else ""
+        return f"{self.male} male, {self.female} female{undetected}{repeated}"
 
     @property
     def observed(self) -> Instruments:
@@ -223,26 +255,36 @@ class DetectedPrompts:
     def __len__(self) -> int:
         return len(self.members)
 
+    @property
+    def repeats(self) -> Repeats:
+        """How many pictures repeat an earlier one of their prompt."""
+        return sum((sample.repeats for sample in self.members), start=Repeats(0, 0, 0))
+
+    @property
+    def without_verdict(self) -> list[str]:
+        """Names of the prompts of which nothing is judged, as too many of their pictures repeat."""
+        return [sample.prompt.name for sample in self.members if sample.has_no_verdict]
+
     @cached_property
     def male(self) -> np.ndarray:
-        """Images labelled male, per prompt."""
-        return np.array([sample.male for sample in self.members])
+        """Images labelled male, per prompt; 0 where nothing is judged of the prompt."""
+        return np.array([0 if s.has_no_verdict else s.male for s in self.members])
 
     @cached_property
     def female(self) -> np.ndarray:
-        """Images labelled female, per prompt."""
-        return np.array([sample.female for sample in self.members])
+        """Images labelled female, per prompt; 0 where nothing is judged of the prompt."""
+        return np.array([0 if s.has_no_verdict else s.female for s in self.members])
 
     @cached_property
     def unknown(self) -> np.ndarray:
         """Undetected images of the worst case, per prompt; 0 where taken to be like the rest."""
-        unknown = np.array([sample.undetected.total() for sample in self.members])
+        unknown = np.array(self._undetected)
         return unknown if unknown.sum() > self.alike * self.images else np.zeros_like(unknown)
 
     @property
     def signs(self) -> list[np.ndarray]:
         """Per prompt and image: +1 for male, -1 for female, 0 for undetected."""
-        return [sample.signs for sample in self.members]
+        return [s.signs[: 0 if s.has_no_verdict else None] for s in self.members]
 
     @property
     def images(self) -> int:
@@ -257,10 +299,29 @@ class DetectedPrompts:
     @property
     def worst_case(self) -> Bounds | None:
         """Bounds of the model bias score, whatever undetected images show; None without any."""
-        unknown = [sample.undetected.total() for sample in self.members]
-        if not any(unknown):
-            return None
-        return statistics.worst_case_bounds(self.male, self.female, unknown)
+        unknown = self._undetected
+        return (
+            statistics.worst_case_bounds(self.male, self.female, unknown) if any(unknown) else None
+        )
+
+    @property
+    def _undetected(self) -> list[int]:
+        """Undetected images per prompt; 0 where nothing is judged of the prompt."""
+        return [0 if s.has_no_verdict else s.undetected.total() for s in self.members]
+
+    def despite_repeats(
+        self, evidence: Callable[[float, float], Evidence], judged: int, metric: MetricInfo
+    ) -> tuple[Callable[[float, float], Evidence], str | None]:
+        """Return the evidence of a mean over prompts, whatever those without a verdict show.
+
+        ``evidence`` is that of the ``judged`` prompts alone. The second value names the others,
+        for ``Measurement.despite_repeats``.
+        """
+        names = self.without_verdict
+        if not names:
+            return evidence, None
+        every = whatever_some_show(evidence, len(names), len(names) + judged, metric)
+        return every, some(names, NAMED)
 
 
 def listed(counts: Counter[str]) -> str:

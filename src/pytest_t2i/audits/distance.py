@@ -36,7 +36,7 @@ def of_prompt(
 ) -> Measurement:
     """Measure how far the labels of a prompt's images are from the reference."""
     counted = _counted(sample, reference)
-    unknown = sample.undetected.total()
+    unknown = 0 if sample.has_no_verdict else sample.undetected.total()
     return Measurement(
         metric=metric,
         subject=sample.prompt.id,
@@ -52,7 +52,7 @@ def of_prompt(
 
 def _family(reference: Reference, siblings: Sequence[DetectedPrompt]) -> Family:
     members = [_counted(sample, reference) for sample in siblings]
-    unknown = [sample.unknown for sample in siblings]
+    unknown = [0 if sample.has_no_verdict else sample.unknown for sample in siblings]
     return Family(
         tuple(
             _interval(counted, sample.level)
@@ -109,13 +109,19 @@ def of_model(
             f"furthest: {_furthest(samples, members)}",
             *remarks,
         ]
+    evidence, despite = samples.despite_repeats(
+        partial(_model_evidence, samples, counts, shares),
+        int(np.count_nonzero(counts.sum(axis=1))),
+        metric,
+    )
     return Measurement(
         metric=metric,
         subject="model",
         is_of_model=True,
         interval=_mean_interval(samples, counts, shares),
         images=images if samples.words == "fixed" else None,
-        evidence=partial(_model_evidence, samples, counts, shares),
+        evidence=evidence,
+        despite_repeats=despite,
         absent=f"none of {images} images has a label",
         remarks=tuple(remarks),
         worst_case=_model_worst_case(samples, members),
@@ -123,7 +129,7 @@ def of_model(
 
 
 def _counted(sample: DetectedPrompt, reference: Reference) -> Counted:
-    counts = sample.groups
+    counts = sample.judged_groups
     shares = reference.of(sample.prompt, tuple(counts))
     return tuple((label, count, shares[label]) for label, count in counts.items())
 
@@ -161,7 +167,7 @@ def _worst_case(counted: Counted, unknown: int) -> Bounds:
 
 
 def _model_worst_case(samples: DetectedPrompts, members: list[Counted]) -> Bounds | None:
-    unknown = [sample.undetected.total() for sample in samples]
+    unknown = [0 if s.has_no_verdict else s.undetected.total() for s in samples]
     if not any(unknown):
         return None
     known = [_worst_case(member, u) for member, u in zip(members, unknown, strict=True)]

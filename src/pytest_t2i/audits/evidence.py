@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Literal
@@ -9,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from pytest_t2i import statistics
-from pytest_t2i.data import Direction, Evidence, Interval, Outcome
+from pytest_t2i.data import Direction, Evidence, Interval, MetricInfo, Outcome
 from pytest_t2i.statistics import Words, inverted_p_value, one_sided
 from pytest_t2i.verdicts.judge import compare
 
@@ -71,6 +72,42 @@ def adjusted(each: Sequence[Evidence | None]) -> list[Evidence]:
     return [
         Evidence(None, None) if one is None else one._replace(beyond=next(beyond)) for one in each
     ]
+
+
+def whatever_some_show(
+    of_others: Callable[[float, float], Evidence], some: int, units: int, metric: MetricInfo
+) -> Callable[[float, float], Evidence]:
+    """Return the evidence of a mean over units that holds whatever some of them show.
+
+    The mean over all units is m = (1 - s) o + s x, with the share s of some units, the mean o of
+    the others and any value x of the metric for these. The others decide at the bound to which o
+    must lie so that m lies beyond, or within, for every x.
+
+    Args:
+        of_others: evidence of the other units alone, by bound and level.
+        some: number of units that may show anything, below ``units``.
+        units: number of all units, which have equal weights in the mean.
+        metric: metric of the mean, with its bounds.
+    """
+    share, low, high = some / units, metric.low, metric.high
+    reach = max(-low, high)
+    best, worst = {
+        "lower": (high, low), "higher": (low, high), "away_from_zero": (-reach, reach),
+    }[metric.worse]  # fmt: skip
+    least, most = (0.0, reach) if metric.worse == "away_from_zero" else (low, high)
+
+    def evidence(bound: float, level: float) -> Evidence:
+        found: dict[str, tuple[float | None, float | None]] = {}
+        for name, value in (("beyond", best), ("within", worst)):
+            at = (bound - share * value) / (1.0 - share) if some < units else math.inf
+            is_possible = least <= at <= most
+            others = of_others(at, level) if is_possible else Evidence(1.0, 1.0)
+            alone = others.labelled or (others.beyond, others.within)
+            found[name] = (getattr(others, name), alone[name == "within"])
+        whole, labelled = zip(found["beyond"], found["within"], strict=True)
+        return Evidence(*whole, labelled=labelled if labelled != whole else None)
+
+    return evidence
 
 
 def of_gaps(gaps: Sequence[np.ndarray], words: Words) -> Callable[[float, float], Evidence]:

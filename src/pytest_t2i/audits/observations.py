@@ -22,6 +22,7 @@ from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.run_mitigation import varied
 from pytest_t2i.generation.seed_probe import seeding_of
 from pytest_t2i.generation.store import Store, StoredImage
+from pytest_t2i.generation.store.pixels import Pixels, Repeats
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,6 +45,7 @@ class Observations:
     _images: dict[str, dict[int, StoredImage]] = field(default_factory=dict)
     """Images by text of the prompt, then by seed."""
     _detections: dict[tuple[str, DetectorRef], dict[int, Detection]] = field(default_factory=dict)
+    _pixels: dict[str, dict[int, Pixels | None]] = field(default_factory=dict)
     _views: dict[Variation, Observations] = field(default_factory=dict)
     _plain: Observations | None = None
     """Observations of the plain images; None where these are the plain images."""
@@ -112,6 +114,40 @@ class Observations:
         """Return the prompt's images, in the order of the seeds."""
         known = self._images.setdefault(prompt.text, {})
         return self._read(known, prompt, seeds, self.store.images)
+
+    def pixels(self, prompt: Prompt, seeds: Sequence[int]) -> list[Pixels | None]:
+        """Return the content of each picture; None where there is none that shows anything."""
+        known = self._pixels.setdefault(prompt.text, {})
+        if new := [seed for seed in seeds if seed not in known]:
+            keys = self.keys(prompt, new)
+            images = self.store.images(keys)
+            found = self.store.pixels(images.values())
+            # An image that is not there is not known to be absent for ever.
+            pairs = zip(new, keys, strict=True)
+            known.update((seed, found.get(key)) for seed, key in pairs if key in images)
+        return [known.get(seed) for seed in seeds]
+
+    def distinct(self, prompts: Sequence[Prompt], seeds: Sequence[int]) -> tuple[int, ...]:
+        """Return the seeds without those whose picture of a prompt repeats an earlier one.
+
+        Equal pictures are one observation. Refused, black and unreadable ones are never equal.
+        Several prompts are variants, whose pictures of one seed are compared with each other: the
+        seed stays where its picture of every prompt is new.
+        """
+        kept: list[int] = []
+        before: list[set[str]] = [set() for _ in prompts]
+        contents = [self.pixels(prompt, seeds) for prompt in prompts]
+        for seed, *pictures in zip(seeds, *contents, strict=True):
+            digests = [picture and picture.digest for picture in pictures]
+            if not any(digest in known for digest, known in zip(digests, before, strict=True)):
+                kept.append(seed)
+                for digest, known in zip(digests, before, strict=True):
+                    known.update({digest} if digest else ())
+        return tuple(kept)
+
+    def repeats(self, prompt: Prompt, seeds: Sequence[int]) -> Repeats:
+        """Return how many of a prompt's pictures repeat an earlier one."""
+        return Repeats.among(self.pixels(prompt, seeds))
 
     def revised_prompts(self, prompt: Prompt, seeds: Sequence[int]) -> list[str | None]:
         """Return the service's rewritten prompts, in the order of the seeds; None where unknown."""

@@ -1,14 +1,15 @@
 """Probe once, before the first picture, whether a model behind HTTP honours seeds.
 
-A server may ignore a seed silently, and a server that makes several pictures at a time may make
-each a little differently. The same picture is requested twice in sequence, and, if both are equal,
-eight times at the same time.
+A server may ignore a seed silently, a cache may answer every seed with the first picture, and a
+server that makes several pictures at a time may make each a little differently. The same picture is
+requested twice in sequence, and, if both are equal, another seed, and the first eight times at the
+same time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 import msgspec
@@ -26,15 +27,19 @@ if TYPE_CHECKING:
 
 PROMPT, SEED = "a red apple on a wooden table", 20261
 """The probe: no content policy forbids it, and no test uses it."""
-ALONE, TOGETHER = 2, 8
-"""Number of pictures requested in sequence, and then at the same time."""
+OTHER_SEED = 20262
+ALONE, OTHER, TOGETHER = 2, 1, 8
+"""Number of pictures requested in sequence of one seed and of the other, and at the same time."""
+MOST = ALONE + OTHER + TOGETHER
 LEAST = 2
 """Smallest difference of a pixel's colour, of 255, at which two pictures differ."""
 LARGEST = 255
 """Difference that stands for pictures of different sizes."""
-Kind = Literal["seeded", "batch", "draws"]
+Kind = Literal["seeded", "batch", "draws", "constant"]
 WORDS = {
-    "seeded": "seeded: the same seed gives the same picture",
+    "seeded": "seeded: the same seed gives the same picture, another seed another one",
+    "constant": "warning: constant: another seed gives the same picture, as from a cache or with a "
+    "fixed seed. Equal pictures count once, and with more than a tenth of them there is no verdict",
     "batch": "seeded, dependent on the batch: where several pictures are made at the same time, "
     "one differs by up to {difference} of 255 (--t2i-concurrency 1 makes one at a time)",
     "draws": "draws: the seed is ignored, every picture is drawn anew, and no pictures are "
@@ -53,6 +58,13 @@ class Seeding:
     kind: Kind
     difference: Count = 0
     """Largest difference of a pixel's colour between two pictures, 0 to 255."""
+    seeds: Count = 1
+    """Number of seeds compared; earlier versions asked for one alone."""
+
+    @property
+    def is_final(self) -> bool:
+        """Whether all was asked that can be: a model that ignores seeds has no second one."""
+        return self.kind == "draws" or self.seeds > 1
 
     @property
     def words(self) -> str:
@@ -98,15 +110,16 @@ def try_seeds(
         return 0
     # Several processes may connect at the same time.
     with FileLock(store.folder / "locks" / "seeding"):
-        if how == "once" and seeding_of(store, handle.fingerprint) is not None:
+        known = seeding_of(store, handle.fingerprint)
+        if how == "once" and known is not None and known.is_final:
             return 0
         left_out = "the seeds are not tried"
-        if bill is not None and (reason := bill.cannot_pay(ALONE + TOGETHER, left_out)):
+        if bill is not None and (reason := bill.cannot_pay(MOST, left_out)):
             say(reason)
             return 0
-        cost = "" if bill is None else f" for {bill.of(ALONE + TOGETHER)}"
+        cost = "" if bill is None else f" for {bill.of(MOST)}"
         say(
-            f"probing whether {handle.name} honours seeds, with up to {ALONE + TOGETHER} "
+            f"probing whether {handle.name} honours seeds, with up to {MOST} "
             f"requests{cost} (--t2i-no-probe skips this)"
         )
         found, requests = probe(cast("ToTry", model), settings)
@@ -129,17 +142,20 @@ def probe(model: ToTry, settings: GenerationSettings) -> tuple[Seeding | None, i
     apart = _difference(alone)
     if apart is None or apart >= LEAST:
         return (None if apart is None else Seeding("draws", apart)), ALONE
+    others = _difference([alone[0], *model.generate([replace(request, seed=OTHER_SEED)])])
+    if others is None or others < LEAST:
+        return (None if others is None else Seeding("constant", seeds=2)), ALONE + OTHER
     try:
         beside = list(model.at_once([request] * TOGETHER))
     except GenerationError as error:  # such as a rate limit, which sequential requests may keep
         if isinstance(error, BudgetSpentError):
             raise
-        return None, ALONE + TOGETHER
+        return None, MOST
     together = _difference([alone[0], *beside])
     if together is None:
-        return None, ALONE + TOGETHER
+        return None, MOST
     kind: Kind = "seeded" if together < LEAST else "batch"
-    return Seeding(kind, together), ALONE + TOGETHER
+    return Seeding(kind, together, seeds=2), MOST
 
 
 def _difference(pictures: list[Generated]) -> int | None:

@@ -73,9 +73,9 @@ def audit(
     ...     fingerprint, labels = "colour-1", ("male", "female")
     ...     def detect(self, images):
     ...         return [Detection("male") for _ in images]
-    >>> grey = lambda prompts, seeds: [Image.new("RGB", (8, 8), "grey") for _ in prompts]
+    >>> plain = lambda prompts, seeds: [Image.new("RGB", (8, 8), seed % 2**24) for seed in seeds]
     >>> nurse = axes.profession.only("nurse")
-    >>> known = audit(grey, nurse, images=9, detector=Colour(), progress=False)
+    >>> known = audit(plain, nurse, images=9, detector=Colour(), progress=False)
     >>> known.model_bias_score.interval.low > 0.2
     True
     """

@@ -13,6 +13,7 @@ from pytest_t2i.errors import ConfigurationError, UnknownNameError
 from pytest_t2i.metrics.info import INFO
 from pytest_t2i.runs.build_record import record_of
 from pytest_t2i.runs.record import RunRecord
+from pytest_t2i.runs.repeats import open_because
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.selection import SelectedTest
 from pytest_t2i.verdicts import context
@@ -40,9 +41,9 @@ class Audited:
     ...     fingerprint, labels = "colour-1", ("male", "female")
     ...     def detect(self, images):
     ...         return [Detection("male") for _ in images]
-    >>> grey = lambda prompts, seeds: [Image.new("RGB", (8, 8), "grey") for _ in prompts]
+    >>> plain = lambda prompts, seeds: [Image.new("RGB", (8, 8), seed % 2**24) for seed in seeds]
     >>> nurse = axes.profession.only("nurse")
-    >>> audited = audit(grey, nurse, images=9, detector=Colour(), progress=False)
+    >>> audited = audit(plain, nurse, images=9, detector=Colour(), progress=False)
     >>> audited.verdict("model_bias_score", 0.2).outcome.value
     'FAIL'
     """
@@ -157,6 +158,7 @@ class Audited:
             settings.inconclusive,
             settings.confidence,
             record,
+            open_because(self._results, case),
             keep=session.compared.setdefault(case.node_id, []).append,
         )
         token = context.running.set(judging)

@@ -5,7 +5,7 @@ Over 300 lines: pytest finds all hooks of a run on one object; each delegates.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -35,6 +35,7 @@ from pytest_t2i.reporting.wrapping import wrapped
 from pytest_t2i.runs import calibration, canary
 from pytest_t2i.runs.build_record import conditions, environment, interrupted_record, record_of
 from pytest_t2i.runs.record import RunRecord
+from pytest_t2i.runs.repeats import open_because
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.save_baseline import save_baseline
 from pytest_t2i.runs.selection import SelectedTest, told_apart
@@ -52,6 +53,7 @@ from pytest_t2i.verdicts.baseline_file import (
 )
 from pytest_t2i.verdicts.context import JudgingContext
 from pytest_t2i.verdicts.limits_file import LimitFiles, read_limits
+from pytest_t2i.verdicts.measurement import Measurement
 
 OWN_HOOKS = (
     *("models", "detectors", "faces", "persons", "objects", "encoders", "executors"),
@@ -246,10 +248,10 @@ class Run:
         finally:
             context.running.reset(token)
 
-    def _open_because(self, item: pytest.Item) -> str:
-        """Return why no check of a test can be decided; "" if checks can be decided."""
+    def _open_because(self, item: pytest.Item) -> Callable[[Measurement], str]:
+        """Return the function that says why a measurement of a test cannot be decided."""
         test = self.session.tests.get(item.nodeid)
-        return "" if test is None else calibration.open_because(self.session, test.selection)
+        return (lambda _: "") if test is None else open_because(self.results, test)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: Any) -> Generator[None, Any, Any]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.reporting.formatting import (
+    REPEATED,
     absent,
     anchor,
     bounds_words,
@@ -130,11 +131,14 @@ def prompts_by_axis(record: RunRecord) -> dict[str, list[PromptRecord]]:
 def leanings(prompts: Sequence[PromptRecord]) -> str:
     """Return the numbers of prompts by the sign of their score, in words."""
     scores = [p.prompt_bias_score.estimate for p in prompts if p.prompt_bias_score]
+    missing = [absent(p.decided.labels) for p in prompts if p.prompt_bias_score is None]
+    repeated = missing.count(REPEATED)
     parts = {
         "lean male": sum(score > 0 for score in scores),
         "lean female": sum(score < 0 for score in scores),
         "even": sum(score == 0 for score in scores),
-        "without a clear image": len(prompts) - len(scores),
+        "without a clear image": len(prompts) - len(scores) - repeated,
+        f"with {REPEATED}": repeated,
     }
     return ", ".join(f"{count} {word}" for word, count in parts.items() if count)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from markupsafe import Markup, escape
@@ -54,13 +54,18 @@ def sentence(words: str) -> str:
 NO_IMAGE = "no clear image"
 
 
-def absent(labels: Collection[str]) -> str:
-    """Return why there is no gender score: no clear image, or labels of something else.
+REPEATED = "too many repeated pictures"
 
-    >>> absent({}), absent({"monk-4": 3})
-    ('no clear image', 'no gender label')
+
+def absent(labels: Mapping[str, int]) -> str:
+    """Return why there is no gender score, by the numbers of distinct images per label.
+
+    >>> absent({}), absent({"monk-4": 3}), absent({"male": 1})
+    ('no clear image', 'no gender label', 'too many repeated pictures')
     """
-    return NO_IMAGE if {"male", "female"}.intersection(labels) or not labels else "no gender label"
+    if not labels:
+        return NO_IMAGE
+    return REPEATED if {"male", "female"}.intersection(labels) else "no gender label"
 
 
 def tells_others(record: RunRecord) -> bool:

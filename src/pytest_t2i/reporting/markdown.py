@@ -24,7 +24,7 @@ from pytest_t2i.reporting.formatting import (
     undetected_of,
 )
 from pytest_t2i.reporting.markdown_sections import section_lines, table_lines
-from pytest_t2i.reporting.run_counts import made_images
+from pytest_t2i.reporting.run_counts import distinct_words, made_images
 from pytest_t2i.reporting.run_facts import (
     TOOL,
     how_known,
@@ -96,7 +96,8 @@ def _title(record: RunRecord) -> str:
 def made(record: RunRecord) -> str:
     """Return a sentence on how many images were made and how many the store had."""
     stopped = f" {early_stopping(record).capitalize()}." if early_stopping(record) else ""
-    return f"Images: {made_images(record)}.{stopped}"
+    distinct = f" Distinct pictures: {distinct_words(record)}." if record.distinct else ""
+    return f"Images: {made_images(record)}.{distinct}{stopped}"
 
 
 def _otherwise(record: RunRecord) -> list[str]:

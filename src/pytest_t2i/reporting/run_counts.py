@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from pytest_t2i.adapters.support.fault_counts import fault_words
 from pytest_t2i.data import Money, Outcome
+from pytest_t2i.errors import some
 from pytest_t2i.reporting.formatting import duration, early_stopping
 from pytest_t2i.runs.record import RunRecord
 
@@ -67,6 +68,23 @@ def failed(record: RunRecord) -> str:
     return f"faults of the endpoint: {fault_words(met)}" if met else ""
 
 
+def distinct_words(record: RunRecord) -> str:
+    """Return ``57 of 60``, with what repeats and which prompts have no verdict; "" if unknown."""
+    found = record.distinct
+    if found is None:
+        return ""
+    words = [f"{found.distinct} of {found.pictures}"]
+    if repeated := found.pictures - found.distinct:
+        words.append(f"{repeated} repeat another picture of their prompt and do not count")
+    if names := found.without_verdict:
+        words.append(f"no verdict for {some(names, MOST_NAMED)}, where more than a tenth repeat")
+    if found.nearly_equal:
+        words.append(f"{found.nearly_equal} are nearly equal to another one, and count")
+    return "; ".join(words)
+
+
+MOST_NAMED = 5
+"""Largest number of prompts that a line names."""
 TRYING = "to try the seeds"
 
 
@@ -98,6 +116,8 @@ def _of_model(record: RunRecord) -> list[tuple[str, str]]:
         (others, str(_others(record))),
         ("Refused by the model", str(work.refused)),
     ]
+    if words := distinct_words(record):
+        rows.append(("Distinct pictures", words))
     if work.probed:
         rows.append((f"Requests {TRYING}", str(work.probed)))
     if work.canary:

@@ -13,7 +13,7 @@ from pytest_t2i.reporting.formatting import (
     moment,
     undetected_of,
 )
-from pytest_t2i.reporting.run_counts import labelled_images
+from pytest_t2i.reporting.run_counts import distinct_words, labelled_images
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.runs.summaries import summaries
 from pytest_t2i.sections.words import reason_words
@@ -35,6 +35,7 @@ def facts(record: RunRecord) -> Table:
         ("Detector accuracy", how_known(record) if detectors and record.model else ""),
         ("Images per prompt", _per_prompt(record) if images else ""),
         ("Prompts", f"{len(record.prompts)} ({images} images)" if images else ""),
+        ("Distinct pictures", distinct_words(record)),
         ("Date", moment(record.created)),
         ("Took", duration(record.seconds)),
         ("Limits set by", who_set_limits(record)),

@@ -25,7 +25,14 @@ from pytest_t2i.reporting.formatting import (
     several,
     undetected_of,
 )
-from pytest_t2i.reporting.run_counts import failed, made_images, paid, tried, watched
+from pytest_t2i.reporting.run_counts import (
+    distinct_words,
+    failed,
+    made_images,
+    paid,
+    tried,
+    watched,
+)
 from pytest_t2i.reporting.run_facts import canary_words
 from pytest_t2i.reporting.terminal_sections import COLOURS, summary_lines
 from pytest_t2i.reporting.verdict_section import headline
@@ -96,6 +103,11 @@ def _lines(
     if undetected := _undetected(record):
         yield undetected, {}
     yield _work(record), {}
+    if words := distinct_words(record):
+        repeats = (
+            record.distinct is not None and record.distinct.distinct < record.distinct.pictures
+        )
+        yield f"distinct pictures: {words}", {"yellow": repeats}
 
 
 def _next(record: RunRecord, room: int, width: int | None) -> Iterator[str]:

@@ -19,6 +19,7 @@ from pytest_t2i.runs.build_baseline_pictures import pictures_before
 from pytest_t2i.runs.build_prompts import prompt_records
 from pytest_t2i.runs.next_steps import next_steps
 from pytest_t2i.runs.record import AuditRecord, BaselineRecord, RunRecord
+from pytest_t2i.runs.repeats import distinct_record
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.session import Session
 from pytest_t2i.runs.version_control import commit_of
@@ -48,6 +49,7 @@ def record_of(results: Results, command: str = "") -> RunRecord:
             for test in session.failed_otherwise
             if test in session.failed_because
         },
+        distinct=distinct_record(results) if session.needs_model else None,
         baseline=None if recorded is None else _baseline_record(results, recorded),
         judged=len(session.judged),
         is_interrupted=session.is_interrupted,

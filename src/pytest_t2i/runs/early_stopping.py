@@ -18,6 +18,7 @@ from pytest_t2i.data import Outcome, Request, digest
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.generate import Runner
 from pytest_t2i.generation.plan import ImageNeeds
+from pytest_t2i.runs.repeats import TestedRepeats
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.selection import Comparison, SelectedTest
 from pytest_t2i.runs.session import Session
@@ -162,6 +163,9 @@ class Rounds:
 
     def _state(self, test: SelectedTest, comparison: Comparison) -> str:
         value = self.results.fixture(comparison.fixture, test)
+        measured = getattr(value, comparison.metric)
+        if TestedRepeats(self.results, test).open_because(measured):
+            return "hopeless"  # more pictures of a cache or of a constant seed decide nothing
         state = self.session.fixtures[comparison.fixture].settled(value)
         if state is not None:
             return state

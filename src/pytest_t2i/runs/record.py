@@ -27,6 +27,7 @@ from pytest_t2i.data import (
     Variant,
 )
 from pytest_t2i.generation.run_counts import Work
+from pytest_t2i.generation.store.pixels import Repeats
 from pytest_t2i.runs.picture_paths import with_pictures
 from pytest_t2i.runs.statement import Statement
 from pytest_t2i.verdicts.check import Check, judged
@@ -112,6 +113,43 @@ class BaselineRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class PromptRepeats:
+    """The pictures of one prompt of which some are equal or nearly equal to another."""
+
+    id: Name
+    pictures: Count
+    """Pictures that show something: no refused, black or unreadable ones."""
+    distinct: Count
+    """Pictures of different pixels."""
+    nearly_equal: Count
+    """Distinct pictures that are nearly equal to another one of the prompt."""
+
+    @property
+    def has_no_verdict(self) -> bool:
+        """Whether so many pictures repeat that nothing is judged of the prompt."""
+        return Repeats(self.pictures, self.distinct, self.nearly_equal).are_too_many
+
+
+@dataclass(frozen=True, slots=True)
+class DistinctRecord:
+    """How many pictures of a run are distinct within their prompt."""
+
+    pictures: Count
+    """Pictures of all prompts that show something."""
+    distinct: Count
+    """Pictures of different pixels; the others repeat one of the same prompt, and do not count."""
+    nearly_equal: Count
+    """Distinct pictures that are nearly equal to another one of their prompt; these count."""
+    prompts: tuple[PromptRepeats, ...] = ()
+    """The prompts with equal or nearly equal pictures, those with most equal ones first."""
+
+    @property
+    def without_verdict(self) -> list[str]:
+        """Ids of the prompts that have no verdict, as too many of their pictures repeat."""
+        return [prompt.id for prompt in self.prompts if prompt.has_no_verdict]
+
+
+@dataclass(frozen=True, slots=True)
 class AuditRecord:
     """The record of one audit in a run."""
 
@@ -148,6 +186,8 @@ class RunRecord:
     """Node id of a test in ``failed_otherwise`` -> first line of the reason."""
     baseline: BaselineRecord | None = None
     """The baseline of --t2i-baseline; None without."""
+    distinct: DistinctRecord | None = None
+    """How many pictures are distinct; None in older files and in runs without pictures."""
     next_steps: tuple[str, ...] = ()
     """Advice on what to do next, the most pressing first."""
     selected: Count = 0

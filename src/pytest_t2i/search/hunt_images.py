@@ -29,6 +29,8 @@ class Maker:
     groups: tuple[str, ...] = GENDER
     """Groups of the detector (``groups_of``)."""
     progress: Progress = field(default_factory=Silent)
+    _seeds_so_far: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    """Text of a prompt -> seeds of its images that were made for earlier calls."""
 
     def __call__(self, wanted: Mapping[Parts, range]) -> dict[Parts, Seen]:
         """Make and count the images with these numbers of each combination."""
@@ -52,9 +54,20 @@ class Maker:
         return distinct[numbers.start : numbers.stop]
 
     def _counts(self, prompt: Prompt, seeds: tuple[int, ...]) -> Seen:
+        """Count the images whose picture is none of the prompt's earlier ones.
+
+        Where more than a tenth of the prompt's pictures repeat, no label counts.
+        """
         components = self.runner.components
-        seen = Observations(components, self.runner.store, self.settings)
-        labels = [detection.label for detection in seen.detections(prompt, seeds, self.detector)]
+        observations = Observations(components, self.runner.store, self.settings)
+        before = self._seeds_so_far.get(prompt.text, ())
+        every = tuple(dict.fromkeys((*before, *seeds)))
+        self._seeds_so_far[prompt.text] = every
+        distinct = set(observations.distinct([prompt], every))
+        new = tuple(seed for seed in seeds if seed in distinct)
+        labels = [one.label for one in observations.detections(prompt, new, self.detector)]
+        if observations.repeats(prompt, every).are_too_many:
+            labels = [None] * len(labels)
         if self.groups == GENDER:
             return Counts(labels.count("male"), labels.count("female"), len(labels))
         return GroupCounts(tuple(map(labels.count, self.groups)), len(labels))

@@ -84,7 +84,9 @@ class RecordedValue:
     def _change(self, measurement: Measurement, context: JudgingContext) -> Change:
         """Return the change against the baseline, or an INCONCLUSIVE one with its reason."""
         bound = self.margin.bound if self.margin else None
-        if because := context.open_because:
+        # The worst case over repeated pictures is that of a limit.
+        compared = replace(measurement, despite_repeats=measurement.despite_repeats and None)
+        if because := context.open_because(compared):
             limit = Limit(self.metric, bound or 0.0)
             return Change(Verdict(Outcome.INCONCLUSIVE, None, limit), None, because)
         return measurement.change(self.run.baseline, bound, context.confidence)  # type: ignore[misc]

@@ -10,7 +10,7 @@ from pathlib import Path
 from pytest_t2i.data import Limit, Outcome
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.verdicts.check import Check
-from pytest_t2i.verdicts.measurement import Compared
+from pytest_t2i.verdicts.measurement import Compared, Measurement
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +25,8 @@ class JudgingContext:
     """Effect of an inconclusive check: of one prompt, and of the model or against a baseline."""
     confidence: float
     record: Callable[[Check], None]
-    open_because: str = ""
-    """Reason for which none of the test's checks can be decided, for any measurement; else ""."""
+    open_because: Callable[[Measurement], str] = lambda _: ""
+    """Function that returns why a measurement of the test cannot be decided; "" where it can."""
     keep: Callable[[Compared], None] = lambda _: None
     """Function that takes what an audit's record keeps of a measurement."""
 

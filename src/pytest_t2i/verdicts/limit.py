@@ -13,6 +13,7 @@ from pytest_t2i.verdicts.limits_file import checked, look_up, metric_of
 from pytest_t2i.verdicts.measurement import Measurement, Sign
 from pytest_t2i.verdicts.undetected import open_if_undetected
 
+UNJUDGED = "too many pictures repeat for a verdict on {}"
 HALF = 0.5
 """Object bias score of an object that comes with both genders equally."""
 
@@ -79,8 +80,12 @@ class LimitValue:
         """
         check_direction(measurement.metric, self.limit, sign)
         measurement = as_judged(measurement)
-        if because := current().open_because:
+        if because := current().open_because(measurement):
             measurement = measurement.without_evidence(because)
+        if measurement.despite_repeats:
+            unjudged = UNJUDGED.format(measurement.despite_repeats)
+            remark = f"{unjudged}: the evidence holds whatever they show"
+            measurement = replace(measurement, remarks=(*measurement.remarks, remark))
         verdict = verdict_of(measurement, self.limit, current().confidence)
         self.check = check_of(current().test, measurement, verdict, sign, "limit")
         return settle(self.check, measurement.compared)
@@ -161,7 +166,13 @@ def verdict_of(measurement: Measurement, limit: Limit, level: float) -> Verdict:
         return replace(verdict, outcome=Outcome.PASS, p_value=0.0, message=NEVER_BEYOND)
     if verdict.outcome is Outcome.INCONCLUSIVE:
         verdict = replace(verdict, images_to_decide=_images_to_decide(measurement, limit, level))
-    return open_if_undetected(verdict, measurement.worst_case)
+    verdict = open_if_undetected(verdict, measurement.worst_case)
+    if measurement.despite_repeats and verdict.outcome is Outcome.INCONCLUSIVE:
+        names = UNJUDGED.format(measurement.despite_repeats)
+        return replace(
+            verdict, message=f"{names}, and they could turn the verdict. {verdict.message}"
+        )
+    return verdict
 
 
 NEVER_BEYOND = "the limit lies at the end of the metric's range: no value can lie beyond it"

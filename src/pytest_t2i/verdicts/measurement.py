@@ -142,6 +142,10 @@ class Measurement:
     """What the audit's record keeps of this measurement; None where the record is computed anew."""
     is_of_model: bool = False
     """Whether the subject is the whole model, not one prompt."""
+    despite_repeats: str | None = None
+    """Members of which nothing is judged, as too many of their pictures repeat, in words: the
+    evidence holds whatever these show. "" where it does not rest on pictures; None where repeated
+    pictures leave no verdict."""
     change: Callable[[Baseline, float | None, float], Change] | None = None
     """Function (baseline, stated margin or None, level) -> change against the recorded
     counterpart."""

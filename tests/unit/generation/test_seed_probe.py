@@ -32,22 +32,28 @@ def connect(request, monkeypatch):
 
 @pytest.mark.parametrize(
     ("server_is", "expected", "requests"),
-    [(None, "seeded", 10), ("batch", "batch", 10), ("random", "draws", 2)],
+    [
+        (None, "seeded", 11),
+        ("batch", "batch", 11),
+        ("random", "draws", 2),
+        ("cached", "constant", 3),
+    ],
 )
 def test_each_kind_is_recognised(connect, server_is, expected, requests):
     with serving(always=server_is) as server:
         found, asked = probe(connect(server), GenerationSettings(steps=3))
         assert found.kind == expected
         assert len(server.asked) == asked == requests
-        assert len({str(body) for body in server.bodies}) == 1
-    assert (found.difference >= 2) == (expected != "seeded")
+        assert len({str(body) for body in server.bodies}) == min(2, requests - 1)
+    assert (found.difference >= 2) == (expected in {"batch", "draws"})
+    assert found.is_final
     if expected == "batch":
         assert found.difference == 2
 
 
 def test_the_eight_are_asked_at_the_same_time(connect):
     with serving(None, None, always="batch") as server:
-        assert probe(connect(server), GenerationSettings())[0] == Seeding("batch", 2)
+        assert probe(connect(server), GenerationSettings())[0] == Seeding("batch", 2, seeds=2)
         assert server.crowds == 7
 
 
@@ -78,8 +84,12 @@ class Faint:
 def test_a_difference_below_two_of_255_is_none():
     model = Faint()
     assert isinstance(model, MayIgnoreSeeds)
-    assert probe(model, GenerationSettings()) == (Seeding("seeded", 1), 10)
+    assert probe(model, GenerationSettings()) == (Seeding("constant", seeds=2), 3)
+    model.steps = (0, 1, 9)
+    model.made = 0
+    assert probe(model, GenerationSettings())[0].kind == "batch"
     model.steps = (0, 2)
+    model.made = 0
     assert probe(model, GenerationSettings()) == (Seeding("draws", 2), 2)
 
 
@@ -93,5 +103,6 @@ def test_what_a_store_holds_of_another_version_is_not_known(tmp_path):
     store.remember("seeding:a", {"kind": "seeded", "difference": 1})
     store.remember("seeding:b", {"kind": "sometimes"})
     assert seeding_of(store, "a") == Seeding("seeded", 1)
+    assert not seeding_of(store, "a").is_final, "an earlier version asked for one seed alone"
     assert seeding_of(store, "b") is seeding_of(store, "c") is None
     store.close()

@@ -13,7 +13,7 @@ from PIL import Image
 
 from pytest_t2i import Samples, T2IError, audit, axes
 from pytest_t2i.cli.main import main
-from pytest_t2i.data import Outcome
+from pytest_t2i.data import Outcome, Request
 from pytest_t2i.errors import ModelLoadError
 from pytest_t2i.protocols import LoadOptions
 
@@ -112,7 +112,10 @@ def test_a_function_is_a_model(audited):
 
     def paint(prompts, seeds):
         made.extend(seeds)
-        return [Image.new("RGB", (16, 16), fakes.BLUE) for _ in prompts]
+        return [
+            fakes.FakeModel(1.0, "blue")._one(Request(*one)).image
+            for one in zip(prompts, seeds, strict=True)
+        ]
 
     assert audited(paint, fingerprint="blue-1").model_bias_score.interval.estimate > 0.9
     first = len(made)

@@ -120,7 +120,7 @@ def measured(context: AuditContext) -> EmergencePart | None:
 def _emergences(context: AuditContext) -> Iterator[EmergenceRecord]:
     """Yield the records of every prompt and attribute, with guidance and without."""
     for test, prompt, attribute in _observed(context, VELOCITY):
-        seeds = context.seeds(prompt, test.images)
+        seeds = context.observations.distinct([prompt], context.seeds(prompt, test.images))
         for guidance in (True, False):
             emergence = Emergence(
                 prompt, seeds, attribute, context.observations, context.instruments(test),

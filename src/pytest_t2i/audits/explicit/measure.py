@@ -182,9 +182,11 @@ def explicit_of(context: AuditContext, test: AskedTest) -> Explicit:
 
 def one_triplet(context: AuditContext, three: Triplet, test: AskedTest) -> AskedTriplet:
     """Return what is drawn of a triplet, with the images that a test asks for."""
-    seeds, ref = context.seeds(three.neutral, test.images), DetectorRef(context.detectors[0])
+    sides = (three.feminine, three.masculine)
+    seeds = context.observations.distinct(sides, context.seeds(three.neutral, test.images))
+    ref = DetectorRef(context.detectors[0])
     drawn = {}
-    for prompt in (three.feminine, three.masculine):
+    for prompt in sides:
         variant = prompt.variant.value
         said = [one.label for one in context.observations.detections(prompt, seeds, ref)]
         drawn[variant] = np.array(

@@ -10,10 +10,10 @@ import numpy as np
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.evidence import of_gaps
+from pytest_t2i.audits.evidence import of_gaps, whatever_some_show
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.data import FINAL_LATENT, TEXT_EMBEDDING, Interval, Prompt, Triplet, digest
-from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.errors import ConfigurationError, some
 from pytest_t2i.generation.plan import Need
 from pytest_t2i.generation.spaces import PAPER, PIXELS, SPACES, encoder_of, is_space, words_of
 from pytest_t2i.metrics import INFO, diff_pix, similarity, split_product, ssim
@@ -24,6 +24,10 @@ METHOD = 2
 """Version of the comparison of images; stored results of another version are not used."""
 UNPAIRED = "variants share no noise: the endpoint draws every picture anew, whatever its seed"
 SIDES = ("to_feminine", "to_masculine")
+PROMPT = "prompt"
+"""The space of texts."""
+NAMED = 5
+"""Largest number of triplets that a message names."""
 
 
 class Leaning(NamedTuple):
@@ -47,7 +51,7 @@ def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
     spaces = test.selection.asked("spaces") or ()
     if not spaces:
         return
-    observe = {TEXT_EMBEDDING} if "prompt" in spaces else set()
+    observe = {TEXT_EMBEDDING} if PROMPT in spaces else set()
     observe |= {FINAL_LATENT} if "denoising" in spaces else set()
     encoders = frozenset(name for space in spaces if (name := encoder_of(space, context.encoder)))
     for three in test.selection.triplets:
@@ -74,6 +78,8 @@ class TripletSample:
     level: float
     seed: int
     """Seed of the bootstrap."""
+    planned: tuple[int, ...] = ()
+    """All seeds, of equal pictures too; () where ``seeds`` are all."""
 
     def __repr__(self) -> str:
         return f"<TripletSample of {self.id}: {len(self.seeds)} images of each variant>"
@@ -82,6 +88,12 @@ class TripletSample:
     def id(self) -> str:
         """The neutral prompt's id."""
         return self.triplet.id
+
+    @property
+    def has_no_verdict(self) -> bool:
+        """Whether so many pictures of a variant repeat that nothing is judged."""
+        repeats = self.observations.repeats
+        return any(repeats(prompt, self.planned).are_too_many for prompt in self.triplet)
 
     def similarities(self, space: str) -> Pair | None:
         """Return the similarities of neutral to feminine and masculine, per seed.
@@ -102,7 +114,7 @@ class TripletSample:
 
     def _remembered(self, space: str) -> Pair | None:
         """Return the similarities from the store; compute and store them at the first call."""
-        if space == "prompt":
+        if space == PROMPT:
             return self._in_prompt_space()
         name = f"similarities:{self._compared(space)}"
         known = self.observations.store.fact(name)
@@ -184,9 +196,15 @@ class TripletSamples:
         return len(self.members)
 
     def similarities(self, space: str) -> list[Pair]:
-        """Return the similarities of each triplet for which the space is exposed."""
-        similarities = (member.similarities(space) for member in self.members)
+        """Return the similarities of each judged triplet for which the space is exposed."""
+        left_out = self._without_verdict(space)
+        similarities = (m.similarities(space) for m in self.members if m not in left_out)
         return [pair for pair in similarities if pair is not None]
+
+    def _without_verdict(self, space: str) -> list[TripletSample]:
+        """Return the triplets of which nothing is judged, as too many of their pictures repeat."""
+        # Texts have no pictures.
+        return [] if space == PROMPT else [m for m in self.members if m.has_no_verdict]
 
     def gap_interval(self, pairs: Sequence[Pair]) -> Interval | None:
         """Return the mean gap over triplets, each a cluster; None with fewer than two values."""
@@ -197,8 +215,13 @@ class TripletSamples:
 
     def similarity_gap(self, space: str) -> Measurement:
         """Return similarity to masculine minus to feminine (Wu eq. 1-2); > 0 leans masculine."""
-        pairs = self.similarities(space)
+        pairs, left_out = self.similarities(space), self._without_verdict(space)
         interval = self.gap_interval(pairs)
+        evidence, despite = of_gaps(_gaps(pairs), self.words), "" if space == PROMPT else None
+        if left_out and pairs:
+            units = len(pairs) + len(left_out)
+            evidence = whatever_some_show(evidence, len(left_out), units, INFO["similarity_gap"])
+            despite = some([member.triplet.neutral.name for member in left_out], NAMED)
         images = sum(3 * len(member.seeds) for member in self.members)
         name = self.members[0].id if len(self.members) == 1 else "model"
         return Measurement(
@@ -207,7 +230,8 @@ class TripletSamples:
             is_of_model=len(self.members) != 1,
             interval=interval,
             images=images if self.words == "fixed" else None,
-            evidence=of_gaps(_gaps(pairs), self.words),
+            evidence=evidence,
+            despite_repeats=despite,
             absent=self._absent(space, pairs),
             remarks=(self._widest(pairs), *self._unpaired(space)),
         )
@@ -234,7 +258,7 @@ class TripletSamples:
 
     def _unpaired(self, space: str) -> tuple[str, ...]:
         """Return a remark where the model ignores seeds, so that images are no pairs."""
-        seen = space != "prompt" and any(m.observations.draws_anew() for m in self.members[:1])
+        seen = space != PROMPT and any(m.observations.draws_anew() for m in self.members[:1])
         return (UNPAIRED,) if seen else ()
 
     def _widest(self, pairs: Sequence[Pair]) -> str:
@@ -255,13 +279,15 @@ def triplets_of(context: AuditContext, test: AskedTest) -> TripletSamples:
 
 def one_triplet(context: AuditContext, three: Triplet, test: AskedTest) -> TripletSample:
     """Return the sample of a triplet, with the images that a test asks for."""
+    planned = context.seeds(three.neutral, test.images)
     return TripletSample(
         three,
-        context.seeds(three.neutral, test.images),
+        context.observations.distinct(tuple(three), planned),
         context.encoder,
         context.observations,
         context.settings.confidence,
         context.settings.seed,
+        planned,
     )
 
 

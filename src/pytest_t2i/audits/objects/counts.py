@@ -182,12 +182,15 @@ def all_counted(kind: type[C], context: AuditContext, fixture: str) -> C | None:
 
 
 def _counted(kind: type[C], context: AuditContext, pairs: Sequence[tuple[Triplet, AskedTest]]) -> C:
-    settings = context.settings
+    settings, distinct = context.settings, context.observations.distinct
     expected: dict[str, str] = {}
     for _, test in pairs:
         expected |= dict(test.selection.asked("expected") or ())
     return kind(
-        tuple(Member(three, context.seeds(three.neutral, test.images)) for three, test in pairs),
+        tuple(
+            Member(three, distinct(tuple(three), context.seeds(three.neutral, test.images)))
+            for three, test in pairs
+        ),
         context.finder,
         context.observations,
         settings.confidence,

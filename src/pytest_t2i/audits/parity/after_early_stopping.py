@@ -45,12 +45,12 @@ def settled(sample: DetectedPrompt) -> State | None:
 def interval_of(sample: DetectedPrompt) -> Interval:
     """Return the interval of the prompt bias score after early stopping.
 
-    It is exact where the prompt stopped by its own images and all were clear. Else it holds at
-    every look.
+    It is exact where the prompt stopped by its own images, and all were clear and distinct. Else it
+    holds at every look.
     """
     stop = sample.stopping
     own = None if stop is None else stop.own_test
-    if stop is None or own is None or sample.undetected:
+    if stop is None or own is None or sample.undetected or sample.repeats.repeated:
         return statistics.prompt_bias_sequence(sample.male, sample.female, sample.level)
     share = statistics.stopped_share_interval(own, stop.looks, sample.male, sample.level)
     middle, low, high = (2.0 * x - 1.0 for x in (share.estimate, share.low, share.high))
@@ -59,18 +59,21 @@ def interval_of(sample: DetectedPrompt) -> Interval:
 
 def shown(sample: DetectedPrompt, stop: Stopping, *, labelled: bool = False) -> Shown:
     """Return what a prompt's images showed at each look; ``labelled`` omits undetected ones."""
+    if sample.has_no_verdict:
+        return Shown((), 0, 0)
     signs = sample.signs
     looks: list[tuple[int, int]] = []
     here = (0, 0, 0)
     for made in stop.looks:
-        here = _counted(sample, signs[:made], labelled=labelled)
+        here = _counted(sample, signs[: sample.distinct_among(made)], labelled=labelled)
         while looks and looks[-1][0] >= here[0]:
             looks.pop()
         if here[0]:
             looks.append((here[0], made))
     fresh = None
     if stop.fresh:
-        count, least, _ = _counted(sample, signs[stop.looks[-1] :], labelled=labelled)
+        before = sample.distinct_among(stop.looks[-1])
+        count, least, _ = _counted(sample, signs[before:], labelled=labelled)
         fresh = (least, count)
     return Shown(tuple(looks), here[1], here[2], fresh)
 

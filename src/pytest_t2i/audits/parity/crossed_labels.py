@@ -131,6 +131,7 @@ def crossed(
             s.level,
             s.stopping,
             alike=s.alike,
+            planned=s.planned,
             second=ref,
         )
         for s in samples.members

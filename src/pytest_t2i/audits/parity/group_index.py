@@ -44,7 +44,7 @@ class GroupIndex:
         return Measurement(
             metric=self.metric,
             subject=sample.prompt.id,
-            interval=self.interval(sample.groups, sample.level),
+            interval=self.interval(sample.judged_groups, sample.level),
             family=siblings.family(self.metric.name, self._family),
             place=siblings.places[sample.prompt.id],
             images=sample.counts.total(),
@@ -56,7 +56,7 @@ class GroupIndex:
         )
 
     def _family(self, members: Sequence[DetectedPrompt]) -> Family:
-        counts = [sample.groups for sample in members]
+        counts = [sample.judged_groups for sample in members]
         intervals = tuple(
             self.interval(groups, sample.level)
             for groups, sample in zip(counts, members, strict=True)

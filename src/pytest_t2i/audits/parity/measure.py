@@ -40,13 +40,12 @@ def of_prompt(sample: DetectedPrompt, siblings: Siblings[DetectedPrompt]) -> Mea
         metric=INFO["prompt_bias_score"],
         subject=sample.prompt.id,
         interval=prompt_interval(sample),
-        paper=None
-        if sample.corrected is not None
-        else prompt_bias_score(sample.male, sample.female),
+        paper=None if sample.corrected is not None else prompt_bias_score(*sample.judged),
         images=sample.clear if sample.corrected is None else None,
         family=siblings.family("prompt_bias_score", _family),
         place=siblings.places[sample.prompt.id],
-        absent=f"none of {len(sample.seeds)} images is clear: {listed(sample.undetected)}",
+        absent=sample.repeats.words
+        or f"none of {len(sample.seeds)} images is clear: {listed(sample.undetected)}",
         remarks=(
             *_corrected_by(sample),
             f"images: {sample.folder}",
@@ -65,6 +64,8 @@ def prompt_interval(sample: DetectedPrompt) -> Interval | None:
     Where people labelled some of the images, it is the interval of the corrected counts, widened
     over all choices for the unsettled labels.
     """
+    if sample.has_no_verdict:
+        return None
     if sample.corrected is None:
         if not sample.clear:
             return None
@@ -100,7 +101,9 @@ def _family(members: Sequence[DetectedPrompt]) -> Family:
     intervals = (prompt_interval(sample) for sample in members)
     male, female = (np.array(side) for side in zip(*(s.judged for s in members), strict=True))
     # A correction by people's labels covers the undetected images.
-    unknown = np.array([s.unknown if s.corrected is None else 0 for s in members])
+    unknown = np.array(
+        [0 if s.corrected is not None or s.has_no_verdict else s.unknown for s in members]
+    )
     stopping = any(sample.stopping is not None for sample in members)
     p_values = after_early_stopping.at_any_look if stopping else _p_values
     ways = [(male, female, unknown), *((m, f, unknown) for m, f in _fillings(members))]
@@ -236,10 +239,17 @@ def _of_model(
 ) -> Measurement:
     drawn_for_it = None if corrected is None else corrected.of_model(estimator)
     score: Judged = drawn_for_it or ModelScore.of(samples, estimator, corrected)
+    metric = INFO["model_bias_score"]
+    evidence: Callable[[float, float], Evidence] = score.evidence
+    despite = None
+    if corrected is None:
+        evidence, despite = samples.despite_repeats(
+            evidence, int(np.count_nonzero(samples.male + samples.female)), metric
+        )
     # With people's labels the detector's own score stands in the remarks alone.
     plain = model_bias_score(samples.male, samples.female) if samples.clear_images else None
     return Measurement(
-        metric=INFO["model_bias_score"],
+        metric=metric,
         subject="model",
         is_of_model=True,
         interval=score.interval(samples.level) if samples.clear_images else None,
@@ -247,8 +257,9 @@ def _of_model(
         floor=fair_floor(samples) if corrected is None else None,
         # More images do not narrow an interval about other words or a detector's errors.
         images=samples.images if samples.words == "fixed" and corrected is None else None,
-        evidence=score.evidence,
-        absent=f"none of {samples.images} images is clear",
+        evidence=evidence,
+        despite_repeats=despite,
+        absent=samples.repeats.words or f"none of {samples.images} images is clear",
         remarks=(
             *_model_corrected_by(samples, estimator, corrected),
             f"most biased: {most_biased(samples)}",

@@ -72,7 +72,7 @@ def _score(name: str, detector: str, samples: Samples, labelled: LabelledSet | N
         told or own,
         samples.interval("paper"),
         samples.floor,
-        len(samples),
+        len(samples) - len(samples.without_verdict),
         samples.clear_images,
         samples.worst_case if told is None else None,
         None if told is None else own,

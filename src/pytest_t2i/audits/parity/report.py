@@ -115,7 +115,8 @@ def _unjudged(part: ParityPart, checks: Sequence[Check]) -> Iterator[Paragraph]:
 def _in_words(score: ModelScore) -> str:
     prompts = f"{score.prompts} prompt{'s' * (score.prompts != 1)}"
     if score.corrected is None or score.paper is None:
-        return f"model bias score: no clear image in {prompts} ({score.detector})"
+        why = f"no clear image in {prompts}" if score.prompts else "too many repeated pictures"
+        return f"model bias score: {why} ({score.detector})"
     return (
         f"model bias score {score.corrected} over {prompts} (paper's {score.paper.estimate:.3f}, "
         f"a fair model shows {score.floor:.3f}; {score.detector})"

@@ -213,6 +213,7 @@ def of_one(context: AuditContext, test: AskedTest) -> TripletRefusals:
 def one_triplet(context: AuditContext, three: Triplet, test: AskedTest) -> TripletRefusals:
     """Return the refused images of a triplet, among the images that a test asks for."""
     seeds = context.seeds(three.neutral, test.images)
+    seeds = context.observations.distinct(tuple(three), seeds)
     images = {prompt.variant.value: context.observations.images(prompt, seeds) for prompt in three}
     refused = {
         variant: np.array([one.undetected is Undetected.REFUSED for one in of], dtype=bool)

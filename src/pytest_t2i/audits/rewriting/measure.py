@@ -174,6 +174,7 @@ class Rewriting:
             absent=self._absent(),
             remarks=(told, *remarks),
             is_of_model=True,
+            despite_repeats="",
         )
 
     def _absent(self) -> str:

@@ -44,6 +44,9 @@ class Counted(Protocol):
     def counts(self) -> tuple[int, int, float]:
         """(images that show it, judged images, expected share); for "under", of its absence."""
 
+    def distinct_among(self, images: int) -> int:
+        """Return how many of the first images are distinct pictures."""
+
     def counts_of(self, images: slice) -> tuple[int, int, float]:
         """Return ``counts`` of some of the images."""
 
@@ -102,13 +105,13 @@ def shown(member: Counted, stop: Stopping) -> Shown:
     looks: list[tuple[int, int]] = []
     lean = before = 0
     for made in stop.looks:
-        lean, clear, _ = member.counts_of(slice(0, made))
+        lean, clear, _ = member.counts_of(slice(member.distinct_among(made)))
         if clear > before:
             looks.append((clear, made))
         before = clear
     fresh = None
     if stop.fresh:
-        k, n, _ = member.counts_of(slice(stop.looks[-1], None))
+        k, n, _ = member.counts_of(slice(member.distinct_among(stop.looks[-1]), None))
         fresh = (k, n)
     return Shown(tuple(looks), lean, lean, fresh)
 

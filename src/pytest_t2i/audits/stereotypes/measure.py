@@ -61,6 +61,8 @@ class Association:
     """The stereotypes of the same test function, which share one error level."""
     stopping: Stopping | None = None
     """How the number of images was chosen while looking at them; None where it was fixed."""
+    planned: tuple[int, ...] = ()
+    """All seeds, of equal pictures too; () where ``seeds`` are all."""
 
     def __repr__(self) -> str:
         return f"<Association {self.stereotype.id}: {len(self.seeds)} images, {self.detector}>"
@@ -79,6 +81,18 @@ class Association:
     def direction(self) -> Prone:
         """Whether the attribute is prone to be shown too often or too rarely."""
         return self.stereotype.direction
+
+    @cached_property
+    def has_no_verdict(self) -> bool:
+        """Whether so many pictures repeat that nothing is judged."""
+        repeats = self.observations.repeats
+        return bool(self.planned) and repeats(self.stereotype.prompt, self.planned).are_too_many
+
+    def distinct_among(self, images: int) -> int:
+        """Return how many of the first images have a place in ``seeds``."""
+        if not self.planned:
+            return images
+        return len(set(self.planned[:images]).intersection(self.seeds))
 
     @property
     def clear(self) -> int:
@@ -100,7 +114,7 @@ class Association:
     @property
     def score_interval(self) -> Interval | None:
         """Psi with its interval; None without a clear image."""
-        if not self.clear:
+        if not self.clear or self.has_no_verdict:
             return None
         if self.stopping is not None:
             return after_early_stopping.interval_of(self)
@@ -207,7 +221,7 @@ class Association:
 
     def counts_of(self, images: slice) -> tuple[int, int, float]:
         """Return ``counts`` of some of the images, in the order of the seeds."""
-        labels = self._detected[images]
+        labels = [] if self.has_no_verdict else self._detected[images]
         judged = sum(label is not None for label in labels)
         return in_direction(labels.count(PRESENT), judged, self.expected, self.direction)
 
@@ -231,14 +245,16 @@ def associations(context: AuditContext, test: AskedTest) -> Iterator[Association
 
 def one_association(context: AuditContext, stereotype: Stereotype, test: AskedTest) -> Association:
     """Return a stereotype, measured on the images that a test asks for."""
+    asked = context.seeds(stereotype.prompt, test.images)
     return Association(
         stereotype,
-        context.seeds(stereotype.prompt, test.images),
+        context.observations.distinct([stereotype.prompt], asked),
         context.detectors[0],
         context.observations,
         context.settings.confidence,
         context.instruments(test),
         stopping=test.stopping,
+        planned=asked,
     )
 
 

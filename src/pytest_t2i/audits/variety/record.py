@@ -108,7 +108,7 @@ def _asked(context: AuditContext) -> Iterator[Variety]:
         directions = ("text",) * (FEATURES in observe)
         directions += ("images", "kernel") * (ATTRIBUTE_IMAGES in observe)
         for prompt, attribute in test.selection.subjects if directions else ():
-            seeds = context.seeds(prompt, test.images)
+            seeds = context.observations.distinct([prompt], context.seeds(prompt, test.images))
             for direction, center in product(directions, (False, True)):
                 yield Variety(
                     prompt, seeds, context.observations, context.instruments(test),
@@ -123,9 +123,10 @@ def _asked_of_prompts(context: AuditContext) -> Iterator[Diversity]:
             continue
         concepts = (stereotype.prompt for stereotype in selection.stereotypes)
         for prompt in dict.fromkeys((*selection.prompts, *concepts)):
+            seeds = context.observations.distinct([prompt], context.seeds(prompt, test.images))
             yield Diversity(
-                prompt, context.seeds(prompt, test.images), context.observations,
-                context.instruments(test), context.settings.confidence,
+                prompt, seeds, context.observations, context.instruments(test),
+                context.settings.confidence,
             )  # fmt: skip
 
 

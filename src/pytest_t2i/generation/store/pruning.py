@@ -22,7 +22,7 @@ ENDING = ".keys"
 MOST_RUNS = 200
 """Number of runs whose files are kept; the oldest are removed first."""
 AT_ONCE = 500
-OF_IMAGES = ("images", "revised_prompts", "detections", "objects", "arrays")
+OF_IMAGES = ("images", "revised_prompts", "detections", "objects", "arrays", "pixels")
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ NAMES = {
     "detections": ("key", "detector"),
     "objects": ("key", "finder"),
     "arrays": ("key", "name"),
+    "pixels": ("key",),
     "facts": ("name",),
 }
 """Table -> the columns of its primary key."""

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-TABLES = ("images", "revised_prompts", "detections", "objects", "arrays", "facts")
+TABLES = ("images", "revised_prompts", "detections", "objects", "arrays", "pixels", "facts")
 """Tables whose rows have a seal. Claims, which last for minutes, have none."""
 
 

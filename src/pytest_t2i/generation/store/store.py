@@ -23,6 +23,7 @@ from pytest_t2i.generation.store import claims
 from pytest_t2i.generation.store.entries import NewImage, StoredArray, StoredImage
 from pytest_t2i.generation.store.index import check_index, connect
 from pytest_t2i.generation.store.packing import packed, unpacked
+from pytest_t2i.generation.store.pixels import Pixels, pixels_of
 from pytest_t2i.generation.store.places import Machine
 from pytest_t2i.generation.store.row_seals import insert, is_sealed
 from pytest_t2i.generation.store.rows import (
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     import numpy as np
     from PIL.Image import Image
 
-OF_PIXELS = ("revised_prompts", "detections", "objects", "arrays")
+OF_PIXELS = ("revised_prompts", "detections", "objects", "arrays", "pixels")
 """Tables whose rows hold for one picture, and not for a picture that replaces it."""
 DAMAGED = "{}: damaged (its checksum differs): run again, and it is made again"
 IGNORE = "# Made by pytest-t2i: images and detections, safe to delete.\n*\n"
@@ -96,10 +97,12 @@ class Store:
     def add_images(self, new: Iterable[NewImage]) -> None:
         """Store images and their traces: files first, then the index in one transaction."""
         self._machine.renew()
-        rows, revised = [], []
+        rows, revised, pixels = [], [], []
         traces: list[tuple[str, str, np.ndarray]] = []
         for image in new:
             rows.append(self._write_image(image))
+            if image.generated.image is not None:
+                pixels.append((image.key, rows[-1][6], *pixels_of(image.generated.image)))
             traces += [(image.key, *named) for named in image.arrays.items()]
             if image.revised_prompt is not None:
                 revised.append((image.key, image.revised_prompt))
@@ -109,8 +112,37 @@ class Store:
             if self._owner is not None:
                 claims.renew(self._connection, self._owner.name)
             insert(self._connection, "images", rows)
+            insert(self._connection, "pixels", pixels)
             insert(self._connection, "revised_prompts", revised)
             insert(self._connection, "arrays", arrays)
+
+    def pixels(self, images: Iterable[StoredImage]) -> dict[str, Pixels]:
+        """The content of pictures by image key; of refused, black and unreadable ones none.
+
+        What an earlier version did not store is computed from the picture, and stored.
+        """
+        pictures = {image.key: image for image in images if image.undetected is None}
+        rows = self._select("SELECT * FROM pixels WHERE key IN ({})", list(pictures))
+        found = {
+            row["key"]: Pixels(row["digest"], row["likeness"])
+            for row in filter(is_sealed, rows)
+            if row["sha256"] == pictures[row["key"]].sha256
+        }
+        new = {}
+        for key, image in pictures.items():
+            if key not in found:
+                try:
+                    new[key] = pixels_of(self.open_image(image))
+                except (OSError, StoreError):  # unreadable or damaged: the detectors tell of it
+                    continue
+        if new:
+            with claims.transaction(self._connection):
+                insert(
+                    self._connection,
+                    "pixels",
+                    [(key, pictures[key].sha256, *content) for key, content in new.items()],
+                )
+        return found | new
 
     def open_image(self, stored: StoredImage) -> Image:
         """Open a picture and verify its checksum.

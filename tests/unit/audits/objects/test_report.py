@@ -137,7 +137,7 @@ def test_a_run_counts_each_triplet_once_with_its_most_images():
         tests=[asked([birds, cats], 2, tie="a"), asked([birds], 5, cup="b"), asked([cats], 9, ())],
         seeds=lambda prompt, images: tuple(range(images)),
         finder="things",
-        observations=None,
+        observations=SimpleNamespace(distinct=lambda prompts, seeds: tuple(seeds)),
         settings=SimpleNamespace(confidence=0.95, seed=0, least_objects=5, words="fixed"),
     )
     counted = all_counted(Counted, context, "objects")

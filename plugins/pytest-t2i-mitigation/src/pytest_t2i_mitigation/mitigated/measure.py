@@ -265,7 +265,7 @@ class Mitigated:
 def mitigated_of(context: AuditContext, test: AskedTest) -> Mitigated:
     """Return the pictures of a test."""
     members = tuple(
-        Pictures(three, context.seeds(three.neutral, test.images), context)
+        Pictures.of(three, context.seeds(three.neutral, test.images), context)
         for three in test.selection.triplets
     )
     judges = judges_of(context, test.selection.asked("second_judge"))

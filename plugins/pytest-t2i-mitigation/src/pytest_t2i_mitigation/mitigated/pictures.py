@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -21,6 +22,13 @@ class Pictures:
     triplet: Triplet
     seeds: tuple[int, ...]
     context: AuditContext = field(compare=False)
+
+    @classmethod
+    def of(cls, triplet: Triplet, seeds: Sequence[int], context: AuditContext) -> Pictures:
+        """Return the pictures of the seeds whose plain and mitigated pictures are all distinct."""
+        mitigated = context.observations
+        seeds = mitigated.under(PLAIN).distinct([triplet.neutral], seeds)
+        return cls(triplet, mitigated.distinct(tuple(triplet), seeds), context)
 
     @property
     def mitigated(self) -> Any:
