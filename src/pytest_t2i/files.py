@@ -5,6 +5,7 @@ Over 300 lines: the functions share their checks and messages.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import errno
 import hashlib
@@ -17,16 +18,26 @@ import stat
 import tempfile
 import time
 import tomllib
+import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from pytest_t2i.data import beyond_reach
-from pytest_t2i.errors import ConfigurationError, FileFormatError, StoreError, mismatch, shown
+from pytest_t2i.errors import (
+    ConfigurationError,
+    FileFormatError,
+    StoreError,
+    mismatch,
+    shown,
+    some,
+)
 
 Kind = TypeVar("Kind")
 MOST_BYTES = 1 << 30
@@ -210,19 +221,87 @@ def _links_outside(folder: Path, name: str) -> bool:
         return False
 
 
-def read_text(path: Path, *, kind: str = "file", remedy: str = "Check the path.") -> str:
-    """Read a regular UTF-8 file of at most MOST_BYTES; raise FileFormatError for anything else."""
+class FileNames:
+    """The files below a folder, by names in which case and composition of letters are equal."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._found: dict[str, list[str]] | None = None
+
+    def on_disk(self, name: str) -> str | None:
+        """Return the file that this name can only mean; None where there is none, or several."""
+        if inside(self.folder, name) is not None:
+            return name
+        if not is_relative(name.replace("\\", "/")):
+            return None
+        similar = self._files.get(_spelling(name), [])
+        return similar[0] if len(similar) == 1 else None
+
+    def cause(self, absent: Sequence[str]) -> str:
+        """Return why files with similar names were not taken; "" where there are none."""
+        everything = [name for names in self._files.values() for name in names]
+        name = absent[0]
+        if similar := self._files.get(_spelling(name)):
+            names = some(sorted(similar))
+            return f"{shown(name)} may mean {names}: write the name as it is on the disk."
+        plain = PurePosixPath(_spelling(name))
+        tails = [each for each in everything if _spelling(each).endswith(f"/{plain.name}")
+                 or _spelling(each) == plain.name]  # fmt: skip
+        if tails:
+            return f"There is {some(tails, 1)}: give paths relative to the folder of the manifest."
+        stems = [each for each in everything if PurePosixPath(_spelling(each)).stem
+                 in {plain.stem, plain.name}]  # fmt: skip
+        return f"There is {some(stems, 1)}: write names with their endings." if stems else ""
+
+    @property
+    def _files(self) -> dict[str, list[str]]:
+        if self._found is None:
+            self._found = {}
+            for top, _, names in os.walk(self.folder):
+                for name in names:
+                    file = (Path(top) / name).relative_to(self.folder).as_posix()
+                    self._found.setdefault(_spelling(file), []).append(file)
+        return self._found
+
+
+def _spelling(name: str) -> str:
+    r"""Return a name as all systems compare it.
+
+    >>> _spelling(r".\Sub\A.png"), _spelling("sub/a.png")
+    ('sub/a.png', 'sub/a.png')
+    """
+    plain = unicodedata.normalize("NFC", name).casefold().replace("\\", "/")
+    return "/".join(part for part in plain.split("/") if part not in {"", "."})
+
+
+def read_bytes(path: Path, *, kind: str = "file", remedy: str = "Check the path.") -> bytes:
+    """Read a regular file of at most MOST_BYTES; raise FileFormatError for anything else."""
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
             raise FileFormatError(path, f"expected a {kind}, this is not a regular file.")
         if status.st_size > MOST_BYTES:
             raise FileFormatError(path, f"expected a {kind} of at most {MOST_BYTES >> 20} MiB.")
-        return path.read_text(encoding="utf-8-sig")
+        return path.read_bytes()
     except FileNotFoundError:
         raise FileFormatError(path, f"no such {kind}.", remedy=remedy) from None
-    except (OSError, UnicodeDecodeError, ValueError) as error:
+    except (OSError, ValueError) as error:
         raise FileFormatError(path, f"cannot be read: {error}.") from None
+
+
+def read_text(path: Path, *, kind: str = "file", remedy: str = "Check the path.") -> str:
+    """Read a regular UTF-8 file of at most MOST_BYTES; raise FileFormatError for anything else."""
+    content = read_bytes(path, kind=kind, remedy=remedy)
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FileFormatError(path, f"cannot be read: {error}.") from None
+    return _lines(text)
+
+
+def _lines(text: str) -> str:
+    """Return the text with one kind of line break."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -248,8 +327,10 @@ def read_json(path: Path, *schemas: str, kind: str, remedy: str = "") -> dict[st
     return plain  # type: ignore[no-any-return]
 
 
-def parse_json(path: Path, content: str) -> Any:
+def parse_json(path: Path, content: str, *, first_line: int = 1) -> Any:
     """Return the JSON value of a file's content; raise FileFormatError with line and column.
+
+    ``first_line`` is the number of the content's first line in the file.
 
     NaN, half a surrogate pair, which JSON does not allow, and duplicate keys are refused.
     """
@@ -258,7 +339,7 @@ def parse_json(path: Path, content: str) -> Any:
         if "\\ud" in content.lower():
             json.dumps(plain, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
-        where = f"line {error.lineno} column {error.colno}"
+        where = f"line {error.lineno + first_line - 1} column {error.colno}"
         raise FileFormatError(path, f"is not valid JSON: {error.msg}.", where=where) from None
     except (RecursionError, ValueError) as error:
         raise FileFormatError(path, f"is not valid JSON: {_reason(error)}.") from None
@@ -288,25 +369,243 @@ def decode_json(path: Path, kind: type[Kind], *, remedy: str = "") -> Kind:
     return convert(path, parse_json(path, read_text(path)), kind, remedy=remedy)
 
 
+class CsvTable(NamedTuple):
+    """A CSV file whose columns have the names that were looked for."""
+
+    rows: list[CsvRow]
+    form: tuple[str, ...]
+    """How the file differs from UTF-8 with commas and these names of columns, in words."""
+
+
+DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+"""Separators of cells that spreadsheets write, and their names."""
+SEPARATOR_LINE = re.compile(r"sep=([,;|\t])\s*")
+"""First line with which a spreadsheet says its separator."""
+CLOSED = re.compile(r'("(?:[^"]|"")*")[ \t]+(?=[,;|\t\r\n]|$)')
+"""A quoted cell with blanks between its last quote and the separator."""
+MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig", ""),
+    (codecs.BOM_UTF32_LE, "utf-32", "UTF-32"),
+    (codecs.BOM_UTF32_BE, "utf-32", "UTF-32"),
+    (codecs.BOM_UTF16_LE, "utf-16", "UTF-16"),
+    (codecs.BOM_UTF16_BE, "utf-16", "UTF-16"),
+)
+"""Byte order marks, their encodings, and the names of those that are not UTF-8."""
+
+
 def read_csv(path: Path, needed: Sequence[str], *, remedy: str = "") -> Iterator[CsvRow]:
     """Yield the rows of a CSV file whose header has at least these columns.
 
+    The file is read as ``read_table`` reads it. Bytes that are not Unicode are refused, as a guess
+    at their encoding could not be told.
+
     Raises FileFormatError that names the line.
     """
-    content = read_text(path, remedy=remedy)
-    reader = csv.DictReader(io.StringIO(content, newline=""), restval="", strict=True)
+    yield from read_table(path, needed, remedy=remedy, guess=False).rows
+
+
+def read_table(
+    path: Path,
+    needed: Sequence[str],
+    *,
+    optional: Sequence[str] = (),
+    aliases: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    remedy: str = "",
+    guess: bool = True,
+) -> CsvTable:
+    """Read a CSV file as spreadsheets and people write it.
+
+    The header decides which of DELIMITERS separates the cells. Its names may differ in case, blanks
+    and underscores. Rows without any text are left out, and so are blanks around cells.
+
+    Args:
+        path: path of the file.
+        needed: names of columns that the header must have.
+        optional: names of further columns that are looked for.
+        aliases: other names that a column may have.
+        remedy: text appended to messages about the file and its header.
+        guess: whether a file that is not Unicode is read in the encoding of Western spreadsheets.
+
+    Raises:
+        FileFormatError: a column is absent or ambiguous, or a row is malformed (file, line).
+    """
+    text, encoding = read_encoded(path, remedy=remedy, guess=guess)
+    first = SEPARATOR_LINE.match(text)
+    skipped = 0 if first is None else first[0].count("\n")
+    text = text if first is None else text[first.end() :]
+    tables = _Headers(path, (*needed, *optional), needed, aliases, remedy)
+    delimiter = first[1] if first else tables.delimiter(text)
+    records = [(line + skipped, cells) for line, cells in _records(path, text, delimiter)]
+    if not records:
+        tables.check([])
+    (line, header), *others = records
+    columns = tables.named(header, f"line {line}")
+    rows = [_row(path, columns, delimiter, line, cells) for line, cells in others]
+    renamed = [
+        f"{old!r} as {new!r}" for old, new in zip(header, columns, strict=False) if old != new
+    ]
+    form = (
+        *([f"in {encoding}"] if encoding else ()),
+        *([f"separated by {DELIMITERS[delimiter]}"] if delimiter != "," else ()),
+        *([f"with {', '.join(renamed)}"] if renamed else ()),
+    )
+    return CsvTable(rows, form)
+
+
+def named_alike(
+    path: Path,
+    row: Mapping[str, Any],
+    known: Sequence[str],
+    aliases: Mapping[str, Sequence[str]],
+    where: str,
+) -> dict[str, Any]:
+    """Return a table of a JSON file with the known names in place of their variants.
+
+    Raises FileFormatError for two keys that may both be a known one.
+    """
+    columns = _Headers(path, known, (), aliases, "").renamed(list(row), where)
+    return dict(zip(columns, row.values(), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class _Headers:
+    """The columns that are looked for in the header of one file."""
+
+    path: Path
+    known: Sequence[str]
+    needed: Sequence[str]
+    aliases: Mapping[str, Sequence[str]]
+    remedy: str
+
+    def delimiter(self, text: str) -> str:
+        """Return the separator that gives the needed columns, else the one that gives most."""
+        headers = {mark: _first_row(text, mark) for mark in DELIMITERS}
+        for mark, header in headers.items():
+            plain = {_plain(cell) for cell in header}
+            if all(plain & self._names(name) for name in self.needed):
+                return mark
+        return max(headers, key=lambda mark: len(headers[mark]))
+
+    def _names(self, name: str) -> set[str]:
+        return {_plain(each) for each in (name, *self.aliases.get(name, ()))}
+
+    def named(self, header: Sequence[str], where: str) -> list[str]:
+        """Return the header with the names that are looked for, in place of their variants."""
+        columns = self.renamed(header, where)
+        self.check(columns, where)
+        return columns
+
+    def renamed(self, header: Sequence[str], where: str) -> list[str]:
+        """Return the same, whatever columns are absent."""
+        columns = list(header)
+        for name in self.known:
+            if name in columns:
+                continue
+            found = [place for place, cell in enumerate(columns) if self._means(cell, name)]
+            if len(found) > 1:
+                names = " and ".join(repr(columns[place]) for place in found)
+                problem = f"the columns {names} may both be {name!r}."
+                raise FileFormatError(self.path, problem, where=where, remedy="Rename one of them.")
+            for place in found:
+                columns[place] = name
+        return columns
+
+    def _means(self, cell: str, name: str) -> bool:
+        return cell not in self.known and _plain(cell) in self._names(name)
+
+    def check(self, columns: Sequence[str], where: str = "line 1") -> None:
+        """Raise FileFormatError unless the needed columns are there, each once."""
+        listed = ", ".join(columns) or "none"
+        for name in self.needed:
+            if name not in columns:
+                problem = f"no column {name!r}; there are: {listed}."
+                raise FileFormatError(self.path, problem, where=where, remedy=self.remedy)
+        titles = [name for name in columns if name]
+        if len(set(titles)) < len(titles):
+            problem = f"expected distinct names of columns, got: {listed}."
+            raise FileFormatError(self.path, problem, where=where)
+
+
+def _plain(name: str) -> str:
+    """Return a name of a column without case, blanks, hyphens and underscores."""
+    return re.sub(r"[\W_]+", "", name).casefold()
+
+
+def _first_row(text: str, delimiter: str) -> list[str]:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
     try:
-        _check_columns(path, reader.fieldnames or [], needed, remedy)
-        for row in reader:
-            where = f"line {reader.line_num}"
-            if None in row:
-                problem = "more values than columns. Quote texts with commas."
-                raise FileFormatError(path, problem, where=where)
-            yield CsvRow(where, {name: _text(value.strip()) for name, value in row.items()})
+        return next((row for row in reader if any(cell.strip() for cell in row)), [])
+    except csv.Error:
+        return []
+
+
+def _records(path: Path, text: str, delimiter: str) -> list[tuple[int, list[str]]]:
+    """Return line and stripped cells of every row that is not blank."""
+    try:
+        return _parsed(path, text, delimiter)
+    except FileFormatError:
+        tidy = CLOSED.sub(r"\1", text)
+        if tidy == text:
+            raise
+        return _parsed(path, tidy, delimiter)
+
+
+def _parsed(path: Path, text: str, delimiter: str) -> list[tuple[int, list[str]]]:
+    lines = io.StringIO(text, newline="")
+    reader = csv.reader(lines, delimiter=delimiter, strict=True, skipinitialspace=True)
+    rows = []
+    try:
+        for cells in reader:
+            stripped = [cell.strip() for cell in cells]
+            if any(stripped):
+                rows.append((reader.line_num, stripped))
     except csv.Error as error:
-        # The inner reader also counts the lines that gave no row.
-        where = f"line {reader.reader.line_num}"
+        where = f"line {reader.line_num}"
         raise FileFormatError(path, f"{error}.", where=where) from None
+    return rows
+
+
+def _row(
+    path: Path, columns: Sequence[str], delimiter: str, line: int, cells: Sequence[str]
+) -> CsvRow:
+    named = dict(zip(columns, cells, strict=False))
+    if any(cells[len(columns) :]) or named.pop("", ""):
+        problem = f"more values than columns. Quote texts with {DELIMITERS[delimiter]}."
+        raise FileFormatError(path, problem, where=f"line {line}")
+    return CsvRow(f"line {line}", {name: _text(named.get(name, "")) for name in columns if name})
+
+
+def read_encoded(path: Path, *, remedy: str = "", guess: bool = False) -> tuple[str, str]:
+    """Read a text, and return it with the name of its encoding, which is "" for UTF-8.
+
+    UTF-16 and UTF-32 are known by their marks, UTF-16 without one by its zero bytes. Where
+    ``guess`` is true, bytes that are not Unicode are read as Windows-1252. Raises FileFormatError.
+    """
+    content = read_bytes(path, remedy=remedy)
+    encoding, name = _encoding_of(content)
+    try:
+        return _lines(content.decode(encoding)), name
+    except UnicodeDecodeError as error:
+        if encoding != "utf-8" or not guess:
+            problem = f"cannot be read: {error}."
+            raise FileFormatError(path, problem, remedy="Save it as UTF-8.") from None
+    try:
+        return _lines(content.decode("cp1252")), "Windows-1252"
+    except UnicodeDecodeError as error:
+        problem = f"cannot be read: it is neither Unicode nor Windows-1252: {error}."
+        raise FileFormatError(path, problem, remedy="Save it as UTF-8.") from None
+
+
+def _encoding_of(content: bytes) -> tuple[str, str]:
+    for mark, encoding, name in MARKS:
+        if content.startswith(mark):
+            return encoding, name
+    if len(content) >= 4 and not len(content) % 2:  # noqa: PLR2004 - two characters
+        if not any(content[1:64:2]):
+            return "utf-16-le", "UTF-16"
+        if not any(content[0:64:2]):
+            return "utf-16-be", "UTF-16"
+    return "utf-8", ""
 
 
 def _text(value: str) -> str:
@@ -349,17 +648,6 @@ def convert(
         problem = f"expected an interval within {reach.low:g} to {reach.high:g}"
         raise FileFormatError(path, f"{problem}, got {key}={value}.", where=where)
     return record
-
-
-def _check_columns(path: Path, columns: Sequence[str], needed: Sequence[str], remedy: str) -> None:
-    listed = ", ".join(columns) or "none"
-    for name in needed:
-        if name not in columns:
-            problem = f"no column {name!r}; there are: {listed}."
-            raise FileFormatError(path, problem, where="line 1", remedy=remedy)
-    if len(set(columns)) < len(columns):
-        problem = f"expected distinct names of columns, got: {listed}."
-        raise FileFormatError(path, problem, where="line 1")
 
 
 def _check_plain(path: Path, plain: Any, *, is_finite: bool = False) -> None:

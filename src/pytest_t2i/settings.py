@@ -349,6 +349,8 @@ class Option:
     metavar: str = "VALUE"
     is_switch: bool = False
     """Whether the command line gives the option without a value."""
+    is_place: bool = False
+    """Whether the value may be the path of a folder or file, perhaps after a name and a colon."""
 
     @property
     def flag(self) -> str:
@@ -367,11 +369,13 @@ OPTIONS = (
         text,
         "model under test: alias, hub id, folder, images:DIR, openai:MODEL, hf:PROVIDER/MODEL or "
         "module:factory; several by comma are run one after the other and compared",
+        is_place=True,
     ),
     Option(
         "detector",
         names,
         "detector: name, name:weights or module:factory (default: the model's); several by comma",
+        is_place=True,
     ),
     Option(
         "mitigation",
@@ -407,6 +411,7 @@ OPTIONS = (
         "labels",
         text,
         "labelled images, folder or Label Studio export: to evaluate detectors, correct the run",
+        is_place=True,
     ),
     Option("limits", path, "TOML file of limits (default: limits.toml near the test)", "FILE"),
     Option(
@@ -420,6 +425,7 @@ OPTIONS = (
         text,
         "object detector: name, name:weights or module:factory, or auto for the model's; "
         "without it, tests of objects are skipped",
+        is_place=True,
     ),
     Option(
         "least-objects",
@@ -468,6 +474,7 @@ OPTIONS = (
         text,
         "folder for small records of finished runs, or off (default: history in the report folder)",
         "DIR",
+        is_place=True,
     ),
     Option(
         "force-baseline",

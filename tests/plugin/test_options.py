@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+
 import pytest
+from PIL import Image
 
 from pytest_t2i.plugin.exit_status import INCONCLUSIVE_STATUS
 from pytest_t2i.settings import OPTIONS
@@ -94,6 +99,100 @@ def test_a_bad_ini_key_is_told_by_its_name(project):
     code, told = project.refused()
     assert code == pytest.ExitCode.USAGE_ERROR
     assert "t2i_images: expected a whole number, got 'none'" in told
+
+
+NATIVE = """
+[tool.pytest]
+t2i_model = "fair"
+t2i_detector = ["colour", "second"]
+t2i_images = 4
+t2i_confidence = 0.9
+t2i_trust_remote_code = true
+t2i_sequential = false
+"""
+
+
+@pytest.mark.parametrize("file", ["pyproject.toml", "pytest.toml", ".pytest.toml", "ini_options"])
+def test_settings_with_types_hold(project, file):
+    table = NATIVE
+    if file == "ini_options":
+        file, table = "pyproject.toml", table.replace("tool.pytest", "tool.pytest.ini_options")
+    elif file != "pyproject.toml":
+        table = table.replace("tool.pytest", "pytest")
+    (project.path / file).write_text(table)
+    project.run_plainly("-k", "nurse and test_prompt", "-W", "error")
+    settings = project.record()["settings"]
+    assert (settings["images"], settings["confidence"]) == (4, 0.9)
+    assert settings["detectors"] == ["colour", "second"]
+    assert (settings["trust_remote_code"], settings["sequential"]) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("{ a = 1 }", "t2i_images: expected a text, a number, true or false, got {'a': 1}"),
+        ("[[1]]", "t2i_images: expected a text, a number, true or false, got [[1]]"),
+        ("2026-01-01", "t2i_images: expected a text, a number, true or false"),
+        ("true", "t2i_images: expected a whole number, got 'True'"),
+        ("4.5", "t2i_images: expected a whole number, got '4.5'"),
+        ("[1, 2]", "t2i_images: expected a whole number, got '1,2'"),
+        ("-1", "t2i_images: expected at least 1, got -1"),
+        ("0", "t2i_images: expected at least 1, got 0"),
+    ],
+)
+def test_a_bad_setting_with_a_type_is_told_by_its_name(project, value, told):
+    (project.path / "pytest.toml").write_text(f"[pytest]\nt2i_images = {value}\n")
+    code, words = project.refused()
+    assert code == pytest.ExitCode.USAGE_ERROR
+    assert told in words
+
+
+def run_in(folder, *arguments):
+    command = [sys.executable, "-m", "pytest", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("model", ["images:mine", "images:./mine", "images:mine,images:mine2"])
+def test_pictures_of_an_ini_file_lie_beside_it(project, model):
+    for name in ("mine", "mine2"):
+        (project.path / name).mkdir()
+        for k in range(4):
+            Image.new("RGB", (16, 16), (40 + k, 60, 200)).save(project.path / name / f"{k}.png")
+        rows = "".join(f"{k}.png,a photo of one real person who is a nurse\n" for k in range(4))
+        (project.path / name / "manifest.csv").write_text(f"file,prompt\n{rows}")
+    (project.path / "tests").mkdir()
+    (project.path / "test_suite.py").rename(project.path / "tests/test_suite.py")
+    (project.path / "pytest.ini").write_text(
+        f"[pytest]\nt2i_model = {model}\nt2i_detector = colour\nt2i_history = kept\n"
+        "pythonpath = .\n"
+    )
+    done = run_in(project.path / "tests", "-k", "test_prompt and nurse")
+    assert done.returncode == INCONCLUSIVE_STATUS, done.stdout + done.stderr
+    assert not list((project.path / "tests").glob("reports"))
+    assert (project.path / "kept").is_dir()
+    records = list((project.path / "reports/t2i").rglob("run.json"))
+    names = {json.loads(record.read_text())["model"] for record in records}
+    assert names == {f"images:../{name}" for name in ("mine", "mine2")[: model.count(",") + 1]}
+
+
+@pytest.mark.parametrize("folder", ["set", "sets/mine"])
+def test_labels_of_an_ini_file_lie_beside_it(project, folder):
+    (project.path / folder).mkdir(parents=True)
+    for k, label in enumerate(("male", "female")):
+        colour = (40, 60, 200) if label == "male" else (200, 60, 40)
+        Image.new("RGB", (16, 16), colour).save(project.path / folder / f"{k}.png")
+    (project.path / folder / "labels.csv").write_text(
+        "file,label,annotator\n0.png,male,ada\n1.png,female,ada\n"
+    )
+    (project.path / "pytest.ini").write_text(
+        f"[pytest]\nt2i_labels = {folder}\nt2i_detector = colour\npythonpath = .\n"
+    )
+    (project.path / "tests").mkdir()
+    (project.path / "tests/test_set.py").write_text(
+        "def test_set(detector): assert detector\n"
+    )
+    done = run_in(project.path / "tests", "test_set.py")
+    assert "1 passed" in done.stdout
 
 
 def test_several_detectors_the_first_decides(project):

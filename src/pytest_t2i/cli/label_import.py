@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pytest_t2i.cli.support.arguments import path, value
 from pytest_t2i.cli.support.say import say
 from pytest_t2i.errors import ConfigurationError, some
+from pytest_t2i.files import FileNames
 from pytest_t2i.labels import FILE_NAME, Label, read_labels, vocabulary_of, write_labels
 from pytest_t2i.labels.consensus import open_disagreements
 from pytest_t2i.labels.label_files import reader_of
@@ -70,18 +72,21 @@ def run(
         )
     known = read_labels(folder)
     vocabulary = vocabulary_of(folder)
+    form = ""
     if read := reader_of(table):
         given = read(table)
     elif columns:
-        given = read_wide(table, columns, vocabulary, file=file, words=meanings(words))
+        given, form = read_wide(table, columns, vocabulary, file=file, words=meanings(words))
     else:
-        given = read_long(
+        given, form = read_long(
             table, vocabulary, file=file, label=label or "label",
             annotator=annotator or "annotator", words=meanings(words),
         )  # fmt: skip
     if not given:
         raise ConfigurationError(f"{table} holds no label")
-    _check_pictures(folder, table, given)
+    if form:
+        say(f"{table} is read {form}")
+    given = _of_pictures(folder, table, given)
     write_labels(folder, _together(known, given))
     people = dict.fromkeys(one.annotator for one in given)
     say(f"{several(len(given), 'label')} of {', '.join(people)}: {folder / FILE_NAME}")
@@ -92,12 +97,17 @@ def run(
     return 0
 
 
-def _check_pictures(folder: Path, table: Path, given: Sequence[Label]) -> None:
-    absent = sorted({one.file for one in given if not (folder / one.file).is_file()})
-    if absent:
+def _of_pictures(folder: Path, table: Path, given: Sequence[Label]) -> list[Label]:
+    """Return the labels with the names that their pictures have on the disk."""
+    spellings = FileNames(folder)
+    names = {file: spellings.on_disk(file) for file in dict.fromkeys(one.file for one in given)}
+    if absent := sorted(file for file, name in names.items() if name is None):
+        cause = spellings.cause(absent)
         raise ConfigurationError(
-            f"{table} names pictures that are not in {folder}: {some(absent)}. Nothing was written."
+            f"{table} names pictures that are not in {folder}: {some(absent)}. "
+            f"{cause + ' ' if cause else ''}Nothing was written."
         )
+    return [replace(one, file=names[one.file] or one.file) for one in given]
 
 
 def _together(known: Sequence[Label], given: Sequence[Label]) -> list[Label]:

@@ -19,7 +19,7 @@ def is_ready_made(handle: NamedComponent[TextToImage]) -> bool:
 
 
 def check_supply(handle: NamedComponent[TextToImage], wanted: Mapping[str, int]) -> list[str]:
-    """Notes on prompts with fewer images than requested.
+    """Notes on how a folder was read, and on prompts with fewer images than requested.
 
     Raises ConfigurationError where the model has no image of some prompts, as their tests would
     measure nothing. The message names the most similar prompts that the model has.
@@ -34,15 +34,20 @@ def check_supply(handle: NamedComponent[TextToImage], wanted: Mapping[str, int])
             f"{handle.name}: expected images of every prompt, got none of {len(absent)} of "
             f"{len(wanted)} prompts, such as "
             f"{_beside_nearest(absent, getattr(model, 'prompts', ()))} Add them to the manifest, "
-            "or deselect these tests with -k."
+            f"or deselect these tests with -k.{_in_a_sentence(getattr(model, 'notes', ()))}"
         )
     short = [text for text, count in wanted.items() if have[text] < count]
+    notes = list(getattr(model, "notes", ()))
     if not short:
-        return []
+        return notes
     fewest = min(have[text] for text in short)
     if len(short) == 1:
-        return [f"1 prompt has fewer images than requested: {fewest}"]
-    return [f"{len(short)} prompts have fewer images than requested: {fewest} at least"]
+        return [*notes, f"1 prompt has fewer images than requested: {fewest}"]
+    return [*notes, f"{len(short)} prompts have fewer images than requested: {fewest} at least"]
+
+
+def _in_a_sentence(notes: Sequence[str]) -> str:
+    return f" ({'; '.join(notes)}.)" if notes else ""
 
 
 def _beside_nearest(absent: Sequence[str], known: Sequence[str]) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from pytest_t2i.adapters.models.manifest import listed_in
 from pytest_t2i.adapters.support.escaping import cell
 from pytest_t2i.errors import ConfigurationError, FileFormatError
 from pytest_t2i.files import CsvRow, outside, read_csv, write_whole
@@ -163,28 +164,19 @@ def image_files(folder: str | Path) -> list[str]:
 
 
 def prompts_of(folder: str | Path) -> dict[str, str]:
-    """Return the prompt of each file by the folder's manifest.csv (as for images:DIR), if any.
+    """Return the prompt of each file by the folder's manifest (as for images:DIR), if any.
 
     Raises FileFormatError if the manifest is malformed.
     """
-    folder = Path(folder)
-    path = folder / "manifest.csv"
-    if not os.path.lexists(path):  # a dangling link raises an error below
-        return {}
-    rows = [row.values for row in read_csv(path, ("file", "prompt"))]
-    return {row["file"]: row["prompt"] for row in rows if row["file"] and row["prompt"]}
+    return dict(listed_in(Path(folder), "prompt"))
 
 
 def questions_of(folder: Path) -> dict[str, str]:
-    """Return the question about each file by the column ``question`` of manifest.csv, if any.
+    """Return the question about each file by the column ``question`` of the manifest, if any.
 
     Raises FileFormatError if the manifest is malformed.
     """
-    path = folder / "manifest.csv"
-    if not os.path.lexists(path):
-        return {}
-    rows = [row.values for row in read_csv(path, ("file",))]
-    return {row["file"]: row["question"] for row in rows if row.get("question")}
+    return dict(listed_in(folder, "question"))
 
 
 def _label(path: Path, row: CsvRow, vocabulary: Vocabulary) -> Label:

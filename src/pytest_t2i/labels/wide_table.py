@@ -5,15 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from pytest_t2i.errors import ConfigurationError, FileFormatError
-from pytest_t2i.files import CsvRow, read_csv
+from pytest_t2i.files import CsvRow, read_table
 from pytest_t2i.labels.label import Label
 from pytest_t2i.labels.vocabulary import Vocabulary
 
 MORE = ("reason", "prompt", "model")
 """Optional columns."""
 REMEDY = "Name the columns with --file and --columns, or --label and --annotator."
+
+
+class ReadLabels(NamedTuple):
+    """The labels of a table."""
+
+    labels: list[Label]
+    form: str
+    """How the table was read where it is not UTF-8 with commas, in words."""
 
 
 def read_wide(
@@ -23,7 +32,7 @@ def read_wide(
     *,
     file: str = "file",
     words: Mapping[str, str] | None = None,
-) -> list[Label]:
+) -> ReadLabels:
     """Read the labels of a table with one column per annotator.
 
     Args:
@@ -39,13 +48,14 @@ def read_wide(
     Raises:
         FileFormatError: a column is absent, or a cell holds no label (file, line, value).
     """
-    rows = read_csv(path, (file, *annotators), remedy=REMEDY)
-    return [
+    table = read_table(path, (file, *annotators), optional=MORE, remedy=REMEDY)
+    labels = [
         label
-        for row in rows
+        for row in table.rows
         for name in annotators
         for label in _label(path, row, row.values[file], row.values[name], name, vocabulary, words)
     ]
+    return ReadLabels(labels, ", ".join(table.form))
 
 
 def read_long(
@@ -56,19 +66,20 @@ def read_long(
     label: str = "label",
     annotator: str = "annotator",
     words: Mapping[str, str] | None = None,
-) -> list[Label]:
+) -> ReadLabels:
     """Read the labels of a table with one row per label, whose columns have other names.
 
     ``words`` and errors are those of ``read_wide``.
     """
-    rows = read_csv(path, (file, label, annotator), remedy=REMEDY)
-    return [
-        one
-        for row in rows
-        for one in _label(
+    table = read_table(path, (file, label, annotator), optional=MORE, remedy=REMEDY)
+    labels = [
+        each
+        for row in table.rows
+        for each in _label(
             path, row, row.values[file], row.values[label], row.values[annotator], vocabulary, words
         )
     ]
+    return ReadLabels(labels, ", ".join(table.form))
 
 
 def _label(

@@ -45,7 +45,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> int | None:
     """Run several models one after the other, and compare them."""
-    if "," not in str(config.getoption("t2i_model") or config.getini("t2i_model") or ""):
+    if "," not in (config.getoption("t2i_model") or options.ini_text(config, "t2i_model")):
         return None
     from pytest_t2i.plugin.several_models import models_of, run_each
 

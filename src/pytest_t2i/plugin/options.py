@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import warnings
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.errors import ConfigurationError, shown
+from pytest_t2i.files import read_toml
 from pytest_t2i.settings import OPTIONS, Option, Settings, settings_of
 
 
@@ -75,14 +78,77 @@ def project_folder(config: pytest.Config) -> Path:
     return here
 
 
+def ini_text(config: pytest.Config, key: str) -> str:
+    """Return the value of an ini key as an ini file writes it; "" where there is none.
+
+    A table ``[tool.pytest]`` of TOML may hold numbers, true or false, and lists of names. Raises
+    ConfigurationError for any other value.
+    """
+    with warnings.catch_warnings():
+        # A list in [tool.pytest.ini_options], which pytest warns about.
+        warnings.simplefilter("ignore")
+        try:
+            value = config.getini(key)
+        except (TypeError, pytest.UsageError):  # a text was expected
+            value = _native(config, key)
+    parts = value if isinstance(value, list) else [value]
+    if not all(isinstance(part, str | int | float | None) for part in parts):
+        raise ConfigurationError(
+            f"{key}: expected a text, a number, true or false, got {shown(value)}"
+        )
+    return ",".join("" if part is None else str(part).strip() for part in parts)
+
+
+def _native(config: pytest.Config, key: str) -> Any:
+    """Return the value of a key in a file of pytest whose values have types."""
+    table = read_toml(config.inipath) if config.inipath else {}
+    if config.inipath and config.inipath.name == "pyproject.toml":
+        table = table.get("tool", {})
+    return table.get("pytest", {}).get(key)
+
+
 def _value(config: pytest.Config, option: Option) -> Any:
     from_command_line = config.getoption(option.ini)
     if from_command_line is not None:
         return option.read(option.flag, from_command_line)
-    from_ini = config.getini(option.ini)
+    from_ini = ini_text(config, option.ini)
     if not from_ini:
         return None
-    return _beside_ini(config, option, option.read(option.ini, str(from_ini).strip()))
+    if option.is_place:
+        from_ini = _places_beside_ini(config, option.name, from_ini)
+    return _beside_ini(config, option, option.read(option.ini, from_ini))
+
+
+OF_FOLDERS = ("images", "people")
+"""Names before a colon that take a folder."""
+
+
+def _places_beside_ini(config: pytest.Config, option: str, value: str) -> str:
+    """Resolve the folders and files of a value, or of several separated by commas."""
+    if project_folder(config) == Path.cwd():
+        return value
+    # The name of a folder may hold a comma.
+    is_one = os.path.exists(project_folder(config) / value.removeprefix("images:"))  # noqa: PTH110
+    parts = [value] if is_one else value.split(",")
+    return ",".join(_place(config, option, part.strip()) for part in parts)
+
+
+def _place(config: pytest.Config, option: str, value: str) -> str:
+    """Resolve a folder or file of the ini file against the file's folder.
+
+    A value that can also be a hub id or a registered name is a path if it exists beside the file.
+    """
+    name, colon, path = value.partition(":") if ":" in value else ("", "", value)
+    place = project_folder(config) / path
+    if not path or Path(path).is_absolute() or path.startswith("~"):
+        return value
+    if option == "history":
+        is_path = value != "off"
+    else:
+        looks_so = option == "labels" or bool({"/", "\\", "."} & set(path))
+        is_path = name in OF_FOLDERS or (looks_so and os.path.exists(place))  # noqa: PTH110
+    # A relative path keeps the names of folders of this machine out of reports.
+    return f"{name}{colon}{os.path.relpath(place)}" if is_path else value
 
 
 def _beside_ini(config: pytest.Config, option: Option, value: Any) -> Any:

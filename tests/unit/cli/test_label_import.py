@@ -59,6 +59,31 @@ def test_other_names_of_columns(folder, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("encoding", "delimiter", "form"),
+    [
+        ("utf-8", ";", "separated by semicolons"),
+        ("utf-16", "\t", "in UTF-16, separated by tabs"),
+        ("cp1252", ",", "in Windows-1252"),
+    ],
+)
+def test_a_table_of_a_spreadsheet(folder, capsys, encoding, delimiter, form):
+    (folder / "0.png").rename(folder / "Zoë.png")
+    table = WIDE.replace("0.png", "ZOË.PNG").replace("image,", "Image,") + ",,,,,\n"
+    (folder.parent / "wide.csv").write_bytes(table.replace(",", delimiter).encode(encoding))
+    assert imported("wide.csv", "set", "--file", "image", "--columns", "ann", *WORDS) == 0
+    assert f"wide.csv is read {form}" in capsys.readouterr().out
+    assert labels(folder)["Zoë.png", "ann"] == "male"
+
+
+def test_the_cause_of_an_absent_picture_is_named(folder, capsys):
+    (folder.parent / "long.csv").write_text("file,label,annotator\nset/0.png,male,ann\n")
+    assert imported("long.csv", "set") == 2
+    told = capsys.readouterr().err
+    assert "There is 0.png: give paths relative to the folder" in told
+    assert not labels(folder)
+
+
+@pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (("wide.csv", "set", "--file", "image", "--columns", "ann"), "ann says 'M' of 0.png"),

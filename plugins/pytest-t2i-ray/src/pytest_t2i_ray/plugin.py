@@ -33,7 +33,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     for name, (_, metavar, told) in OPTIONS.items():
         ini = f"t2i_ray_{name}"
         group.addoption(f"--t2i-ray-{name}", dest=ini, default=None, metavar=metavar, help=told)
-        parser.addini(ini, told, default=None)
+        try:
+            # A table [tool.pytest] of TOML holds numbers.
+            parser.addini(ini, told, type=str | int | float, default=None)
+        except (AssertionError, TypeError, ValueError):  # pytest before 9.2
+            parser.addini(ini, told, default=None)
 
 
 def pytest_configure(config: pytest.Config) -> None:

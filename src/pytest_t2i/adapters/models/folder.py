@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -31,7 +32,8 @@ def load(options: LoadOptions) -> ImageFolder:
     if not options.source:
         raise ConfigurationError("images: expected a folder, got none: use --t2i-model images:DIR.")
     folder = user_path(options.source)
-    return ImageFolder(folder, read_manifest(folder))
+    manifest = read_manifest(folder)
+    return ImageFolder(folder, manifest.entries, manifest.notes)
 
 
 class ImageFolder:
@@ -40,13 +42,16 @@ class ImageFolder:
     The generation settings of a request are ignored.
     """
 
-    def __init__(self, folder: Path, entries: Sequence[Entry]) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, entries: Sequence[Entry], notes: Sequence[str] = ()) -> None:
+        self.folder, self.notes = folder, tuple(notes)
         self._files = {(entry.prompt, entry.seed): entry.file for entry in entries}
         self._revised = {entry.file: r for entry in entries if (r := entry.revised_prompt)}
         self._seeds: dict[str, list[int]] = {}
         for entry in entries:
             self._seeds.setdefault(entry.prompt, []).append(entry.seed)
+        self._alike: dict[str, list[str]] = {}
+        for prompt in self._seeds:
+            self._alike.setdefault(_plain(prompt), []).append(prompt)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -68,6 +73,7 @@ class ImageFolder:
             "pictures": str(len(self._files)),
             "prompts": str(len(self._seeds)),
             "weights": f"sha256:{self.fingerprint}",
+            **({"manifest": "; ".join(self.notes)} if self.notes else {}),
         }
 
     @property
@@ -77,13 +83,19 @@ class ImageFolder:
 
     def available(self, prompt: str) -> tuple[int, ...]:
         """Seeds of the pictures of a prompt; () where there are none."""
-        return tuple(self._seeds.get(prompt, ()))
+        return tuple(self._seeds.get(self._listed(prompt), ()))
+
+    def _listed(self, prompt: str) -> str:
+        """Return a prompt as the manifest writes it, where only blanks or accents differ."""
+        alike = self._alike.get(_plain(prompt), ())
+        return alike[0] if prompt not in self._seeds and len(alike) == 1 else prompt
+
+    def _file(self, request: Request) -> str | None:
+        return self._files.get((self._listed(request.prompt), request.seed))
 
     def missing(self, requests: Sequence[Request]) -> list[Request]:
         """The requests without a picture in the folder."""
-        return [
-            request for request in requests if (request.prompt, request.seed) not in self._files
-        ]
+        return [request for request in requests if self._file(request) is None]
 
     def check(self, requests: Sequence[Request]) -> None:
         """Raise one ConfigurationError for all requests without a picture.
@@ -104,7 +116,8 @@ class ImageFolder:
             ConfigurationError: the manifest has no picture for a request.
         """
         self.check(requests)
-        return [self._read(self._files[request.prompt, request.seed]) for request in requests]
+        files = (self._file(request) for request in requests)
+        return [self._read(file) for file in files if file is not None]
 
     def _read(self, file: str) -> Generated:
         path = inside(self.folder, file)
@@ -113,10 +126,9 @@ class ImageFolder:
         return Generated(picture, refusal=refusal, revised_prompt=self._revised.get(file))
 
     def _shortage(self, missing: Sequence[Request], asked: int) -> str:
-        unknown = sorted(
-            {request.prompt for request in missing if request.prompt not in self._seeds}
-        )
-        short = sorted({request.prompt for request in missing if request.prompt in self._seeds})
+        prompts = sorted({self._listed(request.prompt) for request in missing})
+        unknown = [prompt for prompt in prompts if prompt not in self._seeds]
+        short = [prompt for prompt in prompts if prompt in self._seeds]
         text = f"{self.folder}: expected {asked} pictures, {len(missing)} of them are missing."
         if unknown:
             remedy = "Add pictures, or deselect those tests (-k)."
@@ -125,6 +137,11 @@ class ImageFolder:
             few = min(len(self._seeds[prompt]) for prompt in short)
             text += f" Too few of: {_quoted(short)}. Lower --t2i-images to {few}, or add pictures."
         return text
+
+
+def _plain(prompt: str) -> str:
+    """Return a prompt without the differences that nobody sees: blanks, composed letters."""
+    return " ".join(unicodedata.normalize("NFC", prompt).split())
 
 
 def _quoted(prompts: Sequence[str]) -> str:

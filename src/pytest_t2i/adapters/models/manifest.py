@@ -1,23 +1,50 @@
-"""Read a folder's manifest: the prompt and seed of each picture."""
+"""Read a folder's manifest: the prompt and seed of each picture.
+
+Manifests are written by programs, by people and by their spreadsheets. A file is read where its
+meaning is certain, and how it was read is told; else the message names the cause. Over 300 lines:
+every check of a row is a part of its meaning.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import msgspec
 
 from pytest_t2i.errors import FileFormatError, ModelLoadError, shown, some
-from pytest_t2i.files import convert, inside, outside, parse_json, read_csv, read_text
+from pytest_t2i.files import (
+    FileNames,
+    convert,
+    named_alike,
+    outside,
+    parse_json,
+    read_encoded,
+    read_table,
+)
 
 COLUMNS = ("file", "prompt", "seed")
 """Columns of a manifest.csv; the last one is optional."""
 REVISED = "revised_prompt"
 """Optional column: the service's revised prompt."""
+KNOWN = (*COLUMNS, REVISED, "question")
+"""Every column that is looked for."""
+ALIASES: Mapping[str, Sequence[str]] = MappingProxyType(
+    {"file": ("file_name", "filename"), "prompt": ("text", "caption")}
+)
+"""Names of the columns in the layout of image folders of the library ``datasets``."""
 LONGEST_PROMPT = 4000
 """Largest number of characters of a revised prompt."""
 CSV_NAME, JSON_NAME = "manifest.csv", "manifest.json"
+NAMES = (
+    *(CSV_NAME, JSON_NAME, "manifest.tsv", "manifest.jsonl"),
+    *("metadata.jsonl", "metadata.csv"),
+)
+"""Names of manifests, the first of which is read where there are several."""
 EXPECTED = (
     "Expected manifest.csv:\n"
     "    file,prompt,seed\n"
@@ -27,6 +54,10 @@ EXPECTED = (
 )
 SEED_BITS = 63
 """Largest number of bits of a seed without its sign, which is the limit of the store's index."""
+FLOAT_BITS = 53
+"""Largest number of bits of a whole number that a spreadsheet keeps exactly."""
+WHOLE = re.compile(r"([+-]?\d+)[.,](?:0{1,2}|0{4,})")
+"""A whole number as a spreadsheet writes it; with three zeros it may be a number of thousands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,37 +73,72 @@ class Entry:
     """The service's revised prompt; None where there is none."""
 
 
-def read_manifest(folder: Path) -> list[Entry]:
+class Manifest(NamedTuple):
+    """The pictures of a folder, and how their list was read."""
+
+    entries: list[Entry]
+    notes: list[str]
+    """How the list was read where it is not as expected, in words."""
+
+
+def read_manifest(folder: Path) -> Manifest:
     """Read the entries of a folder's manifest, in their order.
 
     Raises:
         ModelLoadError: the folder cannot be read or is empty, has no manifest, or lacks files.
-        FileFormatError: the manifest is malformed (file, line, column).
+        FileFormatError: the manifest is malformed, or names a picture twice (file, line, column).
     """
     names = _names_in(folder)
-    if CSV_NAME in names:
-        path, rows = folder / CSV_NAME, _csv_rows(folder / CSV_NAME)
-    elif JSON_NAME in names:
-        path, rows = folder / JSON_NAME, _json_rows(folder / JSON_NAME)
-    else:
-        raise ModelLoadError(
-            f"{folder}: expected {CSV_NAME} or {JSON_NAME}, found neither among {len(names)} "
-            f"files. {EXPECTED}"
-        )
-    entries = list(_entries(path, rows))
-    if not entries:
+    path = _manifest_among(folder, names)
+    if path is None:
+        raise ModelLoadError(_no_manifest(folder, names))
+    rows, form = _rows_of(path)
+    pictures = list(_pictures(path, rows))
+    if not pictures:
         raise FileFormatError(path, "expected at least one picture, got none.", remedy=EXPECTED)
-    _check_seeds(path, entries)
-    _check_files(folder, path, entries)
-    return entries
+    files = _files(folder, path, [picture.file for picture in pictures])
+    _check_once(folder, path, pictures, files)
+    _check_seeds(path, pictures)
+    entries = [
+        Entry(file, row.prompt, row.seed, row.revised_prompt)
+        for file, row in zip(files, pictures, strict=True)
+    ]
+    other = [
+        f"{shown(row.file)} as {shown(file)}"
+        for file, row in zip(files, pictures, strict=True)
+        if file != row.file
+    ]
+    notes = [f"read {', '.join(form)}"] if form else []
+    if other:
+        notes.append(
+            f"{len(other)} of {len(files)} files are spelled as on another system: {some(other, 1)}"
+        )
+    return Manifest(entries, [f"{path.name}: {note}" for note in notes])
 
 
-def _names_in(folder: Path) -> set[str]:
+def listed_in(folder: Path, needed: str) -> Iterator[tuple[str, str]]:
+    """Yield file and text of the needed column for each row of a folder's manifest with both.
+
+    Nothing is yielded where the folder has no manifest. Files and prompts are not checked. Raises
+    FileFormatError if the manifest is malformed.
+    """
+    present = [path.name for path in folder.iterdir()] if folder.is_dir() else []
+    path = _manifest_among(folder, present)
+    if path is None:
+        return
+    spellings = FileNames(folder)
+    for _, row in _rows_of(path, ("file",))[0]:
+        file, text = (str(row.get(name) or "").strip() for name in ("file", needed))
+        if file and text:
+            yield spellings.on_disk(file) or file, text
+
+
+def _names_in(folder: Path) -> list[str]:
     if not folder.is_dir():
         kind = "is a file, not a folder" if folder.exists() else "does not exist"
         raise ModelLoadError(f"image folder {folder} {kind}. Use --t2i-model images:DIR.")
     try:
-        names = {path.name for path in folder.iterdir()}
+        names = sorted(path.name for path in folder.iterdir())
     except OSError as error:
         raise ModelLoadError(
             f"image folder {folder} cannot be read: {error.strerror}. Check its permissions."
@@ -82,38 +148,91 @@ def _names_in(folder: Path) -> set[str]:
     return names
 
 
-class _Picture(msgspec.Struct):
-    """One row of the manifest; other columns are ignored."""
-
-    file: str
-    prompt: str
-    seed: int | str | None = None
-    revised_prompt: str | None = None
+def _manifest_among(folder: Path, present: Iterable[str]) -> Path | None:
+    by_plain = {name.casefold(): name for name in sorted(present, reverse=True)}
+    names = [name if name in present else by_plain.get(name) for name in NAMES]
+    return next((folder / name for name in names if name), None)
 
 
-Row = tuple[str, _Picture]
-"""Position ("line 3") and content of a row."""
+def _no_manifest(folder: Path, names: Sequence[str]) -> str:
+    text = f"{folder}: expected {CSV_NAME} or {JSON_NAME}, found neither among {len(names)} files."
+    near = [name for name in names if name.casefold().startswith(("manifest", "metadata"))]
+    below = sorted(
+        name for name in names
+        if (folder / name).is_dir() and any((folder / name / each).is_file() for each in NAMES)
+    )  # fmt: skip
+    if near:
+        text += f" There is {some(near)}: save it as {CSV_NAME}, with the ending .csv."
+    if below:
+        text += f" There is one in {some(below)}: use images:{folder / below[0]}."
+    return f"{text} {EXPECTED}"
 
 
-def _csv_rows(path: Path) -> Iterator[Row]:
-    for where, values in read_csv(path, COLUMNS[:2], remedy=EXPECTED):
-        seed, revised = values.get("seed"), values.get(REVISED)
-        yield where, _Picture(values["file"], values["prompt"], seed, revised)
+Row = tuple[str, Mapping[str, Any]]
+"""Position ("line 3") and content of a row, with the names of KNOWN columns."""
 
 
-def _json_rows(path: Path) -> Iterator[Row]:
-    pictures = parse_json(path, read_text(path))
+def _rows_of(path: Path, needed: Sequence[str] = COLUMNS[:2]) -> tuple[list[Row], tuple[str, ...]]:
+    """Return the rows of a manifest, and how they were read where they are not as expected."""
+    ending = path.suffix.lower()
+    if ending in {".csv", ".tsv"}:
+        table = read_table(path, needed, optional=KNOWN, aliases=ALIASES, remedy=EXPECTED)
+        form = [part for part in table.form if (ending, part) != (".tsv", "separated by tabs")]
+        return [(row.where, row.values) for row in table.rows], tuple(form)
+    text, encoding = read_encoded(path, remedy=EXPECTED)
+    plain = _json_lines(path, text) if ending == ".jsonl" else _json_list(path, text)
+    rows: list[Row] = [
+        (
+            where,
+            named_alike(
+                path, convert(path, row, dict[str, Any], where=where), KNOWN, ALIASES, where
+            ),
+        )
+        for where, row in plain
+    ]
+    return rows, (f"in {encoding}",) if encoding else ()
+
+
+def _json_lines(path: Path, text: str) -> list[tuple[str, Any]]:
+    return [
+        (f"line {number}", parse_json(path, line, first_line=number))
+        for number, line in enumerate(text.split("\n"), 1)
+        if line.strip()
+    ]
+
+
+def _json_list(path: Path, text: str) -> list[tuple[str, Any]]:
+    pictures = parse_json(path, text)
     if isinstance(pictures, dict):
         pictures = pictures.get("images")
     if not isinstance(pictures, list):
         raise FileFormatError(path, "expected a list of pictures.", remedy=EXPECTED)
-    for place, plain in enumerate(pictures):
-        yield f"[{place}]", convert(path, plain, _Picture, where=f"[{place}]")
+    return [(f"[{place}]", plain) for place, plain in enumerate(pictures)]
 
 
-def _entries(path: Path, rows: Iterable[Row]) -> Iterator[Entry]:
+class _Plain(msgspec.Struct):
+    """One row of the manifest as it is written; other columns are ignored."""
+
+    file: str
+    prompt: str
+    seed: int | float | str | None = None
+    revised_prompt: str | None = None
+
+
+class _Picture(NamedTuple):
+    """One row of the manifest."""
+
+    where: str
+    file: str
+    prompt: str
+    seed: int
+    revised_prompt: str | None
+
+
+def _pictures(path: Path, rows: Iterable[Row]) -> Iterator[_Picture]:
     counts: dict[str, int] = {}
-    for where, row in rows:
+    for where, plain in rows:
+        row = convert(path, plain, _Plain, where=where)
         file, prompt = row.file.strip(), row.prompt.strip()
         for column, value in (("file", file), ("prompt", prompt)):
             if not value:
@@ -123,45 +242,90 @@ def _entries(path: Path, rows: Iterable[Row]) -> Iterator[Entry]:
         counts[prompt] = number + 1
         seed = _seed(path, where, row.seed)
         revised = " ".join((row.revised_prompt or "").split())[:LONGEST_PROMPT] or None
-        yield Entry(file, prompt, number if seed is None else seed, revised)
+        yield _Picture(where, file, prompt, number if seed is None else seed, revised)
 
 
-def _seed(path: Path, where: str, given: int | str | None) -> int | None:
-    if given is None or given == "":
+def _seed(path: Path, where: str, value: float | str | None) -> int | None:
+    if value is None or value == "":
         return None
     try:
-        seed = int(given)
+        seed = _whole(value)
     except ValueError:
         seed = None
     if seed is None or seed.bit_length() > SEED_BITS:
-        problem = f"expected a whole number of at most {SEED_BITS} bits, got {shown(given)}."
+        problem = f"expected a whole number of at most {SEED_BITS} bits, got {shown(value)}."
         raise FileFormatError(path, problem, where=f"{where}, column seed")
     return seed
 
 
-def _check_seeds(path: Path, entries: list[Entry]) -> None:
-    seen: dict[tuple[str, int], str] = {}
-    for entry in entries:
-        first = seen.setdefault((entry.prompt, entry.seed), entry.file)
-        if first != entry.file:
+def _whole(value: float | str) -> int | None:
+    """Return a seed that a cell or a number holds exactly, else None or ValueError.
+
+    >>> [_whole(value) for value in ("7", "0.0", "1,0", 3.0, "1.5", "1,000")]
+    [7, 0, 1, 3, None, None]
+    """
+    if isinstance(value, str):
+        number = WHOLE.fullmatch(value.strip())
+        if number is None and re.search(r"[.,]", value):
+            return None
+        return int(number[1] if number else value)
+    exact = isinstance(value, int) or (value.is_integer() and abs(value) < 1 << FLOAT_BITS)
+    return int(value) if exact else None
+
+
+def _check_once(
+    folder: Path, path: Path, pictures: Sequence[_Picture], files: Sequence[str]
+) -> None:
+    """Refuse a picture that stands in two rows: it would count as two independent images."""
+    first: dict[Path, _Picture] = {}
+    for picture, file in zip(pictures, files, strict=True):
+        earlier = first.setdefault((folder / file).resolve(), picture)
+        if earlier is not picture:
+            same = earlier.prompt == picture.prompt
+            seeds = (f"seeds {earlier.seed} and {picture.seed} of {picture.prompt!r}" if same
+                     else f"the prompts {earlier.prompt!r} and {picture.prompt!r}")  # fmt: skip
+            name = file if earlier.file == picture.file else f"{earlier.file} and {picture.file}"
             raise FileFormatError(
                 path,
-                f"{first} and {entry.file} both have seed {entry.seed} of {entry.prompt!r}.",
+                f"{name} is one picture, listed twice, with {seeds}.",
+                where=f"{earlier.where} and {picture.where}",
+                remedy="A picture counts once: keep one of the rows, or name another file.",
+            )
+
+
+def _check_seeds(path: Path, pictures: Sequence[_Picture]) -> None:
+    first: dict[tuple[str, int], _Picture] = {}
+    for picture in pictures:
+        earlier = first.setdefault((picture.prompt, picture.seed), picture)
+        if earlier is not picture:
+            raise FileFormatError(
+                path,
+                f"{earlier.file} and {picture.file} both have seed {picture.seed} of "
+                f"{picture.prompt!r}.",
+                where=f"{earlier.where} and {picture.where}",
                 remedy="Give each picture its own seed, or leave the column out.",
             )
 
 
-def _check_files(folder: Path, path: Path, entries: list[Entry]) -> None:
-    files = [entry.file for entry in entries]
-    if led_out := outside(folder, files):
+def _files(folder: Path, path: Path, written: Sequence[str]) -> list[str]:
+    """Return the names of files as they are on the disk.
+
+    Raises an error where a file is absent, or outside of the folder.
+    """
+    spellings = FileNames(folder)
+    names = [spellings.on_disk(name) for name in written]
+    led_out = outside(folder, (name or other for name, other in zip(names, written, strict=True)))
+    if led_out:
         raise FileFormatError(
             path,
-            f"{len(led_out)} of {len(files)} pictures lie outside of {folder}: {some(led_out)}.",
+            f"{len(led_out)} of {len(written)} pictures lie outside of {folder}: {some(led_out)}.",
             remedy="Give paths within the folder, relative to it; links must stay in it, too.",
         )
-    absent = [file for file in files if inside(folder, file) is None]
+    absent = [other for name, other in zip(names, written, strict=True) if name is None]
     if absent:
+        cause = spellings.cause(absent)
         raise ModelLoadError(
-            f"{path}: expected all files in {folder}, {len(absent)} of {len(files)} are missing: "
-            f"{some(absent)}. Add them; paths are relative to the folder."
+            f"{path}: expected all files in {folder}, {len(absent)} of {len(written)} are "
+            f"missing: {some(absent)}. {cause or 'Add them; paths are relative to the folder.'}"
         )
+    return [name for name in names if name is not None]

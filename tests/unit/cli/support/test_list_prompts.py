@@ -73,7 +73,7 @@ def test_the_manifest_is_what_the_folder_of_images_reads(suite, capsys):
     (folder / "manifest.csv").write_text(text)
     for row in csv.DictReader(text.splitlines()):
         Image.new("RGB", (8, 8), "red").save(folder / row["file"])
-    entries = read_manifest(folder)
+    entries = read_manifest(folder).entries
     assert [entry.prompt for entry in entries] == [*3 * [NURSE], *2 * [PILOT], SMILING]
     assert entries[0] == Entry("profession-nurse-0.png", NURSE, 0)
     assert len({entry.file for entry in entries}) == len(entries)

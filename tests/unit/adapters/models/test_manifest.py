@@ -1,0 +1,261 @@
+"""Manifests as programs, people and their spreadsheets write them."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import json
+import random
+import unicodedata
+
+import pytest
+from PIL import Image
+
+from pytest_t2i.adapters.models.folder import load
+from pytest_t2i.adapters.models.manifest import read_manifest
+from pytest_t2i.data import Request
+from pytest_t2i.errors import FileFormatError, ModelLoadError
+from pytest_t2i.protocols import LoadOptions
+
+NURSE, CHEF = "a photo of a nurse", "a photo of a chef, café"
+ROWS = [("a.png", NURSE, "0"), ("b.png", NURSE, "1"), ("sub/é.png", CHEF, "0")]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "sub").mkdir()
+    for number, (file, *_) in enumerate(ROWS):
+        Image.new("RGB", (4, 4), (number, 0, 0)).save(tmp_path / file)
+    return tmp_path
+
+
+def table(rows=ROWS, *, header=("file", "prompt", "seed"), **form):
+    text = io.StringIO(newline="")
+    csv.writer(text, **form).writerows([header, *rows])
+    return text.getvalue()
+
+
+def read(folder, content, name="manifest.csv"):
+    content = content.encode() if isinstance(content, str) else content
+    (folder / name).write_bytes(content)
+    manifest = read_manifest(folder)
+    rows = [(entry.file, entry.prompt, str(entry.seed)) for entry in manifest.entries]
+    return rows, " ".join(manifest.notes)
+
+
+BLANK = [("", "", "")]
+
+
+@pytest.mark.parametrize(
+    ("content", "note"),
+    [
+        pytest.param(table(), "", id="as expected"),
+        pytest.param(table(delimiter=";"), "separated by semicolons", id="semicolons"),
+        pytest.param("\ufeff" + table(delimiter=";"), "separated by semicolons", id="with a mark"),
+        pytest.param(table(delimiter="\t"), "separated by tabs", id="tabs"),
+        pytest.param(table(delimiter="|"), "separated by vertical bars", id="bars"),
+        pytest.param("sep=;\r\n" + table(delimiter=";"), "semicolons", id="says its separator"),
+        pytest.param(table().encode("utf-16"), "in UTF-16", id="UTF-16"),
+        pytest.param(table(delimiter="\t").encode("utf-16"), "in UTF-16, separated", id="Unicode"),
+        pytest.param(codecs.BOM_UTF16_BE + table().encode("utf-16-be"), "UTF-16", id="big endian"),
+        pytest.param(table().encode("utf-16-le"), "in UTF-16", id="without a mark"),
+        pytest.param(table().encode("utf-32"), "in UTF-32", id="UTF-32"),
+        pytest.param(table().encode("cp1252"), "in Windows-1252", id="Western"),
+        pytest.param(table([*ROWS, *BLANK, *BLANK]), "", id="rows of commas"),
+        pytest.param(table([*BLANK, *ROWS[:1], *BLANK, *ROWS[1:]]), "", id="rows between"),
+        pytest.param("\n,,\n" + table(), "", id="rows before"),
+        pytest.param(table() + "\n \n\t\n", "", id="blank lines"),
+        pytest.param(table().replace("\r\n", "\r"), "", id="old line breaks"),
+        pytest.param(table([(*row, "", "") for row in ROWS]), "", id="cells without a column"),
+        pytest.param(
+            table([(*row, "", "") for row in ROWS], header=("file", "prompt", "seed", "", "")),
+            "", id="columns without a name",
+        ),
+        pytest.param(table([(f, p, f"{s}.0") for f, p, s in ROWS]), "", id="0.0"),
+        pytest.param(table([(f, p, f"{s},0") for f, p, s in ROWS]), "", id="0,0"),
+        pytest.param(table([(f, p, f" {s} ") for f, p, s in ROWS]), "", id="blanks of seeds"),
+        pytest.param(table(header=("File", "PROMPT", "Seed")), "'File' as 'file'", id="case"),
+        pytest.param(table(header=(" file", "prompt ", "seed")), "", id="blanks of names"),
+        pytest.param(table(header=("File Name", "Text", "seed")), "as 'prompt'", id="synonyms"),
+        pytest.param(table().replace(",a", ", a").replace(",", ", ", 2), "", id="blanks after"),
+        pytest.param(table(quoting=csv.QUOTE_ALL).replace('","', '" , "'), "", id="and before"),
+        pytest.param(table([(f" {f} ", p, s) for f, p, s in ROWS]), "", id="blanks of files"),
+        pytest.param(
+            table([(f.replace("/", "\\"), p, s) for f, p, s in ROWS]),
+            r"on another system: 'sub\\é.png' as 'sub/é.png'", id="backslashes",
+        ),
+        pytest.param(table([(f".\\{f}", p, s) for f, p, s in ROWS]), "3 of 3", id="from here"),
+        pytest.param(table([(f"./{f}", p, s) for f, p, s in ROWS[:2]] + ROWS[2:]), "", id="./"),
+        pytest.param(
+            table([(unicodedata.normalize("NFD", f), p, s) for f, p, s in ROWS]),
+            "1 of 3", id="composition",
+        ),
+        pytest.param(table([(f.upper(), p, s) for f, p, s in ROWS]), "3 of 3", id="capitals"),
+    ],
+)  # fmt: skip
+def test_a_spreadsheet_is_read_and_what_was_recognised_is_told(folder, content, note):
+    rows, notes = read(folder, content)
+    assert [(file.removeprefix("./"), *more) for file, *more in rows] == ROWS
+    assert note in notes
+    assert bool(note) == bool(notes)
+
+
+def test_what_was_recognised_stands_in_the_provenance(folder):
+    read(folder, table(delimiter=";"))
+    model = load(LoadOptions(source=str(folder)))
+    assert model.provenance["manifest"] == "manifest.csv: read separated by semicolons"
+
+
+@pytest.mark.parametrize("compose", ["NFC", "NFD"])
+def test_a_prompt_is_found_however_its_letters_are_composed(folder, compose):
+    read(folder, table([(f, unicodedata.normalize(compose, p), s) for f, p, s in ROWS]))
+    model = load(LoadOptions(source=str(folder)))
+    other = unicodedata.normalize("NFD" if compose == "NFC" else "NFC", CHEF)
+    assert model.available(other.replace(" ", "  ")) == (0,)
+    assert model.generate([Request(other, 0)])[0].image.getpixel((0, 0)) == (2, 0, 0)
+
+
+def lines(rows=ROWS, file="file_name", prompt="text"):
+    return "".join(
+        json.dumps({file: f, prompt: p, "seed": int(s), "width": 4}) + "\n" for f, p, s in rows
+    )
+
+
+@pytest.mark.parametrize("prompt", ["text", "prompt", "caption"])
+@pytest.mark.parametrize("name", ["metadata.jsonl", "manifest.jsonl"])
+def test_the_layout_of_image_folders_is_read(folder, name, prompt):
+    assert read(folder, lines(prompt=prompt), name)[0] == ROWS
+
+
+def test_seeds_of_pandas_are_read(folder):
+    plain = [{"file": f, "prompt": p, "seed": float(s)} for f, p, s in ROWS]
+    assert read(folder, json.dumps(plain), "manifest.json")[0] == ROWS
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("manifest.tsv", table(delimiter="\t")),
+        ("Manifest.CSV", table()),
+        ("metadata.csv", table(header=("file_name", "text", "seed"))),
+    ],
+)
+def test_other_names_of_a_manifest(folder, name, content):
+    assert read(folder, content, name)[0] == ROWS
+
+
+A, B = "a.png,x,0\n", "b.png,x,1\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("file,text,caption\na.png,x,y\n", "the columns 'text' and 'caption' may both be 'prompt'"),
+        ("File,FILE,prompt\na.png,b.png,x\n", "'File' and 'FILE' may both be 'file'"),
+        ("a.png,a nurse,0\n", "no column 'file'; there are: a.png, a nurse, 0"),
+        ("name;words\na.png;x\n", "no column 'file'; there are: name, words"),
+        (f"file,prompt,\n{A}", "line 2: more values than columns"),
+        ("file,prompt,seed\na.png,a nurse, smiling,0\n", "line 2: .*Quote texts with commas"),
+        ("file;prompt\na.png;a nurse; smiling\n", "line 2: .*Quote texts with semicolons"),
+        ('file,prompt,seed\na.png,x,"1,000"\n', "line 2, column seed: .*'1,000'"),
+        ("file;prompt;seed\na.png;x;1.000\n", "line 2, column seed: .*'1.000'"),
+        ("file,prompt,seed\na.png,x,1E+09\n", r"line 2, column seed: .*'1E\+09'"),
+        ("file,prompt,seed\na.png,x,nan\n", "line 2, column seed"),
+        (b"file,prompt\na.png,\x81\n", "neither Unicode nor Windows-1252"),
+        (b"\xff\xfef\0i\0", "no column 'file'"),
+        (b"\xff\xfef\0i\0l", "cannot be read"),
+        (",,\n,,\n", "no column 'file'"),
+        ("file,prompt\n,,\n", "expected at least one picture"),
+        (f"file,prompt,seed\n,,\n{A}b.png,x,0\n", "lines? 3 and line 4: a.png and b.png both"),
+    ],
+)
+def test_what_is_uncertain_is_refused_with_its_cause(folder, content, told):
+    with pytest.raises(FileFormatError, match=told):
+        read(folder, content)
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ("a.png,x,0\nb.png,x,1\na.png,x,2\n", "line 2 and line 4: a.png is one picture, listed"),
+        ("a.png,x,0\na.png,x,0\n", "line 2 and line 3: a.png .* seeds 0 and 0 of 'x'"),
+        ("a.png,x,\n\na.png,x,\n", "line 2 and line 4: a.png .* seeds 0 and 1 of 'x'"),
+        ("a.png,x,0\na.png,y,0\n", "line 2 and line 3: a.png .* the prompts 'x' and 'y'"),
+        ("a.png,x,0\n./a.png,y,0\n", "a.png and ./a.png is one"),
+        ("sub/é.png,x,0\nsub\\é.png,x,1\n", "line 2 and line 3"),
+        ("a.png,x,0\nA.png,x,1\n", "a.png and A.png is one"),
+        ("a.png,x,0\nsub/../a.png,x,1\n", "lie outside of"),
+        ("a.png,x,0\nlink.png,x,1\n", "line 2 and line 3: a.png and link.png is one"),
+        ("sub/é.png,x,0\nsub/e\u0301.png,x,1\n", "line 2 and line 3"),
+    ],
+)
+def test_a_picture_that_is_listed_twice_is_refused(folder, rows, told):
+    (folder / "link.png").symlink_to(folder / "a.png")
+    with pytest.raises(FileFormatError, match=told):
+        read(folder, f"file,prompt,seed\n{rows}")
+
+
+def test_a_picture_that_is_listed_twice_in_json_is_refused(folder):
+    plain = [{"file": "a.png", "prompt": prompt} for prompt in "xyx"]
+    with pytest.raises(FileFormatError, match=r"\[0\] and \[1\]: a.png is one picture"):
+        read(folder, json.dumps(plain), "manifest.json")
+    (folder / "manifest.json").unlink()
+    with pytest.raises(FileFormatError, match=r"line 1 and line 3: a\.png is one"):
+        read(folder, lines([ROWS[0], ROWS[1], ROWS[0]]), "manifest.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("file", "told"),
+    [
+        ("c.png", "Add them; paths are relative to the folder"),
+        ("pictures/a.png", "There is a.png: give paths relative to the folder of the manifest"),
+        ("é.png", "There is sub/é.png: give paths"),
+        ("a.jpg", "There is a.png: write names with their endings"),
+        ("a", "There is a.png: write names with their endings"),
+        ("twin.png", "'twin.png' may mean TWIN.png, Twin.png"),
+    ],
+)
+def test_the_cause_of_an_absent_file_is_named(folder, file, told):
+    for name in ("TWIN.png", "Twin.png"):
+        Image.new("RGB", (4, 4)).save(folder / name)
+    with pytest.raises(ModelLoadError, match=told):
+        read(folder, f"file,prompt\n{file},x\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("manifest.xlsx", "There is manifest.xlsx: save it as manifest.csv"),
+        ("manifest.csv.txt", "There is manifest.csv.txt: save it as manifest.csv"),
+        ("train/metadata.jsonl", "There is one in train: use images:.*train"),
+    ],
+)
+def test_a_folder_without_a_manifest_says_what_is_near(folder, name, told):
+    (folder / "train").mkdir()
+    (folder / name).write_text("{}")
+    with pytest.raises(ModelLoadError, match=told):
+        read_manifest(folder)
+
+
+def test_line_of_broken_json(folder):
+    with pytest.raises(FileFormatError, match=r"metadata.jsonl: line 2 column 1: is not valid"):
+        read(folder, lines(ROWS[:1]) + "oops\n", "metadata.jsonl")
+
+
+def test_a_thousand_spreadsheets(folder):
+    draw = random.Random(4)
+    for _ in range(1000):
+        delimiter = draw.choice(",;\t|")
+        rows = [(f, p, s + draw.choice(("", ".0", ".00"))) for f, p, s in ROWS]
+        for _ in range(draw.randrange(4)):
+            rows.insert(draw.randrange(len(rows) + 1), ("", "", ""))
+        rows = [(*row, *draw.choice(((), ("",), ("", " ")))) for row in rows]
+        header = [draw.choice((name, name.upper(), f" {name}")) for name in ("file", "prompt")]
+        text = table(
+            rows, header=(*header, "seed"), delimiter=delimiter,
+            lineterminator=draw.choice(("\n", "\r\n", "\r")),
+            quoting=draw.choice((csv.QUOTE_ALL, csv.QUOTE_MINIMAL)),
+        )  # fmt: skip
+        encoding = draw.choice(("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252"))
+        assert read(folder, text.encode(encoding))[0] == ROWS
