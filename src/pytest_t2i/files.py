@@ -172,6 +172,19 @@ def stamps(path: Path, pattern: str = "*") -> list[str]:
     return [f"{file.relative_to(path)}:{stamp(file)}" for file in files]
 
 
+BYTE = re.compile("[\udc80-\udcff]")
+"""A byte of a file's name that is no UTF-8, as Python reads it."""
+
+
+def encodable(text: str) -> str:
+    r"""Return a path as JSON can hold it: bytes that are no UTF-8 are written as in an address.
+
+    >>> encodable("a\udcff.png"), encodable("100%.png")
+    ('a%FF.png', '100%.png')
+    """
+    return BYTE.sub(lambda found: f"%{ord(found[0]) - 0xDC00:02X}", text)
+
+
 PLAIN = re.compile(r"[^/\\\\:\0]+(?:/[^/\\\\:\0]+)*")
 """Relative paths that every system reads alike: names with slashes between them."""
 
@@ -302,16 +315,21 @@ def read_csv(path: Path, needed: Sequence[str], *, remedy: str = "") -> Iterator
             if None in row:
                 problem = "more values than columns. Quote texts with commas."
                 raise FileFormatError(path, problem, where=where)
-            yield CsvRow(where, {name: _text(value.strip()) for name, value in row.items()})
+            yield CsvRow(where, {name: cell_text(value) for name, value in row.items()})
     except csv.Error as error:
         # The inner reader also counts the lines that gave no row.
         where = f"line {reader.reader.line_num}"
         raise FileFormatError(path, f"{error}.", where=where) from None
 
 
-def _text(value: str) -> str:
-    """Remove the apostrophe that keeps spreadsheets from computing a cell (``escaping.cell``)."""
-    return value[1:] if FORMULA.match(value) else value
+def cell_text(value: str) -> str:
+    """Return a cell without outer blanks and the apostrophe against formulas (``escaping.cell``).
+
+    >>> cell_text(" '=1 "), cell_text("'tis")
+    ('=1', "'tis")
+    """
+    plain = value.strip()
+    return plain[1:] if FORMULA.match(plain) else plain
 
 
 def convert(
