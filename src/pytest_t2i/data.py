@@ -829,4 +829,5 @@ def digest(value: Any) -> str:
     True
     """
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()
+    # A name of a file may hold half a surrogate pair.
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()

@@ -183,6 +183,19 @@ def stamps(path: Path, pattern: str = "*") -> list[str]:
     return [f"{file.relative_to(path)}:{stamp(file)}" for file in files]
 
 
+BYTE = re.compile("[\udc80-\udcff]")
+"""A byte of a file's name that is no UTF-8, as Python reads it."""
+
+
+def encodable(text: str) -> str:
+    r"""Return a path as JSON can hold it: bytes that are no UTF-8 are written as in an address.
+
+    >>> encodable("a\udcff.png"), encodable("100%.png")
+    ('a%FF.png', '100%.png')
+    """
+    return BYTE.sub(lambda found: f"%{ord(found[0]) - 0xDC00:02X}", text)
+
+
 PLAIN = re.compile(r"[^/\\\\:\0]+(?:/[^/\\\\:\0]+)*")
 """Relative paths that every system reads alike: names with slashes between them."""
 
@@ -572,7 +585,9 @@ def _row(
     if any(cells[len(columns) :]) or named.pop("", ""):
         problem = f"more values than columns. Quote texts with {DELIMITERS[delimiter]}."
         raise FileFormatError(path, problem, where=f"line {line}")
-    return CsvRow(f"line {line}", {name: _text(named.get(name, "")) for name in columns if name})
+    return CsvRow(
+        f"line {line}", {name: cell_text(named.get(name, "")) for name in columns if name}
+    )
 
 
 def read_encoded(path: Path, *, remedy: str = "", guess: bool = False) -> tuple[str, str]:
@@ -608,9 +623,14 @@ def _encoding_of(content: bytes) -> tuple[str, str]:
     return "utf-8", ""
 
 
-def _text(value: str) -> str:
-    """Remove the apostrophe that keeps spreadsheets from computing a cell (``escaping.cell``)."""
-    return value[1:] if FORMULA.match(value) else value
+def cell_text(value: str) -> str:
+    """Return a cell without outer blanks and the apostrophe against formulas (``escaping.cell``).
+
+    >>> cell_text(" '=1 "), cell_text("'tis")
+    ('=1', "'tis")
+    """
+    plain = value.strip()
+    return plain[1:] if FORMULA.match(plain) else plain
 
 
 def convert(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sqlite3
 
@@ -58,7 +59,8 @@ def test_what_changed_is_named_and_a_copy_elsewhere_is_verified(audited, tmp_pat
     manifest = json.loads((audited / "reports/t2i/manifest.json").read_text())
     assert str(audited) not in json.dumps(manifest)
     assert {name for name, part in manifest["parts"].items() if part["hashes"]} == {
-        "suite", "limits", "labels", "images", "store index", "report", "card",
+        "suite", "limits", "labels", "images", "thumbnails", "history", "store index", "report",
+        "card",
     }  # fmt: skip
 
     copy = tmp_path_factory.mktemp("moved") / "else where"
@@ -67,11 +69,13 @@ def test_what_changed_is_named_and_a_copy_elsewhere_is_verified(audited, tmp_pat
     assert "verified: all " in capsys.readouterr().out
 
     picture = next(name for name in manifest["parts"]["images"]["hashes"])
+    thumbnail = next(name for name in manifest["parts"]["thumbnails"]["hashes"])
     for part, name in (
         ("limits", "limits.toml"),
         ("labels", "labels/labels.csv"),
         ("labels", "labels/01.png"),
         ("images", picture),
+        ("thumbnails", thumbnail),
         ("suite", "test_suite.py"),
         ("suite", "conftest.py"),
         ("report", "run.json"),
@@ -94,3 +98,74 @@ def test_what_changed_is_named_and_a_copy_elsewhere_is_verified(audited, tmp_pat
     relabel(copy)
     assert main(["verify-report", str(copy / "reports/t2i")]) == 1
     assert "changed: store index: " in capsys.readouterr().out
+
+
+def test_exchanged_thumbnails_are_named_and_the_next_page_shows_the_pictures(project, fair, capsys):
+    project.take(fair)
+    project.run("-k", "test_model")
+    before = project.page()
+    files = sorted((project.path / ".t2i/thumbnails").glob("*.webp"))
+    contents = [file.read_bytes() for file in files]
+    for file, content in zip(files, [*contents[1:], contents[0]], strict=True):
+        file.write_bytes(content)
+    report, store = project.path / "reports/t2i", project.path / ".t2i"
+    assert main(["verify-report", str(report)]) == 1
+    assert "changed: thumbnails: .t2i/thumbnails/" in capsys.readouterr().out
+    project.run("-k", "test_model")
+    images = re.compile(r"data:image/webp;base64,[^\"') ]+")
+    assert images.findall(project.page()) == images.findall(before)
+    assert main(["verify-report", str(report)]) == 0
+    files[0].write_bytes(contents[-1])
+    assert main(["store", "verify", str(store)]) == 1
+    assert f"damaged: {files[0]}" in capsys.readouterr().out
+    assert main(["store", "verify", str(store)]) == 0
+
+
+def test_changed_inputs_and_a_changed_history_are_said(project, capsys):
+    limit = '[model_bias_score]\nlimit = {}\nreason = "{}"\n'
+    project.write({"limits.toml": limit.format(0.2, "as agreed")})
+    project.run("-k", "test_model")
+    before = project.record()["provenance"]["inputs"]
+    assert list(before) == ["limits.toml"]
+    assert "changed since the run of" not in project.page()
+    first = project.path / "first.json"
+    shutil.copy(project.path / "reports/t2i/run.json", first)
+    project.write({"limits.toml": limit.format(0.9, "nobody looks")})
+    result = project.run("-k", "test_model")
+    assert "changed since the run of" in " ".join(result.outlines)
+    assert project.record()["provenance"]["inputs"] != before
+    runs = [str(first), str(project.path / "reports/t2i/run.json")]
+    capsys.readouterr()
+    assert main(["compare", *runs, "--report", str(project.path / "compare")]) == 0
+    assert "these inputs changed between the runs: limits.toml" in capsys.readouterr().out
+    history = project.path / "reports/t2i/history"
+    assert main(["history", str(history), "--report", str(project.path / "h")]) == 0
+    assert "(limits.toml changed)" in capsys.readouterr().out
+
+    file = max(history.glob("*.json"))
+    file.write_text(file.read_text().replace('"images": ', '"images": 1'))
+    assert main(["verify-report", str(project.path / "reports/t2i")]) == 1
+    assert f"changed: history: reports/t2i/history/{file.name}" in capsys.readouterr().out
+    assert main(["history", str(history), "--report", str(project.path / "h")]) == 2
+    assert "expected the run as it was recorded" in capsys.readouterr().err
+    result = project.run("-k", "test_model")
+    assert f"the history cannot be read: {file}" in " ".join(result.outlines)
+
+
+def test_a_changed_baseline_is_an_error_that_names_the_prompt(project):
+    file = project.path / "base.json"
+    project.run("-k", "test_model", "--t2i-save-baseline", str(file))
+    plain = json.loads(file.read_text())
+    prompt = next(iter(plain["prompts"].values()))
+    prompt["seeds"][0] += 4
+    file.write_text(json.dumps(plain))
+    status, told = project.refused("-k", "test_model", "--t2i-baseline", str(file))
+    assert status == 4
+    assert f"its digests differ: prompt {prompt['id']}" in told
+    prompt["seeds"][0] -= 4
+    for each in plain["prompts"].values():
+        del each["seal"]
+    del plain["seals"]
+    file.write_text(json.dumps(plain))
+    result = project.run("-k", "test_model", "--t2i-baseline", str(file))
+    assert "base.json is not sealed" in " ".join(result.outlines)

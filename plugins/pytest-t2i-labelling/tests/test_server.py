@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 
 import pytest
 
 pytest.importorskip("starlette")
 
+from PIL import Image
 from pytest_t2i import T2IError, labels
 from pytest_t2i.files import inside
 from pytest_t2i.labels import Label
@@ -199,3 +201,42 @@ def test_more_than_any_label_takes_is_not_read(client, folder, size):
     assert reply.status_code == 400
     assert "at most 65536 bytes" in reply.json()["problem"]
     assert labels.read_labels(folder) == []
+
+
+ODD_NAMES = [
+    "plain.png",
+    "\u200f\u05e9\u05dc.png",
+    "a\u202eb.png",
+    "\u00a0a.png",
+    "a\u0085b.png",
+    "a\nb.png",
+    "=1+1.png",
+    "'=1.png",
+    " a .png",
+    os.fsdecode(b"\xff.png"),
+]
+
+
+@pytest.mark.parametrize("who", [("ada",), ("ada", "bo")])
+def test_pictures_of_any_name_are_labelled_once_and_for_all(tmp_path, who):
+    for name in ODD_NAMES:
+        with (tmp_path / name).open("wb") as file:
+            Image.new("RGB", (8, 8)).save(file, "PNG")
+    for annotator in who:
+        client = TestClient(application(Annotation(tmp_path, annotator)), base_url=HOME)
+        label = "female" if annotator == "ada" else "male"
+        for index in range(len(ODD_NAMES)):
+            asked = json.dumps({"index": index, "label": label, "reason": "\ud83d"})
+            headers = {"content-type": "application/json"}
+            reply = client.post("/label", content=asked, headers=headers)
+            assert (reply.status_code, reply.json()["label"]) == (200, label)
+        labels.compact(tmp_path)
+        assert not (tmp_path / ".labels.log").exists()
+        again = Annotation(tmp_path, annotator)
+        assert [entry["label"] for entry in again.entries()] == [label] * len(ODD_NAMES)
+        assert TestClient(application(again), base_url=HOME).get("/").status_code == 200
+    assert {label.file for label in labels.read_labels(tmp_path)} == set(ODD_NAMES)
+    if len(who) > 1:
+        client = TestClient(application(Review(tmp_path)), base_url=HOME)
+        files = [entry["file"] for entry in state_of(client.get("/").text)["entries"]]
+        assert set(files) == set(ODD_NAMES)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+import re
 from collections.abc import Iterable
 from dataclasses import fields
 from pathlib import Path
@@ -12,10 +13,9 @@ from pathlib import Path
 from filelock import FileLock
 
 from pytest_t2i.adapters.models.manifest import listed_in
-from pytest_t2i.adapters.support.escaping import cell
-from pytest_t2i.errors import ConfigurationError, FileFormatError
-from pytest_t2i.files import CsvRow, outside, read_csv, write_whole
-from pytest_t2i.labels.label import Label
+from pytest_t2i.errors import ConfigurationError, FileFormatError, StoreError
+from pytest_t2i.files import CsvRow, cell_text, explain, inside, outside, read_csv, write_whole
+from pytest_t2i.labels.label import Label, literal, of_literal
 from pytest_t2i.labels.label_files import reader_of
 from pytest_t2i.labels.log import LOG_NAME, Word, add_label, add_taken_back, clear_log, read_log
 from pytest_t2i.labels.vocabulary import Vocabulary, keep_vocabulary, vocabulary_of
@@ -24,6 +24,10 @@ FILE_NAME = "labels.csv"
 COLUMNS = tuple(column.name for column in fields(Label))
 NEEDED = ("file", "label", "annotator")
 PICTURES = {".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff"}
+FORMULA = ("=", "+", "-", "@")
+"""First characters of a cell that a spreadsheet would compute; an apostrophe precedes them."""
+ESCAPE = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8}))")
+"""A character as earlier versions wrote it: they escaped what they did not unescape."""
 EXPECTED = (
     f"Expected {FILE_NAME} with the columns {','.join(NEEDED)} and, where known, "
     "reason,prompt,model."
@@ -78,7 +82,12 @@ def _table(path: Path, vocabulary: Vocabulary) -> dict[tuple[str, str], Label]:
 def write_labels(folder: str | Path, labels: Iterable[Label]) -> None:
     """Write FOLDER/labels.csv atomically, sorted by file and annotator, and remove the log.
 
-    Raises ValueError for a label that is not in the folder's vocabulary.
+    The table takes the place of the earlier one, and the log is removed, only after the table was
+    read back and holds these labels.
+
+    Raises:
+        ValueError: a label is not in the folder's vocabulary.
+        StoreError: the table cannot be written, or is read back otherwise.
     """
     folder = Path(folder)
     with _lock(folder):
@@ -91,11 +100,60 @@ def _write(folder: Path, labels: Iterable[Label]) -> None:
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     writer.writeheader()
     rows = sorted(labels, key=lambda label: (label.file, label.annotator))
+    expected: dict[tuple[str, str], Label] = {}
     for row in rows:
         vocabulary.check(row.label)
-    writer.writerows({name: cell(getattr(row, name)) for name in COLUMNS} for row in rows)
-    write_whole(folder / FILE_NAME, text.getvalue().encode())
+        expected.setdefault(_key(row), row)
+    writer.writerows({name: _cell(getattr(row, name)) for name in COLUMNS} for row in rows)
+    table, draft = folder / FILE_NAME, folder / f".{FILE_NAME}.new"
+    try:
+        write_whole(draft, text.getvalue().encode())
+        _flush(draft)
+        _check_read_back(table, draft, vocabulary, expected)
+        draft.replace(table)
+    except OSError as error:
+        raise StoreError(explain(table, error)) from error
+    finally:
+        draft.unlink(missing_ok=True)
     clear_log(folder)
+
+
+def _check_read_back(
+    table: Path, draft: Path, vocabulary: Vocabulary, expected: dict[tuple[str, str], Label]
+) -> None:
+    """Raise StoreError where a new table does not hold these labels."""
+    try:
+        is_equal, because = _table(draft, vocabulary) == expected, ""
+    except FileFormatError as error:
+        is_equal, because = False, f" ({error})"
+    if not is_equal:
+        raise StoreError(
+            f"{table}: expected to read back the labels as they were written{because}. The table "
+            f"and the log {LOG_NAME} beside it stay as they are: no label is lost"
+        )
+
+
+def _flush(file: Path) -> None:
+    """Write a file to the disk, so that the log is not removed before the table is there."""
+    with file.open("rb+") as opened:
+        os.fsync(opened.fileno())
+
+
+def _cell(text: str) -> str:
+    """Return a text as labels.csv holds it, so that it is read as it is."""
+    plain = f"'{text}" if text.startswith(FORMULA) else text
+    return plain if _is_kept(plain, text) else literal(text)
+
+
+def _is_kept(cell: str, text: str) -> bool:
+    """Whether ``read_csv`` and ``of_literal`` read a cell as this text."""
+    try:
+        cell.encode()
+    except UnicodeEncodeError:
+        return False
+    if "\r" in cell or "\0" in cell:
+        return False
+    return of_literal(cell_text(cell)) == text
 
 
 def record(folder: Path, label: Label) -> None:
@@ -181,10 +239,19 @@ def questions_of(folder: Path) -> dict[str, str]:
 
 def _label(path: Path, row: CsvRow, vocabulary: Vocabulary) -> Label:
     try:
-        vocabulary.check(row.values["label"])
-        return Label(**{name: row.values.get(name, "") for name in COLUMNS})
+        texts = {name: of_literal(row.values.get(name, "")) for name in COLUMNS}
+        vocabulary.check(texts["label"])
+        return Label(**texts | {"file": _present(path.parent, texts["file"])})
     except ValueError as error:
         raise FileFormatError(path, f"{error}.", where=row.where) from None
+
+
+def _present(folder: Path, file: str) -> str:
+    """Return a picture's name; where only the name without earlier escapes is there, that one."""
+    if "\\" not in file or inside(folder, file) is not None:
+        return file
+    plain = ESCAPE.sub(lambda found: chr(int(found[1] or found[2] or found[3], 16)), file)
+    return file if plain == file or inside(folder, plain) is None else plain
 
 
 def _of_log(folder: Path, word: Word, vocabulary: Vocabulary) -> Label | None:

@@ -8,7 +8,7 @@ server loses no label. A line that a full disk cut short was never confirmed, an
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 
@@ -16,7 +16,7 @@ import msgspec
 
 from pytest_t2i.errors import FileFormatError, StoreError
 from pytest_t2i.files import explain, read_text
-from pytest_t2i.labels.label import Label
+from pytest_t2i.labels.label import Label, literal, of_literal
 
 LOG_NAME = ".labels.log"
 
@@ -37,6 +37,11 @@ class Word(msgspec.Struct):
             return None
         return Label(self.file, self.label, self.annotator, self.reason, self.prompt, self.model)
 
+    def with_texts(self, of: Callable[[str], str]) -> Word:
+        """Return the word with ``of`` applied to every text."""
+        texts = msgspec.structs.asdict(self)
+        return Word(**{name: text if text is None else of(text) for name, text in texts.items()})
+
 
 def add_label(folder: Path, label: Label) -> None:
     """Append a label. Raises StoreError if the folder cannot be written."""
@@ -50,14 +55,24 @@ def add_taken_back(folder: Path, file: str, annotator: str) -> None:
 
 def _add(folder: Path, word: Word) -> None:
     path = folder / LOG_NAME
+    line = msgspec.json.encode(word.with_texts(_as_kept))
     try:
         with path.open("ab", buffering=0) as file:
             # After a line that a full disk cut short, this one starts on a new line.
             start = b"\n" if _is_cut_short(path) else b""
-            file.write(start + msgspec.json.encode(word) + b"\n")
+            file.write(start + line + b"\n")
             os.fsync(file.fileno())
     except OSError as error:
         raise StoreError(explain(path, error)) from error
+
+
+def _as_kept(text: str) -> str:
+    """Return a text as JSON can hold it: half a surrogate pair cannot be in it."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return literal(text)
+    return literal(text) if of_literal(text) != text else text
 
 
 def _is_cut_short(path: Path) -> bool:
@@ -80,7 +95,7 @@ def read_log(folder: Path) -> Iterator[Word]:
     for number, line in enumerate(lines, 1):
         if line:
             try:
-                yield msgspec.json.decode(line, type=Word)
+                yield msgspec.json.decode(line, type=Word).with_texts(of_literal)
             except msgspec.MsgspecError as error:
                 if number < len(lines) and not _is_part(line):
                     raise FileFormatError(path, f"{error}.", where=f"line {number}") from None

@@ -61,6 +61,11 @@ OWN_HOOKS = (
 )
 """Kinds of components that a conftest.py may offer."""
 
+UNSEALED = (
+    "the baseline {} is not sealed, as an earlier version recorded it: a change of the file would "
+    "not be noticed (--t2i-save-baseline records one with seals)"
+)
+
 
 class Run:
     """Hooks of one run with a model under test.
@@ -308,25 +313,29 @@ class Run:
         if not self.session.tests or self.error is not None or self._only_plans:
             return
         from pytest_t2i.reporting.report_folders import publish, write_run
-        from pytest_t2i.runs.history import MOST_KEPT, keep
+        from pytest_t2i.runs.history import MOST_KEPT, changed_inputs, keep
         from pytest_t2i.runs.manifest.document import write_manifest
-        from pytest_t2i.runs.manifest.inputs import manifest_of
+        from pytest_t2i.runs.manifest.inputs import input_digests, manifest_of
 
         with _usage_errors():
+            reports, history = self.settings.report, self.settings.history_folder
+            project = self.config.rootpath
+            inputs = input_digests(self.session, project)
+            self.session.work.notes += changed_inputs(history, inputs)
+            if self.recorded is not None and not self.recorded.is_sealed:
+                self.session.work.notes.append(UNSEALED.format(self.recorded.file))
             command = " ".join(["pytest", *map(str, self.config.invocation_params.args)])
             if self.is_made:
-                record = record_of(self.results, command)
+                record = record_of(self.results, command, project)
             else:
-                record = interrupted_record(self.session, command)
+                record = interrupted_record(self.session, command, project)
             self.record = replace(record, statement=self.statement)
-            reports, history = self.settings.report, self.settings.history_folder
             of_project = project_folder(self.config)
             report = write_run(self.record, reports, self.session.audits, of_project)
-            made_of = manifest_of(self.session, self.record, report, self.config.rootpath)
+            past = None if history is None else keep(self.record, history, self.session.audits)
+            made_of = manifest_of(self.session, self.record, report, project, past)
             write_manifest(made_of, report)
             publish(report, reports, 1 if history is None else MOST_KEPT)
-            if history is not None:
-                keep(self.record, history, self.session.audits)
             if self.settings.save_baseline is not None and not self.session.is_interrupted:
                 save_baseline(self.results, self.settings.save_baseline)
             canary.forget(self.session)

@@ -10,7 +10,7 @@ from pytest_t2i.data import Interval
 from pytest_t2i.files import write_whole
 from pytest_t2i.reporting.formatting import interval_text, moment, several, signed
 from pytest_t2i.reporting.html import rendered
-from pytest_t2i.runs.history import SCORES, PastRun, Series
+from pytest_t2i.runs.history import SCORES, PastRun, Series, differing
 from pytest_t2i.statistics import ChangePoint
 
 WIDTH, HEIGHT, MARGIN = 1000.0, 150.0, 14.0
@@ -144,6 +144,8 @@ def summary(series: Sequence[Series]) -> Iterator[str]:
             score = run.model_score
             number = interval_text(score) if score else "no model bias score"
             note = " <- changed" if place in changed else " repeat" * part.repeats[place]
+            if place and (inputs := differing(part.runs[place - 1].inputs, run.inputs)):
+                note += f" ({', '.join(inputs)} changed)"
             at = moment(run.created).removesuffix(" UTC")
             yield f"  {at}  {run.model:<{widest}} {number} {run.outcome}{note}"
         if any(part.repeats[hidden:]):

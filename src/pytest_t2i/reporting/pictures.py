@@ -171,4 +171,4 @@ def link(file: str, folder: Path) -> str:
         relative = os.path.relpath(Path(file).absolute(), folder.absolute())
     except ValueError:  # Windows: another drive
         return Path(file).absolute().as_uri()
-    return quote(Path(relative).as_posix())
+    return quote(os.fsencode(Path(relative).as_posix()))

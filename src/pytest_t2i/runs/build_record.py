@@ -17,6 +17,7 @@ from pytest_t2i.generation.seed_probe import seeding_of
 from pytest_t2i.runs import canary
 from pytest_t2i.runs.build_baseline_pictures import pictures_before
 from pytest_t2i.runs.build_prompts import prompt_records
+from pytest_t2i.runs.manifest.inputs import input_digests
 from pytest_t2i.runs.next_steps import next_steps
 from pytest_t2i.runs.record import AuditRecord, BaselineRecord, RunRecord
 from pytest_t2i.runs.repeats import distinct_record
@@ -30,12 +31,18 @@ PACKAGES = (
 )  # fmt: skip
 
 
-def record_of(results: Results, command: str = "") -> RunRecord:
-    """Return the record of all results; ``command`` is the command line of the run."""
+def record_of(results: Results, command: str = "", project: Path | None = None) -> RunRecord:
+    """Return the record of all results.
+
+    Args:
+        results: results of the run.
+        command: command line of the run.
+        project: folder to which the paths of inputs are relative; None takes the working directory.
+    """
     recorded = results.recorded
     session = results.session
     record = replace(
-        _without_results(session, command),
+        _without_results(session, command, project),
         checks=tuple(session.checks),
         prompts=tuple(prompt_records(results)),
         audits={
@@ -57,19 +64,22 @@ def record_of(results: Results, command: str = "") -> RunRecord:
     return replace(record, next_steps=next_steps(results, record))
 
 
-def interrupted_record(session: Session, command: str) -> RunRecord:
+def interrupted_record(session: Session, command: str, project: Path | None = None) -> RunRecord:
     """Return the record of a run that was stopped while images were made, without results."""
-    return replace(_without_results(session, command), is_interrupted=True)
+    return replace(_without_results(session, command, project), is_interrupted=True)
 
 
-def _without_results(session: Session, command: str) -> RunRecord:
+def _without_results(session: Session, command: str, project: Path | None) -> RunRecord:
     """Return the record's settings, provenance and counts of work."""
+    inputs = input_digests(session, project or Path.cwd())
     return RunRecord(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         seconds=round(time.time() - session.started, 1),
         model=session.settings.under_test,
         settings=session.settings.as_json() | {"detectors": list(session.detectors)},
-        provenance=provenance(session) | ({"command": command} if command else {}),
+        provenance=provenance(session)
+        | ({"inputs": inputs} if inputs else {})
+        | ({"command": command} if command else {}),
         work=asdict(session.work),
         selected=session.selected,
     )

@@ -14,7 +14,7 @@ import numpy as np
 from pytest_t2i import statistics
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.audits.label_counts import Counts
-from pytest_t2i.data import Amount, Count, Interval, Moment, Outcome, Variant
+from pytest_t2i.data import Amount, Count, Interval, Moment, Outcome, Variant, digest
 from pytest_t2i.errors import FileFormatError
 from pytest_t2i.files import checksum, convert, file_name, read_json, write_whole
 from pytest_t2i.runs.machine_paths import without_machine
@@ -51,6 +51,8 @@ class PastRun:
     """Seconds per image for generation and detection; 0 if unknown."""
     series: Mapping[str, Interval] = field(default_factory=dict)
     """Values that audits follow over versions (``Summary.series``), by name."""
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    """Path of a file of limits or labels, or of another given file -> its SHA-256."""
     schema: str = SCHEMA
 
     @property
@@ -65,6 +67,7 @@ def past_run(record: RunRecord, audits: Sequence[Audit[Any]] | None = None) -> P
     detector = next(iter(neutral[0].counts), "") if neutral else ""
     model = record.provenance.get("model", {})
     settings = record.settings
+    inputs = record.provenance.get("inputs", {})
     return PastRun(
         record.created,
         without_machine(record.model),
@@ -77,6 +80,7 @@ def past_run(record: RunRecord, audits: Sequence[Audit[Any]] | None = None) -> P
         made=0 if record.done.is_ready_made else record.done.made,
         seconds_per_image=seconds_per_image(record) or 0.0,
         series=series_of_audits(record, audits),
+        inputs=dict(inputs) if isinstance(inputs, Mapping) else {},
     )
 
 
@@ -110,6 +114,7 @@ def keep(
     if record.is_interrupted or not (record.prompts or past.series):
         return None
     plain = asdict(past)
+    plain["seal"] = _seal(json.loads(json.dumps(plain)))
     content = json.dumps(plain, sort_keys=True, ensure_ascii=False, allow_nan=False).encode()
     file = folder / f"{moment_and_model(record)}-{checksum(content)[:6]}.json"
     write_whole(file, content + b"\n")
@@ -157,8 +162,48 @@ def last_that_made_images(folder: Path, model: str | None = None) -> PastRun | N
     return None
 
 
+def changed_inputs(folder: Path | None, inputs: Mapping[str, str]) -> list[str]:
+    """Return notes on the inputs that changed since the latest run of a history.
+
+    A file of the history that was changed, or that cannot be read, is a note, too.
+    """
+    files = sorted(folder.glob("*.json")) if folder is not None else []
+    if not files:
+        return []
+    try:
+        last = _read(files[-1])
+    except FileFormatError as error:
+        return [f"the history cannot be read: {error}"]
+    changed = differing(last.inputs, inputs)
+    when = last.created[:16].replace("T", " ")
+    return [f"changed since the run of {when}: {', '.join(changed)}"] if changed else []
+
+
+def differing(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
+    """Return the names that both have with different hashes.
+
+    >>> differing({"a": "1", "b": "2", "c": "3"}, {"a": "1", "b": "4", "d": "5"})
+    ['b']
+    """
+    return sorted(name for name in before if after.get(name, before[name]) != before[name])
+
+
+def _seal(plain: Mapping[str, Any]) -> str:
+    """Return the digest of a run of the history without its seal."""
+    return digest({name: value for name, value in plain.items() if name != "seal"})
+
+
 def _read(file: Path) -> PastRun:
-    return convert(file, read_json(file, SCHEMA, kind="run of a history"), PastRun)
+    """Read a run; one without a seal, as earlier versions wrote it, is not checked."""
+    plain = read_json(file, SCHEMA, kind="run of a history")
+    run = convert(file, plain, PastRun)
+    if "seal" in plain and plain["seal"] != _seal(plain):
+        raise FileFormatError(
+            file,
+            "expected the run as it was recorded, but its digest differs.",
+            remedy="Take the file from a copy, or remove it from the history.",
+        )
+    return run
 
 
 @dataclass(frozen=True, slots=True)

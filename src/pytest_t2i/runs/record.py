@@ -26,6 +26,7 @@ from pytest_t2i.data import (
     SignedInterval,
     Variant,
 )
+from pytest_t2i.files import encodable
 from pytest_t2i.generation.run_counts import Work
 from pytest_t2i.generation.store.pixels import Repeats
 from pytest_t2i.runs.picture_paths import with_pictures
@@ -304,4 +305,4 @@ class RunRecord:
         plain = msgspec.to_builtins(self) | {"outcome": self.outcome.value}
         # Unlike msgspec, json refuses NaN; without an indent json is ten times as fast.
         text = json.dumps(plain, sort_keys=True, ensure_ascii=False, allow_nan=False)
-        return msgspec.json.format(text, indent=1)
+        return msgspec.json.format(encodable(text), indent=1)

@@ -1,4 +1,7 @@
-"""Baseline files: a recorded run as one JSON file under version control, and its comparability."""
+"""Baseline files: a recorded run as one JSON file under version control, and its comparability.
+
+Over 300 lines: what is written, sealed, read and compared is one format.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from pytest_t2i.data import EMPTY, Count, Moment, Prompt, Undetected, sign_of
+from pytest_t2i.data import EMPTY, Count, Moment, Prompt, Undetected, digest, sign_of
 from pytest_t2i.errors import BaselineMismatchError, FileFormatError
 from pytest_t2i.files import convert, read_json, write_whole
 from pytest_t2i.verdicts.canary_prompts import CanaryPrompt, as_plain, read_canary
@@ -24,6 +27,10 @@ SHOWN = 5
 FEWEST_IMAGES = 2
 """Fewest images of a prompt that can be compared."""
 Part = TypeVar("Part")
+SEAL_LENGTH = 16
+"""Number of hex digits of a seal."""
+SEALS = "seals"
+"""Key of the seals of all parts of the file but the prompts, each of which holds its own."""
 COMPARED = ("detector", "detector_fingerprint", "generation", "mitigation")
 """Conditions that must be equal for a comparison."""
 
@@ -76,6 +83,8 @@ class Baseline:
     """Fixed prompts with their pictures, to detect a changed model; empty without --t2i-canary."""
     file: Path = field(default=Path("baseline"), compare=False)
     """File that the baseline was read from."""
+    is_sealed: bool = field(default=True, compare=False)
+    """Whether a change of the file would be noticed; False for a file of an earlier version."""
     _parts: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def part(self, audit: str, kind: type[Part], formerly: str = "") -> Part | None:
@@ -94,7 +103,7 @@ class Baseline:
 
     def write(self, path: Path) -> None:
         """Write the whole file, sorted for readable diffs of two baselines."""
-        plain = {
+        plain: dict[str, Any] = {
             "schema": SCHEMA,
             "created": self.created,
             "model": self.model,
@@ -112,6 +121,9 @@ class Baseline:
             plain["audits"] = dict(self.audits)
         if self.canary:
             plain["canary"] = as_plain(self.canary)
+        for text, prompt in plain["prompts"].items():
+            prompt["seal"] = _seal_of_prompt(text, prompt)
+        plain[SEALS] = _seals(json.loads(json.dumps(plain)))
         content = json.dumps(plain, indent=1, sort_keys=True, ensure_ascii=False)
         # One line per list keeps the file short enough to review.
         write_whole(path, (_fold_lists(content) + "\n").encode())
@@ -153,17 +165,25 @@ class _File:
 
 
 def read_baseline(path: Path, kinds: Mapping[str, Any] = EMPTY) -> Baseline:
-    """Read a baseline file, or raise FileFormatError; ``kinds`` are types of audits' records."""
+    """Read a baseline file, and check its seals; ``kinds`` are types of audits' records.
+
+    Raises FileFormatError for a file that was changed since it was recorded; it names the prompts
+    and parts. A file without seals, as earlier versions wrote it, is read.
+    """
     remedy = f"Record one: --t2i-save-baseline {path}"
     plain = read_json(path, SCHEMA, *OLDER, kind="baseline", remedy=remedy)
     whole = convert(path, plain, _File)
     convert(path, whole.conditions, _Conditions, where="conditions")
+    prompts = {text: _prompt(path, text, plain) for text, plain in whole.prompts.items()}
+    is_sealed = SEALS in plain or any("seal" in prompt for prompt in whole.prompts.values())
+    if is_sealed:
+        _check_seals(path, plain)
     baseline = Baseline(
         whole.model,
         whole.model_fingerprint,
         whole.conditions,
         whole.environment,
-        {text: _prompt(path, text, plain) for text, plain in whole.prompts.items()},
+        prompts,
         whole.created,
         whole.seed,
         whole.images,
@@ -171,10 +191,54 @@ def read_baseline(path: Path, kinds: Mapping[str, Any] = EMPTY) -> Baseline:
         {} if plain["schema"] == SCHEMA else _others(plain),
         read_canary(path, whole.canary),
         path,
+        is_sealed,
     )
     for name, kind in kinds.items():
         baseline.part(name, kind)
     return baseline
+
+
+def _seal_of_prompt(text: str, prompt: Mapping[str, Any]) -> str:
+    """Return the seal of a prompt: a digest of its text and of all that is recorded of it."""
+    values = {name: value for name, value in prompt.items() if name != "seal"}
+    return digest([text, values])[:SEAL_LENGTH]
+
+
+def _seals(plain: Mapping[str, Any]) -> dict[str, str]:
+    """Return the seal of every other part: each audit, each further key, and the list of prompts.
+
+    A seal detects accidents and edits, as the seals of the store's rows do. It does not protect
+    against someone who changes the seal, too.
+    """
+    parts = {name: value for name, value in plain.items() if name not in (SEALS, "prompts")}
+    audits = parts.pop("audits", {})
+    parts |= {f"audits.{name}": record for name, record in audits.items()}
+    parts["prompts"] = sorted(plain["prompts"])
+    return {name: digest(value)[:SEAL_LENGTH] for name, value in parts.items()}
+
+
+def _check_seals(path: Path, plain: Mapping[str, Any]) -> None:
+    """Raise FileFormatError that names every prompt and part whose seal differs."""
+    recorded = plain.get(SEALS)
+    before, now = recorded if isinstance(recorded, dict) else {}, _seals(plain)
+    changed = [
+        f"prompt {prompt['id']} ({text!r})"
+        for text, prompt in plain["prompts"].items()
+        if prompt.get("seal") != _seal_of_prompt(text, prompt)
+    ]
+    changed += [
+        "the list of prompts" if name == "prompts" else name
+        for name in sorted({*before, *now})
+        if before.get(name) != now.get(name)
+    ]
+    if changed:
+        shown = ", ".join(changed[:SHOWN]) + (" ..." if len(changed) > SHOWN else "")
+        raise FileFormatError(
+            path,
+            f"expected the baseline as it was recorded, but its digests differ: {shown}.",
+            remedy="Take the file from version control again, or record a new one: "
+            f"--t2i-save-baseline {path}",
+        )
 
 
 def _others(plain: Mapping[str, Any]) -> dict[str, Any]:

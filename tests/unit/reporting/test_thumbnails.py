@@ -1,48 +1,170 @@
-"""Thumbnails: kept beside the store, made anew when the picture changes."""
+"""Thumbnails: kept in the store with a row that ties each to its picture, else made again."""
 
 from __future__ import annotations
 
 import base64
 import io
 import os
+import sqlite3
+from contextlib import closing
 
 import numpy as np
 import pytest
 from PIL import Image
+from writing import new
 
+from pytest_t2i.generation.store import Store
+from pytest_t2i.generation.store.index import NAME
+from pytest_t2i.generation.store.pruning import note_needed, prune
+from pytest_t2i.generation.store.repair import verify
 from pytest_t2i.reporting.thumbnails import LARGEST, SIDE, cache_path, thumbnails
+
+COLOURS = {"abcd": (200, 60, 40), "ab12": (40, 60, 200)}
 
 
 @pytest.fixture
-def picture(tmp_path):
-    file = tmp_path / ".t2i" / "images" / "ab" / "abcd.png"
-    file.parent.mkdir(parents=True)
-    Image.new("RGB", (256, 128), (200, 60, 40)).save(file)
-    return file
+def folder(tmp_path):
+    store = Store(tmp_path / ".t2i")
+    store.add_images([new(key, colour) for key, colour in COLOURS.items()])
+    store.close()
+    return store.folder
+
+
+@pytest.fixture
+def picture(folder):
+    return folder / "images" / "ab" / "abcd.png"
 
 
 def opened(uri):
     return Image.open(io.BytesIO(base64.b64decode(uri.partition(",")[2])))
 
 
-def test_small_and_of_the_same_shape(picture):
-    small = opened(thumbnails([str(picture)])[str(picture)])
+def shown(folder):
+    """Key -> the middle of the thumbnail that a report shows."""
+    files = {key: str(folder / "images" / key[:2] / f"{key}.png") for key in COLOURS}
+    small = thumbnails(files.values())
+    return {key: opened(small[file]).convert("RGB").getpixel((4, 4)) for key, file in files.items()}
+
+
+def are_true(folder):
+    """Whether every thumbnail has about the colour of its picture."""
+    return all(
+        max(abs(a - b) for a, b in zip(colour, COLOURS[key], strict=True)) < 12
+        for key, colour in shown(folder).items()
+    )
+
+
+def test_small_and_of_the_same_shape(tmp_path):
+    file = tmp_path / "mine.png"
+    Image.new("RGB", (256, 128), (200, 60, 40)).save(file)
+    small = opened(thumbnails([str(file)])[str(file)])
     assert (small.format, small.size) == ("WEBP", (SIDE, SIDE // 2))
 
 
-def test_kept_beside_the_store(picture, tmp_path, monkeypatch):
+def test_kept_beside_the_store(picture, folder, monkeypatch):
     first = thumbnails([str(picture)])
-    assert cache_path(picture) == tmp_path / ".t2i" / "thumbnails" / "abcd.webp"
+    assert cache_path(picture) == folder / "thumbnails" / "abcd.webp"
     monkeypatch.setattr(Image, "open", lambda *_: pytest.fail("a kept thumbnail was made again"))
     assert thumbnails([str(picture)]) == first
 
 
-def test_made_anew_when_the_picture_changed(picture):
+def test_a_touched_picture_is_read_and_not_made_again(picture, monkeypatch):
+    first = thumbnails([str(picture)])
+    os.utime(picture, (1, 1))
+    monkeypatch.setattr(Image, "open", lambda *_: pytest.fail("a kept thumbnail was made again"))
+    assert thumbnails([str(picture)]) == first
+
+
+@pytest.mark.parametrize("age", [-10, 0, 10])
+def test_made_anew_when_the_picture_changed(picture, age):
     first = thumbnails([str(picture)])
     Image.new("RGB", (256, 128), (40, 60, 200)).save(picture)
-    later = cache_path(picture).stat().st_mtime + 10
-    os.utime(picture, (later, later))
+    time = cache_path(picture).stat().st_mtime + age
+    os.utime(picture, (time, time))
     assert thumbnails([str(picture)]) != first
+
+
+def swapped(one, other, _):
+    content = one.read_bytes()
+    one.write_bytes(other.read_bytes())
+    other.write_bytes(content)
+
+
+def swapped_with_rows(one, other, folder):
+    swapped(one, other, folder)
+    with closing(sqlite3.connect(folder / NAME)) as index:
+        rows = index.execute("SELECT picture, sha256, seal FROM thumbnails ORDER BY key").fetchall()
+        for key, row in zip(sorted(COLOURS, reverse=True), rows, strict=True):
+            query = "UPDATE thumbnails SET picture = ?, sha256 = ?, seal = ? WHERE key = ?"
+            index.execute(query, (*row, key))
+        index.commit()
+
+
+def encoded_again(one, *_):
+    with Image.open(one) as image:
+        image.load()
+    image.transpose(Image.Transpose.FLIP_LEFT_RIGHT).save(one, "WEBP", quality=1)
+
+
+def another_picture(one, *_):
+    Image.new("RGB", (8, 8), (9, 200, 9)).save(one, "WEBP")
+
+
+EXCHANGES = {
+    "swapped": swapped,
+    "swapped with their rows": swapped_with_rows,
+    "replaced": another_picture,
+    "encoded again": encoded_again,
+    "cut short": lambda one, *_: one.write_bytes(one.read_bytes()[:-9]),
+    "emptied": lambda one, *_: one.write_bytes(b""),
+    "one bit": lambda one, *_: one.write_bytes(one.read_bytes()[:-1] + b"\x01"),
+    "no picture": lambda one, *_: one.write_bytes(b"<svg onload=alert(1)>"),
+    "a link to the other": lambda one, other, _: (one.unlink(), one.symlink_to(other)),
+}
+
+
+@pytest.mark.parametrize("exchange", EXCHANGES.values(), ids=EXCHANGES)
+@pytest.mark.parametrize("keeps_time", [True, False])
+def test_an_exchanged_thumbnail_is_named_and_never_shown(folder, exchange, keeps_time):
+    before = shown(folder)
+    files = [folder / "thumbnails" / f"{key}.webp" for key in ("abcd", "ab12")]
+    times = [file.stat() for file in files]
+    exchange(*files, folder)
+    if keeps_time:
+        for file, time in zip(files, times, strict=True):
+            os.utime(file, ns=(time.st_atime_ns, time.st_mtime_ns))
+    assert shown(folder) == before
+    assert are_true(folder)
+    exchange(*files, folder)
+    findings = verify(folder)
+    assert not findings.is_whole
+    assert files[0] in findings.damaged or findings.changed
+    assert are_true(folder)
+    assert verify(folder).is_whole
+
+
+def test_thumbnails_of_earlier_versions_are_made_again(folder):
+    expected = shown(folder)
+    with closing(sqlite3.connect(folder / NAME)) as index:
+        index.execute("DROP TABLE thumbnails")
+        index.commit()
+    swapped(*[folder / "thumbnails" / f"{key}.webp" for key in ("abcd", "ab12")], folder)
+    assert shown(folder) == expected
+    assert verify(folder).is_whole
+
+
+def test_a_removed_thumbnail_is_no_damage(folder):
+    before = shown(folder)
+    (folder / "thumbnails" / "abcd.webp").unlink()
+    assert verify(folder).is_whole
+    assert shown(folder) == before
+
+
+def test_the_thumbnail_of_a_pruned_picture_goes_with_it(folder):
+    shown(folder)
+    note_needed(folder, "20260103T000000-r", ["abcd"])
+    prune(folder, 1)
+    assert [file.name for file in (folder / "thumbnails").iterdir()] == ["abcd.webp"]
 
 
 def test_pictures_outside_a_store_leave_nothing_behind(tmp_path):
@@ -52,8 +174,16 @@ def test_pictures_outside_a_store_leave_nothing_behind(tmp_path):
     assert list(tmp_path.iterdir()) == [file]
 
 
-def test_a_store_that_cannot_be_written_is_no_obstacle(picture):
-    (picture.parents[2] / "thumbnails").write_text("a file in the way")
+def test_a_folder_named_like_that_of_a_store_is_none(tmp_path):
+    file = tmp_path / "images" / "ab" / "abcd.png"
+    file.parent.mkdir(parents=True)
+    Image.new("RGB", (32, 32)).save(file)
+    assert str(file) in thumbnails([str(file)])
+    assert [path.name for path in tmp_path.iterdir()] == ["images"]
+
+
+def test_a_store_that_cannot_be_written_is_no_obstacle(picture, folder):
+    (folder / "thumbnails").write_text("a file in the way")
     assert str(picture) in thumbnails([str(picture)])
 
 

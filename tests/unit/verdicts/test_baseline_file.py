@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+from dataclasses import replace
 
 import pytest
 
@@ -139,3 +141,89 @@ def test_two_images_are_the_fewest_that_are_compared():
     check_prompts(baseline(), [NURSE], images=2)
     with pytest.raises(BaselineMismatchError, match="has 3 in the baseline, 1 are asked for"):
         check_prompts(baseline(), [NURSE], images=1)
+
+
+def sealed():
+    """A baseline with every part that a file may have."""
+    return replace(
+        baseline(),
+        prompts={
+            f"a {word}": RecordedPrompt(f"profession-{word}", (3, 4), ("male", "female"))
+            for word in ("nurse", "pilot", "cook")
+        },
+        audits={"any": {"colour": 4, "score": 0.25}},
+    )
+
+
+def edited(file, edit):
+    """Change the values of a file and leave its seals."""
+    plain = json.loads(file.read_text())
+    edit(plain)
+    file.write_text(json.dumps(plain))
+
+
+EDITS = {
+    "a seed": (lambda p: p["prompts"]["a pilot"]["seeds"].__setitem__(0, 9), "profession-pilot"),
+    "a label": (lambda p: p["prompts"]["a cook"].update(labels=["male"] * 2), "profession-cook"),
+    "an id": (lambda p: p["prompts"]["a cook"].update(id="profession-cop"), "profession-cop"),
+    "a key of a prompt": (lambda p: p["prompts"]["a cook"].update(more=1), "profession-cook"),
+    "exchanged prompts": (
+        lambda p: p["prompts"].update({"a cook": p["prompts"]["a nurse"]}),
+        "profession-nurse \\('a cook'\\)",
+    ),
+    "a text": (
+        lambda p: p["prompts"].update({"a chef": p["prompts"].pop("a cook")}),
+        "profession-cook \\('a chef'\\), the list of prompts",
+    ),
+    "a removed prompt": (lambda p: p["prompts"].pop("a cook"), "the list of prompts"),
+    "a prompt without its seal": (lambda p: p["prompts"]["a cook"].pop("seal"), "profession-cook"),
+    "the model": (lambda p: p.update(model="other"), "model"),
+    "a condition": (lambda p: p["conditions"]["generation"].update(steps=5), "conditions"),
+    "a library": (lambda p: p["environment"].update(torch="3"), "environment"),
+    "an audit": (lambda p: p["audits"]["any"].update(score=0.26), "audits.any"),
+    "no audit": (lambda p: p.pop("audits"), "audits.any"),
+    "an audit more": (lambda p: p["audits"].update(other={}), "audits.other"),
+    "the time": (lambda p: p.update(created="2026-11-22"), "created"),
+    "a canary": (lambda p: p.update(canary=[]), "canary"),
+    "no seals of parts": (lambda p: p.pop("seals"), "conditions, created"),
+    "seals of another kind": (lambda p: p.update(seals=[1]), "conditions, created"),
+}
+
+
+@pytest.mark.parametrize(("edit", "place"), EDITS.values(), ids=EDITS)
+def test_what_was_changed_since_it_was_recorded_is_named(tmp_path, edit, place):
+    file = tmp_path / "b.json"
+    sealed().write(file)
+    assert read_baseline(file).is_sealed
+    edited(file, edit)
+    with pytest.raises(FileFormatError, match=f"its digests differ: .*{place}.*version control"):
+        read_baseline(file)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_changed_character_gives_another_baseline(tmp_path, seed):
+    file = tmp_path / "b.json"
+    sealed().write(file)
+    text, draw = file.read_text(), random.Random(seed)
+    for _ in range(150):
+        place = draw.randrange(len(text))
+        other = draw.choice('0123456789abcdefm "{}[],:.\n')
+        file.write_text(text[:place] + other + text[place + 1 :])
+        try:
+            assert read_baseline(file) == sealed()
+        except FileFormatError:
+            continue
+
+
+def test_a_file_without_seals_is_read_and_known_as_such(tmp_path):
+    file = tmp_path / "b.json"
+    sealed().write(file)
+
+    def earlier(plain):
+        del plain["seals"]
+        for prompt in plain["prompts"].values():
+            del prompt["seal"]
+
+    edited(file, earlier)
+    assert read_baseline(file) == sealed()
+    assert not read_baseline(file).is_sealed

@@ -119,7 +119,7 @@ class Annotation:
     def _place(self, file: str) -> str:
         """Return a sort key: a random order that is always the same for one annotator."""
         text = json.dumps([self.annotator, file], separators=(",", ":"), ensure_ascii=False)
-        return hashlib.sha256(text.encode()).hexdigest()
+        return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
     def title(self) -> Mapping[str, Any]:
         """Return the mode, the annotator and the folder."""

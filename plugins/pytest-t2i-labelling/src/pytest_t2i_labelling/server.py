@@ -23,7 +23,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -101,7 +101,8 @@ class _Handlers:
     def page(self, request: Request) -> Response:
         del request
         html, policy = self._page.render(self._desk)
-        return HTMLResponse(html, headers={**HEADERS, "Content-Security-Policy": policy})
+        content = html.encode(errors="backslashreplace")
+        return HTMLResponse(content, headers={**HEADERS, "Content-Security-Policy": policy})
 
     def image(self, request: Request) -> Response:
         file = self._numbered.get(request.path_params["index"])
@@ -147,7 +148,7 @@ class _Handlers:
                 self._desk.put(index, label, reason)
             else:
                 return _problem("expected label and reason as texts", 400)
-            return JSONResponse(dict(self._desk.entry(index)), headers=HEADERS)
+            return _json(dict(self._desk.entry(index)), 200)
         except ValueError as error:
             return _problem(str(error), 400)
         except (T2IError, OSError) as error:
@@ -175,7 +176,12 @@ def _converted(path: Path) -> Response:
 
 
 def _problem(message: str, status: int) -> Response:
-    return JSONResponse({"problem": message}, status, headers=HEADERS)
+    return _json({"problem": message}, status)
+
+
+def _json(value: object, status: int) -> Response:
+    """Return a value as JSON in ASCII: a name may hold half a surrogate pair."""
+    return Response(json.dumps(value), status, HEADERS, media_type="application/json")
 
 
 def listening(port: int = 0) -> socket.socket:

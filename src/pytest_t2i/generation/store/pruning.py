@@ -12,7 +12,7 @@ from typing import Any
 
 from pytest_t2i.errors import StoreError
 from pytest_t2i.files import is_relative, write_whole
-from pytest_t2i.generation.store import claims, shards
+from pytest_t2i.generation.store import claims, shards, thumbnails
 from pytest_t2i.generation.store.index import check_index, connect
 from pytest_t2i.generation.store.repair import check_is_store, check_nobody_works
 
@@ -22,7 +22,7 @@ ENDING = ".keys"
 MOST_RUNS = 200
 """Number of runs whose files are kept; the oldest are removed first."""
 AT_ONCE = 500
-OF_IMAGES = ("images", "revised_prompts", "detections", "objects", "arrays", "pixels")
+OF_IMAGES = ("images", "revised_prompts", "detections", "objects", "arrays", "pixels", "thumbnails")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +84,7 @@ def prune(folder: Path, runs: int) -> Pruned:
         useless = [key for key in known if key not in needed]
         # A file of several arrays stays as long as one of them is needed.
         files = [*_strike(index, useless), *shards.unnamed(folder, index)]
+        files += [f"{thumbnails.FOLDER}/{key}.webp" for key in useless if is_relative(key)]
         index.execute("VACUUM")
     freed = sum(_remove(folder, name) for name in files)
     for note in notes[:-runs]:

@@ -16,6 +16,7 @@ from pytest_t2i.generation.store.row_seals import TABLES, insert, is_sealed
 from pytest_t2i.generation.store.rows import image_row, picture_file
 from pytest_t2i.generation.store.self_describing_png import read_origin
 from pytest_t2i.generation.store.shards import is_intact, newest
+from pytest_t2i.generation.store.thumbnails import damaged_thumbnails
 
 Tick = Callable[[int], None]
 Name = tuple[bytes, ...]
@@ -27,9 +28,12 @@ NAMES = {
     "objects": ("key", "finder"),
     "arrays": ("key", "name"),
     "pixels": ("key",),
+    "thumbnails": ("key",),
     "facts": ("name",),
 }
 """Table -> the columns of its primary key."""
+NOTHING: dict[str, list[Name]] = {table: [] for table in NAMES}
+"""Table -> no row."""
 
 
 @dataclass(slots=True)
@@ -81,6 +85,9 @@ def verify(folder: Path, tick: Tick = lambda _: None) -> Findings:
                 lost[table].append(_name(table, row))
             tick(count)
         _strike(index, lost)
+        exchanged, gone = damaged_thumbnails(folder, index)
+        findings.damaged += exchanged
+        _strike(index, {**NOTHING, "thumbnails": [(key.encode(),) for key in gone]})
     finally:
         index.close()
     return findings

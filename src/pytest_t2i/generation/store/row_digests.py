@@ -36,7 +36,7 @@ def row_digests(folder: Path, keys: Sequence[str], detectors: Sequence[str]) -> 
     """
     rows: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
     for query in ROWS:
-        for row in _rows(folder, query, keys):
+        for row in select(folder, query, keys):
             if query is not ROWS[-1] or row[DETECTOR] in detectors:
                 rows[row[0]].append(row)
     return {key: hashlib.sha256(repr(rows[key]).encode()).hexdigest() for key in rows}
@@ -44,11 +44,11 @@ def row_digests(folder: Path, keys: Sequence[str], detectors: Sequence[str]) -> 
 
 def picture_hashes(folder: Path, keys: Sequence[str]) -> dict[Path, str]:
     """File of each picture -> its SHA-256 in the index; the pictures themselves are not read."""
-    return {folder / file: sha256 for file, sha256 in _rows(folder, HASHES, keys)}
+    return {folder / file: sha256 for file, sha256 in select(folder, HASHES, keys)}
 
 
-def _rows(folder: Path, query: str, keys: Sequence[str]) -> list[tuple[Any, ...]]:
-    """Result of a query for keys; empty where the index is absent or damaged."""
+def select(folder: Path, query: str, keys: Sequence[str]) -> list[tuple[Any, ...]]:
+    """Result of a query for keys that only reads; empty where the index is absent or damaged."""
     found: list[tuple[Any, ...]] = []
     try:
         with closing(_open(folder / NAME)) as index:

@@ -12,7 +12,16 @@ import zlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-TABLES = ("images", "revised_prompts", "detections", "objects", "arrays", "pixels", "facts")
+TABLES = (
+    "images",
+    "revised_prompts",
+    "detections",
+    "objects",
+    "arrays",
+    "pixels",
+    "thumbnails",
+    "facts",
+)
 """Tables whose rows have a seal. Claims, which last for minutes, have none."""
 
 
@@ -30,7 +39,7 @@ def _plain(value: Any) -> Any:
     return str.__str__(value) if isinstance(value, str) else value
 
 
-def is_sealed(row: sqlite3.Row) -> bool:
+def is_sealed(row: sqlite3.Row | tuple[Any, ...]) -> bool:
     """Whether a row of the index is unchanged since it was written."""
     *values, sealed = row
     # The same as seal() at a third of the time: values from the index are plain already.

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     import numpy as np
     from PIL.Image import Image
 
-OF_PIXELS = ("revised_prompts", "detections", "objects", "arrays", "pixels")
+OF_PIXELS = ("revised_prompts", "detections", "objects", "arrays", "pixels", "thumbnails")
 """Tables whose rows hold for one picture, and not for a picture that replaces it."""
 DAMAGED = "{}: damaged (its checksum differs): run again, and it is made again"
 IGNORE = "# Made by pytest-t2i: images and detections, safe to delete.\n*\n"

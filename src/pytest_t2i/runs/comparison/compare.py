@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any
 
 from pytest_t2i import statistics
@@ -22,6 +22,7 @@ from pytest_t2i.runs.comparison.record import (
     PromptCell,
 )
 from pytest_t2i.runs.comparison.scores import Pair, Scores, scores_of
+from pytest_t2i.runs.history import differing
 from pytest_t2i.runs.summaries import series_of_audits
 from pytest_t2i.sections import Section
 
@@ -225,11 +226,15 @@ def _sections(
 
 def _remarks(models: Sequence[ComparedModel]) -> tuple[str, ...]:
     """Return remarks on what limits the comparison, in words."""
+    remarks = []
     detectors = dict.fromkeys(model.detector for model in models)
     if len(detectors) > 1:
-        return (
-            "the detectors differ: "
-            + ", ".join(detectors)
-            + "; differences of scores may come from them",
+        remarks.append(
+            f"the detectors differ: {', '.join(detectors)}; differences of scores may come from "
+            "them"
         )
-    return ()
+    inputs = [model.run.provenance.get("inputs") for model in models if model.run is not None]
+    known = [named for named in inputs if isinstance(named, Mapping)]
+    if changed := sorted({n for a, b in pairwise(known) for n in differing(a, b)}):
+        remarks.append(f"these inputs changed between the runs: {', '.join(changed)}")
+    return tuple(remarks)

@@ -12,12 +12,13 @@ from importlib.metadata import version
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated
+from urllib.parse import unquote_to_bytes
 
 from msgspec import Meta
 
 from pytest_t2i.data import Moment, Name
 from pytest_t2i.errors import FileFormatError
-from pytest_t2i.files import convert, is_relative, read_json, write_whole
+from pytest_t2i.files import convert, encodable, is_relative, read_json, write_whole
 
 SCHEMA = "pytest-t2i/manifest/1"
 NAME = "manifest.json"
@@ -148,4 +149,13 @@ def parts_of(
 
 
 def _part(files: Mapping[Path, str], root: Path, folder: str | None) -> Part:
-    return Part(folder, {file.relative_to(root).as_posix(): sha for file, sha in files.items()})
+    names = {encodable(file.relative_to(root).as_posix()): sha for file, sha in files.items()}
+    return Part(folder, names)
+
+
+def file_named(folder: Path, name: str) -> Path:
+    """Return the file that the manifest means by a name."""
+    file = folder / name
+    if "%" not in name or os.path.lexists(file):
+        return file
+    return folder / os.fsdecode(unquote_to_bytes(name))

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pytest_t2i.generation.store.row_digests import picture_hashes, row_digests
+from pytest_t2i.generation.store.thumbnails import thumbnail_file, thumbnail_rows
 from pytest_t2i.runs.manifest.document import (
+    ELSEWHERE,
     INDEX,
     REPORT,
     RUN,
@@ -32,23 +34,50 @@ KEY = re.compile(r"[0-9a-f]{64}")
 """Name of a picture in a store, without its suffix."""
 
 
-def manifest_of(session: Session, record: RunRecord, report: Path, project: Path) -> Manifest:
+def input_digests(session: Session, project: Path) -> dict[str, str]:
+    """Return the SHA-256 of the limits, labels and given files of a run, by path in the project.
+
+    A file outside of the project is named by its name alone, to keep the place private.
+    """
+    files = {*_limits(session, project), *_label_files(session), *_given(session)}
+    root = project.resolve()
+    digests = {}
+    for file in sorted(file.resolve() for file in files):
+        is_inside = file.is_relative_to(root)
+        name = file.relative_to(root).as_posix() if is_inside else f"{file.name}{ELSEWHERE}"
+        if sha := sha256_of(file):
+            digests[name] = sha
+    return digests
+
+
+def manifest_of(
+    session: Session,
+    record: RunRecord,
+    report: Path,
+    project: Path,
+    history: Path | None = None,
+) -> Manifest:
     """Return the manifest of a run whose report was just written into ``report``.
 
-    Absent files are left out.
+    Absent files are left out. ``history`` is the file of the run in the history.
     """
     manifest = new_manifest(report, project)
     pictures = _pictures(record)
+    store = session.store.folder
+    keys = sorted(file.stem for file in pictures if KEY.fullmatch(file.stem))
+    known = picture_hashes(store, keys)
+    rows = {thumbnail_file(store, key): row for key, row in thumbnail_rows(store, keys).items()}
+    small = {file: row.sha256 for file, row in rows.items() if file.is_file()}
+    known |= small
     groups = {
         "suite": _suite(session, project),
         "limits": _limits(session, project),
         "labels": _labels(session),
         "given": _given(session),
         "images": pictures,
+        "thumbnails": small,
+        "history": () if history is None else (history,),
     }
-    store = session.store.folder
-    keys = sorted(file.stem for file in pictures if KEY.fullmatch(file.stem))
-    known = picture_hashes(store, keys)
     for name, files in groups.items():
         for kind, part in parts_of(name, files, report, project, known).items():
             manifest = manifest.with_part(kind, part)
@@ -81,14 +110,21 @@ def _limits(session: Session, project: Path) -> Iterator[Path]:
             yield file
 
 
-def _labels(session: Session) -> Iterator[Path]:
+def _label_files(session: Session) -> Iterator[Path]:
+    """Yield the files that hold the labels of the labelled images."""
     # Reading the property would write a registered set that no test of the run needs.
     labelled = vars(session).get("labelled")
     if labelled is None:
         return
     for pattern in BESIDE_LABELS:
         yield from labelled.folder.glob(pattern)
-    yield from (labelled.path(image) for image in labelled)
+
+
+def _labels(session: Session) -> Iterator[Path]:
+    """Yield the files of labels and the labelled images."""
+    yield from _label_files(session)
+    if (labelled := vars(session).get("labelled")) is not None:
+        yield from (labelled.path(image) for image in labelled)
 
 
 def _given(session: Session) -> Iterator[Path]:

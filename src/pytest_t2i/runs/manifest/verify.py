@@ -9,7 +9,14 @@ from typing import Literal, NamedTuple
 
 from pytest_t2i.errors import UnknownNameError
 from pytest_t2i.generation.store.row_digests import row_digests
-from pytest_t2i.runs.manifest.document import INDEX, NAME, Manifest, Part, sha256_of
+from pytest_t2i.runs.manifest.document import (
+    INDEX,
+    NAME,
+    Manifest,
+    Part,
+    file_named,
+    sha256_of,
+)
 
 State = Literal["same", "changed", "missing", "not found"]
 
@@ -73,7 +80,7 @@ def unnamed(manifest: Manifest, report: Path) -> list[str]:
 def _there(name: str, part: Part, folder: Path) -> dict[str, str | None]:
     """Return the present hash of everything in a part; None for what is absent."""
     if name != INDEX:
-        return {path: sha256_of(folder / path) for path in part.hashes}
+        return {path: sha256_of(file_named(folder, path)) for path in part.hashes}
     digests = row_digests(folder, list(part.hashes), part.detectors)
     return {key: digests.get(key) for key in part.hashes}
 
