@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from pytest_t2i.adapters.models.endpoint_faults import (
     BrokenPictureError,
     RedirectedError,
+    body_of,
+    fault_in,
+    fault_of_status,
     too_large,
 )
 from pytest_t2i.adapters.models.endpoints import EndpointModel
@@ -76,6 +79,8 @@ class HuggingFaceImages(EndpointModel):
                 picture = self._asked(request, seconds)
             except Exception as error:
                 told = too_large(self.limits) if bounds.is_passed else _meaning(error)
+                if isinstance(told, BrokenPictureError) and not bounds.is_passed:
+                    told = bounds.fault or told
                 if told is None:
                     raise
                 raise told from None
@@ -153,6 +158,16 @@ class _Bounds:
     def is_passed(self) -> bool:
         """Whether an answer exceeded the size limit."""
         return any(is_cut(response) for response in self._responses)
+
+    @property
+    def fault(self) -> T2IError | None:
+        """The error in the service's answer, which the library may not have understood."""
+        for response in self._responses:
+            if response.request.method == "POST" and not response.is_redirect:
+                if response.is_success:
+                    return fault_in(body_of(response))
+                return fault_of_status(response)
+        return None
 
     def of_request(self, request: Any) -> None:
         """Restrict a request's host, and request an uncompressed answer."""

@@ -14,13 +14,16 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from pytest_t2i.adapters.languages.addresses import base_url
+from pytest_t2i.adapters.models.answers import is_replaced, read_answer
 from pytest_t2i.adapters.models.endpoint_faults import (
     SERVER_ERROR,
     TOO_MANY,
     BrokenPictureError,
     PassingFaultError,
     RedirectedError,
-    said,
+    RefusedError,
+    body_of,
+    fault_in,
     too_large,
 )
 from pytest_t2i.adapters.models.endpoints import EndpointModel
@@ -185,6 +188,8 @@ class OpenAIImages(EndpointModel):
             # The error's own text may quote the body, which may contain the key.
             raise BrokenPictureError(f"no valid JSON ({type(error).__name__})") from None
         if isinstance(parsed, str):
+            if problem := fault_in(parsed):
+                raise problem
             kind = answered.http_response.headers.get("content-type", "no content type")
             raise GenerationError(
                 f"expected JSON, got {kind.partition(';')[0]}; check that the base URL is that of "
@@ -200,8 +205,12 @@ class OpenAIImages(EndpointModel):
             if content and isinstance(content, str):
                 drawn = getattr(first, "revised_prompt", None)
                 told = drawn if isinstance(drawn, str) else None
+                if is_replaced(_fields_beside(first)):
+                    raise RefusedError("the service has replaced the picture that it refuses")
                 return Generated(self.picture(read(content)), revised_prompt=told)
-        raise BrokenPictureError("expected a picture in the answer, got none")
+        raise fault_in(body_of(answered.http_response)) or BrokenPictureError(
+            "expected a picture in the answer, got none"
+        )
 
     def _fetched(self, url: str, seconds: float) -> bytes:
         """Download a picture from a public host or the endpoint's own, within the size limit."""
@@ -222,6 +231,11 @@ class OpenAIImages(EndpointModel):
         return bytes(reply.content)
 
 
+def _fields_beside(picture: Any) -> dict[str, Any]:
+    """The fields of a picture's entry in an answer, also those that the library does not know."""
+    return {**getattr(picture, "__dict__", {}), **(getattr(picture, "model_extra", None) or {})}
+
+
 def _decoded(text: str) -> bytes:
     """A picture in base64, with or without the head of a data URL."""
     try:
@@ -232,7 +246,7 @@ def _decoded(text: str) -> bytes:
 
 def _unknown(error: Any, sent: Mapping[str, Any]) -> str | None:
     """The parameter that a server does not support; None where the error is another one."""
-    words = said(error.response)[0]
+    words = read_answer(body_of(error.response)).words
     if not UNKNOWN.search(words):
         return None
     if error.param in sent:
