@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.adapters.models.answers import Answer, read_answer
+from pytest_t2i.adapters.support.hosts import UnknownHostError, netloc, plain_address
+from pytest_t2i.adapters.support.http_limits import DeadlinePassedError
 from pytest_t2i.adapters.support.loading import NETWORK_MODULES
 from pytest_t2i.adapters.support.picture_files import picture_in, picture_of
 from pytest_t2i.errors import GenerationError, T2IError
@@ -28,6 +32,10 @@ NOT_IMPLEMENTED = 501
 """The only permanent HTTP status from 500 on."""
 UNAVAILABLE = 503
 """The only HTTP status from 500 on that means that no work was begun."""
+LOOP = 508
+"""HTTP status "loop detected", for redirects without end."""
+REDIRECTS_OF_POST = {307, 308}
+"""HTTP statuses of redirects that repeat the request as it was."""
 NOT_CONNECTED = {
     "ConnectError", "ConnectTimeout", "ConnectionRefusedError", "NewConnectionError", "gaierror",
 }  # fmt: skip
@@ -54,6 +62,12 @@ PASSING_WORDS = re.compile(
     re.IGNORECASE,
 )
 """Messages of such an error that another attempt may not meet."""
+
+
+SECONDS = re.compile(r"([+-]?[0-9]{1,12}(?:\.[0-9]{0,12})?) ?(?:s|secs?|seconds?)?", re.IGNORECASE)
+"""Seconds in the header Retry-After, as services write them."""
+LONGEST_HEADER, LONGEST_DEMAND = 200, 30 * 24 * 3600.0
+"""Characters of that header, and seconds that it may demand."""
 
 
 class RefusedError(GenerationError):
@@ -96,7 +110,7 @@ class FinalFaultError(GenerationError):
 
 
 class RedirectedError(FinalFaultError):
-    """The endpoint redirects a request to another host."""
+    """The endpoint redirects a request to another address, which is not followed."""
 
     kind = "redirected"
 
@@ -105,6 +119,32 @@ class RedirectedError(FinalFaultError):
             f"HTTP {status}: expected a picture, got a redirect to {where}; if that host is right, "
             "give its address as base URL"
         )
+
+
+def same_host(response: Any) -> None:
+    """A response hook of httpx: a POST is redirected on its own host only, and stays a POST.
+
+    Raises RedirectedError for every other redirect of a POST: the next host would get the prompt,
+    and a key with it.
+    """
+    request = response.request
+    if request.method != "POST" or not response.has_redirect_location:
+        return
+    status, location = response.status_code, response.headers["location"]
+    try:
+        target = request.url.join(location)
+    except Exception:  # noqa: BLE001 - httpx and its successor raise classes of their own
+        raise RedirectedError(status, "an address that cannot be read") from None
+    ports = {"http": 80, "https": 443}
+    before, after = (
+        (url.scheme, url.host, url.port or ports.get(url.scheme)) for url in (request.url, target)
+    )
+    # Encryption may be added: http on port 80 becomes https on port 443.
+    is_same = after in (before, ("https", before[1], 443 if before[2] == 80 else None))  # noqa: PLR2004
+    if not is_same:
+        raise RedirectedError(status, netloc(str(target)) or "an address that cannot be read")
+    if status not in REDIRECTS_OF_POST:
+        raise RedirectedError(status, plain_address(str(target)))
 
 
 def fault(status: int, words: str, code: str = "", retry_after: str | None = None) -> T2IError:
@@ -165,15 +205,17 @@ def fault_in(content: str | bytes) -> T2IError | None:
 
 def fault_of(error: Exception) -> T2IError | None:
     """The error for an exception of an HTTP library; None for an exception of other code."""
-    if isinstance(error, T2IError):
-        return error
+    if own := next((one for one in _causes(error) if isinstance(one, T2IError)), None):
+        return own  # of a hook, which libraries wrap
     response: Any = getattr(error, "response", None)
     if isinstance(getattr(response, "status_code", None), int):
         return fault_of_status(response)
     cause = error.__cause__ or error
     modules = {type(one).__module__.partition(".")[0] for one in (error, cause)}
     if modules & NETWORK_MODULES or isinstance(error, OSError):
-        names = _names(error)
+        names = [type(one).__name__ for one in _causes(error)]
+        if "TooManyRedirects" in names:
+            return RedirectedError(LOOP, "itself")
         is_free = any(name in NOT_CONNECTED for name in names)
         is_busy = any("Timeout" in name for name in names)
         kind = "unreachable" if is_free else "late" if is_busy else "dropped"
@@ -197,13 +239,44 @@ def body_of(response: Any) -> str:
         return ""
 
 
-def _names(error: BaseException | None) -> list[str]:
-    """Names of an exception and of its causes, as libraries wrap exceptions."""
-    names = []
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """An exception and its causes, as libraries wrap exceptions."""
     while error is not None:
-        names.append(type(error).__name__)
+        yield error
         error = error.__cause__
-    return names
+
+
+def fetch_fault(error: Exception) -> Exception:
+    """The error for an exception while a picture is fetched that the service has made.
+
+    The service's answer was charged, whatever happens to the picture: it is a broken picture.
+    An error of ours, such as a host that is not allowed, and a deadline stay what they are.
+    """
+    if isinstance(error, DeadlinePassedError):
+        return error
+    known = fault_of(error)
+    if isinstance(known, T2IError) and not isinstance(
+        known, PassingFaultError | FinalFaultError | UnknownHostError
+    ):
+        return known
+    if isinstance(known, PassingFaultError) and known is error:
+        return known
+    words = str(known) if known else f"{type(error).__name__}"
+    kind = (
+        "unreachable" if isinstance(known, UnknownHostError) else getattr(known, "kind", "broken")
+    )
+    return BrokenPictureError(
+        f"{words}, at the picture's address", kind="broken" if kind == "final" else kind
+    )
+
+
+def is_elsewhere(error: Exception, address: str) -> bool:
+    """Whether an exception of an HTTP library is about a GET from another host than this one."""
+    try:
+        request: Any = getattr(error, "request", None)
+        return request.method == "GET" and netloc(str(request.url)) != netloc(address)
+    except Exception:  # noqa: BLE001 - an exception without a request
+        return False
 
 
 def picture_from(given: Image | bytes, limits: AnswerLimits) -> Image:
@@ -232,14 +305,25 @@ def too_large(limits: AnswerLimits) -> BrokenPictureError:
 
 
 def _seconds(retry_after: str | None) -> float | None:
-    """Seconds of the header Retry-After, which has seconds or a date."""
-    if not retry_after:
-        return None
+    """Seconds of the header Retry-After, which has seconds or a date; None where it is neither.
+
+    Of several values the longest counts. A wait of more than LONGEST_DEMAND is no demand.
+
+    >>> _seconds("2, 7"), _seconds("nan"), _seconds("Wed, 21 Oct 2015 07:28:00 GMT")
+    (7.0, None, 0.0)
+    """
+    text = str(retry_after or "")[:LONGEST_HEADER].strip()
+    numbers = [found for part in text.split(",") if (found := SECONDS.fullmatch(part.strip()))]
+    seconds = max(float(found[1]) for found in numbers) if numbers else _seconds_until(text)
+    return max(seconds, 0.0) if seconds <= LONGEST_DEMAND else None
+
+
+def _seconds_until(date: str) -> float:
+    """Seconds until a date of HTTP; infinity where there is no such date."""
     try:
-        return max(float(retry_after), 0.0)
-    except ValueError:
-        pass
-    try:
-        return max((parsedate_to_datetime(retry_after) - datetime.now(UTC)).total_seconds(), 0.0)
-    except (TypeError, ValueError):
-        return None
+        until = parsedate_to_datetime(date)
+        # The form of asctime has no zone; all dates of HTTP are in UTC.
+        until = until if until.tzinfo else until.replace(tzinfo=UTC)
+        return (until - datetime.now(UTC)).total_seconds()
+    except (TypeError, ValueError, ArithmeticError, LookupError):
+        return math.inf

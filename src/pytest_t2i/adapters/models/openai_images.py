@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Mapping
 from threading import Lock
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urljoin
 
 from pytest_t2i.adapters.languages.addresses import base_url
 from pytest_t2i.adapters.models.answers import is_replaced, read_answer
@@ -20,10 +20,11 @@ from pytest_t2i.adapters.models.endpoint_faults import (
     TOO_MANY,
     BrokenPictureError,
     PassingFaultError,
-    RedirectedError,
     RefusedError,
     body_of,
     fault_in,
+    fetch_fault,
+    same_host,
     too_large,
 )
 from pytest_t2i.adapters.models.endpoints import EndpointModel
@@ -48,6 +49,11 @@ SPARED = ("seed", "response_format")
 """Parameters that a server may lack; without seeds every picture is drawn anew."""
 STEPS = ("num_inference_steps", "steps")
 """Two names of one setting, of which a strict server accepts one."""
+MOST_REDIRECTS = 3
+"""Largest number of redirects of one request."""
+NO_ADDRESS = "expected the address of a picture in the answer, got none that can be read"
+URL_SAFE = str.maketrans("-_", "+/")
+"""Letters of base64 in URLs -> usual letters."""
 FAILED = 400
 """First HTTP status of an error."""
 UNKNOWN = re.compile(
@@ -107,10 +113,10 @@ class OpenAIImages(EndpointModel):
         own: set[str] = set()
         hooks = {
             "request": [public_or(own), end_with_call],
-            "response": [named_again, cut_at(self.limits.bytes)],
+            "response": [named_again, cut_at(self.limits.bytes), same_host],
         }
         self._http = openai.DefaultHttpxClient(
-            event_hooks=hooks, headers=PLAIN, follow_redirects=False
+            event_hooks=hooks, headers=PLAIN, follow_redirects=True, max_redirects=MOST_REDIRECTS
         )
         self._client = openai.OpenAI(
             api_key=self.key or "none",
@@ -134,11 +140,6 @@ class OpenAIImages(EndpointModel):
             name = _unknown(error, sent)
             if name is None or not self._is_spared(name):
                 raise
-        except openai.APIStatusError as error:
-            where = error.response.headers.get("location")
-            if where is None:
-                raise
-            raise RedirectedError(error.status_code, netloc(where) or where) from None
         else:
             return self._picture(answered, seconds)
         return self.ask(request, seconds)
@@ -199,7 +200,7 @@ class OpenAIImages(EndpointModel):
         first = data[0] if isinstance(data, list) and data else None
         for name, read in (
             ("b64_json", _decoded),
-            ("url", lambda url: self._fetched(url, seconds)),
+            ("url", lambda url: self._fetched(url, str(answered.http_response.url), seconds)),
         ):
             content = getattr(first, name, None)
             if content and isinstance(content, str):
@@ -212,14 +213,28 @@ class OpenAIImages(EndpointModel):
             "expected a picture in the answer, got none"
         )
 
-    def _fetched(self, url: str, seconds: float) -> bytes:
-        """Download a picture from a public host or the endpoint's own, within the size limit."""
-        if url.startswith("data:"):
+    def _fetched(self, url: str, base: str, seconds: float) -> bytes:
+        """Download a picture from a public host or the endpoint's own, within the size limit.
+
+        Args:
+            url: address in the answer; it may be relative to ``base``.
+            base: address of the answer.
+            seconds: time limit of each step.
+        """
+        url = url.strip()
+        if url[:5].lower() == "data:":
             return _decoded(url)
-        if urlsplit(url).scheme not in {"http", "https"}:
-            raise BrokenPictureError("expected the address of a picture in the answer, got none")
-        # The key is not sent: it belongs to the library's client, not to this one.
-        reply = self._http.get(url, follow_redirects=True, timeout=seconds)
+        try:
+            request = self._http.build_request("GET", urljoin(base, url), timeout=seconds)
+        except Exception:  # noqa: BLE001 - urllib and httpx raise classes of their own
+            raise BrokenPictureError(NO_ADDRESS) from None
+        if request.url.scheme not in {"http", "https"} or not request.url.host:
+            raise BrokenPictureError(NO_ADDRESS)
+        try:
+            # The key is not sent: it belongs to the library's client, not to this one.
+            reply = self._http.send(request)
+        except Exception as error:  # noqa: BLE001 - libraries raise errors of their own
+            raise fetch_fault(error) from None
         if is_cut(reply):
             raise too_large(self.limits)
         status = reply.status_code
@@ -237,9 +252,15 @@ def _fields_beside(picture: Any) -> dict[str, Any]:
 
 
 def _decoded(text: str) -> bytes:
-    """A picture in base64, with or without the head of a data URL."""
+    """A picture in base64, of either alphabet, with or without padding and a data URL's head."""
+    head, comma, letters = text.partition(",")
+    if not comma:
+        letters = head
+    elif "%" in letters:
+        letters = unquote(letters)
+    plain = "".join(letters.split()).translate(URL_SAFE).rstrip("=")
     try:
-        return base64.b64decode(text.rpartition(",")[2])
+        return base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)
     except (binascii.Error, ValueError):
         raise BrokenPictureError("expected base64 in the answer, got something else") from None
 
