@@ -22,7 +22,7 @@ from pytest_t2i.files import convert, read_toml
 FILE = Path(str(files("pytest_t2i.adapters.models") / "refusals.toml"))
 MOST_TEXT, MOST_MESSAGE = 2**20, 4000
 """Characters of a body, and of one message in it, that are read."""
-MOST_DEPTH, MOST_VALUES = 16, 5000
+MOST_DEPTH, MOST_VALUES = 16, 2000
 """Nesting and number of the values of a body that are read."""
 LONGEST_CODE = 100
 """Characters of a code; a longer text is a message."""
@@ -171,7 +171,7 @@ def read_answer(text: str | bytes, *, by_words: bool = True) -> Answer:
         return Answer("a page of HTML")
     plain = _json(body)
     if plain is None:
-        words = body[:MOST_MESSAGE]
+        words = _cut(body)
         return Answer(words, refusal=words if by_words and _refusals().is_in(words) else "")
     return _read(plain, by_words=by_words)
 
@@ -273,7 +273,7 @@ def _codes_in(text: str) -> Iterator[str]:
 def _messages(values: Iterable[_Value]) -> Iterator[str]:
     for value in values:
         if isinstance(value.value, str):
-            yield value.value[:MOST_MESSAGE].strip()
+            yield _cut(value.value)
 
 
 def _message(plain: Any, values: Iterable[_Value]) -> str:
@@ -287,13 +287,13 @@ def _message(plain: Any, values: Iterable[_Value]) -> str:
     if isinstance(told, list) and len(told) == 1 and isinstance(told[0], str):
         told = told[0]
     if isinstance(told, str):
-        return told[:MOST_MESSAGE].strip()
+        return _cut(told)
     if isinstance(plain, list):
         texts = [value for value in values if value.field in MESSAGES]
         texts.sort(key=lambda value: (value.depth, MESSAGES.index(value.field)))
         if texts and isinstance(texts[0].value, str):
-            return texts[0].value[:MOST_MESSAGE].strip()
-    return json.dumps(told)[:MOST_MESSAGE]
+            return _cut(texts[0].value)
+    return _cut(json.dumps(told))
 
 
 def _is_error(plain: Any) -> bool:
@@ -316,6 +316,11 @@ def _status(values: Iterable[_Value]) -> int | None:
             if re.fullmatch("[0-9]{3}", digits) and FIRST_ERROR <= int(digits) <= LAST_ERROR:
                 return int(digits)
     return None
+
+
+def _cut(text: str) -> str:
+    """A message in one line, of bounded length."""
+    return " ".join(text[:MOST_TEXT].split())[:MOST_MESSAGE]
 
 
 def _plain_text(text: str) -> str:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.adapters.models.answers import Answer, read_answer
+from pytest_t2i.adapters.models.answers import MOST_MESSAGE, Answer, read_answer
 from pytest_t2i.adapters.support.hosts import UnknownHostError, netloc, plain_address
 from pytest_t2i.adapters.support.http_limits import DeadlinePassedError
 from pytest_t2i.adapters.support.loading import NETWORK_MODULES
@@ -219,7 +219,7 @@ def fault_of(error: Exception) -> T2IError | None:
         is_free = any(name in NOT_CONNECTED for name in names)
         is_busy = any("Timeout" in name for name in names)
         kind = "unreachable" if is_free else "late" if is_busy else "dropped"
-        told = f"{type(cause).__name__}: {cause}"
+        told = f"{type(cause).__name__}: {str(cause)[:MOST_MESSAGE]}"
         return PassingFaultError(told, is_free=is_free, is_busy=is_busy, kind=kind)
     return None
 
