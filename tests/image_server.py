@@ -121,6 +121,13 @@ class Handler(BaseHTTPRequestHandler):
     def _policy_words(self, fault: str, body: Any) -> None:
         self._json(400, {"error": f"The content policy forbids it, {self._key}."})
 
+    def _written(self, fault: str, body: Any) -> None:
+        """What the test has written into ``server.answer``."""
+        status, plain, headers = self.server.answer
+        told = plain if isinstance(plain, str) else json.dumps(plain)
+        kind = "text/plain" if isinstance(plain, str) else "application/json"
+        self._send(status, told.encode(), kind, headers)
+
     def _busy(self, fault: str, body: Any) -> None:
         self._json(429, {"error": {"message": f"slow down, {self._key}"}}, {"Retry-After": "0"})
 
@@ -381,6 +388,8 @@ class Server(ThreadingHTTPServer):
         """What it says of its models; None: it knows no such question."""
         self.models_fail: str | None = None
         """How that question fails."""
+        self.answer: tuple[int, Any, dict[str, str]] = (200, {}, {})
+        """Status, body and headers of the answer ``written``."""
         self.only_men = False
         """Whether a model that draws anew draws men alone."""
         self.elsewhere = ""

@@ -9,7 +9,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from pytest_t2i.adapters.languages.addresses import is_address
-from pytest_t2i.adapters.models.endpoint_faults import PassingFaultError, fault, picture_from
+from pytest_t2i.adapters.models.endpoint_faults import (
+    PassingFaultError,
+    fault,
+    fetch_fault,
+    is_elsewhere,
+    picture_from,
+)
 from pytest_t2i.adapters.models.picture_requests import LONGEST_PROMPT, PictureRequests
 from pytest_t2i.adapters.models.reported_versions import versions_words
 from pytest_t2i.adapters.support.fault_counts import FaultCounts
@@ -200,9 +206,15 @@ class EndpointModel:
     def _made(
         self, request: Request, pace: Pace, is_over: Callable[[], bool] = lambda: False
     ) -> Generated:
-        return self._requests.picture(
-            lambda seconds: self._read(self.ask(request, seconds)), pace, is_over
-        )
+        def answer(seconds: float) -> Generated:
+            try:
+                return self._read(self.ask(request, seconds))
+            except Exception as error:
+                if is_elsewhere(error, self.address):  # a picture that the service has made
+                    raise fetch_fault(error) from None
+                raise
+
+        return self._requests.picture(answer, pace, is_over)
 
     def _read(self, given: Generated | Image | bytes) -> Generated:
         if isinstance(given, Generated):

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from json import JSONDecodeError
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from pytest_t2i.adapters.models.endpoint_faults import (
     BrokenPictureError,
-    RedirectedError,
+    body_of,
+    fault_in,
+    fault_of_status,
+    fetch_fault,
+    same_host,
     too_large,
 )
 from pytest_t2i.adapters.models.endpoints import EndpointModel
@@ -74,14 +79,22 @@ class HuggingFaceImages(EndpointModel):
         with _Bounds(own, self.limits) as bounds:
             try:
                 picture = self._asked(request, seconds)
-            except Exception as error:
-                told = too_large(self.limits) if bounds.is_passed else _meaning(error)
-                if told is None:
-                    raise
-                raise told from None
+            except Exception as error:  # noqa: BLE001 - libraries raise errors of their own
+                raise self._error(error, bounds) from None
             if bounds.is_passed:
                 raise too_large(self.limits)
             return picture
+
+    def _error(self, error: Exception, bounds: _Bounds) -> Exception:
+        """The error for an exception of the library, with what the service has answered."""
+        if bounds.is_passed:
+            return too_large(self.limits)
+        known = _meaning(error)
+        if bounds.is_answered:
+            known = bounds.fault or fetch_fault(known or error)
+        elif isinstance(known, BrokenPictureError):
+            known = bounds.fault or known
+        return known or error
 
     def _asked(self, request: Request, seconds: float) -> Image:
         settings = request.settings
@@ -154,6 +167,26 @@ class _Bounds:
         """Whether an answer exceeded the size limit."""
         return any(is_cut(response) for response in self._responses)
 
+    @property
+    def is_answered(self) -> bool:
+        """Whether the service has answered with HTTP 200; it charges what it answers."""
+        return any(response.is_success for response in self._posts)
+
+    @property
+    def fault(self) -> T2IError | None:
+        """The error in the service's answer, which the library may not have understood."""
+        response = next(self._posts, None)
+        if response is None:
+            return None
+        return fault_in(body_of(response)) if response.is_success else fault_of_status(response)
+
+    @property
+    def _posts(self) -> Iterator[Any]:
+        """Answers of the service; pictures are fetched with GET."""
+        for response in self._responses:
+            if response.request.method == "POST" and not response.has_redirect_location:
+                yield response
+
     def of_request(self, request: Any) -> None:
         """Restrict a request's host, and request an uncompressed answer."""
         self._check(request)
@@ -163,10 +196,7 @@ class _Bounds:
     def of_response(self, response: Any) -> None:
         """End the body at the size limit; raise RedirectedError for a POST to another host."""
         named_again(response)
-        where = netloc(str(response.headers.get("location", "")))
-        is_elsewhere = where not in ("", netloc(str(response.request.url)))
-        if response.request.method == "POST" and response.is_redirect and is_elsewhere:
-            raise RedirectedError(response.status_code, where)
+        same_host(response)
         self._cut(response)
         self._responses.append(response)
 

@@ -11,16 +11,20 @@ import weakref
 from collections.abc import Mapping
 from threading import Lock
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urljoin
 
 from pytest_t2i.adapters.languages.addresses import base_url
+from pytest_t2i.adapters.models.answers import is_replaced, read_answer
 from pytest_t2i.adapters.models.endpoint_faults import (
     SERVER_ERROR,
     TOO_MANY,
     BrokenPictureError,
     PassingFaultError,
-    RedirectedError,
-    said,
+    RefusedError,
+    body_of,
+    fault_in,
+    fetch_fault,
+    same_host,
     too_large,
 )
 from pytest_t2i.adapters.models.endpoints import EndpointModel
@@ -45,6 +49,11 @@ SPARED = ("seed", "response_format")
 """Parameters that a server may lack; without seeds every picture is drawn anew."""
 STEPS = ("num_inference_steps", "steps")
 """Two names of one setting, of which a strict server accepts one."""
+MOST_REDIRECTS = 3
+"""Largest number of redirects of one request."""
+NO_ADDRESS = "expected the address of a picture in the answer, got none that can be read"
+URL_SAFE = str.maketrans("-_", "+/")
+"""Letters of base64 in URLs -> usual letters."""
 FAILED = 400
 """First HTTP status of an error."""
 UNKNOWN = re.compile(
@@ -104,10 +113,10 @@ class OpenAIImages(EndpointModel):
         own: set[str] = set()
         hooks = {
             "request": [public_or(own), end_with_call],
-            "response": [named_again, cut_at(self.limits.bytes)],
+            "response": [named_again, cut_at(self.limits.bytes), same_host],
         }
         self._http = openai.DefaultHttpxClient(
-            event_hooks=hooks, headers=PLAIN, follow_redirects=False
+            event_hooks=hooks, headers=PLAIN, follow_redirects=True, max_redirects=MOST_REDIRECTS
         )
         self._client = openai.OpenAI(
             api_key=self.key or "none",
@@ -131,11 +140,6 @@ class OpenAIImages(EndpointModel):
             name = _unknown(error, sent)
             if name is None or not self._is_spared(name):
                 raise
-        except openai.APIStatusError as error:
-            where = error.response.headers.get("location")
-            if where is None:
-                raise
-            raise RedirectedError(error.status_code, netloc(where) or where) from None
         else:
             return self._picture(answered, seconds)
         return self.ask(request, seconds)
@@ -185,6 +189,8 @@ class OpenAIImages(EndpointModel):
             # The error's own text may quote the body, which may contain the key.
             raise BrokenPictureError(f"no valid JSON ({type(error).__name__})") from None
         if isinstance(parsed, str):
+            if problem := fault_in(parsed):
+                raise problem
             kind = answered.http_response.headers.get("content-type", "no content type")
             raise GenerationError(
                 f"expected JSON, got {kind.partition(';')[0]}; check that the base URL is that of "
@@ -194,23 +200,41 @@ class OpenAIImages(EndpointModel):
         first = data[0] if isinstance(data, list) and data else None
         for name, read in (
             ("b64_json", _decoded),
-            ("url", lambda url: self._fetched(url, seconds)),
+            ("url", lambda url: self._fetched(url, str(answered.http_response.url), seconds)),
         ):
             content = getattr(first, name, None)
             if content and isinstance(content, str):
                 drawn = getattr(first, "revised_prompt", None)
                 told = drawn if isinstance(drawn, str) else None
+                if is_replaced(_fields_beside(first)):
+                    raise RefusedError("the service has replaced the picture that it refuses")
                 return Generated(self.picture(read(content)), revised_prompt=told)
-        raise BrokenPictureError("expected a picture in the answer, got none")
+        raise fault_in(body_of(answered.http_response)) or BrokenPictureError(
+            "expected a picture in the answer, got none"
+        )
 
-    def _fetched(self, url: str, seconds: float) -> bytes:
-        """Download a picture from a public host or the endpoint's own, within the size limit."""
-        if url.startswith("data:"):
+    def _fetched(self, url: str, base: str, seconds: float) -> bytes:
+        """Download a picture from a public host or the endpoint's own, within the size limit.
+
+        Args:
+            url: address in the answer; it may be relative to ``base``.
+            base: address of the answer.
+            seconds: time limit of each step.
+        """
+        url = url.strip()
+        if url[:5].lower() == "data:":
             return _decoded(url)
-        if urlsplit(url).scheme not in {"http", "https"}:
-            raise BrokenPictureError("expected the address of a picture in the answer, got none")
-        # The key is not sent: it belongs to the library's client, not to this one.
-        reply = self._http.get(url, follow_redirects=True, timeout=seconds)
+        try:
+            request = self._http.build_request("GET", urljoin(base, url), timeout=seconds)
+        except Exception:  # noqa: BLE001 - urllib and httpx raise classes of their own
+            raise BrokenPictureError(NO_ADDRESS) from None
+        if request.url.scheme not in {"http", "https"} or not request.url.host:
+            raise BrokenPictureError(NO_ADDRESS)
+        try:
+            # The key is not sent: it belongs to the library's client, not to this one.
+            reply = self._http.send(request)
+        except Exception as error:  # noqa: BLE001 - libraries raise errors of their own
+            raise fetch_fault(error) from None
         if is_cut(reply):
             raise too_large(self.limits)
         status = reply.status_code
@@ -222,17 +246,28 @@ class OpenAIImages(EndpointModel):
         return bytes(reply.content)
 
 
+def _fields_beside(picture: Any) -> dict[str, Any]:
+    """The fields of a picture's entry in an answer, also those that the library does not know."""
+    return {**getattr(picture, "__dict__", {}), **(getattr(picture, "model_extra", None) or {})}
+
+
 def _decoded(text: str) -> bytes:
-    """A picture in base64, with or without the head of a data URL."""
+    """A picture in base64, of either alphabet, with or without padding and a data URL's head."""
+    head, comma, letters = text.partition(",")
+    if not comma:
+        letters = head
+    elif "%" in letters:
+        letters = unquote(letters)
+    plain = "".join(letters.split()).translate(URL_SAFE).rstrip("=")
     try:
-        return base64.b64decode(text.rpartition(",")[2])
+        return base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)
     except (binascii.Error, ValueError):
         raise BrokenPictureError("expected base64 in the answer, got something else") from None
 
 
 def _unknown(error: Any, sent: Mapping[str, Any]) -> str | None:
     """The parameter that a server does not support; None where the error is another one."""
-    words = said(error.response)[0]
+    words = read_answer(body_of(error.response)).words
     if not UNKNOWN.search(words):
         return None
     if error.param in sent:

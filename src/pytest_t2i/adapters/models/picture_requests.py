@@ -19,7 +19,7 @@ from pytest_t2i.adapters.support.fault_counts import OTHER, FaultCounts
 from pytest_t2i.adapters.support.http_limits import DeadlinePassedError, unlogged, within
 from pytest_t2i.adapters.support.pace import Pace
 from pytest_t2i.adapters.support.parallel_calls import StoppedError
-from pytest_t2i.adapters.support.secrets import Secrets
+from pytest_t2i.adapters.support.secrets import LONGEST_SHOWN, Secrets
 from pytest_t2i.adapters.support.spending import Spending
 from pytest_t2i.data import Generated, Undetected
 from pytest_t2i.errors import BudgetSpentError, ConfigurationError, GenerationError, T2IError
@@ -106,7 +106,8 @@ class PictureRequests:
     def once(self, call: Callable[[], A], seconds: float) -> A | T2IError:
         """Call the service; return its result or error.
 
-        An exception is returned, not raised, as it may hold the request with its key.
+        An exception is returned, not raised, as it may hold the request with its key. A mistake in
+        a user's code is raised as it is, unless it or one of its causes holds the key.
         """
 
         def unheard() -> A:
@@ -122,17 +123,31 @@ class PictureRequests:
             return PassingFaultError(words, is_busy=True, kind=kind)
         except Exception as error:
             known = fault_of(error)
-            if known is None and not self._secrets.are_in(str(error)):
+            if known is None and not self._are_secrets_in(error):
                 raise
-            told = known or GenerationError(f"{type(error).__name__}: {error}")
+            told = known or GenerationError(f"{type(error).__name__}: {self.shown(error)}")
         # Outside of the handler, so that the exception is not the context of this one.
         told.__cause__ = told.__context__ = told.__traceback__ = None
         told.args = (self.shown(told),)
         return told
 
+    def _are_secrets_in(self, error: BaseException) -> bool:
+        """Whether an exception, or one that its traceback shows before it, may hold a secret."""
+        shown, waiting = set(), [error]
+        while waiting:
+            one = waiting.pop()
+            if id(one) in shown:
+                continue
+            shown.add(id(one))
+            text = str(one)
+            if len(text) > LONGEST_SHOWN or self._secrets.are_in(text):
+                return True
+            waiting += [other for other in (one.__cause__, one.__context__) if other is not None]
+        return False
+
     def shown(self, words: object, most: int = LONGEST_WORDS) -> str:
         """A message of a service, without the key and shortened."""
-        return self._secrets.hide_in(" ".join(str(words).split()))[:most]
+        return self._secrets.hide_in(" ".join(str(words).split()), most)
 
     def _paid(self, ask: Callable[[float], Generated], seconds: float) -> Generated | T2IError:
         """One attempt; its cost is reserved before, and released if it was not charged."""

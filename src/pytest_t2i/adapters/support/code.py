@@ -23,7 +23,15 @@ ADAPTERS = "pytest_t2i.adapters."
 """Only adapters of this package count: the rest is the same for all detectors."""
 NO_WORD_OF_THEIRS = {
     f"{ADAPTERS}{name}"
-    for name in ("registry", "catalogue", "support.loading", "support.html", "support.code")
+    for name in (
+        "registry",
+        "catalogue",
+        "support.loading",
+        "support.html",
+        "support.code",
+        "support.http_limits",
+        "support.secrets",
+    )
 }
 """Modules of this package that detectors import and that cannot change a detection."""
 

@@ -12,6 +12,10 @@ from urllib.request import getproxies
 from pytest_t2i.errors import GenerationError
 
 
+class UnknownHostError(GenerationError):
+    """The address in an answer names a host that there is not."""
+
+
 def plain_address(address: str) -> str:
     """An address without user, password, query and fragment.
 
@@ -52,7 +56,7 @@ def public_or(own: Container[str]) -> Callable[[Any], None]:
         url = str(request.url)
         if netloc(url) in own:
             return
-        addresses = _public_addresses(urlsplit(url).hostname or "")
+        addresses = _public_addresses(str(request.url.host))
         if not addresses:
             raise GenerationError(
                 f"the answer refers to {netloc(url)}: expected a public host or the endpoint's "
@@ -93,7 +97,7 @@ def _public_addresses(name: str) -> list[str]:
     try:
         found = socket.getaddrinfo(name, None)
     except (OSError, UnicodeError):
-        return []
+        raise UnknownHostError(f"the answer refers to {name}: there is no such host") from None
     addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
     return sorted(addresses, key=lambda one: ":" in one) if all(map(_is_public, addresses)) else []
 

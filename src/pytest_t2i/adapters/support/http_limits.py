@@ -182,12 +182,12 @@ class _Silence:
         self._silenced: list[logging.Logger] = []
 
     def begin(self) -> None:
-        names = [name for name in logging.root.manager.loggerDict if name.startswith(CLIENTS)]
-        loggers = [logging.getLogger(name) for name in ("httpx", "httpcore", *names)]
+        # A copy, as other threads make loggers: a lazy import may do so during any request.
+        names = [name for name in list(logging.root.manager.loggerDict) if name.startswith(CLIENTS)]
         with self._lock:
             self._requests += 1
             # Loggers that were made since the first request began are disabled, too.
-            for logger in loggers:
+            for logger in map(logging.getLogger, ("httpx", "httpcore", *names)):
                 if not logger.disabled:
                     logger.disabled = True
                     self._silenced.append(logger)

@@ -22,6 +22,13 @@ ESCAPE = re.compile(
     r"\\u\{(0*[0-9a-fA-F]{1,5})\}|\\u([0-9a-fA-F]{4})|\\U(000[0-9a-fA-F]{5})|\\x([0-9a-fA-F]{2})"
 )
 """Escapes of JavaScript, JSON and Python."""
+LONGEST_SHOWN = 20_000
+"""Characters of a text that is shown."""
+LONGEST_LETTER = 64
+"""Characters of one encoded letter of a secret, at most."""
+ZEROS, MANY_DIGITS = re.compile(r"(&#[xX]?)0+(?=[0-9a-fA-F])"), re.compile(r"&#[0-9]{8,}")
+"""Leading zeros of a number in HTML, and a number that stands for no character. Python reads no
+number of thousands of digits."""
 FILLERS = re.compile(r"[\s:\\-]")
 """Characters that may separate the letters of a secret or of its hexadecimal form."""
 
@@ -43,16 +50,36 @@ class Secrets:
         forms = [form for word in self._words for form in _forms(word)]
         return any(form in plain for plain in _decoded(text) for form in forms)
 
-    def hide_in(self, text: str) -> str:
+    def hide_in(self, text: str, most: int = LONGEST_SHOWN) -> str:
         r"""The text with the secrets replaced; nothing of it where one is encoded.
+
+        The text is cut to ``most`` characters. It is cut first, and the end, where a part of a
+        secret may be left, is dropped: a server decides how long its texts are.
 
         >>> secrets = Secrets("abc", "xyz")
         >>> secrets.hide_in("no such key: abc"), secrets.hide_in(r"key \u0061bc")
         ('no such key: [hidden]', '[hidden]')
         """
+        margin = LONGEST_LETTER * max(map(len, self._words), default=0)
+        shown = text[: 4 * most + margin]
+        is_cut = len(shown) < len(text)
         for word in sorted(self._words, key=len, reverse=True):
-            text = re.sub(re.escape(word), HIDDEN, text, flags=re.IGNORECASE)
-        return HIDDEN if self.are_in(text) else text
+            shown = re.sub(re.escape(word), HIDDEN, shown, flags=re.IGNORECASE)
+        if self.are_in(shown):
+            return HIDDEN
+        return self._without_part(shown[:-margin] if is_cut and margin else shown)[:most]
+
+    def _without_part(self, text: str) -> str:
+        """The text without the first letters of a secret at its end, where it was cut before."""
+        end = text[-max(map(len, self._words), default=1) :].lower()
+        parts = (
+            length
+            for word in self._words
+            for length in range(len(word) - 1, SHORTEST - 1, -1)
+            if end.endswith(word[:length].lower())
+        )
+        longest = max(parts, default=0)
+        return text[: len(text) - longest] + "..." if longest else text
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({HIDDEN})"
@@ -98,7 +125,8 @@ def _decoded(text: str) -> Iterator[str]:
     for _ in range(LAYERS):
         yield text.lower()
         yield FILLERS.sub("", text.lower())
-        text = _unescaped(html.unescape(unquote(text)))
+        text = MANY_DIGITS.sub("&#9999999", ZEROS.sub(r"\1", unquote(text)))
+        text = _unescaped(html.unescape(text))
 
 
 def _unescaped(text: str) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import socket
+import sys
 import threading
 import time
 from contextlib import suppress
@@ -21,7 +23,7 @@ from pytest_t2i.adapters.detectors.facepp_client import Client
 from pytest_t2i.adapters.detectors.facepp_credentials import Credentials
 from pytest_t2i.adapters.languages import openai
 from pytest_t2i.adapters.models import hugging_face_images, openai_images
-from pytest_t2i.adapters.support.http_limits import WAITING, _Call, within
+from pytest_t2i.adapters.support.http_limits import WAITING, _Call, unlogged, within
 from pytest_t2i.data import Request
 from pytest_t2i.errors import DetectorError, GenerationError, LanguageError, MalformedAnswerError
 from pytest_t2i.protocols import AnswerLimits, LoadOptions
@@ -126,3 +128,38 @@ def test_a_connection_that_is_made_too_late_is_ended_too():
         call.trace("connection.connect_tcp.complete", {"return_value": stream})
         with made, suppress(OSError):
             assert made.recv(1) == b""
+
+
+def test_loggers_may_be_made_while_requests_begin(monkeypatch):
+    """Another thread makes loggers, as a lazy import does; a request begins all the same."""
+    before = sys.getswitchinterval()
+    known = dict(logging.root.manager.loggerDict)
+    monkeypatch.setattr(logging.root.manager, "loggerDict", known)
+    stop, raised = threading.Event(), []
+
+    def make():
+        for number in range(20_000):
+            if stop.is_set():
+                return
+            logging.getLogger(f"lazy.import.{number}")
+
+    def begin():
+        for _ in range(100):
+            try:
+                with unlogged():
+                    pass
+            except RuntimeError as error:
+                raised.append(error)
+
+    sys.setswitchinterval(1e-5)
+    try:
+        maker, *beginners = (threading.Thread(target=one) for one in (make, begin, begin, begin))
+        for thread in (maker, *beginners):
+            thread.start()
+        for thread in beginners:
+            thread.join()
+        stop.set()
+        maker.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert raised == []
