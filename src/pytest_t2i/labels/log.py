@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -39,8 +40,11 @@ class Word(msgspec.Struct):
 
     def with_texts(self, of: Callable[[str], str]) -> Word:
         """Return the word with ``of`` applied to every text."""
-        texts = msgspec.structs.asdict(self)
-        return Word(**{name: text if text is None else of(text) for name, text in texts.items()})
+        texts: dict[str, Any] = {
+            name: text if text is None else of(text)
+            for name, text in msgspec.structs.asdict(self).items()
+        }
+        return Word(**texts)
 
 
 def add_label(folder: Path, label: Label) -> None:
