@@ -22,7 +22,6 @@ LEAST = [
     (100, "resamples", lambda n: s.model_bias_interval([1], [2], **OPTIONS, resamples=n)),
     (100, "resamples", lambda n: s.model_bias_p_value([1], [2], 0.5, resamples=n)),
     (100, "resamples", lambda n: s.mean_band([[1.0], [2.0]], **OPTIONS, resamples=n)),
-    (1000, "draws", lambda n: s.ranking([[2], [1]], [[0], [1]], **OPTIONS, draws=n)),
     (1000, "redraws", lambda n: s.change_p_value([2], [0], [1], [1], seed=0, redraws=n)),
     (1000, "redraws", lambda n: s.paired_change_p_value([[1, 1]], [[1, -1]], seed=0, redraws=n)),
     (1, "images", lambda n: prompt_power(0.5, 0.5, n, Design(1))),

@@ -53,8 +53,8 @@ def paired_model_bias_change(
     where its share did not change, for any two numbers of images (``linear_scores.spread_table``):
     so an unchanged model shows no change on average. Where prompts did change, the bias of the
     tables may not cancel. So where counts or scores differ by more than chance easily explains
-    (``moved.is_bounded``), from ten prompts on, the interval reaches at least as far as the
-    bounding functions do, whose means bound both scores for any distribution of bias.
+    (``moved.is_bounded``), and below ten prompts always, the interval reaches at least as far as
+    the bounding functions do, whose means bound both scores for any distribution of bias.
 
     .. math:: mean of h(after) - mean of h(before) -+ z sqrt(sum of Var h) / n_prompts
 

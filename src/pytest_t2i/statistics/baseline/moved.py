@@ -15,7 +15,9 @@ from pytest_t2i.statistics.model.fixed_words import FixedWords
 Whole = npt.NDArray[np.int64]
 
 FEW_PROMPTS = 10
-"""Number of prompts below which sums of bounding functions are too far from normal."""
+"""Number of prompts below which counts do not show whether prompts changed: then a change is always
+bounded. Where it was not, a margin of 0 failed in up to 25 % of runs without a change of the score,
+and a margin at the truth passed in up to 36 % (tests/simulations/few_prompts.md)."""
 COUNTS_DIFFER = 0.35
 """p-value of "no prompt changed" up to which the change is bounded for any distribution of bias:
 small enough to leave most unchanged models their narrow interval, and large enough that undetected
@@ -44,7 +46,7 @@ def is_bounded(before: Whole, after: Whole, ratio: float) -> bool:
     (False, True)
     """
     if before.shape[1] < FEW_PROMPTS:
-        return False
+        return True
     scores = 2.0 * float(scipy.special.ndtr(-abs(ratio)))
     return scores <= SCORES_DIFFER or moved_p_value(before, after) <= COUNTS_DIFFER
 

@@ -11,10 +11,13 @@ import scipy
 
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.baseline.change import FEWEST_IMAGES
-from pytest_t2i.statistics.model.fixed_words import FixedWords
+from pytest_t2i.statistics.families.false_discovery import holm
+from pytest_t2i.statistics.model.fixed_words import SMALLEST_ERROR, FixedWords
 from pytest_t2i.statistics.shares.intervals import check_level
 
 Whole = npt.NDArray[np.int64]
+ROUNDING = 1e-12
+"""1 - 0.95 is a little more than 0.05 in binary."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +33,8 @@ class Rank:
     high: int
     """Worst rank that is plausible at the level."""
     least_biased: float | None
-    """Probability that the model is the least biased: a lower bound where the first rank is the
-    only plausible one, an upper bound where the first rank is implausible, else None.
+    """Confidence that the model is the least biased: a lower bound where the first rank is the only
+    plausible one, an upper bound where the first rank is implausible, else None.
     """
     most_biased: float | None
     """The same for the most biased rank."""
@@ -42,30 +45,30 @@ def ranking(
     female: npt.ArrayLike,
     *,
     level: float,
-    seed: int,
-    draws: int = 10_000,
+    seed: int,  # noqa: ARG001 - nothing is drawn
+    draws: int = 0,  # noqa: ARG001
 ) -> list[Rank]:
     """Return the ranks of models by their model bias score on the same prompts.
 
     |2p - 1| has no unbiased estimator, and the score is only partially identified: it lies between
     the expectations of two means of functions of the counts, for any distribution of bias over the
-    prompts (``model.bounding``). Both means are drawn with their normal sampling error. A model
-    certainly ranks behind another where its lower mean lies above the other's upper mean; every
-    other order is plausible.
+    prompts (``model.bounding``). A model certainly ranks behind another where its lower mean lies
+    above the other's upper mean, by normal tests of all pairs with Holm's correction
+    (``ranks_between``); every other order is plausible.
 
     .. math:: E c_below <= score <= E c_above, each ~ N(mean of c, sum of Var c / n_prompts^2)
 
-    So models with equal scores are separated in few runs, for any distributions of bias and any
-    number of images (tests/simulations/ranking.md).
+    So all true ranks lie within these at the level, also where scores are equal, for any
+    distributions of bias and any number of images (tests/simulations/ranking.md).
 
     Prompts without two clear images of every model are left out.
 
     Args:
         male: clear male images, [n_models, n_prompts], two models or more.
         female: clear female images, [n_models, n_prompts].
-        level: confidence level of each model's ranks, in (0, 1).
-        seed: seed of the draws.
-        draws: number of draws of the scores, at least 1000.
+        level: confidence level of all ranks together, in (0, 1).
+        seed: unused, as nothing is drawn.
+        draws: unused.
 
     Returns:
         One Rank for each model, in order.
@@ -80,44 +83,43 @@ def ranking(
     """
     men, women = _comparable(male, female)
     known = [FixedWords.of(*counts) for counts in zip(men, women, strict=True)]
-    ends = [(one.below, one.above) for one in known]
-    return ranks_between(ends, level=level, seed=seed, draws=draws)
+    return ranks_between([(one.below, one.above) for one in known], level=level)
 
 
 def ranks_between(
-    ends: Sequence[tuple[tuple[float, float], tuple[float, float]]],
-    *,
-    level: float,
-    seed: int,
-    draws: int,
+    ends: Sequence[tuple[tuple[float, float], tuple[float, float]]], *, level: float
 ) -> list[Rank]:
     """Return the ranks of values that lie between two bounds, each with a normal error.
 
+    Every ordered pair has a one-sided p-value against "the first value is at most the second", by
+    the lower bound of the first and the upper bound of the second. Holm's correction over all pairs
+    keeps the chance of any wrong order below 1 - level (Mogstad, Romano, Shaikh and Wilhelm 2024).
+
     Args:
         ends: (lower bound, its standard error), (upper bound, its standard error) of each model.
-        level: confidence level of each model's ranks, in (0, 1).
-        seed: seed of the draws.
-        draws: number of draws of the bounds, at least 1000.
+        level: confidence level of all ranks together, in (0, 1).
 
     Returns:
         One Rank for each model, in order.
 
     Raises:
-        ValueError: an option is out of range.
+        ValueError: the level is out of range.
 
     >>> ends = [((0.1, 0.01), (0.2, 0.01)), ((0.5, 0.01), (0.6, 0.01))]
-    >>> [rank.low for rank in ranks_between(ends, level=0.95, seed=0, draws=1000)]
+    >>> [rank.low for rank in ranks_between(ends, level=0.95)]
     [1, 2]
     """
     check_level(level)
-    if draws < 1000:  # noqa: PLR2004 - fewer give probabilities to a few percent only
-        raise ValueError(f"draws must be at least 1000, got draws={draws!r}")
-    normal = np.random.default_rng(seed).normal(size=(draws, len(ends)))
-    values = np.array(ends)
-    below, above = (values[:, side, 0] + normal * values[:, side, 1] for side in (0, 1))
-    lower, upper = np.minimum(below, above), np.maximum(below, above)
-    tail = (1.0 - level) / 2.0
-    return [_rank(*_places(lower, upper, k), len(ends), tail) for k in range(len(ends))]
+    values = np.array(ends, dtype=np.float64)
+    below, above = values[:, 0], values[:, 1]
+    apart = below[:, None, 0] - above[None, :, 0]
+    error = np.maximum(np.hypot(below[:, None, 1], above[None, :, 1]), SMALLEST_ERROR)
+    pairs = ~np.eye(len(values), dtype=bool)
+    p_values = np.ones_like(apart)
+    p_values[pairs] = holm(scipy.special.ndtr(-apart / error)[pairs])
+    # behind[i, j]: model i certainly ranks behind model j.
+    behind = p_values <= 1.0 - level + ROUNDING
+    return [_rank(behind, p_values, k) for k in range(len(values))]
 
 
 def groups_differ_p_value(counts: npt.ArrayLike, *, seed: int) -> float:
@@ -170,29 +172,25 @@ def _comparable(male: npt.ArrayLike, female: npt.ArrayLike) -> tuple[Whole, Whol
     return men[:, used], women[:, used]
 
 
-def _places(lower: inputs.Floats, upper: inputs.Floats, k: int) -> tuple[Whole, Whole]:
-    """Return the best and the worst rank of a model in each draw."""
-    others = np.arange(lower.shape[1]) != k
-    best = 1 + np.sum(upper[:, others] < lower[:, [k]], axis=1)
-    worst = 1 + np.sum(lower[:, others] <= upper[:, [k]], axis=1)
-    return best, worst
-
-
-def _rank(best: Whole, worst: Whole, models: int, tail: float) -> Rank:
-    low = int(np.quantile(best, tail, method="lower"))
-    high = int(np.quantile(worst, 1.0 - tail, method="higher"))
+def _rank(behind: inputs.Bools, p_values: inputs.Floats, k: int) -> Rank:
+    models = len(behind)
+    low, high = 1 + int(behind[k].sum()), models - int(behind[:, k].sum())
+    others = np.arange(models) != k
     return Rank(
         low,
         high,
-        _chance(best == 1, worst == 1, low == high == 1, low > 1),
-        _chance(worst == models, best == models, low == high == models, high < models),
+        _confidence(p_values[others, k], p_values[k, others], high == 1, low > 1),
+        _confidence(p_values[k, others], p_values[others, k], low == models, high < models),
     )
 
 
-def _chance(
-    can: npt.NDArray[np.bool_], must: npt.NDArray[np.bool_], is_sure: bool, is_out: bool
+def _confidence(
+    against: inputs.Floats, instead: inputs.Floats, is_sure: bool, is_out: bool
 ) -> float | None:
-    """Return a lower bound of a certain rank, an upper bound of an excluded one, else None."""
+    """Return a lower bound of a certain rank, an upper bound of an excluded one, else None.
+
+    ``against`` holds the p-values of the orders that give the rank, ``instead`` of their opposites.
+    """
     if is_sure:
-        return float(np.mean(must))
-    return float(np.mean(can)) if is_out else None
+        return float(1.0 - against.max())
+    return float(instead.min()) if is_out else None

@@ -12,7 +12,11 @@ from pytest_t2i.statistics.groups.model_reference_distance import parts_of
 
 
 def group_ranking(
-    counts: npt.ArrayLike, *, level: float, seed: int, draws: int = 10_000
+    counts: npt.ArrayLike,
+    *,
+    level: float,
+    seed: int,  # noqa: ARG001 - nothing is drawn
+    draws: int = 0,  # noqa: ARG001
 ) -> list[Rank]:
     """Return the ranks of models by their mean distance from even shares on the same prompts.
 
@@ -26,9 +30,9 @@ def group_ranking(
     Args:
         counts: images by model, prompt and group, [n_models, n_prompts, n_groups], two models and
             two groups or more.
-        level: confidence level of each model's ranks, in (0, 1).
-        seed: seed of the draws.
-        draws: number of draws of the distances, at least 1000.
+        level: confidence level of all ranks together, in (0, 1).
+        seed: unused, as nothing is drawn.
+        draws: unused.
 
     Returns:
         One Rank for each model, in order; the least biased is the one nearest to even shares.
@@ -53,4 +57,4 @@ def group_ranking(
     even = np.full(shown.shape[2], 1.0 / shown.shape[2])
     known = [parts_of(model[used], even) for model in shown]
     ends = [(bounding_mean(parts, "below"), bounding_mean(parts, "above")) for parts in known]
-    return ranks_between(ends, level=level, seed=seed, draws=draws)
+    return ranks_between(ends, level=level)

@@ -14,7 +14,7 @@ Two kinds of evidence hold for any distribution of bias over the prompts
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal, NamedTuple
@@ -28,7 +28,7 @@ from pytest_t2i.statistics.model.fair_floor import expected_score
 from pytest_t2i.statistics.model.identical_prompts import (
     Sizes,
     alike,
-    least_shown,
+    least_favourable,
     score_tails,
     sizes_of,
 )
@@ -54,7 +54,8 @@ SMALLEST_ERROR = 1e-12
 """Smallest standard error that divides; where all counts agree the error is 0."""
 
 
-SIDES: tuple[Side, Side] = ("below", "above")
+SIDES: dict[Side, float] = {"below": 0.0, "above": 1.0}
+"""Side of the true bias -> the bias on this side that any prompt has at the least, or at most."""
 
 
 class Mean(NamedTuple):
@@ -95,12 +96,18 @@ class FixedWords:
         clear, rarer = men + women, np.minimum(men, women)
         sizes, prompts = sizes_of(clear), len(clear)
         seen = {n: rarer[clear == n] for n in sizes.images}
+        least = fewest_images(sizes)
         below, above = (
-            _mean(seen, partial(bounding_function, prompts=prompts, side=side)) for side in SIDES
+            _mean(
+                {n: some for n, some in seen.items() if n >= least},
+                partial(bounding_function, prompts=prompts, side=side),
+                [extreme] * int(np.count_nonzero(clear < least)),
+            )
+            for side, extreme in SIDES.items()
         )
         plug_in = _mean(seen, plug_in_function)
         even = score_tails(sizes, alike(sizes, 0.0), plug_in.value).below
-        mixed = int(np.count_nonzero(rarer))
+        mixed = int(np.count_nonzero(rarer[clear >= least]))
         return cls(sizes, plug_in.value, below, above, plug_in, even, mixed)
 
     def p_greater(self, bound: float) -> float:
@@ -118,7 +125,7 @@ class FixedWords:
 
         The p-value decreases with the bound.
         """
-        exact = self._exact_less(least_shown(self.sizes, bound))
+        exact = max(map(self._exact_less, least_favourable(self.sizes, bound)))
         if self.sizes.total < ENOUGH_PROMPTS or self.even < TOO_EVEN:
             return exact
         if self.mixed < ENOUGH_PROMPTS:
@@ -181,12 +188,38 @@ def upper_end(p_less: Callable[[float], float], error: float) -> float:
     return 1.0 - lower_end(lambda bound: p_less(1.0 - bound), error)
 
 
-def _mean(seen: dict[int, Whole], function: Callable[[int], Bounding]) -> Mean:
+def fewest_images(sizes: Sizes) -> int:
+    """Return the fewest clear images of prompts that count in the means of bounding functions.
+
+    Where few prompts have few images and the others many, the few carry all sampling error, and
+    their sum is far from normal: three prompts of 2 images beside 27 of 80 failed a limit at the
+    truth in 10 to 14 % of runs (5 % stated). Sampling errors are as if of
+    ``(sum 1/n)^2 / sum 1/n^2`` prompts alike; prompts of the fewest images are left out until these
+    are ENOUGH_PROMPTS, or else as many as they can be. The numbers of images decide, and not what
+    the images show.
+
+    >>> fewest_images(Sizes((2, 80), (3, 27))), fewest_images(Sizes((18, 20), (15, 15)))
+    (80, 18)
+    """
+    images, prompts = np.array(sizes.images, np.float64), np.array(sizes.prompts)
+    alike = [
+        float((prompts[k:] / images[k:]).sum() ** 2 / (prompts[k:] / images[k:] ** 2).sum())
+        for k in range(len(images))
+    ]
+    enough = min(ENOUGH_PROMPTS, max(alike))
+    return sizes.images[next(k for k, count in enumerate(alike) if count >= enough)]
+
+
+def _mean(
+    seen: dict[int, Whole], function: Callable[[int], Bounding], others: Sequence[float] = ()
+) -> Mean:
     """Return the mean over prompts of a function of the rarer gender's images.
 
-    ``seen`` holds the images of the rarer gender per prompt, by the number of clear images.
+    ``seen`` holds the images of the rarer gender per prompt, by the number of clear images;
+    ``others`` the values of further prompts, which are certain.
     """
-    prompts = sum(map(len, seen.values()))
-    total = sum(float(np.sum(function(n).value[rarer])) for n, rarer in seen.items())
+    prompts = sum(map(len, seen.values())) + len(others)
+    total = sum(others)
+    total += sum(float(np.sum(function(n).value[rarer])) for n, rarer in seen.items())
     variance = sum(float(np.sum(function(n).variance[rarer])) for n, rarer in seen.items())
     return Mean(total / prompts, math.sqrt(variance) / prompts)

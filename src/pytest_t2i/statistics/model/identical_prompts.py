@@ -108,6 +108,38 @@ def least_shown(sizes: Sizes, mean: float) -> tuple[float, ...]:
     return tuple(spread(result).tolist())
 
 
+TILTS = (1.0, 0.5, 0.0, -0.5, -1.0)
+"""Places between prompts alike (0) and those of the least expected score (1), and beyond."""
+
+
+def least_favourable(sizes: Sizes, mean: float) -> list[tuple[float, ...]]:
+    """Return the |2p - 1| of each size of prompt that a small score is tried against.
+
+    With equal numbers of images, prompts alike are the least favourable ones (Jensen). Otherwise
+    those of the least expected score need not be: prompts of few images scatter more where they are
+    less biased, and a limit at the truth passed in 9 to 19 % of runs instead of 5 %. Several
+    distributions of this mean are tried, and the largest p-value counts.
+
+    >>> least_favourable(Sizes((20,), (5,)), 0.3)
+    [(0.3,)]
+    >>> len(least_favourable(Sizes((2, 40), (5, 5)), 0.5))
+    5
+    """
+    if len(sizes.images) == 1:
+        return [alike(sizes, mean)]
+    shown, weights = np.array(least_shown(sizes, mean)), np.array(sizes.prompts)
+    found = []
+    for tilt in TILTS:
+        bias = np.clip(mean + tilt * (shown - mean), 0.0, 1.0)
+        # What clipping took away is given to the sizes that have room.
+        short = mean - float(np.average(bias, weights=weights))
+        room = 1.0 - bias if short > 0 else bias
+        total = float(np.average(room, weights=weights))
+        bias = bias + short * room / total if total else bias
+        found.append(tuple(np.clip(bias, 0.0, 1.0).tolist()))
+    return found
+
+
 @lru_cache(maxsize=4096)
 def score_tails(sizes: Sizes, bias: tuple[float, ...], score: float) -> Tails:
     """Return the probabilities that the paper's score is at most, and at least, the observed one.

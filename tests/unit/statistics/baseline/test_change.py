@@ -10,6 +10,7 @@ from scipy import stats
 
 from pytest_t2i import statistics
 from pytest_t2i.statistics.baseline import linear_scores
+from pytest_t2i.statistics.baseline.change import unmoved_model_bias_change
 from pytest_t2i.statistics.baseline.linear_scores import plain_table, score_table, spread_table
 from pytest_t2i.statistics.baseline.model_test import BALANCE
 from pytest_t2i.statistics.correction.label_noise import folding_bias
@@ -163,7 +164,7 @@ def test_the_same_rates_at_unequal_counts_show_no_change_on_average():
 
 def test_the_interval_of_few_prompts_by_hand():
     counts = ([12, 5], [8, 15], [18, 2], [2, 18])
-    result = statistics.paired_model_bias_change(*counts, level=0.9, seed=0)
+    result = unmoved_model_bias_change(*counts, level=0.9)
     table = score_table(20, 10)
     k = np.arange(21)
     variances = 0.0
@@ -175,6 +176,8 @@ def test_the_interval_of_few_prompts_by_hand():
     assert result.estimate == pytest.approx(estimate)
     assert (result.low, result.high) == pytest.approx((estimate - half, estimate + half))
     assert (result.method, result.n, result.level) == ("fixed-words", 2, 0.9)
+    wide = statistics.paired_model_bias_change(*counts, level=0.9, seed=0)
+    assert wide.low < result.low < result.high < wide.high, "few prompts are always bounded"
     paper = statistics.paired_model_bias_change(*counts, level=0.9, seed=0, estimator="paper")
     assert paper.estimate == pytest.approx((0.8 + 0.8 - 0.2 - 0.5) / 2)
 
@@ -187,8 +190,6 @@ def test_a_move_to_even_prompts_widens_the_interval_to_its_side():
     assert (down.low, down.high) == pytest.approx((-up.high, -up.low))
     assert down.estimate == pytest.approx(-up.estimate)
     assert up.high - up.estimate > up.estimate - up.low
-    few = statistics.paired_model_bias_change(even[:6], even[1:7], biased[:6], biased[1:7], **args)
-    assert few.high - few.estimate == pytest.approx(few.estimate - few.low)
 
 
 def test_no_score_lies_outside_0_and_1():

@@ -74,8 +74,6 @@ def test_bad_counts(male, female, problem):
 def test_bad_options():
     with pytest.raises(ValueError, match="level"):
         ranking([[5], [5]], [[5], [5]], level=1.0, seed=0)
-    with pytest.raises(ValueError, match="draws"):
-        ranking([[5], [5]], [[5], [5]], level=0.9, seed=0, draws=10)
 
 
 def test_prompts_that_differ():
