@@ -19,10 +19,7 @@ from pytest_t2i.statistics.associations.objects import (
     object_bias_intervals,
     object_bias_p_values,
 )
-from pytest_t2i.statistics.associations.rank_trend import (
-    rank_correlation_interval,
-    share_difference_interval,
-)
+from pytest_t2i.statistics.associations.rank_trend import rank_correlation_interval
 from pytest_t2i.statistics.baseline.change import (
     PairedScores,
     paired_model_bias_change,
@@ -155,6 +152,10 @@ from pytest_t2i.statistics.shares.intervals import (
     stereotype_interval,
 )
 from pytest_t2i.statistics.shares.inversion import inverted_p_value, one_sided
+from pytest_t2i.statistics.shares.two_shares import (
+    share_difference_interval,
+    share_difference_p_value,
+)
 from pytest_t2i.statistics.undetected.worst_case import worst_case_bounds, worst_case_counts
 
 __all__ = [
@@ -254,6 +255,7 @@ __all__ = [
     "share_by_prompt_interval",
     "share_confidence_sequence",
     "share_difference_interval",
+    "share_difference_p_value",
     "share_interval",
     "share_p_value",
     "stereotype_interval",

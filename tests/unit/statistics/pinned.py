@@ -270,6 +270,12 @@ CASES: dict[str, Callable[[], Any]] = {
         for level in (LEVEL, 0.6)
     ],
     "settled_step": lambda: s.settled_step([0.1, 0.4, 0.6, 0.62], wilson(12, 20, LEVEL)),
+    "share_difference_p_value": lambda: [
+        s.share_difference_p_value((k, 20), (m, 15), bound, alternative=side)
+        for k, m in ((0, 0), (3, 9), (20, 15))
+        for bound in (-1.0, 0.0, 0.3)
+        for side in ("greater", "less")
+    ],
     "share_difference_interval": lambda: [
         s.share_difference_interval((k, 20), (m, 15), LEVEL) for k, m in ((0, 0), (3, 9), (20, 15))
     ],

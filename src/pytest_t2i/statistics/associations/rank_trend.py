@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -12,8 +11,7 @@ import scipy
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs
-from pytest_t2i.statistics.shares.differences import interval_difference
-from pytest_t2i.statistics.shares.intervals import check_level, wilson
+from pytest_t2i.statistics.shares.intervals import check_level
 from pytest_t2i.statistics.shares.resampling import check_resampling, percentiles
 
 IN_TAIL = 20
@@ -148,27 +146,3 @@ def _spearman(values: inputs.Floats, rows: inputs.Floats) -> inputs.Floats:
     lengths = np.sqrt((x**2).sum() * (ranks**2).sum(axis=1))
     together = np.divide(ranks @ x, lengths, out=np.zeros_like(lengths), where=lengths > 0)
     return np.asarray(together, dtype=np.float64)
-
-
-def share_difference_interval(
-    before: tuple[int, int], after: tuple[int, int], level: float
-) -> Interval:
-    """Return the difference of a share between two sets of images (Newcombe 1998, method 10).
-
-    Args:
-        before: number of images that show the trait, and of judged images, in the first set.
-        after: the same for the second set.
-        level: confidence level in (0, 1).
-
-    Returns:
-        Interval of the second share minus the first, in [-1, 1]; n is the smaller set's size.
-
-    Raises:
-        ValueError: a set has no judged image, or the level lies outside (0, 1).
-
-    >>> print(share_difference_interval((56, 70), (48, 80), 0.95))
-    -0.200 [-0.334, -0.052]
-    """
-    check_level(level)
-    first, second = wilson(*before, level=level), wilson(*after, level=level)
-    return replace(interval_difference(first, second), method="newcombe")

@@ -13,7 +13,7 @@ import scipy
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs
-from pytest_t2i.statistics.baseline.change import FEW_PROMPTS, FEWEST_IMAGES, score_variances
+from pytest_t2i.statistics.baseline.change import FEW_PROMPTS, FEWEST_IMAGES
 from pytest_t2i.statistics.baseline.linear_scores import spread_table
 from pytest_t2i.statistics.shares.intervals import check_level
 
@@ -49,7 +49,9 @@ def change_points(
     Every run is scored by tables of its counts that have the same expectation at equal shares, for
     any number of images (``linear_scores.spread_table``). After every run, the runs since the last
     change are cut in two in all ways: the mean scores on either side, weighted by their images, are
-    compared by a normal test. The smallest p-value, times the number of cuts (Bonferroni), is
+    compared by a normal test, whose variance is that of one model with the shares of all these runs
+    together. (With the variance of each run's own counts, one prompt gave a false alarm in 18 % of
+    series.) The smallest p-value, times the number of cuts (Bonferroni), is
     compared with the part of the error that this look may spend,
 
     .. math:: (1 - level) (6 / pi^2) / k^2      at the k-th look since the last change,
@@ -85,7 +87,8 @@ def change_points(
     start = 0
     for now in range(1, len(men)):
         looks = now - start
-        cuts = [scores.cut(start, place, now) for place in range(start + 1, now + 1)]
+        variances = scores.variances(start, now)
+        cuts = [scores.cut(start, place, now, variances) for place in range(start + 1, now + 1)]
         best = min(cuts, key=lambda cut: cut.p_value)
         spent = best.p_value * len(cuts) * looks**2 / SPENDING
         if spent <= 1.0 - level:
@@ -107,37 +110,58 @@ class _Cut(NamedTuple):
 
 @dataclass(frozen=True)
 class _Scores:
-    """The score, its variance and the number of images of each run."""
+    """The counts, the score and the number of images of each run."""
 
     means: inputs.Floats
-    variances: inputs.Floats
     images: inputs.Floats
-    prompts: int
+    men: Whole
+    """[n_runs, n_prompts]."""
+    sizes: Whole
+    """Clear images, [n_runs, n_prompts]."""
 
     @classmethod
     def of(cls, men: Whole, women: Whole) -> _Scores:
         sizes = men + women
         fewest, prompts = sizes.min(axis=0), men.shape[1]
         family = max(FEW_PROMPTS, prompts)
-        means, variances = np.zeros(len(men)), np.zeros(len(men))
+        means = np.zeros(len(men))
         for run in range(len(men)):
             each = np.stack([men[run], sizes[run], fewest], axis=1).tolist()
             means[run] = np.mean([spread_table(n, least, family)[k] for k, n, least in each])
-            spread = [score_variances(n, least, family)[k] for k, n, least in each]
-            variances[run] = np.sum(spread) / prompts**2
-        return cls(means, variances, sizes.sum(axis=1).astype(np.float64), prompts)
+        return cls(means, sizes.sum(axis=1).astype(np.float64), men, sizes)
 
-    def cut(self, start: int, place: int, now: int) -> _Cut:
+    def variances(self, start: int, now: int) -> inputs.Floats:
+        """Return the variance of each run's score, if one model made the runs of this window."""
+        window, prompts = slice(start, now + 1), self.men.shape[1]
+        shares = (self.men[window].sum(axis=0) + 0.5) / (self.sizes[window].sum(axis=0) + 1.0)
+        fewest, family = self.sizes.min(axis=0), max(FEW_PROMPTS, prompts)
+        found = np.zeros(len(self.men))
+        known: dict[tuple[int, int], float] = {}
+        for run in range(start, now + 1):
+            for prompt, n in enumerate(self.sizes[run].tolist()):
+                if (prompt, n) not in known:
+                    table = spread_table(n, int(fewest[prompt]), family)
+                    known[prompt, n] = _variance(table, n, float(shares[prompt]))
+                found[run] += known[prompt, n] / prompts**2
+        return found
+
+    def cut(self, start: int, place: int, now: int, variances: inputs.Floats) -> _Cut:
         """Compare the runs from ``place`` to ``now`` with those from ``start`` up to ``place``."""
-        before, variance_before = self._mean(slice(start, place))
-        after, variance_after = self._mean(slice(place, now + 1))
+        before, variance_before = self._mean(slice(start, place), variances)
+        after, variance_after = self._mean(slice(place, now + 1), variances)
         change, error = after - before, math.sqrt(variance_before + variance_after)
         half = float(scipy.stats.norm.isf(0.025)) * error
         low, high = max(-1.0, change - half), min(1.0, change + half)
-        interval = Interval(change, low, high, 0.95, "fixed-words", self.prompts)
+        interval = Interval(change, low, high, 0.95, "fixed-words", self.men.shape[1])
         p_value = 2.0 * float(scipy.stats.norm.sf(abs(change) / error))
         return _Cut(p_value, place, interval)
 
-    def _mean(self, runs: slice) -> tuple[float, float]:
+    def _mean(self, runs: slice, variances: inputs.Floats) -> tuple[float, float]:
         weights = self.images[runs] / self.images[runs].sum()
-        return float(weights @ self.means[runs]), float(weights**2 @ self.variances[runs])
+        return float(weights @ self.means[runs]), float(weights**2 @ variances[runs])
+
+
+def _variance(table: inputs.Floats, n: int, share: float) -> float:
+    """Return the variance of a table's score of n images at a share."""
+    chances = scipy.stats.binom.pmf(np.arange(n + 1), n, share)
+    return float(chances @ table**2 - (chances @ table) ** 2)

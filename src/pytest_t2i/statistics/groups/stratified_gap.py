@@ -10,9 +10,7 @@ import scipy
 
 from pytest_t2i.data import Interval
 from pytest_t2i.statistics.model.fixed_words import Words
-
-Counted = tuple[int, int]
-"""Number of images that show the trait, and number of judged images."""
+from pytest_t2i.statistics.shares.two_shares import Counted, share_difference_interval
 
 
 def stratified_gap_interval(
@@ -22,9 +20,11 @@ def stratified_gap_interval(
 
     .. math:: d = \frac{1}{W} \sum_w (p_w - q_w)
 
-    - fixed words: square and add of the exact intervals of all shares (MOVER; Newcombe 1998, Zou,
-      Huang and Zhang 2009), with equal weight for each prompt, for any number of clear images. With
-      Wilson's intervals, coverage would be too low for few images and shares near 0 and 1.
+    - fixed words: the score interval of two shares (``share_difference_interval``) at the mean
+      shares and at the effective numbers of images, at most W^2 / sum of 1/n_w. Where all prompts
+      are alike, their mean share varies as much; where they differ at equal numbers, less. Square
+      and add of the prompts' own intervals let a limit at the truth pass in 16 % of runs near a gap
+      of 0.9.
     - sampled words: Student's interval of the prompts' differences, and at least the interval
       above: prompts that all agree would have a width of 0.
 
@@ -42,7 +42,7 @@ def stratified_gap_interval(
             words are sampled with a single prompt.
 
     >>> print(stratified_gap_interval([(16, 20), (18, 20)], [(10, 20), (8, 20)], level=0.95))
-    0.400 [0.170, 0.576]
+    0.400 [0.165, 0.599]
     """
     if not after or len(after) != len(before):
         raise ValueError(
@@ -51,33 +51,35 @@ def stratified_gap_interval(
         )
     if any(not n for _, n in (*after, *before)):
         raise ValueError("after and before must hold a clear image of each prompt")
+    if words == "sample" and len(after) < 2:  # noqa: PLR2004 - one prompt shows no spread
+        raise ValueError("after must hold at least two prompts where words are sampled, got one")
+    fixed = share_difference_interval(_together(before), _together(after), level)
     gaps = np.array([m / n - k / o for (m, n), (k, o) in zip(after, before, strict=True)])
     gap = float(gaps.mean())
-    if words == "sample" and len(gaps) < 2:  # noqa: PLR2004 - one prompt shows no spread
-        raise ValueError("after must hold at least two prompts where words are sampled, got one")
-    counts = np.array([*after, *before], dtype=float)
-    down, up = _reach(counts[:, 0], counts[:, 1], level)
-    prompts = len(gaps)
-    # The gap falls where the share before rises.
-    low = float(np.hypot.reduce([*down[:prompts], *up[prompts:]])) / prompts
-    high = float(np.hypot.reduce([*up[:prompts], *down[prompts:]])) / prompts
-    method = "square-and-add"
+    low, high, method = fixed.low, fixed.high, fixed.method
     if words == "sample":
         half = _of_words_like_these(gaps, level)
-        low, high, method = max(low, half), max(high, half), "student"
-    ends = max(gap - low, -1.0), min(gap + high, 1.0)
-    return Interval(gap, *ends, level, method, len(gaps))
-
-
-def _reach(shown: np.ndarray, images: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return how far the Clopper-Pearson interval of each share reaches down and up."""
-    tail, others = (1.0 - level) / 2.0, images - shown
-    low = np.where(
-        shown > 0, scipy.special.betaincinv(np.maximum(shown, 1.0), others + 1.0, tail), 0.0
+        low, high, method = min(low, gap - half), max(high, gap + half), "student"
+    return Interval(
+        gap, max(-1.0, min(low, gap)), min(1.0, max(high, gap)), level, method, len(gaps)
     )
-    high = scipy.special.betaincinv(shown + 1.0, np.maximum(others, 1.0), 1.0 - tail)
-    high = np.where(others > 0, high, 1.0)
-    return shown / images - low, high - shown / images
+
+
+def _together(counts: Sequence[Counted]) -> Counted:
+    """Return the mean share as counts of the effective number of images.
+
+    Where the prompts of few images are those that show both, the mean varies more than that of
+    prompts alike: then the number is the one of which the mean share has the prompts' own variance.
+    """
+    shown, images = np.array(counts, dtype=np.float64).T
+    shares, prompts = shown / images, len(images)
+    share = float(shares.mean())
+    effective = prompts**2 / float((1.0 / images).sum())
+    own = shares * (1.0 - shares) / np.maximum(images - 1.0, 1.0)
+    own = np.where(images > 1.0, own, share * (1.0 - share))
+    if (variance := float(own.sum())) > 0.0:
+        effective = min(effective, prompts**2 * share * (1.0 - share) / variance)
+    return share * effective, effective
 
 
 def _of_words_like_these(gaps: np.ndarray, level: float) -> float:

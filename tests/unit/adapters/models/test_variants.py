@@ -188,7 +188,11 @@ def test_base64_in_all_its_forms(text, field):
     assert made.image.tobytes() == Image.open(io.BytesIO(PICTURE)).tobytes()
 
 
-@pytest.mark.parametrize("text", ["?", "A", PLAIN[:60], "\u00e4" * 8, PLAIN + "!", "=" * 9])
+@pytest.mark.parametrize(
+    "text",
+    ["?", "A", PLAIN[:60], "\u00e4" * 8, PLAIN + "!", "=" * 9],
+    ids=["mark", "letter", "cut", "umlauts", "tail", "padding"],
+)
 def test_what_is_no_base64_is_a_broken_picture(text):
     with serving(None, "written") as server:
         server.answer = 200, {"data": [{"b64_json": text}]}, {}
