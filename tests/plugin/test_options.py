@@ -188,9 +188,7 @@ def test_labels_of_an_ini_file_lie_beside_it(project, folder):
         f"[pytest]\nt2i_labels = {folder}\nt2i_detector = colour\npythonpath = .\n"
     )
     (project.path / "tests").mkdir()
-    (project.path / "tests/test_set.py").write_text(
-        "def test_set(detector): assert detector\n"
-    )
+    (project.path / "tests/test_set.py").write_text("def test_set(detector): assert detector\n")
     done = run_in(project.path / "tests", "test_set.py")
     assert "1 passed" in done.stdout
 
