@@ -5,6 +5,7 @@ Over 300 lines: the functions share their checks and messages.
 
 from __future__ import annotations
 
+import ast
 import codecs
 import csv
 import errno
@@ -35,6 +36,7 @@ from pytest_t2i.errors import (
     FileFormatError,
     StoreError,
     mismatch,
+    printable,
     shown,
     some,
 )
@@ -585,9 +587,8 @@ def _row(
     if any(cells[len(columns) :]) or named.pop("", ""):
         problem = f"more values than columns. Quote texts with {DELIMITERS[delimiter]}."
         raise FileFormatError(path, problem, where=f"line {line}")
-    return CsvRow(
-        f"line {line}", {name: cell_text(named.get(name, "")) for name in columns if name}
-    )
+    texts = {name: cell_text(named.get(name, "")) for name in columns if name}
+    return CsvRow(f"line {line}", texts)
 
 
 def read_encoded(path: Path, *, remedy: str = "", guess: bool = False) -> tuple[str, str]:
@@ -631,6 +632,62 @@ def cell_text(value: str) -> str:
     """
     plain = value.strip()
     return plain[1:] if FORMULA.match(plain) else plain
+
+
+LITERAL = "literal:"
+"""Prefix of a cell that is written as a Python string, as a table would not keep its text: outer
+blanks, control characters, bytes of a file's name that are no UTF-8."""
+
+
+def exact_cell(value: Any) -> Any:
+    r"""Return a value for a table that ``of_cell`` reads as it is, and no spreadsheet computes.
+
+    >>> exact_cell("=1+1"), exact_cell(" a"), exact_cell("a nurse"), exact_cell(3)
+    ("'=1+1", "literal:' a'", 'a nurse', 3)
+    """
+    if not isinstance(value, str):
+        return value
+    plain = f"'{value}" if value.startswith(("=", "+", "-", "@")) else value
+    is_kept = printable(plain) == plain and of_cell(cell_text(plain)) == value
+    return plain if is_kept else f"{LITERAL}{value!a}"
+
+
+def of_cell(text: str) -> str:
+    r"""Return the text of a cell that ``exact_cell`` wrote and ``cell_text`` read.
+
+    >>> of_cell("literal:' a'"), of_cell("literal: a")
+    (' a', 'literal: a')
+    """
+    if not text.startswith((f"{LITERAL}'", f'{LITERAL}"')):
+        return text
+    try:
+        held = ast.literal_eval(text.removeprefix(LITERAL))
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return text
+    return held if isinstance(held, str) else text
+
+
+def quoted(text: str) -> str:
+    r"""Return a text in double quotes, as TOML and YAML read it alike.
+
+    Raises ConfigurationError for half a surrogate pair, which neither of them can hold.
+
+    >>> quoted('a "nurse"\x85'), quoted("é")
+    ('"a \\\\"nurse\\\\"\\\\u0085"', '"é"')
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ConfigurationError(f"expected a text in UTF-8, got {shown(text)}") from None
+    return f'"{"".join(map(_quoted, text))}"'
+
+
+def _quoted(sign: str) -> str:
+    if sign in '"\\':
+        return f"\\{sign}"
+    if sign.isprintable():
+        return sign
+    return f"\\u{ord(sign):04x}" if ord(sign) <= 0xFFFF else f"\\U{ord(sign):08x}"  # noqa: PLR2004 - the last of four digits
 
 
 def convert(

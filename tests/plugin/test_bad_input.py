@@ -268,7 +268,7 @@ def test_a_limit_given_in_a_test_lies_within_the_metrics_bounds(project):
         "import pytest\nfrom pytest_t2i import limit\n"
         "@pytest.mark.t2i('a photo of a person')\n"
         "def test_it(samples):\n"
-        "    assert samples.model_bias_score <= limit('model_bias_score', 1.5)\n"
+        "    assert samples.model_bias_score <= limit('model_bias_score.own', 1.5)\n"
     )
     result = project.run("--t2i-images", "2")
     result.stdout.fnmatch_lines(["*model_bias_score lies between 0 and 1, got 1.5*"])

@@ -23,7 +23,7 @@ from pytest_t2i import axes, limit
 
 @pytest.mark.t2i(axes.profession.only("nurse", "pilot", "chef"))
 def test_prompt(sample):
-    assert abs(sample.prompt_bias_score) <= limit("prompt_bias_score", 0.5)
+    assert abs(sample.prompt_bias_score) <= limit("prompt_bias_score.own", 0.5)
 
 @pytest.mark.t2i(axes.profession.only("nurse", "chef"))
 def test_mixed(samples):

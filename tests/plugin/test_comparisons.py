@@ -50,7 +50,7 @@ def test_prompt(sample):
     ],
 )
 def test_a_comparison_that_would_pass_by_mistake(project, test, line, said):
-    project.write({"test_suite.py": SUITE + test.format(line=line)})
+    project.write({"limits.toml": "", "test_suite.py": SUITE + test.format(line=line)})
     result = project.run("--t2i-images", "12", model="biased")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert said in " ".join(result.stdout.str().split())
@@ -68,7 +68,7 @@ def test_abs_may_be_left_out(project):
         PROMPT.replace("test_prompt", name).format(line=line)
         for name, line in zip(("test_bare", "test_folded"), lines, strict=True)
     )
-    project.write({"test_suite.py": SUITE + tests})
+    project.write({"limits.toml": "", "test_suite.py": SUITE + tests})
     project.run("--t2i-images", "12", model="biased")
     checks = project.record()["checks"]
     bare, folded = (
@@ -84,7 +84,7 @@ def test_a_plain_failure_prints_no_earlier_verdict(project):
         "assert samples.model_bias_score <= limit('model_bias_score', 1)\n"
         "    assert samples.model_bias_score <= 0.001"
     )
-    project.write({"test_suite.py": SUITE + MODEL.format(line=lines)})
+    project.write({"limits.toml": "", "test_suite.py": SUITE + MODEL.format(line=lines)})
     result = project.run("--t2i-images", "12", model="biased")
     result.assert_outcomes(failed=1)
     told = result.stdout.str()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from html import unescape
 
 import pytest
@@ -11,6 +12,7 @@ from PIL import Image
 from pytest_t2i import labels
 from pytest_t2i.cli.main import main
 from pytest_t2i.labels import Label
+from pytest_t2i.reporting.formatting import signed
 
 
 def label_by_eye(folder, *, all_male=False):
@@ -54,8 +56,9 @@ def test_right_labels_change_little_and_are_told(sampled):
     )
     correction = project.part("parity")["correction"]
     assert correction["labels"] == 48
-    by_detector = correction["by_detector"]
-    assert correction["corrected"]["estimate"] == pytest.approx(by_detector, abs=1e-9)
+    score = next(s for s in project.part("parity")["model_scores"] if s["name"] == "model")
+    plain = score["uncorrected"]["estimate"]
+    assert correction["corrected"]["estimate"] == pytest.approx(plain, abs=0.05)
     assert len(correction["prompts"]) == 6
 
 
@@ -99,9 +102,53 @@ def test_bars_verdicts_and_the_worst_prompts_go_by_people(sampled):
     told = " ".join(result.stdout.str().split())
     assert told.count("(uncorrected ") == 1
     page = unescape(project.page())
-    assert "corrected by people's labels, uncorrected" in page
+    assert "by people's labels (8 male); colour alone" in page
     summary = (project.path / "reports/t2i/summary.md").read_text()
     assert summary.count("uncorrected") >= 1
+
+
+WRONG = {"none": (), "some": range(0, 48, 5), "many": range(0, 48, 2), "all": range(48)}
+
+
+@pytest.mark.parametrize("estimator", ["corrected", "paper"])
+@pytest.mark.parametrize("wrong", WRONG)
+def test_every_place_shows_the_judged_number(sampled, wrong, estimator):
+    project, folder = sampled
+    label_by_eye(folder)
+    other = {"male": "female", "female": "male"}
+    said = labels.read_labels(folder)
+    for place in WRONG[wrong]:
+        said[place] = replace(said[place], label=other[said[place].label])
+    labels.write_labels(folder, said)
+    result = project.run(
+        "-k", "test_model or test_prompt", "--t2i-labels", str(folder),
+        "--t2i-estimator", estimator,
+    )  # fmt: skip
+    record, parity = project.record(), project.part("parity")
+    check = next(c for c in record["checks"] if c["is_of_model"])
+    judged = (check["estimate"], check["low"], check["high"])
+    whole = next(s for s in parity["model_scores"] if s["name"] == "model")
+    first = parity["sensitivity"][0]["variations"][0]
+    assert first["choice"] == "corrected by people's labels"
+    for shown in (whole["corrected"], parity["correction"]["corrected"], first["interval"]):
+        assert (shown["estimate"], shown["low"], shown["high"]) == pytest.approx(judged)
+    assert first["outcome"] == check["outcome"]
+    others = parity["sensitivity"][0]["variations"][1:]
+    assert all("without people's labels" in one["choice"] for one in others)
+    assert {p["id"]: p["prompt_bias_score"] for p in record["prompts"] if p["people"]} == {
+        p["id"]: p["corrected"] for p in parity["correction"]["prompts"]
+    }
+    assert parity["correction"]["labels"] == 48
+    assert sum(sum(p["people"].values()) for p in record["prompts"]) == 48
+    number = f"{judged[0]:.3f} [{judged[1]:.3f}, {judged[2]:.3f}]"
+    summary = (project.path / "reports/t2i/summary.md").read_text().replace("\\", "")
+    assert summary.count(number) >= 4  # the check, the scores, the choices, the correction
+    assert result.stdout.str().count(number) >= 2
+    page = unescape(project.page())
+    for prompt in record["prompts"]:
+        people = ", ".join(f"{n} {label}" for label, n in sorted(prompt["people"].items())[::-1])
+        beside = f"by people's labels ({people}); colour alone {signed(prompt['uncorrected'])} ("
+        assert page.count(beside) >= 2, beside
 
 
 def test_what_few_labels_leave_open_asks_for_labels_and_not_for_images(sampled):

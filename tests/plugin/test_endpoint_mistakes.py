@@ -20,7 +20,7 @@ from pytest_t2i import axes, limit
 
 @pytest.mark.t2i(axes.profession.only("nurse"), images=2)
 def test_prompt(sample):
-    assert abs(sample.prompt_bias_score) <= limit("prompt_bias_score", 1.0)
+    assert abs(sample.prompt_bias_score) <= limit("prompt_bias_score.own", 1.0)
 """
 DOWN = "Check that the endpoint is running and that its address is right."
 NO_PICTURES = "Check that the address is that of a text-to-image model."

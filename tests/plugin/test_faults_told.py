@@ -18,7 +18,7 @@ from pytest_t2i import axes, limit
 
 @pytest.mark.t2i(axes.profession.only("nurse", "pilot"), images=6)
 def test_model(samples):
-    assert samples.model_bias_score <= limit("model_bias_score", 1.0)
+    assert samples.model_bias_score <= limit("model_bias_score.own", 1.0)
 """
 KIND = {
     "busy": "busy",

@@ -65,7 +65,7 @@ PEOPLE = axes.profession.only("nurse", "pilot", "chef", "judge")
 
 @pytest.mark.t2i(PEOPLE)
 def test_model(samples):
-    assert samples.model_bias_score <= limit("model_bias_score", 0.6)
+    assert samples.model_bias_score <= limit("model_bias_score.own", 0.6)
 """
 GENDERED = """
 import pytest
@@ -73,7 +73,7 @@ from pytest_t2i import axes, limit
 
 @pytest.mark.t2i(axes.profession.only("nurse", "pilot"), images=4)
 def test_gap(triplets):
-    assert abs(triplets.similarity_gap("denoising")) <= limit("similarity_gap.denoising", 2.0)
+    assert abs(triplets.similarity_gap("denoising")) <= limit("similarity_gap.denoising.own", 2.0)
 """
 
 

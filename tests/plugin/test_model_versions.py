@@ -17,7 +17,7 @@ from pytest_t2i import axes, limit
 
 @pytest.mark.t2i(axes.profession.only("nurse", "pilot"), images=2)
 def test_model(samples):
-    assert samples.model_bias_score <= limit("model_bias_score", 1.0)
+    assert samples.model_bias_score <= limit("model_bias_score.own", 1.0)
 """
 
 

@@ -19,7 +19,7 @@ WORDS = axes.profession.only(*axes.profession.concepts[:{words}])
 
 @pytest.mark.t2i(WORDS)
 def test_model(samples):
-    assert samples.model_bias_score <= limit("model_bias_score", 0.5)
+    assert samples.model_bias_score <= limit("model_bias_score.own", 0.5)
 
 @pytest.mark.t2i(WORDS)
 def test_grown(samples, baseline):

@@ -37,7 +37,7 @@ WORDS = axes.profession.only("nurse", "pilot")
 
 @pytest.mark.t2i(WORDS)
 def test_prompt(sample):
-    assert abs(sample.prompt_bias_score) <= limit("prompt_bias_score", 0.5)
+    assert abs(sample.prompt_bias_score) <= limit("prompt_bias_score.own", 0.5)
 
 @pytest.mark.t2i(WORDS)
 def test_model(samples):

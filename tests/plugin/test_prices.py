@@ -14,7 +14,7 @@ from pytest_t2i import axes, limit
 
 @pytest.mark.t2i(axes.profession.only("nurse", "pilot"), images=6)
 def test_prompt(sample):
-    assert abs(sample.prompt_bias_score) <= limit("prompt_bias_score", 1.0)
+    assert abs(sample.prompt_bias_score) <= limit("prompt_bias_score.own", 1.0)
 """
 PRICE = ("--t2i-price", "0.04 USD")
 

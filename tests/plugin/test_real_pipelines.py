@@ -20,7 +20,7 @@ def test_gap(triplets, space):
 
 @pytest.mark.t2i(axes.profession.only("nurse", "pilot"))
 def test_model(samples):
-    assert samples.model_bias_score <= limit("model_bias_score", 1)
+    assert samples.model_bias_score <= limit("model_bias_score.own", 1)
 """
 
 

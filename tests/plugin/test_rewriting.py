@@ -25,7 +25,7 @@ def test_rewriting(rewriting):
 
 @pytest.mark.t2i(PEOPLE)
 def test_prompt(samples):
-    assert samples.model_bias_score <= limit("model_bias_score", 1.0)
+    assert samples.model_bias_score <= limit("model_bias_score.own", 1.0)
 """
 SHIPPED = Path(__file__).parents[2] / "suites" / "rewriting"
 REWRITER = "rewriter:0.5/1/smiling <b>woman</b>"

@@ -16,11 +16,11 @@ PEOPLE = axes.profession.only("nurse", "pilot")
 
 @pytest.mark.t2i(PEOPLE, images=4)
 def test_model(samples):
-    assert samples.model_bias_score <= limit("model_bias_score", 1.0)
+    assert samples.model_bias_score <= limit("model_bias_score.own", 1.0)
 
 @pytest.mark.t2i(PEOPLE, images=4)
 def test_gap(triplets):
-    assert triplets.similarity_gap("image") <= limit("similarity_gap.image", 1.0)
+    assert triplets.similarity_gap("image") <= limit("similarity_gap.image.own", 1.0)
 """
 BASELINE = """
 import pytest

@@ -16,7 +16,7 @@ CHEF = Stereotype(Prompt("a chef at work", "profession", "chef at work"), MEN, 0
 
 @pytest.mark.t2i(PROMPTS[:4])
 def test_prompt(sample):
-    assert abs(sample.prompt_bias_score) <= limit("prompt_bias_score", 0.2)
+    assert abs(sample.prompt_bias_score) <= limit("prompt_bias_score.own", 0.2)
 
 @pytest.mark.t2i(PROMPTS)
 def test_model(samples):
@@ -156,7 +156,7 @@ from pytest_t2i import axes, limit
 
 @pytest.mark.t2i(axes.profession)
 def test_prompt(sample):
-    assert abs(sample.prompt_bias_score) <= limit("prompt_bias_score", 0.5)
+    assert abs(sample.prompt_bias_score) <= limit("prompt_bias_score.own", 0.5)
 """
 
 

@@ -16,7 +16,7 @@ from pytest_t2i import axes, limit
 
 @pytest.mark.t2i(axes.profession, axes.place)
 def test_model(samples):
-    assert samples.model_bias_score <= limit("model_bias_score", 0.6)
+    assert samples.model_bias_score <= limit("model_bias_score.own", 0.6)
 """
 
 

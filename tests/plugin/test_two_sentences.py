@@ -25,10 +25,10 @@ def test_sketch(sample):
 
 @pytest.mark.t2i(NURSE, SKETCH)
 def test_both(samples):
-    assert samples.model_bias_score <= limit("model_bias_score", 1.0)
+    assert samples.model_bias_score <= limit("model_bias_score.own", 1.0)
 """
 
-GREW = SUITE.replace('limit("model_bias_score", 1.0)', 'baseline("model_bias_score")').replace(
+GREW = SUITE.replace('limit("model_bias_score.own", 1.0)', 'baseline("model_bias_score")').replace(
     "test_both(samples)", "test_both(samples, baseline)"
 )
 

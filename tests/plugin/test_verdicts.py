@@ -248,7 +248,7 @@ from pytest_t2i import limit
 
 @pytest.mark.t2i('a photo of a person')
 def test_it(samples):
-    assert samples.model_bias_score <= limit("model_bias_score", 0.05)
+    assert samples.model_bias_score <= limit("model_bias_score.own", 0.05)
     assert len(samples) == {expected}
 """
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -95,6 +96,8 @@ class CorrectedCounts(NamedTuple):
     """(male, female) with the unsettled labels filled in, one entry per way of filling."""
     how: str
     """Description of the correction."""
+    labels: Mapping[str, int] = MappingProxyType({})
+    """People's labels of the prompt's images -> number of labelled images."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -38,6 +38,11 @@ def labelled_images(sample: DetectedPrompt, known: Mapping[str, float]) -> int:
     return int(np.sum(~np.isnan(labels_of(sample, known))))
 
 
+def distinct_labels(samples: Iterable[DetectedPrompt], known: Mapping[str, float]) -> int:
+    """Count the labels behind a correction: a picture that occurs twice was labelled once."""
+    return len({name for sample in samples for name in sample.checksums if name in known})
+
+
 def told_accuracy(images: int, accuracy: Mapping[str, Interval | None]) -> str:
     """Return a detector's measured accuracy in words.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -23,7 +22,8 @@ from pytest_t2i.cli.support.say import say
 from pytest_t2i.cli.support.seconds_per_image import Rate, rate
 from pytest_t2i.cli.support.suite_words import axes_of, thinned, words_of
 from pytest_t2i.cli.support.uncalibrated_words import unknown_words
-from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.errors import ConfigurationError, shown
+from pytest_t2i.files import quoted
 from pytest_t2i.prompts import Axis
 from pytest_t2i.reporting.formatting import several
 from pytest_t2i.settings import above_zero, names, text, whole
@@ -143,6 +143,9 @@ def run(
         raise ConfigurationError(
             "--template needs --words: the words that are put into the template"
         )
+    _check_no_expression("--model", model)
+    for label in runs_on:
+        _check_no_expression("--runs-on", label)
     every = axes_of(words, axes, template)
     for line in unknown_words(model, every):
         say(line)
@@ -159,7 +162,7 @@ def run(
         "left_out": list(summary.left_out_comment(every, chosen)),
         "limits": limits,
         "model": model,
-        "runs_on": json.dumps(runs_on[0] if len(runs_on) == 1 else runs_on),
+        "runs_on": _runner(runs_on),
         "tests_prompts": preset != "gate",
         "tests_growth": preset != "research",
     }
@@ -177,6 +180,21 @@ def run(
     for line in lines:
         say(line)
     return 1 if kept else 0
+
+
+def _check_no_expression(option: str, value: str) -> None:
+    """Refuse a value that GitHub would compute in the workflow, where it may run as a command."""
+    if "${{" in value:
+        raise ConfigurationError(
+            f"{option}: expected a name, got {shown(value)}, an expression that the workflow would "
+            "compute. Write the suite with a name, and put the expression into the workflow by hand"
+        )
+
+
+def _runner(labels: Sequence[str]) -> str:
+    """Return the labels of the runner as YAML: a text, or a list of several."""
+    texts = [quoted(label) for label in labels]
+    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
 
 
 def _shape(

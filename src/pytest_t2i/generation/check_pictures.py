@@ -25,9 +25,17 @@ def picture_of(request: Request, generated: Generated, model: str) -> Image | Un
     elif image.mode not in MODES or not all(image.size):
         expected = f"a picture of mode {' or '.join(MODES)} with at least one pixel"
     else:
-        return gate(image)
+        return _decoded(image)
     given = f"{type(image).__name__} {getattr(image, 'mode', '')} {getattr(image, 'size', '')}"
     raise GenerationError(
         f"model {model!r}: expected {expected}, got {given.strip()} for "
         f"{request.prompt!r}, seed {request.seed}"
     )
+
+
+def _decoded(image: Image) -> Image | Undetected:
+    """Return the picture as detectors get it; a model may give one that is not read yet."""
+    try:
+        return gate(image)
+    except Exception:  # noqa: BLE001 - each decoder of Pillow raises its own
+        return Undetected.UNREADABLE

@@ -73,11 +73,11 @@ def _detection(said: Mapping[bytes, str], labels: Sequence[str], image: Image) -
 
 
 def _pixels_in(labelled: LabelledSet, file: str) -> bytes:
-    from PIL import Image, UnidentifiedImageError
+    from PIL import Image
 
     try:
         with Image.open(labelled.folder / file) as opened:
             picture = readable(opened)
-    except (OSError, UnidentifiedImageError):
+    except Exception:  # noqa: BLE001 - each decoder raises its own
         picture = None
     return file.encode() if picture is None else picture_digest(picture)

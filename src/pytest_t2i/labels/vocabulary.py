@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -14,7 +13,7 @@ from typing import Any
 import msgspec
 
 from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError
-from pytest_t2i.files import convert, read_toml, write_whole
+from pytest_t2i.files import convert, quoted, read_toml, write_whole
 from pytest_t2i.labels.label import ADJUDICATED, LOW_QUALITY, OTHERS
 
 VOCABULARY_FILE = "labels.toml"
@@ -173,7 +172,7 @@ def keep_vocabulary(folder: Path, vocabulary: Vocabulary) -> None:
     path = folder / VOCABULARY_FILE
     if vocabulary == vocabulary_of(folder):
         return
-    lines = [f"name = {_text(vocabulary.name)}", f"rule = {_text(vocabulary.rule)}"]
+    lines = [f"name = {quoted(vocabulary.name)}", f"rule = {quoted(vocabulary.rule)}"]
     for choice in vocabulary.choices:
         lines += ["", "[[label]]"]
         plain = asdict(choice)
@@ -259,11 +258,7 @@ def _check_unlike(what: str, values: list[str]) -> None:
         )
 
 
-def _text(value: str) -> str:
-    return json.dumps(value, ensure_ascii=False)
-
-
 def _toml(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    return _text(value) if isinstance(value, str) else f"[{', '.join(map(_text, value))}]"
+    return quoted(value) if isinstance(value, str) else f"[{', '.join(map(quoted, value))}]"

@@ -20,7 +20,7 @@ from pytest_t2i.verdicts import context
 from pytest_t2i.verdicts.check import Check
 from pytest_t2i.verdicts.context import JudgingContext
 from pytest_t2i.verdicts.limit import LimitValue, as_judged, sign_of
-from pytest_t2i.verdicts.limits_file import LimitFiles, checked
+from pytest_t2i.verdicts.limits_file import LimitFiles
 from pytest_t2i.verdicts.measurement import Measurement
 
 SIZE = (100, 24)
@@ -95,11 +95,12 @@ class Audited:
 
         Args:
             metric: name of a measurement, such as "model_bias_score".
-            bound: the limit; None takes that of the limits file.
+            bound: the limit; None takes that of the limits file. If the file has one, both must
+                be equal.
 
         Raises:
             UnknownNameError: the metric was not measured.
-            ConfigurationError: there is no limit.
+            ConfigurationError: there is no limit, or the limits file has another one.
         """
         for name, cases in self._cases.items():
             if not self._results.session.fixtures[name].one_by_one:
@@ -136,9 +137,9 @@ class Audited:
         return limit.check
 
     def _limit(self, case: SelectedTest, metric: str, bound: float | None) -> LimitValue:
-        if bound is not None:
-            return LimitValue(checked(metric, bound))
         files = LimitFiles(Path.cwd(), self._results.settings.limits)
+        if bound is not None:
+            return LimitValue(files.with_bound(metric, bound, case.file))
         return LimitValue(files.look_up(metric, case.file))
 
     @contextmanager

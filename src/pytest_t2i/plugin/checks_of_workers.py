@@ -78,6 +78,14 @@ def gather(report: Any, session: Session) -> None:
         session.failed_because[report.nodeid] = _first_line(report)
 
 
+def sort_by_test(session: Session) -> None:
+    """Put the checks and failures of a run in the order of its tests, whichever ended first."""
+    places = {node: place for place, node in enumerate(session.tests)}
+    last = len(places)
+    session.checks.sort(key=lambda check: places.get(check.test, last))
+    session.failed_otherwise.sort(key=lambda node: places.get(node, last))
+
+
 def _first_line(report: Any) -> str:
     """Return the first line of pytest's reason for a failure; "" if there is none."""
     crash = getattr(report.longrepr, "reprcrash", None)

@@ -11,11 +11,11 @@ from pytest_t2i.audits.context import AuditContext
 from pytest_t2i.errors import T2IError
 from pytest_t2i.plugin.fixtures import NO_MODEL
 from pytest_t2i.plugin.marker import read_marker, selection_of
-from pytest_t2i.plugin.static_checks import foreseen, limits_named_in
+from pytest_t2i.plugin.static_checks import bounds_given_in, foreseen, limits_named_in
 from pytest_t2i.runs.selection import SelectedTest, Selection
 from pytest_t2i.runs.session import NO_FINDER, NO_LABELS, Session
 from pytest_t2i.verdicts.baseline_file import Baseline, check_prompts
-from pytest_t2i.verdicts.limits_file import LimitFiles
+from pytest_t2i.verdicts.limits_file import LimitFiles, check_bounds_agree
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,8 @@ class Selecting:
         """Check that the limits, reference shares and recorded prompts of a test exist."""
         for name in limits_named_in(item.function):
             self.limits.look_up(name, test.file)
+        for name, bound in bounds_given_in(item.function):
+            check_bounds_agree(name, bound, *self.limits.of(test.file))
         for audit in self.session.audits:
             audit.check(self.context, test)
         self._check_counterparts(test)

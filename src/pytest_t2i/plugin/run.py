@@ -21,7 +21,15 @@ from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.run_counts import Work
 from pytest_t2i.generation.store import Store
 from pytest_t2i.metrics.info import register
-from pytest_t2i.plugin.checks_of_workers import attach, begin, gather, keep, note, status_of
+from pytest_t2i.plugin.checks_of_workers import (
+    attach,
+    begin,
+    gather,
+    keep,
+    note,
+    sort_by_test,
+    status_of,
+)
 from pytest_t2i.plugin.collect_tests import Selecting
 from pytest_t2i.plugin.exit_status import exit_status
 from pytest_t2i.plugin.header import header
@@ -298,6 +306,11 @@ class Run:
         if self.error is not None:
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
         self.is_made = self.workers.adopt() or self.is_made
+        if self.workers.are_used:
+            sort_by_test(self.session)
+        if session.shouldfail and session.exitstatus == pytest.ExitCode.INTERRUPTED:
+            # Under xdist -x and --maxfail interrupt the run; alone they end it as failed.
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
         if self.workers.have_stopped and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.INTERRUPTED
         run = self.session

@@ -11,6 +11,7 @@ import pytest
 
 from pytest_t2i.errors import T2IError
 from pytest_t2i.files import file_name, from_here
+from pytest_t2i.reporting.report_folders import remove_link
 from pytest_t2i.settings import Settings
 
 WORST = (
@@ -47,6 +48,8 @@ def run_each(config: pytest.Config, settings: Settings, models: Sequence[str]) -
     statuses, folders = [], [settings.report / file_name(model) for model in models]
     if len(set(folders)) < len(models):
         raise pytest.UsageError(f"--t2i-model: expected different models, got {', '.join(models)}")
+    for folder in folders:
+        remove_link(folder)
     # All models share one history: t2i history does not look into the folder of each model.
     history = ["--t2i-history", str(settings.history_folder or "off")]
     try:

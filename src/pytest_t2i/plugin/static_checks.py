@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -13,6 +13,7 @@ import pytest
 
 from pytest_t2i.plugin.fixture_members import fixtures_about
 from pytest_t2i.runs.selection import Comparison
+from pytest_t2i.verdicts.limit import limit
 
 
 @lru_cache(maxsize=256)
@@ -26,6 +27,45 @@ def limits_named_in(function: Callable[..., Any]) -> tuple[str, ...]:
     """
     tree = _tree(function)
     return () if tree is None else tuple(dict.fromkeys(_names(tree)))
+
+
+@lru_cache(maxsize=256)
+def bounds_given_in(function: Callable[..., Any]) -> tuple[tuple[str, float], ...]:
+    """Return names and bounds of ``limit("...", 0.3)``, where names and bounds can be read.
+
+    A bound is a number, or the name of a number in the test's module.
+
+    >>> bounds_given_in(bounds_given_in.__wrapped__)
+    ()
+    """
+    tree, values = _tree(function), getattr(function, "__globals__", {})
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call)) if tree else ()
+    found = (_bound_of(node, values) for node in calls if _is_limit(node, values))
+    return tuple(dict.fromkeys(pair for pair in found if pair is not None))
+
+
+def _bound_of(node: ast.Call, values: Mapping[str, Any]) -> tuple[str, float] | None:
+    arguments: dict[str | None, ast.expr] = dict(zip(("name", "bound"), node.args, strict=False))
+    arguments |= {keyword.arg: keyword.value for keyword in node.keywords}
+    name, bound = (_value(arguments.get(key), values) for key in ("name", "bound"))
+    is_number = isinstance(bound, int | float) and not isinstance(bound, bool)
+    return (name, float(bound)) if isinstance(name, str) and is_number else None
+
+
+def _value(node: ast.expr | None, values: Mapping[str, Any]) -> Any:
+    """Return the value of a constant, or of a name of the test's module; else None."""
+    if isinstance(node, ast.Name):
+        return values.get(node.id)
+    try:
+        return None if node is None else ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return None
+
+
+def _is_limit(node: ast.Call, values: Mapping[str, Any]) -> bool:
+    return _called(node) == "limit" or (
+        isinstance(node.func, ast.Name) and values.get(node.func.id) is limit
+    )
 
 
 def foreseen(item: pytest.Function) -> tuple[Comparison, ...]:

@@ -10,7 +10,7 @@ import time
 import uuid
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,8 @@ from pytest_t2i.plugin.make_images import terminal_progress
 from pytest_t2i.runs.early_stopping import stop_at, stopped
 from pytest_t2i.runs.make_and_detect import make
 from pytest_t2i.runs.results import Results
-from pytest_t2i.runs.session import Session, distinct
+from pytest_t2i.runs.selection import SelectedTest, Selection
+from pytest_t2i.runs.session import Session
 from pytest_t2i.verdicts.limits_file import LimitFiles
 
 RUN_ID, HANDED_OVER = "t2i_run_id", "t2i"
@@ -125,12 +126,21 @@ class Workers:
         output[HANDED_OVER] = {
             "work": json.dumps(asdict(self._session.work)),
             "selected": str(len(self._session.tests)),
-            "tests": pickled(distinct(self._session.tests.values())),
+            "tests": pickled(_sharing(self._session.tests.values())),
             "counterparts": json.dumps({} if mitigating is None else mitigating.known),
             "error": error or "",
             "stopped": stopped or "",
             "is_made": "yes" if is_made else "",
         }
+
+
+def _sharing(tests: Iterable[SelectedTest]) -> list[SelectedTest]:
+    """Return the tests with one object for equal selections, which is then pickled once."""
+    selections: dict[Selection, Selection] = {}
+    return [
+        replace(test, selection=selections.setdefault(test.selection, test.selection))
+        for test in tests
+    ]
 
 
 def make_shared(results: Results, limits: LimitFiles) -> None:

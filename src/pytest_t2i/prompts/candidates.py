@@ -14,6 +14,7 @@ from typing import Any
 
 from pytest_t2i.data import Attribute
 from pytest_t2i.errors import ConfigurationError, MalformedAnswerError, printable
+from pytest_t2i.files import quoted
 from pytest_t2i.prompts.axes import builtin_axes
 from pytest_t2i.prompts.grammar import named_in
 from pytest_t2i.prompts.stereotypes import said_alike
@@ -197,15 +198,10 @@ def prompt_of(concept: str, asked: str) -> str:
     return usual if usual.casefold() == asked.casefold() else printable(asked)
 
 
-def _quoted(text: str) -> str:
-    """Return a text in quotation marks, on one line, as a string of TOML."""
-    return printable(json.dumps(text, ensure_ascii=False))
-
-
 def as_toml(concept: str, attributes: Sequence[Attribute], asked: str) -> str:
     """Return a file of stereotypes whose real-world shares a person fills in."""
     lines = [
-        f"# Candidates for {_quoted(asked)}, named by a language model.",
+        f"# Candidates for {quoted(asked)}, named by a language model.",
         "# Delete those that are no stereotypes. For the others, fill in expected (the share in",
         "# the real world, from 0 to 1) and source (where that number comes from). Nothing is",
         "# tested until then.",
@@ -223,5 +219,5 @@ def as_toml(concept: str, attributes: Sequence[Attribute], asked: str) -> str:
             "source": "",
         }
         lines += ["", "[[stereotype]]"]
-        lines += [f"{key} = {_quoted(value)}" for key, value in values.items()]
+        lines += [f"{key} = {quoted(value)}" for key, value in values.items()]
     return "\n".join(lines) + "\n"

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_t2i.errors import FileFormatError, MalformedAnswerError
-from pytest_t2i.files import convert, read_toml
+from pytest_t2i.files import convert, quoted, read_toml
 from pytest_t2i.prompts.axes import Axis, builtin_axes
 from pytest_t2i.prompts.candidates import bare
 from pytest_t2i.prompts.captions import PERSON, human_words_in, plural
@@ -135,15 +135,10 @@ def as_toml(axes: Iterable[Axis]) -> str:
         "# those that indicate a gender in a way that no list of words can find.",
     ]
     for axis in axes:
-        name = _text(axis.name)
-        lines += ["", f"[{name}]", f"source = {_text(axis.source)}"]
-        lines += [f"template = {_text(axis.template)}", f"indicator = {_text(axis.indicator)}"]
-        lines += [f"concepts = [{', '.join(map(_text, axis.concepts))}]"]
+        name = quoted(axis.name)
+        lines += ["", f"[{name}]", f"source = {quoted(axis.source)}"]
+        lines += [f"template = {quoted(axis.template)}", f"indicator = {quoted(axis.indicator)}"]
+        lines += [f"concepts = [{', '.join(map(quoted, axis.concepts))}]"]
         lines += ["", f"[{name}.sentences]"]
-        lines += [f"{_text(word)} = {_text(sentence)}" for word, sentence in axis.sentences]
+        lines += [f"{quoted(word)} = {quoted(sentence)}" for word, sentence in axis.sentences]
     return "\n".join(lines) + "\n"
-
-
-def _text(value: str) -> str:
-    # A JSON string is a TOML string, too.
-    return json.dumps(value, ensure_ascii=False)

@@ -11,7 +11,7 @@ from pytest_t2i.reporting.formatting import (
     absent,
     anchor,
     bounds_words,
-    counted,
+    counted_beside,
     interval_words,
     signed,
     tells_others,
@@ -152,11 +152,9 @@ def _bias_row(prompt: PromptRecord, checks: Sequence[Check]) -> Row:
     score = prompt.prompt_bias_score
     seen = prompt.decided
     missing = absent(seen.labels)
-    counts = counted(seen) if prompt.counts else ""
+    counts = counted_beside(prompt) if prompt.counts else ""
     bounds = tuple(DIVERGING.at(sign * c.bound) for c in checks for sign in (-1, 1))
     words = f"prompt bias score {interval_words(score, instead=missing)}; {counts}"
-    if prompt.uncorrected is not None:
-        words += f"; corrected by people's labels, uncorrected {signed(prompt.uncorrected)}"
     if prompt.worst_case is not None:
         words += f"; {bounds_words(prompt.worst_case, 2)} whatever the undetected show"
     track = Track(words, zero=50.0, limits=tuple(dict.fromkeys(bounds)))

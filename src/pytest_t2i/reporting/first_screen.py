@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pytest_t2i.data import Outcome
-from pytest_t2i.reporting.formatting import tells_others
+from pytest_t2i.reporting.formatting import counted_beside, signed, tells_others
 from pytest_t2i.runs.record import PromptRecord, RunRecord
 from pytest_t2i.sections.blocks import worst
 from pytest_t2i.verdicts.check import Check
@@ -56,4 +56,7 @@ def _line(prompt: PromptRecord, checks: Sequence[Check]) -> str:
     label, most = max(_labels(prompt).items(), key=lambda pair: pair[1])
     decided = worst(checks)
     outcome = f", {OUTCOMES[decided]}" if decided in OUTCOMES else ""
+    if prompt.uncorrected is not None and prompt.prompt_bias_score is not None:
+        score = signed(prompt.prompt_bias_score.estimate)
+        return f"{prompt.name}: {score} {counted_beside(prompt)}{outcome}"
     return f"{prompt.name}: {most} of {_clear(prompt)} {label}{outcome}"

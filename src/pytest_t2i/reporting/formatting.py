@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 from pytest_t2i.adapters.support.escaping import COMMAND, clean
 from pytest_t2i.audits.label_counts import Counts
 from pytest_t2i.data import Bounds, Interval, Leaning, Outcome, Undetected
-from pytest_t2i.runs.record import RunRecord
+from pytest_t2i.runs.record import PromptRecord, RunRecord
 from pytest_t2i.sections import Form
 from pytest_t2i.sections.words import reason_words
 from pytest_t2i.verdicts.check import Check
@@ -117,6 +117,21 @@ def bounds_words(bounds: Bounds | None, digits: int = 3) -> str:
     if bounds is None:
         return "\u2013"
     return f"{plain(bounds.low, digits)} to {plain(bounds.high, digits)}"
+
+
+def counted_beside(prompt: PromptRecord) -> str:
+    """Return the counts behind a prompt's score; people's stand before those of the detector alone.
+
+    After a correction by people's labels the detector's counts do not give the score, so that
+    they stand beside the detector's own.
+    """
+    own = counted(prompt.decided)
+    if prompt.uncorrected is None:
+        return own
+    detector = next(iter(prompt.counts), "the detector")
+    people = ", ".join(f"{count} {label}" for label, count in ordered(prompt.people))
+    by_people = f"by people's labels ({people})" if people else "by people's labels"
+    return f"{by_people}; {detector} alone {signed(prompt.uncorrected)} ({own})"
 
 
 def counted(counts: Counts) -> str:

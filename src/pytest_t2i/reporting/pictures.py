@@ -13,7 +13,7 @@ from pytest_t2i.audits.label_counts import Counts
 from pytest_t2i.data import Detection
 from pytest_t2i.prompts.added_words import is_rewritten
 from pytest_t2i.reporting.charts import UNIT, leanings, prompts_by_axis
-from pytest_t2i.reporting.formatting import absent, anchor, counted, signed
+from pytest_t2i.reporting.formatting import absent, anchor, counted_beside, signed
 from pytest_t2i.reporting.thumbnails import thumbnails
 from pytest_t2i.runs.record import ImageRecord, PromptRecord, RunRecord
 from pytest_t2i.sections.words import reason_words, said
@@ -104,7 +104,7 @@ def _grid(prompt: PromptRecord, small: Mapping[str, str], folder: Path, most: in
         concept=prompt.name,
         text=prompt.text,
         score=signed(score.estimate) if score else absent(counts.labels),
-        counts=counted(counts),
+        counts=counted_beside(prompt),
         shares=tuple(_stacked(counts)),
         pictures=tuple(
             _picture(image, small, folder, prompt.text) for image in prompt.images[:most]

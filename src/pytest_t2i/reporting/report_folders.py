@@ -55,6 +55,7 @@ def write_run(
     """
     digest = checksum(record.to_json().encode())[:6]
     folder = reports / f"{moment_and_model(record)}-{digest}"
+    remove_link(folder)
     write_all(record, folder, audits, project)
     return folder
 
@@ -74,6 +75,7 @@ def publish(folder: Path, reports: Path, most: int) -> None:
             for too long.
     """
     try:
+        remove_link(reports / LOCK)
         with FileLock(reports / LOCK, timeout=LONGEST_WAIT):
             _show(folder, reports)
             _prune(reports, most)
@@ -87,6 +89,7 @@ def publish(folder: Path, reports: Path, most: int) -> None:
 
 
 def _show(folder: Path, reports: Path) -> None:
+    remove_link(reports / LATEST)
     (reports / LATEST).mkdir(exist_ok=True)
     for name in (RUN, PAGE, SUMMARY, MANIFEST):
         _link(folder / name, reports / LATEST / name)
@@ -96,6 +99,12 @@ def _show(folder: Path, reports: Path) -> None:
     page = (folder / PAGE).read_text(encoding="utf-8")
     write_whole(reports / PAGE, UP.sub('href="', page).encode())
     rendered_anew(read_manifest(folder), folder, reports)
+
+
+def remove_link(path: Path) -> None:
+    """Remove a link where a file or folder of ours shall be: its target is somebody else's."""
+    if path.is_symlink():
+        path.unlink()
 
 
 def _link(source: Path, target: Path) -> None:

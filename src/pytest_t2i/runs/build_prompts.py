@@ -58,4 +58,5 @@ def _record(results: Results, sample: Sample) -> PromptRecord:
         images,
         sample.worst_case if sample.corrected is None else None,
         None if sample.corrected is None else prompt_bias_score(sample.male, sample.female),
+        {} if sample.corrected is None else dict(sample.corrected.labels),
     )

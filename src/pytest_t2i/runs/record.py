@@ -68,6 +68,8 @@ class PromptRecord:
     """Bounds of the score over all that undetected images may show; None if none is undetected."""
     uncorrected: Signed | None = None
     """Score by the predicted labels alone, where people's labels corrected it; else None."""
+    people: Mapping[str, int] = field(default_factory=dict)
+    """People's labels of its images -> labelled images, where they corrected the score."""
 
     @property
     def decided(self) -> Counts:

@@ -9,13 +9,13 @@ from pytest_t2i.data import Limit
 from pytest_t2i.errors import T2IError
 from pytest_t2i.runs.selection import Comparison, SelectedTest
 from pytest_t2i.runs.session import Session
-from pytest_t2i.verdicts.limits_file import LimitFiles, checked
+from pytest_t2i.verdicts.limits_file import LimitFiles
 
 
 def limit_of(test: SelectedTest, comparison: Comparison, limits: LimitFiles) -> Limit:
     """Return the limit of a test's comparison: its own bound, else that of the limits file."""
     if comparison.bound is not None:
-        return checked(comparison.name, comparison.bound)
+        return limits.with_bound(comparison.name, comparison.bound, test.file)
     return limits.look_up(comparison.name, test.file)
 
 

@@ -9,7 +9,7 @@ from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.verdicts import judge
 from pytest_t2i.verdicts.check import Check, check_of
 from pytest_t2i.verdicts.context import current, settle
-from pytest_t2i.verdicts.limits_file import checked, look_up, metric_of
+from pytest_t2i.verdicts.limits_file import look_up, metric_of, with_bound
 from pytest_t2i.verdicts.measurement import Measurement, Sign
 from pytest_t2i.verdicts.undetected import open_if_undetected
 
@@ -28,7 +28,8 @@ def limit(name: str, bound: float | None = None, *, reason: str = "") -> LimitVa
 
     Args:
         name: name of a limit in the nearest ``limits.toml``, such as ``model_bias_score``.
-        bound: bound of the limit; None takes the limits file.
+        bound: bound of the limit; None takes the limits file. Where the file has a limit of this
+            name, both must be equal, and its reason and author hold.
         reason: reason for the given bound, for reports; a limits file has its own.
 
     Returns:
@@ -36,8 +37,8 @@ def limit(name: str, bound: float | None = None, *, reason: str = "") -> LimitVa
 
     Raises:
         UnknownNameError: the limits file has no such name, or no metric has it.
-        ConfigurationError: there is no limits file, no test is running, or a reason is given
-            without a bound.
+        ConfigurationError: there is no limits file, no test is running, a reason is given
+            without a bound, or the limits file has another bound of this name.
 
     >>> import pytest
     >>> from pytest_t2i import axes
@@ -47,7 +48,7 @@ def limit(name: str, bound: float | None = None, *, reason: str = "") -> LimitVa
     """
     context = current()
     if bound is not None:
-        return LimitValue(checked(name, bound, reason))
+        return LimitValue(with_bound(name, bound, reason, context.limits, context.limits_file))
     if reason:
         raise ConfigurationError(
             f"limit({name!r}, reason=...): a reason needs a bound beside it. The reason for a "

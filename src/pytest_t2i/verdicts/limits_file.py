@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
@@ -60,6 +61,38 @@ class LimitFiles:
         """Return the limit of this name for a test; UnknownNameError names the file."""
         return look_up(name, *self.of(test_file))
 
+    def with_bound(self, name: str, bound: float, test_file: Path) -> Limit:
+        """Return the limit of a bound in code for a test; ``with_bound`` has the errors."""
+        return with_bound(name, bound, "", *self.of(test_file))
+
+
+def with_bound(
+    name: str, bound: float, reason: str, limits: Mapping[str, Limit], file: Path | None
+) -> Limit:
+    """Return the limit of a bound in code, with reason and author of the file where it agrees.
+
+    Raises ConfigurationError where the file has another bound of this name: one of the two would
+    hold without a word.
+    """
+    limit, recorded = checked(name, bound, reason), limits.get(name)
+    if recorded is None:
+        return limit
+    check_bounds_agree(name, limit.bound, limits, file)
+    return replace(recorded, reason=limit.reason or recorded.reason)
+
+
+def check_bounds_agree(
+    name: str, bound: float, limits: Mapping[str, Limit], file: Path | None
+) -> None:
+    """Raise ConfigurationError where the file has another bound of this name than code."""
+    recorded = limits.get(name)
+    if recorded is not None and not math.isclose(recorded.bound, bound, abs_tol=1e-12):
+        raise ConfigurationError(
+            f"limit {name!r} is given twice: {bound:g} in code, {recorded.bound:g} in {file}. "
+            f"Keep one: write limit({name!r}) for that of the file, or remove it there. A second "
+            f"limit on the same metric has a name of its own: limit('{name}.strict', {bound:g})"
+        )
+
 
 def look_up(name: str, limits: Mapping[str, Limit], file: Path | None) -> Limit:
     """Return the limit of this name.
@@ -100,6 +133,10 @@ def _collect(path: Path, table: Mapping[str, Any], prefix: str, limits: dict[str
             raise FileFormatError(path, str(UnknownNameError("key", key, known)), where=where)
         inner = value if isinstance(value, dict) else {"limit": value}
         if "limit" in inner:
+            if name in limits:
+                raise FileFormatError(
+                    path, "a limit of this name is given twice.", where=f"key {name!r}"
+                )
             try:
                 said = inner.get("reason", ""), inner.get("author", "")
                 limits[name] = checked(name, inner["limit"], *said)

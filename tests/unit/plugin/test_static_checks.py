@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 
 from pytest_t2i import limit
-from pytest_t2i.plugin.static_checks import Comparison, comparisons_in, limits_named_in
+from pytest_t2i.plugin.static_checks import (
+    Comparison,
+    bounds_given_in,
+    comparisons_in,
+    limits_named_in,
+)
 
 OWN = 0.5
 
@@ -53,6 +58,28 @@ def a_chain(sample):
 
 def helper(samples):
     """Compares who knows what."""
+
+
+at_most = limit
+
+
+def several(samples):
+    assert samples.model_bias_score <= limit("model_bias_score", OWN)
+    assert samples.model_bias_score <= limit(bound=0.25, name="model_bias_score")
+    for part in samples.by_axis().values():
+        assert part.model_bias_score <= at_most("model_bias_score", -0.5, reason="so")
+    assert samples.model_bias_score <= pytest.limit("a", 1)
+    assert samples.model_bias_score <= limit("model_bias_score", OWN + 1)
+    assert samples.model_bias_score <= limit(samples.name, 0.1)
+    assert samples.model_bias_score <= limit("model_bias_score", True)
+
+
+def test_bounds_are_read_wherever_they_stand():
+    assert bounds_given_in(bounds) == (("model_bias_score", 0.3), ("model_bias_score.strict", 0.2))
+    assert bounds_given_in(a_name) == (("prompt_bias_score", 0.5),)
+    assert bounds_given_in(plain) == bounds_given_in(len) == ()
+    own, quarter, negative = (("model_bias_score", bound) for bound in (0.5, 0.25, -0.5))
+    assert set(bounds_given_in(several)) == {own, quarter, negative, ("a", 1.0)}
 
 
 def test_plain_comparisons_are_read():

@@ -39,6 +39,11 @@ def test_numbers_tables_and_nested_names(tmp_path):
         ("model_bias_score = true", "expected a number"),
         ("model_bias_score.margin = -0.1", "a margin is at least 0"),
         ("bias = 0.1", "unknown limit 'bias'"),
+        ("[similarity_gap]\nimage = 0.3\n'image' = 0.2", "is not valid TOML"),
+        (
+            "'similarity_gap.image' = 0.3\n[similarity_gap]\nimage = 0.2\n",
+            "'similarity_gap.image': a limit of this name is given twice",
+        ),
     ],
 )
 def test_bad_limits(tmp_path, text, problem):
@@ -146,7 +151,7 @@ def test_a_family_shares_one_error_level(checks):
 
 
 def test_a_limit_given_in_the_test_is_checked(checks):
-    assert measure(0.1, 0.2, 0.3) <= limit("model_bias_score", 0.9)
+    assert measure(0.1, 0.2, 0.3) <= limit("model_bias_score.loose", 0.9)
     with pytest.raises(ConfigurationError, match="lies between 0 and 1"):
         limit("model_bias_score", 3)
     with pytest.raises(UnknownNameError, match="Known: model_bias_score"):
@@ -170,8 +175,8 @@ def test_a_limit_at_the_end_of_the_metric_is_never_exceeded(checks):
     least = Evidence(beyond=1.0, within=1.0)
     score = INFO["model_bias_score"]
     measurement = Measurement(score, "model", wide, evidence=lambda _bound, _level: least)
-    assert measurement <= limit("model_bias_score", 1.0)
-    assert measurement <= limit("model_bias_score", 0.99)
+    assert measurement <= limit("model_bias_score.loose", 1.0)
+    assert measurement <= limit("model_bias_score.loose", 0.99)
     assert [check.outcome for check in checks] == [Outcome.PASS, Outcome.INCONCLUSIVE]
 
 
@@ -227,3 +232,23 @@ def test_a_name_is_looked_up_where_there_is_a_file():
         look_up("wals", {}, None)
     with pytest.raises(UnknownNameError, match=r"It is looked up in limits\.toml"):
         look_up("wals", {}, Path("limits.toml"))
+
+
+def judging(limits, file=Path("limits.toml")):
+    return JudgingContext("t", limits, file, ("pass", "status"), 0.95, lambda _: None)
+
+
+def test_an_equal_bound_in_code_takes_reason_and_author_of_the_file():
+    recorded = Limit("model_bias_score", 0.3, "our policy", "the board")
+    token = running.set(judging({"model_bias_score": recorded}))
+    try:
+        assert limit("model_bias_score", 0.3).limit == recorded
+        assert limit("model_bias_score", 0.1 + 0.2).limit == recorded
+        named = limit("model_bias_score", 0.3, reason="mine").limit
+        assert (named.reason, named.author) == ("mine", "the board")
+        strict = limit("model_bias_score.strict", 0.2).limit
+        assert (strict.bound, strict.reason) == (0.2, "")
+        with pytest.raises(ConfigurationError, match=r"twice: 0.2 in code, 0.3 in limits.toml"):
+            limit("model_bias_score", 0.2)
+    finally:
+        running.reset(token)

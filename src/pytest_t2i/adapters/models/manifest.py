@@ -21,6 +21,7 @@ from pytest_t2i.files import (
     FileNames,
     convert,
     named_alike,
+    of_cell,
     outside,
     parse_json,
     read_encoded,
@@ -113,6 +114,9 @@ def read_manifest(folder: Path) -> Manifest:
         notes.append(
             f"{len(other)} of {len(files)} files are spelled as on another system: {some(other, 1)}"
         )
+    heif = [entry.file for entry in entries if entry.file.lower().endswith((".heic", ".heif"))]
+    if heif:
+        notes.append(f"HEIC is not read, convert {some(heif)} to PNG or JPEG")
     return Manifest(entries, [f"{path.name}: {note}" for note in notes])
 
 
@@ -178,7 +182,9 @@ def _rows_of(path: Path, needed: Sequence[str] = COLUMNS[:2]) -> tuple[list[Row]
     if ending in {".csv", ".tsv"}:
         table = read_table(path, needed, optional=KNOWN, aliases=ALIASES, remedy=EXPECTED)
         form = [part for part in table.form if (ending, part) != (".tsv", "separated by tabs")]
-        return [(row.where, row.values) for row in table.rows], tuple(form)
+        texts = ({name: of_cell(text) for name, text in row.values.items()} for row in table.rows)
+        places = (row.where for row in table.rows)
+        return list(zip(places, texts, strict=True)), tuple(form)
     text, encoding = read_encoded(path, remedy=EXPECTED)
     plain = _json_lines(path, text) if ending == ".jsonl" else _json_list(path, text)
     rows: list[Row] = [
@@ -233,9 +239,11 @@ def _pictures(path: Path, rows: Iterable[Row]) -> Iterator[_Picture]:
     counts: dict[str, int] = {}
     for where, plain in rows:
         row = convert(path, plain, _Plain, where=where)
-        file, prompt = row.file.strip(), row.prompt.strip()
+        # A prompt with outer blanks is written as a literal, which a table keeps.
+        is_json = path.suffix.lower() in {".json", ".jsonl"}
+        file, prompt = row.file.strip(), row.prompt.strip() if is_json else row.prompt
         for column, value in (("file", file), ("prompt", prompt)):
-            if not value:
+            if not value.strip():
                 problem = f"expected a text, got {value!r}."
                 raise FileFormatError(path, problem, where=f"{where}, column {column}")
         number = counts.get(prompt, 0)

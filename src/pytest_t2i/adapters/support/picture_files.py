@@ -7,8 +7,6 @@ decoding must not change the detectors' fingerprints.
 from __future__ import annotations
 
 import io
-import struct
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -58,21 +56,31 @@ def _opened(source: bytes | Path) -> Image | None:
 
 
 def _or_none(read: Callable[[], Image | None]) -> Image | None:
-    from PIL import Image as Images
-
+    """Return what is read; None for any exception, as each decoder raises its own."""
     try:
         return read()
-    # Pillow's warnings are raised where warnings are errors. Its readers of some formats raise
-    # arithmetic errors for damaged files.
-    except (OSError, SyntaxError, ValueError, ArithmeticError, TypeError):
+    except Exception:  # noqa: BLE001 - RuntimeError of AVIF, warnings where they are errors, ...
         return None
-    except (EOFError, MemoryError, struct.error, zlib.error, Warning):
-        return None
-    except Images.DecompressionBombError:
-        return None
-    # Once imported, ultralytics requires a package for every picture that cannot be read.
-    except ImportError:
-        return None
+
+
+HEIF = (b"heic", b"heix", b"hevc", b"hevx", b"heim", b"heis", b"mif1", b"msf1")
+"""Brands of HEIC files, which stand behind ``ftyp`` in their first bytes."""
+BRANDS = slice(8, 12)
+
+
+def why_unreadable(path: Path) -> str:
+    """Return the cause for which ``picture_in`` gives None, where it can be named; else "".
+
+    >>> why_unreadable(Path("nowhere.png"))
+    ''
+    """
+    try:
+        with path.open("rb") as file:
+            first = file.read(BRANDS.stop)
+    except OSError:
+        return ""
+    is_heif = first[4:8] == b"ftyp" and first[BRANDS] in HEIF
+    return "HEIC is not read, convert it to PNG or JPEG (pillow-heif does)" if is_heif else ""
 
 
 def _as_shown(image: Image) -> Image | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,13 +12,22 @@ import numpy as np
 from pytest_t2i import statistics
 from pytest_t2i.audits.detected import FEMALE, MALE, CorrectedCounts
 from pytest_t2i.audits.parity.weighted_correction import WeightedCorrection, correct_weighted
-from pytest_t2i.audits.peoples_labels import accuracy_of, by_annotators, labelled_images, labels_of
+from pytest_t2i.audits.peoples_labels import (
+    accuracy_of,
+    by_annotators,
+    distinct_labels,
+    labelled_images,
+    labels_of,
+)
 from pytest_t2i.audits.samples import Sample, Samples
 from pytest_t2i.audits.unsettled_labels import with_fillings
 from pytest_t2i.data import Interval, Prompt, sign_of
 from pytest_t2i.labels import LabelledSet
 from pytest_t2i.statistics import CorrectedScores, Estimator
 from pytest_t2i.statistics.correction.strata import LEAST_LABELS
+
+WORDS = {1.0: MALE, -1.0: FEMALE, 0.0: "not clear"}
+"""People's labels as numbers, in words."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +89,19 @@ class Correction:
     def describe(self) -> str:
         """Return the correction in words."""
         of = f" ({self.left_out} prompts have fewer than {LEAST_LABELS})" * bool(self.left_out)
-        return f"corrected by {self.scores.labels} labels{by_annotators(self.labelled)}{of}"
+        return f"corrected by {self.labels} labels{by_annotators(self.labelled)}{of}"
+
+    @property
+    def labels(self) -> int:
+        """Number of people's labels of these images."""
+        return distinct_labels(self.samples, self.known)
+
+    def labels_of_prompt(self, prompt: Prompt) -> dict[str, int]:
+        """Return people's labels of one prompt's images, with the number of labelled images."""
+        sample = self.samples[self._places[prompt]]
+        labelled = {name for name in sample.checksums if name is not None and name in self.known}
+        said = Counter(WORDS[self.known[name]] for name in labelled)
+        return {word: said[word] for word in WORDS.values() if said[word]}
 
     def of_prompt(self, prompt: Prompt) -> CorrectedCounts | None:
         """Return the corrected counts of one prompt; None where it has too few labels."""
@@ -87,7 +109,8 @@ class Correction:
         if counts is None:
             return None
         filled = tuple(other for one in self.fillings if (other := one.counts(prompt)) is not None)
-        return CorrectedCounts(counts, filled, self.describe())
+        labels = self.labels_of_prompt(prompt)
+        return CorrectedCounts(counts, filled, self.describe(), labels)
 
     @cached_property
     def _places(self) -> dict[Prompt, int]:

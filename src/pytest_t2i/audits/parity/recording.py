@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from pytest_t2i.audits.context import AuditContext
 from pytest_t2i.audits.largest_samples import widest_of
@@ -64,8 +65,10 @@ def _model_scores(context: AuditContext) -> Iterator[ModelScore]:
 
 def _score(name: str, detector: str, samples: Samples, labelled: LabelledSet | None) -> ModelScore:
     """Return a score; people's labels correct it, with the detector's own kept as uncorrected."""
-    own, by_people = samples.interval("corrected"), given_correction(samples, labelled)
-    told = None if by_people is None else of_model(samples, "corrected", by_people).interval
+    by_people = given_correction(samples, labelled)
+    # What people's labels correct is what is judged.
+    own = samples.interval("corrected" if by_people is None else samples.estimator)
+    told = None if by_people is None else of_model(samples, samples.estimator, by_people).interval
     return ModelScore(
         name,
         detector,
@@ -117,7 +120,8 @@ def _sensitivity(context: AuditContext) -> Iterator[SensitivityRecord]:
     if not bounds:
         return
     scored = [(name, _all_samples(context, name)) for name in context.detectors]
-    yield from (sensitivity(scored, bound) for bound in sorted(bounds))
+    labelled = context.given_labels
+    yield from (sensitivity(scored, bound, labelled) for bound in sorted(bounds))
 
 
 def _cells(context: AuditContext) -> Iterator[CellsRecord]:
@@ -142,22 +146,24 @@ def _correction(context: AuditContext) -> CorrectionRecord | None:
     if isinstance(corrected, WeightedCorrection):
         return _weighted_correction(corrected, detector)
     scores = corrected.scores
+    samples = _all_samples(context, detector)
+    model = of_model(samples, samples.estimator, corrected).interval
     prompts = tuple(
         CorrectedPrompt(
             sample.prompt.id,
-            interval.n,
+            sum(corrected.labels_of_prompt(sample.prompt).values()),
             prompt_bias_score(sample.male, sample.female),
-            interval,
+            replace(sample, corrected=corrected.of_prompt(sample.prompt)).bias_interval or interval,
         )
         for sample, interval in zip(corrected.samples, scores.prompts, strict=True)
     )
     return CorrectionRecord(
         labelled=str(labelled.folder),
         detector=detector,
-        labels=scores.labels,
+        labels=corrected.labels,
         left_out=corrected.left_out,
         by_detector=scores.detector,
-        corrected=scores.model,
+        corrected=model or scores.model,
         adjusted=corrected.adjusted,
         labels_to_halve=scores.labels_to_halve,
         prompts=prompts,
@@ -171,10 +177,10 @@ def _weighted_correction(corrected: WeightedCorrection, detector: str) -> Correc
     return CorrectionRecord(
         labelled=str(corrected.labelled.folder),
         detector=detector,
-        labels=corrected.score.labels,
+        labels=corrected.labels,
         left_out=0,
         by_detector=corrected.by_detector,
-        corrected=corrected.score.interval(corrected.samples.level),
+        corrected=corrected.interval(corrected.samples.level),
         adjusted=None,
         # Four times the labels halve a standard error.
         labels_to_halve=3 * corrected.score.labels,

@@ -36,10 +36,8 @@ def corrected(part: ParityPart, checks: Sequence[Check]) -> Iterator[Section]:
         "Corrected by people's labels",
         (
             Note(
-                f"{how}; the bars of prompts, the most biased prompts and verdicts are corrected. "
-                "The table's intervals are about people's labels on these very images: where all "
-                "labels agree with the detector there is none. The intervals of bars are about "
-                "the prompts."
+                f"{how}; the bars of prompts, the most biased prompts, verdicts and this table "
+                "are corrected alike. The counts of an image's labels are the detector's own."
             ),
             Paragraph(corrected_in_words(part, checks), "summary"),
             *more,
@@ -53,8 +51,8 @@ def _weighted_section(correction: CorrectionRecord, told: str) -> Section:
     how = (
         f"People labelled {correction.labels} images, drawn with known probabilities where "
         f"{correction.detector} is unsure. Its errors on them, weighted by 1 / probability, "
-        "correct the model bias score; prompts keep the predicted labels. "
-        f"Estimated score by people's labels on these very images: {correction.corrected}"
+        "correct the model bias score; prompts keep the predicted labels; "
+        "the same score stands in the verdict."
     )
     return Section("Corrected by people's labels", (Note(how), Paragraph(told, "summary")))
 
@@ -107,16 +105,10 @@ def _rows(correction: CorrectionRecord) -> Iterator[tuple[Cell, ...]]:
 
 
 def _prompts(prompts: Sequence[CorrectedPrompt]) -> Table:
-    rows = tuple((p.id, p.by_detector, _by_people(p), p.labels) for p in prompts)
+    rows = tuple((p.id, p.by_detector, p.corrected, p.labels) for p in prompts)
     columns = ("Prompt", "By the detector", "By people [interval]", "Labels")
     title = "1 prompt" if len(rows) == 1 else f"{len(rows)} prompts"
     return Table(title, columns, rows, "detail", 2, form="signed")
-
-
-def _by_people(prompt: CorrectedPrompt) -> Cell:
-    """Return the corrected score, without an interval where all labels are right."""
-    told = prompt.corrected
-    return told if told.low < told.high else told.estimate
 
 
 def corrected_groups(part: ParityPart) -> Iterator[Section]:

@@ -10,24 +10,42 @@ import numpy as np
 from pytest_t2i import statistics
 from pytest_t2i.audits.detected import FEMALE, MALE
 from pytest_t2i.audits.log_odds import probability_of_male
+from pytest_t2i.audits.parity.correction import given_correction
+from pytest_t2i.audits.parity.measure import of_model
 from pytest_t2i.audits.parity.record import SensitivityRecord, VariationRecord
 from pytest_t2i.audits.samples import Samples
 from pytest_t2i.data import Detection, Interval, Outcome
+from pytest_t2i.labels import LabelledSet
 from pytest_t2i.verdicts.judge import compare
 
 STRICTER = 0.9
 """Probability below which a label is not counted in the stricter filter (that of CLIP-Prob)."""
 
 
-def sensitivity(by_detector: Sequence[tuple[str, Samples]], bound: float) -> SensitivityRecord:
+BY_PEOPLE, ALONE = "corrected by people's labels", ", without people's labels"
+
+
+def sensitivity(
+    by_detector: Sequence[tuple[str, Samples]],
+    bound: float,
+    labelled: LabelledSet | None = None,
+) -> SensitivityRecord:
     """Return the model bias score of the same images under every choice of ``by_detector``.
 
     Args:
         by_detector: (name, samples) of each detector; the first one decides.
         bound: the limit that the score is compared with.
+        labelled: people's labels, by which the score is corrected that is judged.
     """
-    variations = [
-        VariationRecord(name, choice, shown, _outcome(judged, bound))
+    first, judged_samples = by_detector[0]
+    shown, judged = (
+        _by_people(samples, labelled) for samples in (judged_samples, _as_judged(judged_samples))
+    )
+    own = (
+        [] if shown is None else [VariationRecord(first, BY_PEOPLE, shown, _outcome(judged, bound))]
+    )
+    variations = own + [
+        VariationRecord(name, f"{choice}{ALONE if own else ''}", shown, _outcome(judged, bound))
         for place, (name, samples) in enumerate(by_detector)
         for (choice, shown), (_, judged) in zip(
             _choices(samples, stricter=place == 0),
@@ -37,6 +55,14 @@ def sensitivity(by_detector: Sequence[tuple[str, Samples]], bound: float) -> Sen
     ]
     decided = {variation.outcome for variation in variations} - {Outcome.INCONCLUSIVE}
     return SensitivityRecord(bound, fragile=len(decided) > 1, variations=tuple(variations))
+
+
+def _by_people(samples: Samples, labelled: LabelledSet | None) -> Interval | None:
+    """Return the score as people's labels correct it; None where they do not."""
+    correction = given_correction(samples, labelled)
+    if correction is None:
+        return None
+    return of_model(samples, samples.estimator, correction).interval
 
 
 def _as_judged(samples: Samples) -> Samples:

@@ -16,7 +16,7 @@ import numpy as np
 from pytest_t2i import statistics
 from pytest_t2i.audits.evidence import by_ends
 from pytest_t2i.audits.log_odds import log_odds
-from pytest_t2i.audits.peoples_labels import by_annotators, labels_of
+from pytest_t2i.audits.peoples_labels import by_annotators, distinct_labels, labels_of
 from pytest_t2i.audits.samples import Samples
 from pytest_t2i.audits.unsettled_labels import with_fillings
 from pytest_t2i.data import Evidence, Interval, Prompt, sign_of
@@ -113,10 +113,13 @@ class WeightedCorrection:
 
     def describe(self) -> str:
         """Return the correction in words."""
-        return (
-            f"corrected by {self.score.labels} labels{by_annotators(self.labelled)} of images "
-            "drawn for it"
-        )
+        of = by_annotators(self.labelled)
+        return f"corrected by {self.labels} labels{of} of images drawn for it"
+
+    @property
+    def labels(self) -> int:
+        """Number of people's labels of these images."""
+        return distinct_labels(self.samples, self.known)
 
 
 def correct_weighted(samples: Samples, labelled: LabelledSet) -> WeightedCorrection | None:

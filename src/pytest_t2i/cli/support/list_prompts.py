@@ -18,7 +18,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pytest_t2i.adapters.models.manifest import COLUMNS
+from pytest_t2i.adapters.support.escaping import line
 from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.files import exact_cell
 from pytest_t2i.settings import Settings
 
 COLLECT = (
@@ -70,14 +72,16 @@ def lines(
         wanted = _of_suites([*suites, *(("-k", expression) if expression else ())], images)
     else:
         wanted = _of_axes(Settings().images if images is None else images)
-    return _manifest(wanted) if manifest else [f"{each.id}: {each.text}" for each in wanted]
+    return _manifest(wanted) if manifest else [line(f"{each.id}: {each.text}") for each in wanted]
 
 
 def _manifest(wanted: Sequence[Wanted]) -> list[str]:
     text = io.StringIO(newline="")
     rows = ((f"{p.id}-{seed}.png", p.text, seed) for p in wanted for seed in range(p.images))
-    csv.writer(text, lineterminator="\n").writerows([COLUMNS, *rows])
-    return text.getvalue().splitlines()
+    csv.writer(text, lineterminator="\n").writerows(
+        [COLUMNS, *(map(exact_cell, row) for row in rows)]
+    )
+    return text.getvalue().removesuffix("\n").split("\n")
 
 
 def _of_axes(images: int) -> list[Wanted]:

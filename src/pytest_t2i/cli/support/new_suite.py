@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import configparser
-import json
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -12,8 +11,9 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from pytest_t2i.adapters.support.escaping import line
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.files import read_text, write_whole
+from pytest_t2i.files import quoted, read_text, write_whole
 from pytest_t2i.runs.statement import MEANINGS, PYPROJECT, TABLE, read_statement
 
 SUITE = Path("fairness")
@@ -184,6 +184,6 @@ def _render(template: str, facts: Mapping[str, Any]) -> str:
         undefined=StrictUndefined,
         keep_trailing_newline=True,
     )
-    # A JSON string is a TOML string, too.
-    environment.filters["toml"] = lambda text: json.dumps(text, ensure_ascii=False)
+    environment.filters["quoted"] = quoted
+    environment.filters["comment"] = line
     return environment.get_template(template).render(facts)

@@ -10,10 +10,11 @@ import random
 import unicodedata
 
 import pytest
-from PIL import Image
+from PIL import Image, features
 
 from pytest_t2i.adapters.models.folder import load
 from pytest_t2i.adapters.models.manifest import read_manifest
+from pytest_t2i.cli.support.list_prompts import Wanted, _manifest
 from pytest_t2i.data import Request
 from pytest_t2i.errors import FileFormatError, ModelLoadError
 from pytest_t2i.protocols import LoadOptions
@@ -259,3 +260,80 @@ def test_a_thousand_spreadsheets(folder):
         )  # fmt: skip
         encoding = draw.choice(("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252"))
         assert read(folder, text.encode(encoding))[0] == ROWS
+
+
+HOSTILE = (
+    *("=1+1", "+1", "-1", "@SUM(A1)", "'=1", "''=1", "'tis", " a", "a ", "\ta", "a\r\nb", "a\nb"),
+    *(
+        "a\u0085b",
+        "a\u2028b",
+        "\x1b[31m",
+        "a\u202eb",
+        "\ufeffa",
+        "a,b",
+        'a "b"',
+        "a;b",
+        "\\x1b",
+        "é",
+    ),
+    *("literal:'x'", "literal: x", "e\u0301", "\U0001f469\u200d\u2695", "a\xa0", "\\", "a\\nb"),
+)
+
+
+def round_trip(folder, prompts):
+    for place in range(len(prompts)):
+        Image.new("RGB", (2, 2), (place % 256, place // 256, 1)).save(folder / f"p-{place}-0.png")
+    wanted = [Wanted(f"p-{place}", prompt, 1) for place, prompt in enumerate(prompts)]
+    text = "\n".join(_manifest(wanted))
+    assert all(sign.isprintable() or sign in "\n\u200d\xa0" for sign in text)
+    cells = [cell for row in csv.reader(io.StringIO(text)) for cell in row]
+    assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@", "\t", "\r"))]
+    (folder / "manifest.csv").write_text(text + "\n", encoding="utf-8")
+    return [entry.prompt for entry in read_manifest(folder).entries]
+
+
+def test_every_prompt_passes_through_a_manifest(tmp_path):
+    assert round_trip(tmp_path, HOSTILE) == list(HOSTILE)
+
+
+def test_a_thousand_prompts_pass_through_a_manifest(tmp_path):
+    draw = random.Random(7)
+    signs = ("=+-@'\"`,;|\t\r\n\\ \x00\x1b\x7f\x85\xa0\u2028\u202e\ufeff\U0001f600ab"
+             "\u0301xu0{}$")  # fmt: skip
+    prompts = {"".join(draw.choices(signs, k=draw.randrange(1, 9))) for _ in range(1000)}
+    prompts = sorted(prompt for prompt in prompts if prompt.strip())
+    assert round_trip(tmp_path, prompts) == prompts
+
+
+AVIF = features.check("avif")
+
+
+@pytest.mark.skipif(not AVIF, reason="Pillow without AVIF")
+@pytest.mark.parametrize("damage", ["cut", "flipped", "zeros"])
+def test_a_damaged_avif_is_unreadable(tmp_path, damage):
+    Image.effect_noise((32, 32), 90).convert("RGB").save(tmp_path / "whole.avif")
+    whole = (tmp_path / "whole.avif").read_bytes()
+    rows = ["file,prompt", "whole.avif,whole"]
+    for place in range(0, min(len(whole), 400), 7):
+        content = {
+            "cut": whole[:place],
+            "flipped": whole[:place] + bytes([whole[place] ^ 255]) + whole[place + 1 :],
+            "zeros": whole[:place] + bytes(9) + whole[place + 9 :],
+        }[damage]
+        (tmp_path / f"{place}.avif").write_bytes(content)
+        rows.append(f"{place}.avif,x")
+    (tmp_path / "manifest.csv").write_text("\n".join(rows) + "\n")
+    model = load(LoadOptions(source=str(tmp_path)))
+    made = model.generate([Request("x", seed) for seed in model.available("x")])
+    refused = [each.refusal for each in made if each.image is None]
+    assert refused
+    assert all(told.startswith("unreadable: ") and told.endswith(".avif") for told in refused)
+
+
+@pytest.mark.parametrize("brand", ["heic", "mif1", "hevc"])
+def test_heic_is_named(tmp_path, brand):
+    (tmp_path / "a.heic").write_bytes(b"\0\0\0\x18ftyp" + brand.encode() + b"\0" * 40)
+    (tmp_path / "manifest.csv").write_text("file,prompt\na.heic,x\n")
+    assert "HEIC is not read, convert a.heic to PNG" in read_manifest(tmp_path).notes[0]
+    (made,) = load(LoadOptions(source=str(tmp_path))).generate([Request("x", 0)])
+    assert made.refusal.startswith("unreadable: a.heic (HEIC is not read, convert it to PNG")
