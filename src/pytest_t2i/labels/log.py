@@ -39,8 +39,12 @@ class Word(msgspec.Struct):
 
     def with_texts(self, of: Callable[[str], str]) -> Word:
         """Return the word with ``of`` applied to every text."""
-        texts = msgspec.structs.asdict(self)
-        return Word(**{name: text if text is None else of(text) for name, text in texts.items()})
+        texts = {
+            name: of(text)
+            for name, text in msgspec.structs.asdict(self).items()
+            if text is not None
+        }
+        return msgspec.structs.replace(self, **texts)
 
 
 def add_label(folder: Path, label: Label) -> None:

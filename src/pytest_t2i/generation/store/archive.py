@@ -18,6 +18,7 @@ import msgspec
 from pytest_t2i.errors import StoreError
 from pytest_t2i.files import checksum, write_whole
 from pytest_t2i.generation.store.index import NAME, check_index, connect
+from pytest_t2i.generation.store.locks import use
 from pytest_t2i.generation.store.merge import Merged, merge
 from pytest_t2i.generation.store.repair import check_is_store
 
@@ -74,7 +75,7 @@ def export(folder: Path, file: Path, tick: Tick = lambda _: None) -> int:
     check_index(folder)
     if file.exists():
         raise StoreError(f"{file}: the file exists already: name another one, or remove it")
-    with tempfile.TemporaryDirectory() as work:
+    with use(folder), tempfile.TemporaryDirectory() as work:
         index = Path(work) / NAME
         names = _copy_index(folder, index)
         there = {name: folder / name for name in names if (folder / name).is_file()}
