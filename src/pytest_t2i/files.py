@@ -649,7 +649,16 @@ def exact_cell(value: Any) -> Any:
         return value
     plain = f"'{value}" if value.startswith(("=", "+", "-", "@")) else value
     is_kept = printable(plain) == plain and of_cell(cell_text(plain)) == value
-    return plain if is_kept else f"{LITERAL}{value!a}"
+    return plain if is_kept else literal(value)
+
+
+def literal(text: str) -> str:
+    r"""Return a text as a Python string in printable ASCII, which ``of_cell`` reads.
+
+    >>> literal("a\udcff.png")
+    "literal:'a\\udcff.png'"
+    """
+    return f"{LITERAL}{text!a}"
 
 
 def of_cell(text: str) -> str:

@@ -25,6 +25,7 @@ import records
 import requests_to_label
 import seeding
 import stop_attacks
+import store_beside_runs
 import timeouts
 import worn_disks
 from tally import HEAD, Tally
@@ -85,6 +86,10 @@ def _raw_requests(folder: Path, share: float) -> Tally:
     return raw_requests.go(folder, round(280 * share))
 
 
+def _store(folder: Path, share: float) -> Tally:
+    return store_beside_runs.go(folder, round(200 * share))
+
+
 def _stop_kills(folder: Path, share: float) -> Tally:
     return stop_attacks.kills(folder, round(80 * share))
 
@@ -114,6 +119,7 @@ TRIALS: dict[str, Callable[[Path, float], Tally]] = {
     "corruptions": _corruptions,
     "hostile": _hostile,
     "records": _records,
+    "store": _store,
     "requests": _requests,
     "raw-requests": _raw_requests,
     "stop-kills": _stop_kills,

@@ -13,6 +13,7 @@ import raw_requests
 import requests_to_label
 import seeding
 import stop_attacks
+import store_beside_runs
 from tally import Tally
 
 pytestmark = pytest.mark.slow
@@ -41,6 +42,12 @@ def test_corruptions(tmp_path):
     tally = corruptions.go(tmp_path, 5, seed=1)
     assert tally.faults == []
     assert tally.done >= 5
+
+
+def test_store_commands_beside_runs(tmp_path):
+    tally = store_beside_runs.go(tmp_path, 4, seed=1)
+    assert tally.faults == []
+    assert tally.done == 4
 
 
 def test_requests(tmp_path):

@@ -110,8 +110,8 @@ def _show(folder: Path, _: Path, _tick: Tick) -> tuple[bool, list[str]]:
         f"images examined by detector {name}: {count}" for name, count in held.detections.items()
     ]
     lines += [f"arrays {name}: {count}" for name, count in held.arrays.items()]
-    if held.is_at_work:
-        lines.append("a run is writing to this store")
+    if held.user:
+        lines.append(f"a run is using this store: {held.user}")
     return True, lines
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from dataclasses import dataclass
 
 from pytest_t2i.files import is_relative
@@ -15,35 +14,6 @@ UNSETTLED = "unsettled"
 give it."""
 ADJUDICATED = "adjudicated"
 """Annotator of the labels that settle disagreements."""
-
-
-LITERAL = "literal:"
-"""Prefix of a text that is written as a Python string, because a file would not keep it as it is:
-half a surrogate pair (a byte of a file name that is no UTF-8), a carriage return, outer blanks."""
-
-
-def literal(text: str) -> str:
-    r"""Write a text as a literal, in printable ASCII.
-
-    >>> literal("a\udcff.png")
-    "literal:'a\\udcff.png'"
-    """
-    return f"{LITERAL}{text!a}"
-
-
-def of_literal(text: str) -> str:
-    r"""Return the text that a literal holds; any other text as it is.
-
-    >>> of_literal(literal(" a ")), of_literal("literal: a")
-    (' a ', 'literal: a')
-    """
-    if not text.startswith((f"{LITERAL}'", f'{LITERAL}"')):
-        return text
-    try:
-        held = ast.literal_eval(text.removeprefix(LITERAL))
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
-        return text
-    return held if isinstance(held, str) else text
 
 
 @dataclass(frozen=True, slots=True, order=True)

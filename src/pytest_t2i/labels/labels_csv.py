@@ -14,8 +14,17 @@ from filelock import FileLock
 
 from pytest_t2i.adapters.models.manifest import listed_in
 from pytest_t2i.errors import ConfigurationError, FileFormatError, StoreError
-from pytest_t2i.files import CsvRow, cell_text, explain, inside, outside, read_csv, write_whole
-from pytest_t2i.labels.label import Label, literal, of_literal
+from pytest_t2i.files import (
+    CsvRow,
+    exact_cell,
+    explain,
+    inside,
+    of_cell,
+    outside,
+    read_csv,
+    write_whole,
+)
+from pytest_t2i.labels.label import Label
 from pytest_t2i.labels.label_files import reader_of
 from pytest_t2i.labels.log import LOG_NAME, Word, add_label, add_taken_back, clear_log, read_log
 from pytest_t2i.labels.vocabulary import Vocabulary, keep_vocabulary, vocabulary_of
@@ -24,8 +33,6 @@ FILE_NAME = "labels.csv"
 COLUMNS = tuple(column.name for column in fields(Label))
 NEEDED = ("file", "label", "annotator")
 PICTURES = {".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff"}
-FORMULA = ("=", "+", "-", "@")
-"""First characters of a cell that a spreadsheet would compute; an apostrophe precedes them."""
 ESCAPE = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8}))")
 """A character as earlier versions wrote it: they escaped what they did not unescape."""
 EXPECTED = (
@@ -104,7 +111,7 @@ def _write(folder: Path, labels: Iterable[Label]) -> None:
     for row in rows:
         vocabulary.check(row.label)
         expected.setdefault(_key(row), row)
-    writer.writerows({name: _cell(getattr(row, name)) for name in COLUMNS} for row in rows)
+    writer.writerows({name: exact_cell(getattr(row, name)) for name in COLUMNS} for row in rows)
     table, draft = folder / FILE_NAME, folder / f".{FILE_NAME}.new"
     try:
         write_whole(draft, text.getvalue().encode())
@@ -137,23 +144,6 @@ def _flush(file: Path) -> None:
     """Write a file to the disk, so that the log is not removed before the table is there."""
     with file.open("rb+") as opened:
         os.fsync(opened.fileno())
-
-
-def _cell(text: str) -> str:
-    """Return a text as labels.csv holds it, so that it is read as it is."""
-    plain = f"'{text}" if text.startswith(FORMULA) else text
-    return plain if _is_kept(plain, text) else literal(text)
-
-
-def _is_kept(cell: str, text: str) -> bool:
-    """Whether ``read_csv`` and ``of_literal`` read a cell as this text."""
-    try:
-        cell.encode()
-    except UnicodeEncodeError:
-        return False
-    if "\r" in cell or "\0" in cell:
-        return False
-    return of_literal(cell_text(cell)) == text
 
 
 def record(folder: Path, label: Label) -> None:
@@ -239,7 +229,7 @@ def questions_of(folder: Path) -> dict[str, str]:
 
 def _label(path: Path, row: CsvRow, vocabulary: Vocabulary) -> Label:
     try:
-        texts = {name: of_literal(row.values.get(name, "")) for name in COLUMNS}
+        texts = {name: of_cell(row.values.get(name, "")) for name in COLUMNS}
         vocabulary.check(texts["label"])
         return Label(**texts | {"file": _present(path.parent, texts["file"])})
     except ValueError as error:

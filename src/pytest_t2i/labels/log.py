@@ -11,13 +11,12 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from pytest_t2i.errors import FileFormatError, StoreError
-from pytest_t2i.files import explain, read_text
-from pytest_t2i.labels.label import Label, literal, of_literal
+from pytest_t2i.files import explain, literal, of_cell, read_text
+from pytest_t2i.labels.label import Label
 
 LOG_NAME = ".labels.log"
 
@@ -40,11 +39,12 @@ class Word(msgspec.Struct):
 
     def with_texts(self, of: Callable[[str], str]) -> Word:
         """Return the word with ``of`` applied to every text."""
-        texts: dict[str, Any] = {
-            name: text if text is None else of(text)
+        texts = {
+            name: of(text)
             for name, text in msgspec.structs.asdict(self).items()
+            if text is not None
         }
-        return Word(**texts)
+        return msgspec.structs.replace(self, **texts)
 
 
 def add_label(folder: Path, label: Label) -> None:
@@ -76,7 +76,7 @@ def _as_kept(text: str) -> str:
         text.encode()
     except UnicodeEncodeError:
         return literal(text)
-    return literal(text) if of_literal(text) != text else text
+    return literal(text) if of_cell(text) != text else text
 
 
 def _is_cut_short(path: Path) -> bool:
@@ -99,7 +99,7 @@ def read_log(folder: Path) -> Iterator[Word]:
     for number, line in enumerate(lines, 1):
         if line:
             try:
-                yield msgspec.json.decode(line, type=Word).with_texts(of_literal)
+                yield msgspec.json.decode(line, type=Word).with_texts(of_cell)
             except msgspec.MsgspecError as error:
                 if number < len(lines) and not _is_part(line):
                     raise FileFormatError(path, f"{error}.", where=f"line {number}") from None

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -61,6 +61,7 @@ def back(folder, written):
     return labels.read_labels(folder)
 
 
+@settings(deadline=None)
 @given(st.lists(st.builds(Label, NAME, st.just("male"), WHO, TEXT, TEXT, TEXT), max_size=4))
 def test_every_text_comes_back(written):
     first = {(label.file, label.annotator): label for label in sorted(written, reverse=True)}
@@ -69,6 +70,7 @@ def test_every_text_comes_back(written):
         assert {path.name for path in Path(folder).iterdir()} == {"labels.csv", ".labels.csv.lock"}
 
 
+@settings(deadline=None)
 @given(st.builds(Label, NAME, st.just("male"), WHO, TEXT, TEXT, TEXT))
 def test_every_text_comes_back_by_way_of_the_log(written):
     with tempfile.TemporaryDirectory() as name:

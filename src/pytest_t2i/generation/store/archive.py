@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
+import os
 import re
+import shutil
 import sqlite3
+import stat
 import tarfile
 import tempfile
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,35 +21,52 @@ from typing import IO, Annotated
 import msgspec
 
 from pytest_t2i.errors import StoreError
-from pytest_t2i.files import checksum, write_whole
+from pytest_t2i.files import checksum
 from pytest_t2i.generation.store.index import NAME, check_index, connect
+from pytest_t2i.generation.store.locks import maintenance, use
 from pytest_t2i.generation.store.merge import Merged, merge
 from pytest_t2i.generation.store.repair import check_is_store
+from pytest_t2i.generation.store.tar_reader import Member, StrangeMemberError, members
 
 Tick = Callable[[int], None]
 MANIFEST = "manifest.json"
 FORMAT = 1
+EXPECTED = "expected a tar file that t2i store export wrote"
 MEMBER = re.compile(
     r"index\.sqlite|images/[0-9A-Za-z]{2}/[0-9A-Za-z]+\.png"
     r"|arrays/[0-9A-Za-z]{2}/[0-9A-Za-z]+\.[0-9a-f]{8}\.npy"
     r"|arrays/[0-9a-f]{2}/[0-9a-f]{32}\.safetensors"
 )
 """Names that files of a store may have. A hostile tar may name other files or outside paths."""
-MOST_MANIFEST = 1 << 30
+MOST_MANIFEST = 1 << 28
+"""Largest size of the manifest in bytes; 1.4 million pictures have one of this size."""
+MOST_FILE = 1 << 30
+"""Largest size of a picture or of a file of arrays in bytes; the index may be larger."""
+MOST_VALUE = 1 << 26
+"""Largest size of a value in the index in bytes."""
+AT_ONCE = 1 << 20
+MORE_HEADERS = 16
+"""Number of headers beyond two for each file of the manifest."""
+STRANGE = re.compile(r"\b(CHECK|GENERATED|VIRTUAL)\b|\bAS\s*\(", re.IGNORECASE)
+"""What computes something where a table is read or opened; the tables of a store have none."""
+FEWEST_SECONDS, SECONDS_PER_BYTE = 60.0, 1e-6
+"""Time limit for the checks of an index."""
+Name = Annotated[str, msgspec.Meta(pattern=rf"^(?:{MEMBER.pattern})\Z", max_length=200)]
+Sha256 = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
 
 
 class Packed(msgspec.Struct, forbid_unknown_fields=True):
     """Size and checksum of one file, as the manifest records them."""
 
     bytes: Annotated[int, msgspec.Meta(ge=0)]
-    sha256: str
+    sha256: Sha256
 
 
 class Manifest(msgspec.Struct, forbid_unknown_fields=True):
     """The manifest, the first file of an archive."""
 
     format: int
-    files: dict[str, Packed]
+    files: dict[Name, Packed]
 
 
 @dataclass(slots=True)
@@ -74,7 +96,7 @@ def export(folder: Path, file: Path, tick: Tick = lambda _: None) -> int:
     check_index(folder)
     if file.exists():
         raise StoreError(f"{file}: the file exists already: name another one, or remove it")
-    with tempfile.TemporaryDirectory() as work:
+    with use(folder), tempfile.TemporaryDirectory() as work:
         index = Path(work) / NAME
         names = _copy_index(folder, index)
         there = {name: folder / name for name in names if (folder / name).is_file()}
@@ -84,6 +106,7 @@ def export(folder: Path, file: Path, tick: Tick = lambda _: None) -> int:
         try:
             with tarfile.open(unfinished, "w") as tar:
                 content = msgspec.json.encode(Manifest(FORMAT, listed))
+                _check_size(file, folder, content, listed)
                 _add(tar, MANIFEST, content)
                 for count, (name, path) in enumerate(sources.items(), 1):
                     _add(tar, name, path.read_bytes())
@@ -100,17 +123,23 @@ def unpack(file: Path, folder: Path, tick: Tick = lambda _: None) -> Unpacked:
     """Merge the content of a tar file written by ``export`` into a store.
 
     The store is created where it is absent. A file is written to a temporary folder beside the
-    store, and only if its name, size and checksum equal those of the manifest. Links, devices and
-    other names are refused.
+    store, and only if its name, size and checksum equal those of the manifest. Links, devices,
+    sparse files and other names are refused. No step takes more time or memory than the size of the
+    archive allows for.
 
     Raises:
         StoreError: the file cannot be read, or ``export`` did not write it.
     """
+    if folder.exists():
+        check_is_store(folder)
+        with maintenance(folder):  # said before the archive is read
+            pass
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.absolute().parent, prefix=".t2i-import-") as work:
         damaged = _extract(file, Path(work))
         if not (Path(work) / NAME).exists():
             raise StoreError(f"{file}: its index is damaged: export it again")
+        _check_index(file, Path(work) / NAME)
         (Path(work) / "images").mkdir(exist_ok=True)
         merged = merge(folder, Path(work), tick)
         # Reported by their names in the archive, as the temporary folder is gone by then.
@@ -118,6 +147,15 @@ def unpack(file: Path, folder: Path, tick: Tick = lambda _: None) -> Unpacked:
         damaged = sorted({*damaged, *(path.relative_to(work).as_posix() for path in lost)})
         merged.there.damaged, merged.there.absent = [], []
     return Unpacked(merged, damaged)
+
+
+def _check_size(file: Path, folder: Path, manifest: bytes, listed: dict[str, Packed]) -> None:
+    """Raise StoreError for a store that no import would take."""
+    largest = max((packed.bytes for name, packed in listed.items() if name != NAME), default=0)
+    if len(manifest) > MOST_MANIFEST or largest > MOST_FILE:
+        raise StoreError(
+            f"{file}: {folder} is too large for one archive: use t2i store merge instead"
+        )
 
 
 def _copy_index(folder: Path, index: Path) -> list[str]:
@@ -144,32 +182,41 @@ def _add(tar: tarfile.TarFile, name: str, content: bytes) -> None:
 def _extract(file: Path, folder: Path) -> list[str]:
     """Write the files that match the manifest; return the names of those missing or damaged."""
     try:
-        with tarfile.open(file, "r:") as tar:
-            manifest = _manifest(file, tar)
+        # Opening a pipe or a device would wait.
+        if not stat.S_ISREG(file.stat().st_mode):
+            raise StoreError(f"{file}: {EXPECTED}: it is no regular file.")
+        with file.open("rb") as archive:
+            end = os.fstat(archive.fileno()).st_size
+            manifest = _manifest(file, archive, end)
+            _check_room(file, folder, manifest, end)
             missing = dict(manifest.files)
-            for name, content in _contents(file, tar, manifest):
-                if _packed(content) == missing.get(name):
-                    del missing[name]
-                    write_whole(folder / name, content)
-    except tarfile.ReadError as error:
+            # One more for the manifest itself, and records before each.
+            most = 2 * (len(missing) + 1) + MORE_HEADERS
+            for number, member in enumerate(members(archive, end, most)):
+                if number and not MEMBER.fullmatch(member.name):
+                    raise StrangeMemberError(repr(member.name))  # noqa: TRY301 - told below
+                known = missing.get(member.name) if number else None
+                if known is not None and _take(archive, member, known, folder):
+                    del missing[member.name]
+    except StrangeMemberError as error:
         raise StoreError(
-            f"{file}: expected a tar file that t2i store export wrote: {error}."
+            f"{file}: expected the files of a store, got {error}: nothing is imported. Import a "
+            "file that t2i store export wrote"
         ) from None
     except OSError as error:
         raise StoreError(f"{file}: {error.strerror or error}.") from None
     return sorted(missing)
 
 
-def _manifest(file: Path, tar: tarfile.TarFile) -> Manifest:
-    first = tar.next()
+def _manifest(file: Path, archive: IO[bytes], end: int) -> Manifest:
+    first = next(members(archive, end, MORE_HEADERS), None)
     try:
         if first is None or first.name != MANIFEST or first.size > MOST_MANIFEST:
             raise msgspec.ValidationError("it does not begin with a manifest")
-        manifest = msgspec.json.decode(_read(tar, first), type=Manifest)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise StoreError(
-            f"{file}: expected a tar file that t2i store export wrote: {error}."
-        ) from None
+        archive.seek(first.offset)
+        manifest = msgspec.json.decode(archive.read(first.size), type=Manifest)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise StoreError(f"{file}: {EXPECTED}: {error}.") from None
     if manifest.format != FORMAT:
         raise StoreError(
             f"{file}: its format is {manifest.format}, this pytest-t2i reads {FORMAT}. Use the "
@@ -178,29 +225,67 @@ def _manifest(file: Path, tar: tarfile.TarFile) -> Manifest:
     return manifest
 
 
-def _contents(file: Path, tar: tarfile.TarFile, manifest: Manifest) -> Iterator[tuple[str, bytes]]:
-    """Name and content of every file after the manifest. A truncated end is left out."""
-    while True:
-        try:
-            member = tar.next()
-        except tarfile.ReadError:
-            return
-        if member is None:
-            return
-        if not member.isreg() or not MEMBER.fullmatch(member.name):
+def _check_room(file: Path, folder: Path, manifest: Manifest, end: int) -> None:
+    """Raise StoreError for a file that is too large, and where the disk cannot hold them all."""
+    for name, packed in manifest.files.items():
+        if packed.bytes > MOST_FILE and name != NAME:
             raise StoreError(
-                f"{file}: expected the files of a store, got {member.name!r}: nothing is imported. "
-                "Import a file that t2i store export wrote"
+                f"{file}: expected files of at most {MOST_FILE >> 20} MiB, got {name} of "
+                f"{packed.bytes >> 20} MiB: nothing is imported"
             )
-        known = manifest.files.get(member.name)
-        if known is None or member.size != known.bytes:
-            continue
-        try:
-            yield member.name, _read(tar, member)
-        except tarfile.ReadError:
-            return
+    needed = min(end, sum(packed.bytes for packed in manifest.files.values()))
+    free = shutil.disk_usage(folder).free
+    if needed > free:
+        raise StoreError(
+            f"{file}: {needed >> 20} MiB are to be written, and {free >> 20} MiB are free beside "
+            "the store: free some space"
+        )
 
 
-def _read(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
-    opened: IO[bytes] | None = tar.extractfile(member)
-    return b"" if opened is None else opened.read()
+def _take(archive: IO[bytes], member: Member, known: Packed, folder: Path) -> bool:
+    """Write a file of the archive, in parts; return whether it is as the manifest says."""
+    if member.size != known.bytes:
+        return False
+    draft, target = folder / ".unfinished", folder / member.name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    found, left = hashlib.sha256(), member.size
+    archive.seek(member.offset)
+    with draft.open("wb") as written:
+        while left and (part := archive.read(min(left, AT_ONCE))):
+            found.update(part)
+            written.write(part)
+            left -= len(part)
+    if left or found.hexdigest() != known.sha256:
+        return False
+    draft.replace(target)
+    return True
+
+
+def _check_index(file: Path, index: Path) -> None:
+    """Raise StoreError for an index that is damaged, or not such as a store has it.
+
+    A page that names itself would be read for ever, and a view or a computed column could cost any
+    time or memory; a store has none of them.
+    """
+    limit = FEWEST_SECONDS + index.stat().st_size * SECONDS_PER_BYTE
+    deadline = time.monotonic() + limit
+    uri = f"{index.absolute().as_uri()}?mode=ro&immutable=1"
+    try:
+        with closing(sqlite3.connect(uri, uri=True)) as opened:
+            opened.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_VALUE)
+            opened.set_progress_handler(lambda: int(time.monotonic() > deadline), 100_000)
+            opened.execute("PRAGMA trusted_schema=OFF")
+            strange = [
+                str(name)
+                for kind, name, sql in opened.execute("SELECT type, name, sql FROM sqlite_master")
+                if kind not in ("table", "index") or STRANGE.search(str(sql))
+            ]
+            whole = strange or opened.execute("PRAGMA quick_check(1)").fetchone() == ("ok",)
+    except (sqlite3.Error, UnicodeDecodeError, OverflowError):
+        strange, whole = [], False
+    if strange:
+        raise StoreError(
+            f"{file}: its index has {strange[0]!r}, which no store has: nothing is imported"
+        )
+    if not whole:
+        raise StoreError(f"{file}: its index is damaged: export it again")

@@ -1,57 +1,21 @@
 """Claims: they record which process is making which image, so that no image is made twice.
 
-A claim belongs to an owner, and an owner is a file that its process keeps locked. The operating
-system frees the lock when the process ends, however it ends; reused process ids do no harm. Locks
-of another host may be invisible here: its claims hold as long as they are renewed.
+A claim belongs to an owner (``locks``) and ends with its process. Locks of another host may be
+invisible here: its claims hold as long as they are renewed.
 """
 
 from __future__ import annotations
 
-import os
 import socket
 import sqlite3
 import time
-import uuid
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from pathlib import Path
 
-from filelock import FileLock, Timeout
+from pytest_t2i.generation.store.locks import is_locked, owner_file
 
 LEASE = 600.0
 """Seconds after which a claim of another host is void unless it was renewed."""
-ENDING = ".owner"
-
-
-class Owner:
-    """This process as an owner of claims, until the process ends or releases them."""
-
-    def __init__(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        alive = [is_locked(file) for file in folder.glob(f"*{ENDING}")]
-        self.has_dead_neighbours = False in alive
-        """Whether another process ended without releasing its claims."""
-        self.name = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:12]}"
-        self._lock = FileLock(_owner_file(folder, self.name), thread_local=False)
-        self._lock.acquire()
-
-    def let_go(self) -> None:
-        """Release all claims of this process."""
-        self._lock.release()
-        # Where the folder cannot be written any more, the next owner removes the file.
-        with suppress(OSError):
-            Path(self._lock.lock_file).unlink(missing_ok=True)
-
-
-def _owner_file(folder: Path, owner: str) -> Path:
-    """The file that an owner keeps locked."""
-    return folder / f"{owner.rpartition(':')[2]}{ENDING}"
-
-
-def words(owner: str) -> str:
-    """Process id and host of an owner, for messages."""
-    host, pid, _ = (*owner.split(":"), "", "")[:3]
-    return f"process {pid} on {host}"
 
 
 def claim(
@@ -114,20 +78,8 @@ class Alive:
         if owner.partition(":")[0] != socket.gethostname():
             return bool(row["until"] >= self._now)
         if owner not in self._known:
-            self._known[owner] = is_locked(_owner_file(self._folder, owner))
+            self._known[owner] = is_locked(owner_file(self._folder, owner))
         return self._known[owner]
-
-
-def is_locked(file: Path) -> bool:
-    """Whether a living process holds the lock. The lock file of a dead process is removed."""
-    if not file.exists():
-        return False
-    try:
-        with FileLock(file, timeout=0), suppress(OSError):
-            file.unlink(missing_ok=True)
-    except Timeout:
-        return True
-    return False
 
 
 def held(connection: sqlite3.Connection, keys: Sequence[str]) -> list[sqlite3.Row]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_t2i.generation.store import claims
 from pytest_t2i.generation.store.index import check_index, connect
+from pytest_t2i.generation.store.locks import living_owner
 from pytest_t2i.generation.store.repair import check_is_store
 from pytest_t2i.generation.store.row_seals import is_sealed
 
@@ -37,8 +37,8 @@ class Contents:
     """Name of a trace or feature -> number of arrays."""
     bytes: int
     """Size of all files, the index included."""
-    is_at_work: bool
-    """Whether a run is making images now."""
+    user: str
+    """A process that uses the store now, in words; "" where none does."""
 
 
 def contents(folder: Path) -> Contents:
@@ -53,9 +53,8 @@ def contents(folder: Path) -> Contents:
         models = tuple(_model_contents(index, row) for row in index.execute(BY_MODEL))
         said = {row["by"][:SHORT]: row["count"] for row in index.execute(BY_DETECTOR)}
         arrays = {row["by"]: row["count"] for row in index.execute(BY_ARRAY)}
-    owners = (folder / "locks").glob(f"*{claims.ENDING}")
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-    return Contents(models, said, arrays, size, any(map(claims.is_locked, owners)))
+    return Contents(models, said, arrays, size, living_owner(folder))
 
 
 SHORT = 12

@@ -12,6 +12,7 @@ from filelock import FileLock, Timeout
 
 from pytest_t2i.errors import StoreError
 from pytest_t2i.generation.store.claims import transaction
+from pytest_t2i.generation.store.locks import unwritable
 from pytest_t2i.generation.store.row_seals import seal_all
 
 VERSION = 2
@@ -149,10 +150,7 @@ def connect(folder: Path) -> Index:
             "process, and run again"
         ) from None
     except OSError as error:
-        raise StoreError(
-            f"{file}: the store cannot be opened for writing: {error}. Correct the permissions, or "
-            "choose another folder with --t2i-store."
-        ) from error
+        raise unwritable(file, error) from error
 
 
 def check_index(folder: Path) -> None:

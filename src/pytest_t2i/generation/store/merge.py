@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -12,8 +13,10 @@ from pytest_t2i.errors import StoreError
 from pytest_t2i.files import checksum, is_relative, stamp, write_whole
 from pytest_t2i.generation.store import claims
 from pytest_t2i.generation.store.index import check_index, connect
-from pytest_t2i.generation.store.repair import Findings, check_is_store, check_nobody_works, verify
+from pytest_t2i.generation.store.locks import maintenance
+from pytest_t2i.generation.store.repair import Findings, check_is_store, verify_alone
 from pytest_t2i.generation.store.row_seals import insert, is_sealed
+from pytest_t2i.generation.store.rows import picture_file
 from pytest_t2i.generation.store.shards import read_array, write_arrays
 
 if TYPE_CHECKING:
@@ -74,18 +77,14 @@ def merge(folder: Path, other: Path, tick: Tick = lambda _: None) -> Merged:
         )
     check_is_store(other)
     check_index(other)
-    check_nobody_works(other)
-    found = Findings()
-    if folder.exists():
+    is_new = not folder.exists()
+    if not is_new:
         check_is_store(folder)
-        check_nobody_works(folder)
-        found = verify(folder)
-    mine, theirs = connect(folder), connect(other)
-    try:
-        return _Merge(folder, other, mine, theirs, Merged(found)).run(tick)
-    finally:
-        mine.close()
-        theirs.close()
+        check_index(folder)
+    with maintenance(other), maintenance(folder):
+        found = Findings() if is_new else verify_alone(folder)
+        with closing(connect(folder)) as mine, closing(connect(other)) as theirs:
+            return _Merge(folder, other, mine, theirs, Merged(found)).run(tick)
 
 
 @dataclass(slots=True)
@@ -206,7 +205,8 @@ class _Merge:
         """Whether a row is as it was written; a changed row is reported."""
         named: Mapping[str, Any] = dict(zip(row.keys(), row, strict=True))
         file = named.get("file")
-        if is_sealed(row) and (file is None or is_relative(file)):
+        is_own = table != "images" or file == picture_file(named["key"])
+        if is_sealed(row) and (file is None or (is_relative(file) and is_own)):
             return True
         key = str(named["key"]).encode(errors="surrogateescape").decode(errors="backslashreplace")
         self.merged.there.changed.append(f"{table} {key}")

@@ -8,6 +8,10 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from pytest_t2i.data import Box, FoundObject, Mask
+from pytest_t2i.errors import StoreError
+
+MOST_BYTES = 1 << 27
+"""Largest size of the objects of a picture as JSON: a few bytes can be unpacked to any number."""
 
 
 def packed(objects: Sequence[FoundObject]) -> bytes:
@@ -23,9 +27,13 @@ def unpacked(content: bytes) -> tuple[FoundObject, ...]:
     >>> unpacked(packed([hat])) == (hat,)
     True
     """
+    decompressor = zlib.decompressobj()
+    plain_text = decompressor.decompress(content, MOST_BYTES)
+    if not decompressor.eof:
+        raise StoreError(f"objects of a picture: expected at most {MOST_BYTES >> 20} MiB")
     return tuple(
         FoundObject(plain["name"], _box(plain["box"]), _mask(plain["mask"]))
-        for plain in json.loads(zlib.decompress(content))
+        for plain in json.loads(plain_text)
     )
 
 

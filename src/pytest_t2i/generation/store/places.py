@@ -13,6 +13,7 @@ from pathlib import Path
 
 from pytest_t2i.errors import StoreError
 from pytest_t2i.files import write_whole
+from pytest_t2i.generation.heartbeat import Ticker
 
 MOUNTS = Path("/proc/self/mountinfo")
 MOUNT = re.compile(r"(?:\S+ ){4}(?P<point>\S+) .*? - (?P<kind>\S+)")
@@ -73,6 +74,7 @@ class Machine:
                 f"cannot be kept there. {INSTEAD}"
             )
         self._is_shared, self._renewed = bool(NETWORK.search(kind)), -math.inf
+        self._heartbeat: Ticker | None = None
         self._name = name or socket.gethostname()
         self._note = folder / "locks" / f"{uuid.uuid4().hex}{ENDING}"
         # Where two machines start at the same moment, each sees the other's note, and both stop.
@@ -85,6 +87,10 @@ class Machine:
                 f"its index. Wait until the other run has ended. {INSTEAD}"
             )
 
+        if self._is_shared:  # a run that waits for its detector is alive, too
+            self._heartbeat = Ticker(self.renew, RENEWED_EVERY, RENEWED_EVERY)
+            self._heartbeat.start()
+
     def renew(self) -> None:
         """Renew the note: this machine still uses the store."""
         now = time.monotonic()
@@ -94,6 +100,8 @@ class Machine:
 
     def let_go(self) -> None:
         """Remove the note: this process no longer uses the store."""
+        if self._heartbeat is not None:
+            self._heartbeat.stop()
         with suppress(OSError):
             self._note.unlink(missing_ok=True)
 

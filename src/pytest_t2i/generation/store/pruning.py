@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Iterable, Sequence
 from contextlib import closing
@@ -10,15 +11,23 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock, Timeout
+
 from pytest_t2i.errors import StoreError
-from pytest_t2i.files import is_relative, write_whole
+from pytest_t2i.files import explain, is_relative, write_whole
 from pytest_t2i.generation.store import claims, shards, thumbnails
 from pytest_t2i.generation.store.index import check_index, connect
-from pytest_t2i.generation.store.repair import check_is_store, check_nobody_works
+from pytest_t2i.generation.store.locks import LOCKS, maintenance
+from pytest_t2i.generation.store.repair import check_is_store
 
 RUNS = "runs"
 """Folder in a store with one file per run: the keys of the images that it needed."""
 ENDING = ".keys"
+NUMBERED = re.compile(r"run-(\d{1,18})-")
+"""Beginning of a file's name: its number orders the runs, as a clock may be set back. Files of
+earlier versions begin with the time; they are older than all that have a number."""
+COUNTING = 60.0
+"""Seconds to wait for another run that takes its number."""
 MOST_RUNS = 200
 """Number of runs whose files are kept; the oldest are removed first."""
 AT_ONCE = 500
@@ -40,7 +49,7 @@ class Pruned:
 
 
 def name_of_run(own: str) -> str:
-    """A name that sorts runs by time, with microseconds.
+    """A name that says when a run started, with microseconds.
 
     >>> name_of_run("ab12").endswith("-ab12")
     True
@@ -49,10 +58,28 @@ def name_of_run(own: str) -> str:
 
 
 def note_needed(folder: Path, run: str, keys: Iterable[str]) -> None:
-    """Record which images a run needs; a second call replaces the first."""
+    """Record which images a run needs; a second call replaces the first.
+
+    The first call gives the run the next number; runs that start at once take different ones.
+    """
     content = zlib.compress("\n".join(sorted(keys)).encode(), level=1)
-    write_whole(folder / RUNS / f"{run}{ENDING}", content)
-    for old in _notes(folder)[:-MOST_RUNS]:
+    runs = folder / RUNS
+    try:
+        runs.mkdir(parents=True, exist_ok=True)
+        with FileLock(folder / LOCKS / "counting", timeout=COUNTING):
+            notes = _notes(folder)
+            known = next((n for n in reversed(notes) if NUMBERED.sub("", n.stem) == run), None)
+            number = _number(notes[-1]) + 1 if notes else 1
+            note = known or runs / f"run-{number:012}-{run}{ENDING}"
+            write_whole(note, content)
+    except Timeout:
+        raise StoreError(
+            f"{folder}: another run has been taking its number for {COUNTING:g} s: end that "
+            "process, and run again"
+        ) from None
+    except OSError as error:
+        raise StoreError(explain(runs, error)) from error
+    for old in notes[: len(notes) + (known is None) - MOST_RUNS]:
         old.unlink(missing_ok=True)
 
 
@@ -71,7 +98,11 @@ def prune(folder: Path, runs: int) -> Pruned:
     """
     check_is_store(folder)
     check_index(folder)
-    check_nobody_works(folder)
+    with maintenance(folder):
+        return _prune(folder, runs)
+
+
+def _prune(folder: Path, runs: int) -> Pruned:
     notes = _notes(folder)
     if not notes:
         raise StoreError(
@@ -94,7 +125,14 @@ def prune(folder: Path, runs: int) -> Pruned:
 
 
 def _notes(folder: Path) -> list[Path]:
-    return sorted((folder / RUNS).glob(f"*{ENDING}"))
+    """The files of all runs, the earliest first."""
+    return sorted((folder / RUNS).glob(f"*{ENDING}"), key=lambda note: (_number(note), note.name))
+
+
+def _number(note: Path) -> int:
+    """The number of a run; 0 for a file of an earlier version."""
+    found = NUMBERED.match(note.name)
+    return 0 if found is None else int(found[1])
 
 
 def _read(note: Path) -> list[str]:

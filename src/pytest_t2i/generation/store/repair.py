@@ -12,6 +12,7 @@ from pytest_t2i.errors import StoreError
 from pytest_t2i.files import checksum, stamp
 from pytest_t2i.generation.store import claims
 from pytest_t2i.generation.store.index import NAME, check_index, connect
+from pytest_t2i.generation.store.locks import maintenance, use
 from pytest_t2i.generation.store.row_seals import TABLES, insert, is_sealed
 from pytest_t2i.generation.store.rows import image_row, picture_file
 from pytest_t2i.generation.store.self_describing_png import read_origin
@@ -68,10 +69,16 @@ def verify(folder: Path, tick: Tick = lambda _: None) -> Findings:
         tick: called after every file with the number of files read so far.
 
     Raises:
-        StoreError: there is no store, or its index is damaged.
+        StoreError: there is no store, its index is damaged, or a command is changing the store.
     """
     check_is_store(folder)
     check_index(folder)
+    with use(folder):
+        return verify_alone(folder, tick)
+
+
+def verify_alone(folder: Path, tick: Tick = lambda _: None) -> Findings:
+    """Verify a store that this process uses already."""
     findings = Findings()
     index = connect(folder)
     try:
@@ -107,7 +114,11 @@ def repair(folder: Path, tick: Tick = lambda _: None) -> Findings:
         StoreError: there is no store, or a process uses it.
     """
     check_is_store(folder)
-    check_nobody_works(folder)
+    with maintenance(folder):
+        return _repair(folder, tick)
+
+
+def _repair(folder: Path, tick: Tick) -> Findings:
     _set_aside(folder)
     findings = Findings()
     index = connect(folder)
@@ -131,13 +142,6 @@ def repair(folder: Path, tick: Tick = lambda _: None) -> Findings:
         index.close()
     findings.images, findings.arrays = len(rows), len(latents)
     return findings
-
-
-def check_nobody_works(folder: Path) -> None:
-    """Raise StoreError while a run uses a store."""
-    owners = [*(folder / "locks").glob(f"*{claims.ENDING}")]
-    if any(claims.is_locked(owner) for owner in owners):
-        raise StoreError(f"{folder}: a run is using this store: wait for its end, or end it first")
 
 
 def check_is_store(folder: Path) -> None:

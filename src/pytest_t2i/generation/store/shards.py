@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 
@@ -71,16 +71,41 @@ def read_array(file: Path, key: str, name: str, sha256: str) -> np.ndarray | Non
 
     Raises OSError where the file cannot be read.
     """
-    import numpy as np
-
     if file.suffix != ENDING:
         content = file.read_bytes()
         if checksum(content) != sha256:
             return None
-        old: np.ndarray = np.load(io.BytesIO(content), allow_pickle=False)
-        return old
+        return _of_numpy_file(content)
     array = _read(file, _tensor(key, name))
     return array if array is not None and _checksum(array) == sha256 else None
+
+
+def _of_numpy_file(content: bytes) -> np.ndarray | None:
+    """The array of a NumPy file; None where the header promises other than there is.
+
+    ``numpy.load`` would allocate what the header promises.
+    """
+    import numpy as np
+    from numpy.lib import format as numpy_format
+
+    opened = io.BytesIO(content)
+    try:
+        version = numpy_format.read_magic(opened)
+        read = numpy_format.read_array_header_1_0 if version == (1, 0) else _header_of_version_2
+        shape, is_fortran, kind = read(opened)
+        if kind.hasobject or math.prod(shape) * kind.itemsize != len(content) - opened.tell():
+            return None
+        order: Literal["F", "C"] = "F" if is_fortran else "C"
+        array: np.ndarray = np.frombuffer(bytearray(content[opened.tell() :]), dtype=kind)
+        return array.reshape(shape, order=order)
+    except (ValueError, TypeError, SyntaxError, OverflowError, RecursionError, MemoryError):
+        return None
+
+
+def _header_of_version_2(opened: io.BytesIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    from numpy.lib import format as numpy_format
+
+    return numpy_format.read_array_header_2_0(opened)
 
 
 def is_intact(file: Path, row: Any) -> bool:

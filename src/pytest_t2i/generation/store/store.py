@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import json
 import sqlite3
+import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -22,6 +23,7 @@ from pytest_t2i.files import checksum, is_relative, remove_unfinished, stamp, wr
 from pytest_t2i.generation.store import claims
 from pytest_t2i.generation.store.entries import NewImage, StoredArray, StoredImage
 from pytest_t2i.generation.store.index import check_index, connect
+from pytest_t2i.generation.store.locks import Owner, words
 from pytest_t2i.generation.store.packing import packed, unpacked
 from pytest_t2i.generation.store.pixels import Pixels, pixels_of
 from pytest_t2i.generation.store.places import Machine
@@ -58,29 +60,26 @@ class Store:
     def __init__(self, folder: Path) -> None:
         self.folder = folder.absolute()
         self._machine = Machine(self.folder)
-        check_index(self.folder)
-        self._connection = connect(self.folder)
-        ignore = self.folder / ".gitignore"
-        if not ignore.exists():
-            write_whole(ignore, IGNORE.encode())
-        self._owner: claims.Owner | None = None
-
-    @property
-    def owner(self) -> claims.Owner:
-        """This process as an owner of claims, from its first claim on."""
-        if self._owner is None:
-            self._owner = claims.Owner(self.folder / "locks")
-            if self._owner.has_dead_neighbours:
+        self.owner = Owner(self.folder)
+        """This process as one that uses the store, also where it only reads."""
+        # A store that nobody closes lets go when it is forgotten, or with its process.
+        self._end = weakref.finalize(self, _end, self.owner, self._machine)
+        try:
+            check_index(self.folder)
+            self._connection = connect(self.folder)
+            ignore = self.folder / ".gitignore"
+            if not ignore.exists():
+                write_whole(ignore, IGNORE.encode())
+            if self.owner.has_dead_neighbours:
                 remove_unfinished(self.folder)
-        return self._owner
+        except BaseException:
+            self._end()
+            raise
 
     def close(self) -> None:
-        """Release all claims and close the index."""
-        if self._owner is not None:
-            self._owner.let_go()
-            self._owner = None
+        """Release all claims, close the index, and end the use of the store."""
         self._connection.close()
-        self._machine.let_go()
+        self._end()
 
     # images
 
@@ -109,8 +108,7 @@ class Store:
         arrays = write_arrays(self.folder, traces)
         with claims.transaction(self._connection):
             self._forget_changed(rows)
-            if self._owner is not None:
-                claims.renew(self._connection, self._owner.name)
+            claims.renew(self._connection, self.owner.name)
             insert(self._connection, "images", rows)
             insert(self._connection, "pixels", pixels)
             insert(self._connection, "revised_prompts", revised)
@@ -300,7 +298,7 @@ class Store:
     def owners(self, keys: Sequence[str]) -> list[str]:
         """The processes that are making these images, for messages."""
         rows = claims.held(self._connection, keys)
-        return sorted({claims.words(row["owner"]) for row in rows})
+        return sorted({words(row["owner"]) for row in rows})
 
     def release(self, keys: Iterable[str]) -> None:
         """Release claims."""
@@ -372,6 +370,11 @@ class Store:
         content = encode(image, origin)
         write_whole(self.folder / picture_file(new.key), content)
         return image_row(self.folder, origin, content, image.size, None)
+
+
+def _end(owner: Owner, machine: Machine) -> None:
+    owner.let_go()
+    machine.let_go()
 
 
 def _content(file: Path) -> bytes:

@@ -277,8 +277,8 @@ def test_contents_are_counted(tmp_path):
     assert found.detections == {"d": 21}
     assert found.arrays == {"final_latent": 6}
     assert found.bytes > 1000
-    assert not found.is_at_work
+    assert not found.user
     store = Store(one)
     store.claim(["ff9"])
-    assert contents(one).is_at_work
+    assert contents(one).user
     store.close()

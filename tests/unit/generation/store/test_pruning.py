@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import zlib
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+
 import fakes
 import numpy as np
 import pytest
@@ -10,6 +15,7 @@ from writing import new
 from pytest_t2i import axes
 from pytest_t2i.data import Detection
 from pytest_t2i.errors import StoreError
+from pytest_t2i.files import write_whole
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.generate import Runner
 from pytest_t2i.generation.plan import DetectorRef, Need, Plan
@@ -30,7 +36,8 @@ def folder(tmp_path):
     store.add_arrays("features", {"labelled picture": LATENT})
     store.close()
     for run, keys in (("1", ["aa1"]), ("2", ["ab2"]), ("3", ["ab2", "ac3"])):
-        note_needed(store.folder, f"2026010{run}T000000-r", keys)
+        note = store.folder / "runs" / f"2026010{run}T000000-r.keys"  # as earlier versions did
+        write_whole(note, zlib.compress("\n".join(keys).encode()))
     return store.folder
 
 
@@ -88,8 +95,61 @@ def test_a_store_at_work_is_left_alone(folder):
 
 def test_notes_do_not_grow_without_bound(folder, monkeypatch):
     monkeypatch.setattr(pruning, "MOST_RUNS", 2)
-    note_needed(folder, "20260104T000000-r", ["aa1"])
-    assert [p.name[:8] for p in sorted((folder / "runs").iterdir())] == ["20260103", "20260104"]
+    for _ in range(2):
+        note_needed(folder, "20260104T000000-r", ["aa1"])
+        names = sorted(path.name for path in (folder / "runs").iterdir())
+        assert names == ["20260103T000000-r.keys", "run-000000000001-20260104T000000-r.keys"]
+
+
+NOW = datetime(2026, 11, 26, 12, tzinfo=UTC)
+CLOCKS = {
+    "a clock that was ahead": (400, 0),
+    "a clock that falls back a second": (0, -1 / 86400),
+    "a clock that stands still": (0, 0),
+    "a clock of 1970": (0, -20_000),
+    "ahead, then behind": (400, -400),
+    "ever further back": (0, -1, -2, -3, -4),
+}
+
+
+@pytest.mark.parametrize("days", CLOCKS.values(), ids=CLOCKS)
+@pytest.mark.parametrize("has_earlier_notes", [True, False])
+def test_the_latest_run_is_the_last_that_started_whatever_the_clock_said(
+    folder, monkeypatch, days, has_earlier_notes
+):
+    if not has_earlier_notes:
+        for note in (folder / "runs").iterdir():
+            note.unlink()
+    for place, day in enumerate(days):
+        clock = SimpleNamespace(now=lambda _, day=day: NOW + timedelta(days=day))
+        monkeypatch.setattr(pruning, "datetime", clock)
+        needed = KEYS[1:2] if place == len(days) - 1 else KEYS[:1]
+        name = pruning.name_of_run(f"{9 - place}")
+        note_needed(folder, name, KEYS[2:3])
+        note_needed(folder, name, needed)
+    assert len(list((folder / "runs").iterdir())) == len(days) + 3 * has_earlier_notes
+    prune(folder, 1)
+    assert there(folder)[0] == ["ab2"]
+
+
+def test_notes_of_earlier_versions_are_older_than_all_that_have_a_number(folder):
+    note_needed(folder, pruning.name_of_run("now"), ["aa1"])
+    content = folder / "runs" / "20260103T000000-r.keys"
+    plain = next(p for p in (folder / "runs").iterdir() if "-now" in p.name)
+    content.with_name("20990101T000000000000-old.keys").write_bytes(plain.read_bytes())
+    note_needed(folder, pruning.name_of_run("last"), ["ac3"])
+    prune(folder, 1)
+    assert there(folder)[0] == ["ac3"]
+    note_needed(folder, pruning.name_of_run("after"), ["ac3"])
+    numbers = sorted(int(p.name.split("-")[1]) for p in (folder / "runs").iterdir())
+    assert numbers == [2, 3]
+
+
+def test_runs_that_start_at_once_have_different_numbers(folder):
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda k: note_needed(folder, f"2026-{k}", ["aa1"]), range(40)))
+    names = [p.name for p in (folder / "runs").iterdir() if p.name.startswith("run-")]
+    assert sorted(int(name.split("-")[1]) for name in names) == list(range(1, 41))
 
 
 def test_a_run_notes_what_it_needs_in_all_its_rounds(tmp_path):

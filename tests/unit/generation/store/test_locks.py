@@ -1,0 +1,242 @@
+"""Runs use a store side by side; what changes it as a whole has it to itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from writing import new
+
+from pytest_t2i.errors import StoreError
+from pytest_t2i.generation.store import Store, archive, locks
+from pytest_t2i.generation.store.contents import contents
+from pytest_t2i.generation.store.locks import Owner, maintenance, this_process
+from pytest_t2i.generation.store.merge import merge
+from pytest_t2i.generation.store.places import Machine
+from pytest_t2i.generation.store.pruning import note_needed, prune
+from pytest_t2i.generation.store.repair import repair, verify
+
+LINUX = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at /proc")
+READER = """
+import sys
+from pathlib import Path
+from pytest_t2i.generation.store import Store
+store = Store(Path(sys.argv[1]))
+print(sorted(store.images(["aa1", "ab2"])), flush=True)
+sys.stdin.read()
+"""
+COMMAND = """
+import sys
+from pathlib import Path
+from pytest_t2i.generation.store.locks import maintenance
+with maintenance(Path(sys.argv[1])):
+    print("begun", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return filled(tmp_path / "store")
+
+
+def filled(path):
+    store = Store(path)
+    store.add_images([new("aa1"), new("ab2")])
+    store.close()
+    note_needed(path, "20260101T000000-r", ["aa1"])
+    return path
+
+
+@contextmanager
+def process(code, *arguments):
+    """Another process that has begun, and ends with its input."""
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    started = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        started.stdout.readline()
+        yield started
+    finally:
+        started.kill()
+        started.communicate()
+
+
+def packed(folder):
+    file = folder.parent / "packed.tar"
+    if not file.exists():
+        archive.export(folder, file)
+    return file
+
+
+CHANGES = {
+    "repair": repair,
+    "prune": lambda folder: prune(folder, 1),
+    "merge into it": lambda folder: merge(folder, filled(folder.parent / "other")),
+    "merge from it": lambda folder: merge(folder.parent / "new", folder),
+    "import": lambda folder: archive.unpack(folder.parent / "packed.tar", folder),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_run_that_only_reads_keeps_its_store_as_it_is(folder, change):
+    packed(folder)
+    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*.png")}
+    with process(READER, folder) as reader:
+        with pytest.raises(StoreError, match=rf"using this store \(process {reader.pid} on "):
+            change(folder)
+        assert before == {path: path.stat().st_mtime_ns for path in folder.rglob("*.png")}
+        assert contents(folder).user == f"process {reader.pid} on {locks.socket.gethostname()}"
+    change(folder)
+    assert contents(folder).user == ""
+    assert not list((folder / "locks").glob("*.owner"))
+    assert not list((folder / "locks").glob("*.process"))
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_two_commands_exclude_one_another(folder, change, monkeypatch):
+    packed(folder)
+    monkeypatch.setattr(locks, "QUICK", 0.1)
+    with process(COMMAND, folder) as command:
+        with pytest.raises(StoreError, match=rf"process {command.pid} on .* is changing this sto"):
+            change(folder)
+        with pytest.raises(StoreError, match="is changing this store"):
+            change(folder)
+    change(folder)
+
+
+@pytest.mark.parametrize("read", [verify, lambda folder: archive.export(folder, Path("x.tar"))])
+def test_what_reads_the_whole_store_waits_and_then_says_for_whom(
+    folder, read, monkeypatch, tmp_path
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(locks, "PATIENCE", 0.1)
+    with process(COMMAND, folder) as command:
+        with pytest.raises(StoreError, match=rf"process {command.pid} on .* has been changing"):
+            read(folder)
+        with pytest.raises(StoreError, match="has been changing this store"):
+            Store(folder)
+    with process(READER, folder):  # beside a run it may read
+        read(folder)
+
+
+def test_a_run_that_starts_beside_a_short_command_waits_for_it(folder):
+    with process(COMMAND, folder) as command:
+        asked = [sys.executable, "-c", READER, str(folder)]
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "text": True}
+        with subprocess.Popen(asked, **pipes) as reader:
+            time.sleep(1)
+            assert reader.poll() is None
+            command.communicate("")
+            assert reader.communicate(timeout=30)[0] == "['aa1', 'ab2']\n"
+
+
+def test_a_killed_command_leaves_the_store_usable(folder):
+    with process(COMMAND, folder) as command:
+        command.kill()
+        command.wait()
+        Store(folder).close()
+        assert prune(folder, 1).removed == 1
+
+
+@LINUX
+def test_a_killed_run_holds_nothing_even_while_nobody_waits_for_it(folder):
+    with process(READER, folder) as reader:
+        reader.kill()
+        time.sleep(0.3)  # a zombie until communicate()
+        assert prune(folder, 1).removed == 1
+
+
+@LINUX
+@pytest.mark.parametrize("change", ["started", "pid", "space", "unknown"])
+def test_a_lock_that_an_orphan_inherited_is_void(folder, change):
+    """A child of a killed run may hold its lock; who started the run is told by /proc."""
+    owner = Owner(folder)
+    lock = locks.owner_file(folder / "locks", owner.name)
+    plain = json.loads(lock.with_suffix(".process").read_text())
+    if change == "started":
+        plain[2] = "1"
+    elif change == "pid":
+        plain[0] = plain[0].replace(f":{os.getpid()}:", ":4194399:")
+    elif change == "space":  # another system: only the lock tells
+        plain[1:] = ["another boot", "1"]
+    else:
+        plain = []
+    lock.with_suffix(".process").write_text(json.dumps(plain))
+    if change in ("started", "pid"):
+        assert prune(folder, 1).removed == 1
+    else:
+        with pytest.raises(StoreError, match="is using this store"):
+            prune(folder, 1)
+    owner.let_go()
+
+
+@LINUX
+def test_a_process_is_told_from_another_with_its_number():
+    own = this_process()
+    assert own.started
+    assert not locks._is_dead(own)
+    assert locks._is_dead(own._replace(started="1"))
+    assert not locks._is_dead(own._replace(started="1", space="elsewhere"))
+    assert not locks._is_dead(own._replace(started=""))
+
+
+def test_a_forked_process_does_not_let_go_for_its_parent(folder):
+    owner = Owner(folder)
+    if not (child := os.fork()):
+        owner.let_go()
+        os._exit(0)
+    os.waitpid(child, 0)
+    with pytest.raises(StoreError, match="is using this store"):
+        prune(folder, 1)
+    owner.let_go()
+
+
+def test_a_store_that_is_forgotten_is_let_go(folder):
+    store = Store(folder)
+    del store
+    assert prune(folder, 1).removed == 1
+
+
+def test_a_store_that_cannot_be_opened_holds_nothing(folder):
+    (folder / "index.sqlite").write_bytes(b"x" * 5000)
+    for _ in range(2):
+        with pytest.raises(StoreError, match="t2i store repair"):
+            Store(folder)
+    assert repair(folder).images == 2
+
+
+def test_a_run_on_another_machine_is_known_by_its_note(folder, monkeypatch):
+    monkeypatch.setattr("pytest_t2i.generation.store.places.kind_of", lambda _: "nfs4")
+    elsewhere = Machine(folder, "nfs4", name="another")
+    for change in (repair, CHANGES["prune"], CHANGES["merge from it"]):
+        with pytest.raises(StoreError, match="another used the store"):
+            change(folder)
+    elsewhere.let_go()
+    assert prune(folder, 1).removed == 1
+
+
+def test_the_note_of_a_run_that_waits_is_renewed(folder, monkeypatch):
+    monkeypatch.setattr("pytest_t2i.generation.store.places.RENEWED_EVERY", 0.05)
+    machine = Machine(folder, "nfs4")
+    note = machine._note
+    os.utime(note, (1, 1))
+    for _ in range(100):
+        if note.stat().st_mtime > 1:
+            break
+        time.sleep(0.05)
+    machine.let_go()
+    assert not note.exists()
+    time.sleep(0.2)
+    assert not note.exists()
+
+
+def test_maintenance_can_be_had_again(folder):
+    for _ in range(2):
+        with maintenance(folder):
+            assert not list((folder / "locks").glob("*.owner"))
