@@ -101,6 +101,8 @@ class Settings:
     """Largest amount that the run may spend; None for any amount."""
     probe: Literal["once", "again", "never"] = "once"
     """When the run probes whether a model behind HTTP honours seeds."""
+    other_size: bool = False
+    """Whether pictures are taken whose aspect differs by more than a tenth from the size's."""
     canary: int = 0
     """Number of fixed prompts whose pictures are compared with those of the baseline, to notice a
     changed model."""
@@ -519,6 +521,13 @@ OPTIONS = (
         _yes_or_no,
         "probe again whether a model behind HTTP honours seeds (default: once, before its first "
         "picture)",
+        is_switch=True,
+    ),
+    Option(
+        "other-size",
+        _yes_or_no,
+        "take pictures whose aspect differs by more than a tenth from that of --t2i-size, which "
+        "end the run otherwise",
         is_switch=True,
     ),
     Option("no-probe", _yes_or_no, "do not probe whether the model honours seeds", is_switch=True),

@@ -38,7 +38,8 @@ from pytest_t2i.statistics import bias_p_value
 KEPT = "Finished images are kept: the same command resumes from there."
 """The note after an interruption."""
 RUN_OPTIONS = (
-    *("model", "detector", "seed", "steps", "guidance", "size", "dtype", "device", "batch"),
+    *("model", "detector", "seed", "steps", "guidance", "size", "other-size", "dtype", "device"),
+    "batch",
     *("catalogue", "store", "confidence", "undetected-alike", "trust-remote-code"),
     *COST_OPTIONS,
 )

@@ -17,7 +17,8 @@ from pytest_t2i.runs.session import Session
 from pytest_t2i.settings import whole
 
 RUN_OPTIONS = (
-    *("model", "detector", "seed", "steps", "guidance", "size", "dtype", "device", "batch"),
+    *("model", "detector", "seed", "steps", "guidance", "size", "other-size", "dtype", "device"),
+    "batch",
     *("catalogue", "store", "trust-remote-code"),
 )
 """The options that a profile shares with a run of pytest."""

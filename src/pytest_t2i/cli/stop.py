@@ -31,9 +31,9 @@ from pytest_t2i.settings import number, whole
 
 KEPT = "Finished images are kept: the same command resumes from there."
 """The note after an interruption."""
-OPTIONS = ("model", "detector", "seed", "steps", "guidance", "size", "device", "dtype", "batch",
-           "store", "catalogue", "confidence", "answer-deadline", "answer-limit", "concurrency",
-           *COST_OPTIONS)  # fmt: skip
+OPTIONS = ("model", "detector", "seed", "steps", "guidance", "size", "other-size", "device",
+           "dtype", "batch", "store", "catalogue", "confidence", "answer-deadline", "answer-limit",
+           "concurrency", *COST_OPTIONS)  # fmt: skip
 """The options that the command shares with a run of pytest."""
 NUMBERS = {
     "images": (100, "number of images of the concept"),

@@ -2,17 +2,65 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from pytest_t2i.adapters.support.aspects import aspect_problem, requested_size, size_words
 from pytest_t2i.adapters.support.black_or_unreadable import gate
 from pytest_t2i.data import Generated, Request, Undetected
-from pytest_t2i.errors import GenerationError
+from pytest_t2i.errors import GenerationError, some
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 MODES = ("RGB", "L", "RGBA", "P", "1")
 """Pillow's modes that become RGB without losing what they show."""
+
+
+@dataclass
+class Sizes:
+    """Compares the sizes of pictures with those that were requested."""
+
+    model: str
+    takes_others: bool
+    """Whether pictures of another aspect are taken (``--t2i-other-size``)."""
+    _others: dict[str, str] = field(default_factory=dict)
+    """Key of a picture of another size -> its size and the requested one."""
+    _compared: set[str] = field(default_factory=set)
+    """Keys of all pictures that were compared."""
+
+    def error(self, request: Request, generated: Generated) -> GenerationError | None:
+        """The error of a picture whose aspect is not that of the requested size; None without one.
+
+        A model behind HTTP has compared it already.
+        """
+        size = getattr(generated.image, "size", None)
+        problem = "" if self.takes_others or size is None else aspect_problem(request, size)
+        if not problem:
+            return None
+        return GenerationError(f"{self.model}: {problem}. What was made before is kept.")
+
+    def compare(self, key: str, request: Request, size: tuple[int, int]) -> None:
+        """Note the size of a stored picture."""
+        wanted = requested_size(request)
+        if wanted is None or not all(size):
+            return
+        self._compared.add(key)
+        if size != wanted:
+            self._others[key] = f"{size_words(size)} instead of {size_words(wanted)}"
+
+    @property
+    def words(self) -> str:
+        """How many pictures have another size; "" where none has."""
+        if not self._others:
+            return ""
+        counts = Counter(self._others.values()).most_common()
+        shown = some([f"{words} ({count})" for words, count in counts])
+        return (
+            f"{len(self._others)} of {len(self._compared)} pictures have another size than that of "
+            f"--t2i-size: {shown}"
+        )
 
 
 def picture_of(request: Request, generated: Generated, model: str) -> Image | Undetected:

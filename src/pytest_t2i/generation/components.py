@@ -150,7 +150,7 @@ class Components:
             return factory
         from pytest_t2i.adapters.models.counting_factory import CountingFactory
 
-        return CountingFactory(factory, self.faults, self.spending)
+        return CountingFactory(factory, self.faults, self.spending, self.settings.other_size)
 
     def _versioned(self, model: TextToImage) -> TextToImage:
         """Determine the version of a model behind HTTP; its fingerprint depends on it."""

@@ -19,7 +19,7 @@ from pytest_t2i.generation import traces
 from pytest_t2i.generation.batch_size import BatchSize, FindsBatchSize, remember, remembered
 from pytest_t2i.generation.bill import Bill, bill_of
 from pytest_t2i.generation.check_packages import check_packages
-from pytest_t2i.generation.check_pictures import picture_of
+from pytest_t2i.generation.check_pictures import Sizes, picture_of
 from pytest_t2i.generation.check_variations import check_variations
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.detect import DEFAULT_BATCH, Observer, Pictures
@@ -64,6 +64,8 @@ class Runner:
     _unread: dict[str, str] = field(default_factory=dict)
     _needed: set[str] = field(default_factory=set)
     _pace: Pace = field(default_factory=Pace)
+    _other_size: GenerationError | None = None
+    """The error of the first picture of another aspect; no further picture is requested."""
 
     @cached_property
     def observer(self) -> Observer:
@@ -87,6 +89,11 @@ class Runner:
     def bill(self) -> Bill | None:
         """The cost of the images; None where no price is known."""
         return bill_of(self.components)
+
+    @cached_property
+    def sizes(self) -> Sizes:
+        """The sizes of the pictures, compared with those that were requested."""
+        return Sizes(self.components.model().name, self.components.settings.other_size)
 
     @cached_property
     def size(self) -> BatchSize:
@@ -144,6 +151,8 @@ class Runner:
         """Close the executor, which stays open between plans, and the cost counter."""
         if self.work.made and self.size.words:
             self.work.notes.append(self.size.words)
+        if words := self.sizes.words if "sizes" in self.__dict__ else "":
+            self.work.notes.append(words)
         for part in map(self.__dict__.get, ("executor", "bill")):
             if (close := getattr(part, "close", None)) is not None:
                 close()
@@ -156,6 +165,10 @@ class Runner:
     def _pictures(self, plan: Plan, keys: dict[Request, str]) -> Pictures:
         """The stored images of a plan, opened when they are needed."""
         stored = self.store.images(list(keys.values()))
+        if not self.work.is_ready_made:
+            for request, key in keys.items():
+                if key in stored:
+                    self.sizes.compare(key, request, stored[key].size)
         unseen = {key: image.undetected for key, image in stored.items() if image.undetected}
         needs = {keys[r]: needs for r, needs in plan.needs.items() if keys[r] in stored}
         refusals = {key: stored[key].refusal or "" for key in unseen}
@@ -262,6 +275,8 @@ class Runner:
         finally:
             self.store.release(claimed)
             self._remember_size()
+        if self._other_size is not None:
+            raise self._other_size
         return self.work.made - before
 
     def _remember_size(self) -> None:
@@ -275,12 +290,16 @@ class Runner:
     ) -> Iterator[Request]:
         """Claim requests as the executor takes them; the rest is left for other processes."""
         for start in range(0, len(among), CLAIMED):
+            if self._other_size is not None:
+                return
             part = among[start : start + CLAIMED]
             mine = set(self.store.claim([keys[request] for request in part]))
             claimed += mine
             # Another process may have made some of them just before this one claimed them.
             todo = self._missing(plan, keys, [r for r in part if keys[r] in mine])
             for request in todo:
+                if self._other_size is not None:
+                    return
                 asked = traces.asked(request, plan.needs[request])
                 yield looked_at(asked, plan.needs[request]) if self._looks_elsewhere else asked
 
@@ -303,7 +322,7 @@ class Runner:
     def _keep(
         self, plan: Plan, keys: dict[Request, str], part: list[tuple[Request, Generated]]
     ) -> None:
-        plain = [(request.plain, generated) for request, generated in part]
+        plain = [(r.plain, generated) for r, generated in part if self._has_size(r, generated)]
         name = self.components.model().name
         opened = {keys[r]: picture_of(r, generated, name) for r, generated in plain}
         model = self.components.model().fingerprint
@@ -330,6 +349,12 @@ class Runner:
         with getattr(self.executor, "turn", nullcontext)():
             self.observer.look_at(Pictures(needs, opened.__getitem__, unseen, refusals))
         self.work.seconds_per_image = self._pace.batch(len(new))
+
+    def _has_size(self, request: Request, generated: Generated) -> bool:
+        """Whether a picture is kept; the first whose aspect is another ends the run."""
+        error = None if self.work.is_ready_made else self.sizes.error(request, generated)
+        self._other_size = self._other_size or error
+        return error is None
 
     @property
     def _looks_elsewhere(self) -> bool:

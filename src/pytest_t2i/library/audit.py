@@ -15,7 +15,7 @@ from pytest_t2i.errors import ConfigurationError, ModelLoadError, UnknownNameErr
 from pytest_t2i.generation.progress import Silent, shown
 from pytest_t2i.library.audit_result import Audited
 from pytest_t2i.library.in_memory import is_nameless, name_of
-from pytest_t2i.library.session import session_for, settings_for, temporary_store
+from pytest_t2i.library.session import clean_errors, session_for, settings_for, temporary_store
 from pytest_t2i.metrics.info import register
 from pytest_t2i.protocols import Detector
 from pytest_t2i.runs.make_and_detect import make
@@ -29,6 +29,7 @@ FILE = Path("audit.py")
 """A stand-in for the test file, beside which limits.toml is looked up."""
 
 
+@clean_errors()
 def audit(
     model: Any,
     *selected: Any,

@@ -13,7 +13,7 @@ from pytest_t2i.generation.plan import Need, Plan
 from pytest_t2i.generation.progress import Silent, shown
 from pytest_t2i.generation.ready_made import check_supply
 from pytest_t2i.library.in_memory import is_nameless
-from pytest_t2i.library.session import session_for, settings_for, temporary_store
+from pytest_t2i.library.session import clean_errors, session_for, settings_for, temporary_store
 from pytest_t2i.protocols import ReadyMade
 from pytest_t2i.runs.session import Session
 
@@ -37,6 +37,7 @@ class Pictured(NamedTuple):
     """Picture; None if the model refused to make one."""
 
 
+@clean_errors()
 def pictures(
     model: Any,
     prompts: Sequence[str] = (),
@@ -115,7 +116,7 @@ def _made(session: Session, wanted: dict[str, int], progress: bool) -> Iterator[
         session.components, session.store, shown() if progress else Silent(),
         session.settings.batch, tries_seeds=True,
     )  # fmt: skip
-    with closing(runner):
+    with clean_errors(), closing(runner):
         runner.run(plan)
     keys = runner.keys(plan)
     stored = session.store.images(list(keys.values()))

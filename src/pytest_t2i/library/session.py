@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from pytest_t2i.errors import UnknownNameError
+from pytest_t2i.adapters.support.secrets import secrets_of_environment
+from pytest_t2i.errors import T2IError, UnknownNameError
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.store import Store
 from pytest_t2i.library.in_memory import factory_of, name_of
@@ -14,6 +16,23 @@ from pytest_t2i.protocols import Detector
 from pytest_t2i.runs.marker_arguments import KEYWORDS
 from pytest_t2i.runs.session import Session
 from pytest_t2i.settings import OPTIONS, Settings, settings_of
+
+
+@contextmanager
+def clean_errors() -> Iterator[None]:
+    """Raise a T2IError alone, and without keys: a traceback shows all exceptions that led to it.
+
+    Exceptions of HTTP libraries quote the service, which may have echoed the key. The message of a
+    T2IError names the kind and the place of a mistake in a user's own code.
+    """
+    try:
+        yield
+    except T2IError as error:
+        error.__cause__ = error.__context__ = None
+        error.__suppress_context__ = True
+        hide = secrets_of_environment().hide_in
+        error.args = tuple(hide(part) if isinstance(part, str) else part for part in error.args)
+        raise
 
 
 def settings_for(

@@ -1,4 +1,4 @@
-"""Have a model behind HTTP count its failures and costs, in any process of a run."""
+"""Give a model behind HTTP what the run knows of it, in any process of a run."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ from pytest_t2i.protocols import LoadOptions, TextToImage
 
 @dataclass(frozen=True, slots=True)
 class CountingFactory:
-    """A factory that gives a model the run's counters of failures and costs."""
+    """A factory that gives a model the run's counters, and whether it takes other sizes."""
 
     factory: Factory
     faults: FaultCounts
     spending: Spending | None
     """None where no price is known."""
+    takes_other_sizes: bool = False
 
     def __call__(self, options: LoadOptions) -> TextToImage:
-        """Load the model; a model that is no endpoint gets no counters."""
+        """Load the model; a model that is no endpoint stays as it is."""
         model: TextToImage = self.factory(options)
         if isinstance(model, EndpointModel):
             model.faults, model.spending = self.faults, self.spending
+            model.takes_other_sizes = self.takes_other_sizes
         return model

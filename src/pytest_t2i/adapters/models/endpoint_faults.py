@@ -103,6 +103,12 @@ class BrokenPictureError(PassingFaultError):
     """An answer without a picture that can be read."""
 
 
+class OtherAspectError(GenerationError):
+    """A picture whose aspect is not that of the requested size; it was charged."""
+
+    kind = "aspect"
+
+
 class FinalFaultError(GenerationError):
     """A permanent failure; the request was not charged."""
 

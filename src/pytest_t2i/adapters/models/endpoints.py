@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pytest_t2i.adapters.languages.addresses import is_address
 from pytest_t2i.adapters.models.endpoint_faults import (
+    OtherAspectError,
     PassingFaultError,
     fault,
     fetch_fault,
@@ -18,6 +19,7 @@ from pytest_t2i.adapters.models.endpoint_faults import (
 )
 from pytest_t2i.adapters.models.picture_requests import LONGEST_PROMPT, PictureRequests
 from pytest_t2i.adapters.models.reported_versions import versions_words
+from pytest_t2i.adapters.support.aspects import aspect_problem
 from pytest_t2i.adapters.support.fault_counts import FaultCounts
 from pytest_t2i.adapters.support.hosts import is_local, netloc, plain_address
 from pytest_t2i.adapters.support.pace import Pace
@@ -62,6 +64,8 @@ class EndpointModel:
     """Counter of costs, which the run sets where a price is known."""
     faults: FaultCounts | None = None
     """Counter of failures by kind, which the run sets."""
+    takes_other_sizes: bool = False
+    """Whether pictures of another aspect than the requested one are taken, which the run sets."""
     versions: Mapping[str, str] = EMPTY
     """Version of the model that the service reported, which the run sets."""
     counted_versions: Mapping[str, str] = EMPTY
@@ -208,11 +212,15 @@ class EndpointModel:
     ) -> Generated:
         def answer(seconds: float) -> Generated:
             try:
-                return self._read(self.ask(request, seconds))
+                made = self._read(self.ask(request, seconds))
             except Exception as error:
                 if is_elsewhere(error, self.address):  # a picture that the service has made
                     raise fetch_fault(error) from None
                 raise
+            size = getattr(made.image, "size", None)
+            if size and not self.takes_other_sizes and (problem := aspect_problem(request, size)):
+                raise OtherAspectError(problem)  # it was paid, and so would be the next one
+            return made
 
         return self._requests.picture(answer, pace, is_over)
 

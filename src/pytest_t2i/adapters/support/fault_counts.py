@@ -22,6 +22,7 @@ KINDS: Mapping[str, str] = MappingProxyType(
         "endless": "answer beyond the size limit",
         "refused": "refused by policy",
         "redirected": "redirect to another host",
+        "aspect": "picture of another aspect",
         "final": "permanent error",
     }
 )

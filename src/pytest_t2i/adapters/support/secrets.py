@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import html
+import os
 import re
 from collections.abc import Iterator
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -29,6 +30,8 @@ LONGEST_LETTER = 64
 ZEROS, MANY_DIGITS = re.compile(r"(&#[xX]?)0+(?=[0-9a-fA-F])"), re.compile(r"&#[0-9]{8,}")
 """Leading zeros of a number in HTML, and a number that stands for no character. Python reads no
 number of thousands of digits."""
+NAMES = re.compile(r"(^|_)(KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
+"""Names of environment variables with a secret."""
 FILLERS = re.compile(r"[\s:\\-]")
 """Characters that may separate the letters of a secret or of its hexadecimal form."""
 
@@ -93,6 +96,12 @@ def secrets_of(key: str, address: str) -> Secrets:
     parts = urlsplit(address)
     words = {key, *(unquote(word or "") for word in (parts.username, parts.password))}
     words |= {value for _, value in parse_qsl(parts.query)}
+    return Secrets(*sorted(word for word in words if not is_word(word)))
+
+
+def secrets_of_environment() -> Secrets:
+    """The keys, tokens and passwords in environment variables, as far as their names tell."""
+    words = {value.strip() for name, value in os.environ.items() if NAMES.search(name)}
     return Secrets(*sorted(word for word in words if not is_word(word)))
 
 

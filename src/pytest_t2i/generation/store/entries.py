@@ -24,6 +24,8 @@ class StoredImage:
     black: bool
     """Whether every pixel is black, as safety checkers leave a picture."""
     refusal: str | None
+    size: tuple[int, int] = (0, 0)
+    """Width and height in pixels."""
 
     @property
     def undetected(self) -> Undetected | None:

@@ -356,7 +356,10 @@ class Store:
 
     def _stored(self, row: sqlite3.Row) -> StoredImage:
         file = None if row["file"] is None else Path(f"{self.folder}/{row['file']}")
-        return StoredImage(row["key"], file, row["sha256"], bool(row["black"]), row["refusal"])
+        size = (row["width"] or 0, row["height"] or 0)
+        return StoredImage(
+            row["key"], file, row["sha256"], bool(row["black"]), row["refusal"], size
+        )
 
     def _write_image(self, new: NewImage) -> tuple[Any, ...]:
         image = new.generated.image

@@ -316,11 +316,11 @@ def test_a_picture_of_one_s_own_that_is_json_is_an_error():
 
 @pytest.mark.parametrize("letter", ["%", "&#", "\\\\"])
 def test_an_error_of_many_mebibytes_is_cut(connect, letter):
-    limits = AnswerLimits(seconds=2.0, megabytes=16.0, at_once=1)
+    limits = AnswerLimits(seconds=5.0, megabytes=16.0, at_once=1)
     with serving(always="written") as server:
         server.answer = 500, letter * (15 * 2**20 // len(letter)), {}
         started = time.thread_time()
-        with pytest.raises(GenerationError, match="HTTP 500") as told:
+        with pytest.raises(GenerationError, match=r"HTTP 500|no complete answer") as told:
             list(connect(server, limits).generate(REQUESTS[:1]))
         assert time.thread_time() - started < 2
     assert len(str(told.value)) < 700
