@@ -639,8 +639,10 @@ LITERAL = "literal:"
 blanks, control characters, bytes of a file's name that are no UTF-8."""
 
 
-def exact_cell(value: Any) -> Any:
+def exact_cell(value: Any, *, printed: bool = False) -> Any:
     r"""Return a value for a table that ``of_cell`` reads as it is, and no spreadsheet computes.
+
+    With ``printed`` the cell has no character that a terminal would obey.
 
     >>> exact_cell("=1+1"), exact_cell(" a"), exact_cell("a nurse"), exact_cell(3)
     ("'=1+1", "literal:' a'", 'a nurse', 3)
@@ -648,8 +650,18 @@ def exact_cell(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     plain = f"'{value}" if value.startswith(("=", "+", "-", "@")) else value
-    is_kept = printable(plain) == plain and of_cell(cell_text(plain)) == value
+    try:
+        plain.encode()
+    except UnicodeEncodeError:
+        return literal(value)
+    is_kept = not {"\r", "\0"}.intersection(plain) and of_cell(cell_text(plain)) == value
+    is_kept = is_kept and not (printed and printable(plain) != plain)
     return plain if is_kept else literal(value)
+
+
+def printed_cell(value: Any) -> Any:
+    """Return the same as ``exact_cell``, for a table that may be printed on a terminal."""
+    return exact_cell(value, printed=True)
 
 
 def literal(text: str) -> str:

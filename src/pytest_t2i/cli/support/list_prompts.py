@@ -20,7 +20,7 @@ from typing import NamedTuple
 from pytest_t2i.adapters.models.manifest import COLUMNS
 from pytest_t2i.adapters.support.escaping import line
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.files import exact_cell
+from pytest_t2i.files import printed_cell
 from pytest_t2i.settings import Settings
 
 COLLECT = (
@@ -79,7 +79,7 @@ def _manifest(wanted: Sequence[Wanted]) -> list[str]:
     text = io.StringIO(newline="")
     rows = ((f"{p.id}-{seed}.png", p.text, seed) for p in wanted for seed in range(p.images))
     csv.writer(text, lineterminator="\n").writerows(
-        [COLUMNS, *(map(exact_cell, row) for row in rows)]
+        [COLUMNS, *(map(printed_cell, row) for row in rows)]
     )
     return text.getvalue().removesuffix("\n").split("\n")
 

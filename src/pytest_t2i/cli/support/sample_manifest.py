@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pytest_t2i.errors import StoreError
-from pytest_t2i.files import exact_cell, explain, write_whole
+from pytest_t2i.files import explain, printed_cell, write_whole
 
 MANIFEST = "manifest.csv"
 
@@ -39,5 +39,5 @@ class Manifest:
         except OSError as error:
             raise StoreError(explain(self.folder, error)) from error
         text = io.StringIO(newline="")
-        csv.writer(text, lineterminator="\n").writerows(map(exact_cell, row) for row in self.rows)
+        csv.writer(text, lineterminator="\n").writerows(map(printed_cell, row) for row in self.rows)
         write_whole(self.folder / MANIFEST, text.getvalue().encode())

@@ -246,12 +246,12 @@ def _scores(
         each = np.stack([counts[0], sizes[side], fewer], axis=1).tolist()
         for place, (k, size, least) in enumerate(each):
             scores[side, place] = spread_table(size, least, family)[k]
-            variances[place] += score_variances(size, least, family)[k]
+            variances[place] += _score_variances(size, least, family)[k]
     return scores[0], scores[1], variances
 
 
 @lru_cache(maxsize=1024)
-def score_variances(n: int, fewer: int, family: int | None) -> inputs.Floats:
+def _score_variances(n: int, fewer: int, family: int | None) -> inputs.Floats:
     """Return the variance of a score whose prompt shows 0 to n men, [n + 1].
 
     The share is estimated as (k + 1/2) / (n + 1): images that are all of one gender do not show
