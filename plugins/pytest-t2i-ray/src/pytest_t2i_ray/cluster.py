@@ -6,6 +6,9 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from ipaddress import ip_address
 from typing import Any, NamedTuple
 
 from pytest_t2i import T2IError
@@ -13,6 +16,9 @@ from pytest_t2i import T2IError
 from pytest_t2i_ray.asked import Asked
 
 INSTALL = "pip install pytest-t2i-ray"
+LOOPBACK = "127.0.0.1"
+NO_CLUSTER = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
+"""Variable that lets Ray form a cluster of several machines, or not."""
 CONNECT = 5.0
 """Seconds in which an address must accept a connection."""
 JOIN = 30.0
@@ -81,12 +87,49 @@ def connect(asked: Asked) -> bool:
         return False
     address = asked.address or os.environ.get("RAY_ADDRESS") or "local"
     settings: dict[str, Any] = {"log_to_driver": False, "logging_level": "CRITICAL"}
-    if address == "local":
-        settings["include_dashboard"] = False
-    else:
+    if address != "local":
         _check_answers(address)
-    ray.init(address=address, **settings)
+        ray.init(address=address, **settings)
+        return True
+    with _on_this_machine_alone():
+        ray.init(address=address, include_dashboard=False, _node_ip_address=LOOPBACK, **settings)
+    _check_closed(ray)
     return True
+
+
+@contextmanager
+def _on_this_machine_alone() -> Iterator[None]:
+    """Let the Ray that starts here listen on the loopback address alone.
+
+    Anyone who reaches a port of Ray runs code as its user. Ray replaces a loopback address by that
+    of the network, unless it is told that it will form no cluster; it says so of macOS and
+    Windows, and in this variable. Processes that Ray starts inherit the variable; a cluster that
+    is joined later must not see it.
+    """
+    from ray._private import ray_constants
+
+    before = os.environ.get(NO_CLUSTER), getattr(ray_constants, "ENABLE_RAY_CLUSTER", None)
+    os.environ[NO_CLUSTER] = "0"
+    ray_constants.ENABLE_RAY_CLUSTER = False  # read when Ray was imported
+    try:
+        yield
+    finally:
+        ray_constants.ENABLE_RAY_CLUSTER = before[1]
+        os.environ.pop(NO_CLUSTER)
+        if before[0] is not None:
+            os.environ[NO_CLUSTER] = before[0]
+
+
+def _check_closed(ray: Any) -> None:
+    """Raise T2IError, and stop Ray, where it listens on an address of the network."""
+    host = str(ray.get_runtime_context().gcs_address).rpartition(":")[0].strip("[]")
+    if not ip_address(host).is_loopback:
+        ray.shutdown()
+        raise T2IError(
+            f"--t2i-executor ray: Ray {ray.__version__} was started for this machine alone and "
+            f"listens on {host}, without a password. Start it yourself in a closed network and "
+            "give its address with --t2i-ray-address, or use --t2i-executor processes:N"
+        )
 
 
 def share_of(asked: Asked, device: str) -> Share:
