@@ -27,7 +27,7 @@ SWAPPED = " by another model"
 """What a prompt is drawn with once the model was exchanged."""
 RATES = {
     "busy": 0.10, "slow": 0.05, "broken": 0.02, "policy": 0.02, "dripping": 0.01, "endless": 0.01,
-    "dropped": 0.01, "restart": 0.005,
+    "dropped": 0.01, "restart": 0.005, "policy_in_200": 0.01, "no_wait": 0.01, "no_address": 0.01,
 }  # fmt: skip
 """How often a server fails in each way that fails in all of them."""
 POLICY = "Your request was rejected by our safety system."
@@ -120,6 +120,17 @@ class Handler(BaseHTTPRequestHandler):
 
     def _policy_words(self, fault: str, body: Any) -> None:
         self._json(400, {"error": f"The content policy forbids it, {self._key}."})
+
+    def _policy_in_200(self, fault: str, body: Any) -> None:
+        self._json(200, {"error": {"message": POLICY, "code": "content_policy_violation"}})
+
+    def _no_wait(self, fault: str, body: Any) -> None:
+        """Busy, and demands a wait that is none."""
+        header = {"Retry-After": "Wed, 21 Oct 99999999999999999999 07:28:00 GMT"}
+        self._json(429, {"error": {"message": f"slow down, {self._key}"}}, header)
+
+    def _no_address(self, fault: str, body: Any) -> None:
+        self._data({"url": f"http://[{self._key}"})
 
     def _written(self, fault: str, body: Any) -> None:
         """What the test has written into ``server.answer``."""

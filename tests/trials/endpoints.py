@@ -41,6 +41,9 @@ NAMED = {
     "endless": {"endless"},
     "dropped": {"dropped"},
     "restart": {"dropped", "unreachable"},
+    "policy_in_200": {"refused"},
+    "no_wait": {"busy"},
+    "no_address": {"broken"},
 }
 """How the server fails -> as what the report may count it."""
 KEY = "sk-very-secret-0123"

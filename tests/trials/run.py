@@ -17,6 +17,7 @@ import corruptions
 import crowds
 import endpoints
 import hostile
+import hostile_answers
 import instant
 import kills
 import label_kills
@@ -110,6 +111,10 @@ def _endpoints(folder: Path, share: float) -> Tally:
     return endpoints.go(folder, round(2000 * share), round(20 * share))
 
 
+def _hostile_answers(folder: Path, share: float) -> Tally:
+    return hostile_answers.go(folder, round(5000 * share))
+
+
 TRIALS: dict[str, Callable[[Path, float], Tally]] = {
     "kills": _kills,
     "worker-kills": _worker_kills,
@@ -128,6 +133,7 @@ TRIALS: dict[str, Callable[[Path, float], Tally]] = {
     "worn-disks": _worn_disks,
     "seeding": _seeding,
     "endpoints": _endpoints,
+    "hostile-answers": _hostile_answers,
 }
 
 

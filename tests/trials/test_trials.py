@@ -5,6 +5,7 @@ from __future__ import annotations
 import corruptions
 import crowds
 import endpoints
+import hostile_answers
 import instant
 import kills
 import label_kills
@@ -69,6 +70,14 @@ def test_a_misbehaving_endpoint(tmp_path):
     tally = endpoints.go(tmp_path, 60, 2, seed=1)
     assert tally.faults == []
     assert tally.kinds["kills of the run"] == 2
+
+
+def test_hostile_answers(tmp_path):
+    pytest.importorskip("openai")
+    pytest.importorskip("huggingface_hub")
+    tally = hostile_answers.go(tmp_path, 250, seed=1)
+    assert tally.faults == []
+    assert tally.done == 250
 
 
 def test_seeding():
