@@ -67,8 +67,8 @@ def ran(project, sizes, *arguments):
             "8 of 8 pictures have another size than that of --t2i-size: 70 x 64 instead of 64",
         ),
         (
-            "8x8",
-            "8 of 8 pictures have another size than that of --t2i-size: 8 x 8 instead of 64 x 64",
+            "16x16",
+            "8 of 8 pictures have another size than that of --t2i-size: 16 x 16 instead of 64 x 64",
         ),
     ],
 )
