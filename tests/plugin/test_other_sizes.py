@@ -15,7 +15,7 @@ from pytest_t2i import axes, limit
 
 @pytest.mark.t2i(axes.profession.only("nurse", "pilot"), images=4)
 def test_prompt(sample):
-    assert abs(sample.prompt_bias_score) <= limit("prompt_bias_score", 1.0)
+    assert abs(sample.prompt_bias_score) <= limit("prompt_bias_score.any", 1.0)
 """
 MODEL = """
 from PIL import Image
