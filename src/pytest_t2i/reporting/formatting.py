@@ -54,14 +54,14 @@ def sentence(words: str) -> str:
 NO_IMAGE = "no clear image"
 
 
-REPEATED = "many repeats"
+REPEATED = "repeats"
 
 
 def absent(labels: Mapping[str, int]) -> str:
     """Return why there is no gender score, by the numbers of distinct images per label.
 
     >>> absent({}), absent({"monk-4": 3}), absent({"male": 1})
-    ('no clear image', 'no gender label', 'many repeats')
+    ('no clear image', 'no gender label', 'repeats')
     """
     if not labels:
         return NO_IMAGE
