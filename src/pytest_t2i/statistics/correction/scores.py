@@ -37,9 +37,9 @@ class CorrectedScores:
     """The bias scores that people would give to all images of a run, estimated from few labels.
 
     >>> nan = float("nan")
-    >>> scores = corrected_scores([[1, 1, 1, -1]] * 2, [[1, 1, -1, nan]] * 2, 0.95)
+    >>> scores = corrected_scores([[1, 1, 1, -1] * 2] * 2, [[1, 1, -1, nan] * 2] * 2, 0.95)
     >>> scores.labels, len(scores.prompts)
-    (6, 2)
+    (12, 2)
     """
 
     prompts: tuple[Interval, ...]
@@ -90,7 +90,7 @@ def corrected_scores(
         Scores per prompt and of the model.
 
     Raises:
-        ValueError: a prompt has fewer than two labels, lengths differ, or no image is clear.
+        ValueError: a prompt has fewer than five labels, lengths differ, or no image is clear.
 
     >>> one = [1.0, 1, 1, 1, -1, 1, 1, 0, 1, 1]
     >>> people = [1.0, 1, -1, 1, -1] + [float("nan")] * 5

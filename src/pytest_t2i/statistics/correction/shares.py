@@ -24,9 +24,9 @@ class CorrectedShares:
     """The group shares that people would see in all images of a run, estimated from few labels.
 
     >>> nan = float("nan")
-    >>> few = corrected_shares([[0, 0, 1, 2]] * 2, [[0, 0, 1, nan]] * 2, 3, 0.95)
+    >>> few = corrected_shares([[0, 0, 1, 2] * 2] * 2, [[0, 0, 1, nan] * 2] * 2, 3, 0.95)
     >>> len(few.shares), few.labels
-    (3, 6)
+    (3, 12)
     """
 
     shares: tuple[Interval, ...]
@@ -56,10 +56,10 @@ def corrected_shares(
         level: confidence level in (0, 1).
 
     Raises:
-        ValueError: a prompt has fewer than two labels, lengths differ, or a group is unknown.
+        ValueError: a prompt has fewer than five labels, lengths differ, or a group is unknown.
 
     >>> nan = float("nan")
-    >>> words, people = [[0, 0, 0, 1, 1, 0]] * 4, [[0, 1, 0, 1, nan, nan]] * 4
+    >>> words, people = [[0, 0, 0, 1, 1, 0] * 2] * 4, [[0, 1, 0, 1, nan, nan] * 2] * 4
     >>> result = corrected_shares(words, people, 2, 0.95)
     >>> result.detector[0] > result.shares[0].estimate
     True
@@ -78,7 +78,7 @@ class CorrectedCounts:
     """The effective counts per prompt and group, which express the uncertainty of people's labels.
 
     >>> nan = float("nan")
-    >>> corrected_counts([[0, 0, 1, 2]] * 2, [[0, 0, 1, nan]] * 2, 3).shares.shape
+    >>> corrected_counts([[0, 0, 1, 2] * 2] * 2, [[0, 0, 1, nan] * 2] * 2, 3).shares.shape
     (2, 3)
     """
 
@@ -113,12 +113,12 @@ def corrected_counts(
         groups: number of groups, at least two.
 
     Raises:
-        ValueError: a prompt has fewer than two labels, lengths differ, or a group is unknown.
+        ValueError: a prompt has fewer than five labels, lengths differ, or a group is unknown.
 
     >>> nan = float("nan")
-    >>> words, people = [[0, 0, 0, 1, 1, 0]] * 4, [[0, 1, 0, 1, nan, nan]] * 4
+    >>> words, people = [[0, 0, 0, 1, 1, 0] * 2] * 4, [[0, 1, 0, 1, nan, nan] * 2] * 4
     >>> corrected_counts(words, people, 2).counts.sum(axis=1).tolist()
-    [4, 4, 4, 4]
+    [9, 9, 9, 9]
     """
     pairs = _checked(words, labels, groups)
     of_groups = [[_stratum(word, label, group) for word, label in pairs] for group in range(groups)]

@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from pytest_t2i.metrics import inputs
 
-LEAST_LABELS = 2
-"""Fewest labels of a prompt: a single one has no spread."""
+LEAST_LABELS = 5
+"""Fewest labels of a prompt. With two or three, whose spread is hardly known, verdicts on the model
+at a limit equal to the truth were wrong in .115 to .160 at a stated 0.05."""
 
 
 @dataclass(frozen=True, slots=True)

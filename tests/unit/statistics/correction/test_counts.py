@@ -45,7 +45,7 @@ def test_where_all_is_labelled_they_are_people_s_own_counts():
 def test_fewer_labels_leave_fewer_images():
     sizes = [
         int(corrected_counts(*map(list, drawn(0, labels=labels)), 2).counts.sum())
-        for labels in (3, 6, 12, 20)
+        for labels in (5, 8, 12, 20)
     ]
     assert sizes == sorted(sizes)
     assert sizes[0] < sizes[-1] == 12 * 20
@@ -63,7 +63,7 @@ def test_shares_are_a_distribution_and_counts_are_whole():
     ("words", "people", "message"),
     [
         ([], [], "words must hold at least one prompt"),
-        ([[0, 1]], [[0, NAN]], "every prompt needs 2 labels, got 1 in labels"),
+        ([[0, 1] * 3], [[0, 1, 0, 1, NAN, NAN]], "every prompt needs 5 labels, got 4 in labels"),
         ([[0, 2]], [[0, 1]], r"words\[0\] must hold -1 to 1"),
     ],
 )

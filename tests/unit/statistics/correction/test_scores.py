@@ -11,8 +11,8 @@ NAN = float("nan")
 
 
 def test_all_labelled_is_the_truth_without_uncertainty():
-    words = [[1, 1, 1, -1], [1, 0, 1, 1]]
-    people = [[1, -1, -1, -1], [1, 0, 1, 1]]
+    words = [[1, 1, 1, -1] * 2, [1, 0, 1, 1] * 2]
+    people = [[1, -1, -1, -1] * 2, [1, 0, 1, 1] * 2]
     result = corrected_scores(words, people, 0.95)
     assert result.model.estimate == result.model.low == result.model.high == (0.5 + 1) / 2
     assert [prompt.estimate for prompt in result.prompts] == [-0.5, 1.0]
@@ -20,8 +20,8 @@ def test_all_labelled_is_the_truth_without_uncertainty():
 
 
 def test_a_faultless_detector_needs_no_correction():
-    words = [[1, 1, 1, -1, 0, 1], [-1, -1, -1, 1, 1, 0]]
-    people = [[1, 1, NAN, -1, 0, NAN], [-1, NAN, -1, 1, NAN, 0]]
+    words = [[1, 1, 1, -1, 0, 1] * 2, [-1, -1, -1, 1, 1, 0] * 2]
+    people = [[1, 1, NAN, -1, 0, NAN] * 2, [-1, NAN, -1, 1, NAN, 0] * 2]
     result = corrected_scores(words, people, 0.95)
     assert result.model.estimate == pytest.approx(result.detector)
 
@@ -41,7 +41,7 @@ def test_half_the_labels_more_than_double_what_is_asked_for_half_the_width():
     rng = np.random.default_rng(0)
     words = rng.choice([-1.0, 1.0], (20, 20))
     people = np.where(rng.random((20, 20)) < 0.25, words, NAN)
-    people[:, :2] = words[:, :2]
+    people[:, :5] = words[:, :5]
     result = corrected_scores(list(words), list(people), 0.95)
     assert result.labels < result.labels + result.labels_to_halve < 400
 
@@ -49,10 +49,10 @@ def test_half_the_labels_more_than_double_what_is_asked_for_half_the_width():
 @pytest.mark.parametrize(
     ("words", "people", "says"),
     [
-        ([[1, 1]], [[1, NAN]], r"needs 2 labels, got 1 in labels\[0\]"),
+        ([[1] * 6], [[1] * 4 + [NAN] * 2], r"needs 5 labels, got 4 in labels\[0\]"),
         ([[1, 2]], [[1, 1]], r"words\[0\]"),
         ([[1, 1]], [[1, 1, 1]], "same shape"),
-        ([[0, 0]], [[1, 1]], "no clear image"),
+        ([[0] * 5], [[1] * 5], "no clear image"),
         ([], [], "at least one prompt"),
     ],
 )

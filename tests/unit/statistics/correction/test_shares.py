@@ -64,7 +64,7 @@ def test_intervals_cover_and_the_detectors_word_does_not():
     ("words", "labels", "says"),
     [
         ([], [], "at least one prompt"),
-        ([[0, 1]], [[0, NAN]], "needs 2 labels, got 1"),
+        ([[0, 1] * 3], [[0, 1, 0, 1, NAN, NAN]], "needs 5 labels, got 4"),
         ([[0, 3]], [[0, 1]], r"words\[0\] must hold -1 to 2"),
         ([[0, 1]], [[0, 1.5]], r"labels\[0\] must hold"),
         ([[0, 1]], [[0, 1, 1]], "shape"),
