@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 from pytest_t2i import metrics, statistics
-from pytest_t2i.statistics.baseline.prompt_test import unconditional_p_value
-from pytest_t2i.statistics.shares.intervals import wilson
+from pytest_t2i.statistics.prompt_change import unconditional_p_value
+from pytest_t2i.statistics.shares import wilson
 
 RNG = np.random.default_rng(7)
 

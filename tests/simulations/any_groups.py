@@ -18,10 +18,9 @@ from pytest_t2i.statistics import (
     mean_total_variation_interval,
     one_sided,
 )
-from pytest_t2i.statistics.groups.fixed_words_reference_distance import fixed_ends
-from pytest_t2i.statistics.groups.model_reference_distance import parts_of
-from pytest_t2i.statistics.planning.groups import SHAPES
-from pytest_t2i.statistics.shares.differences import interval_difference
+from pytest_t2i.statistics.distances import fixed_ends, parts_of
+from pytest_t2i.statistics.planning import SHAPES
+from pytest_t2i.statistics.two_shares import interval_difference
 
 RUNS, LEVEL, MOST = 200, 0.95, 60
 PROMPTS = 20

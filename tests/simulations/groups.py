@@ -15,8 +15,7 @@ import numpy as np
 
 from pytest_t2i.audits.parity.even_groups import MOST_LEFT_OUT
 from pytest_t2i.statistics import corrected_shares, mean_total_variation_interval
-from pytest_t2i.statistics.correction.shares import corrected_counts
-from pytest_t2i.statistics.correction.strata import LEAST_LABELS
+from pytest_t2i.statistics.correction import LEAST_LABELS, corrected_counts
 
 PROMPTS, IMAGES, LEVEL = 40, 20, 0.95
 LABELLED = 0.3

@@ -17,7 +17,7 @@ from pytest_t2i.audits.evidence import ALTERNATIVES, SIDES, Beyond
 from pytest_t2i.data import Bounds, Evidence, Interval, MetricInfo
 from pytest_t2i.metrics import INFO, total_variation_distance
 from pytest_t2i.prompts import Reference
-from pytest_t2i.statistics.undetected.worst_case_labels import worst_case_labels
+from pytest_t2i.statistics.undetected import worst_case_labels
 from pytest_t2i.verdicts.family import Family
 from pytest_t2i.verdicts.measurement import Measurement
 

@@ -10,43 +10,39 @@ ValueError, which the caller turns into INCONCLUSIVE.
 
 from __future__ import annotations
 
-from pytest_t2i.statistics.associations.distance_correlation import (
+from pytest_t2i.statistics.associations import (
     distance_correlation_interval,
     distance_correlation_p_value,
+    rank_correlation_interval,
 )
-from pytest_t2i.statistics.associations.objects import (
-    independence_p_value,
-    object_bias_intervals,
-    object_bias_p_values,
-)
-from pytest_t2i.statistics.associations.rank_trend import rank_correlation_interval
-from pytest_t2i.statistics.baseline.change import (
+from pytest_t2i.statistics.change import (
     PairedScores,
+    growth_probabilities,
     paired_model_bias_change,
     paired_model_bias_scores,
 )
-from pytest_t2i.statistics.baseline.change_points import ChangePoint, change_points
-from pytest_t2i.statistics.baseline.growth import growth_probabilities
-from pytest_t2i.statistics.baseline.model_test import change_p_value, paired_change_p_value
-from pytest_t2i.statistics.baseline.prompt_change import prompt_bias_change
-from pytest_t2i.statistics.baseline.prompt_test import paired_prompt_p_value
-from pytest_t2i.statistics.baseline.ranking import (
-    Rank,
-    groups_differ_p_value,
-    ranking,
-)
-from pytest_t2i.statistics.correction.label_noise import effective_counts
-from pytest_t2i.statistics.correction.scores import (
+from pytest_t2i.statistics.correction import (
     CorrectedScores,
+    CorrectedShares,
     adjusted_model_bias_score,
     corrected_scores,
+    corrected_shares,
+    effective_counts,
 )
-from pytest_t2i.statistics.correction.shares import CorrectedShares, corrected_shares
-from pytest_t2i.statistics.detectors.agreement import fleiss_interval, kappa_interval
-from pytest_t2i.statistics.detectors.scores import (
+from pytest_t2i.statistics.detectors import (
     deviation_interval,
     f1_interval,
+    fleiss_interval,
+    kappa_interval,
     paired_share_change,
+)
+from pytest_t2i.statistics.distances import (
+    mean_total_variation_interval,
+    mean_total_variation_p_value,
+    total_variation_bounds,
+    total_variation_floor,
+    total_variation_interval,
+    total_variation_p_value,
 )
 from pytest_t2i.statistics.diversity.vendi import vendi_at_level, vendi_interval
 from pytest_t2i.statistics.diversity.wals import (
@@ -71,29 +67,24 @@ from pytest_t2i.statistics.families.p_values import (
     family_share_p_values,
     fewest_images,
 )
-from pytest_t2i.statistics.groups.group_ranking import group_ranking
-from pytest_t2i.statistics.groups.model_reference_distance import (
-    mean_total_variation_interval,
-    mean_total_variation_p_value,
-    total_variation_floor,
-)
-from pytest_t2i.statistics.groups.paired_gap import paired_gap_interval, paired_gap_p_value
-from pytest_t2i.statistics.groups.parity_difference import (
+from pytest_t2i.statistics.gaps import (
+    paired_gap_interval,
+    paired_gap_p_value,
     parity_difference_interval,
     parity_difference_p_value,
     parity_shares,
     widest_gap,
 )
-from pytest_t2i.statistics.groups.prompt_reference_distance import (
-    total_variation_bounds,
-    total_variation_interval,
-    total_variation_p_value,
+from pytest_t2i.statistics.group_sequential import (
+    Boundaries,
+    Expected,
+    SequentialTest,
+    expected_stop,
+    stopped_share_interval,
 )
-from pytest_t2i.statistics.groups.shares import (
-    group_entropy_interval,
-    group_gap_interval,
-    group_intervals,
-)
+from pytest_t2i.statistics.groups import group_entropy_interval, group_gap_interval, group_intervals
+from pytest_t2i.statistics.history import ChangePoint, change_points
+from pytest_t2i.statistics.inversion import inverted_p_value, one_sided
 from pytest_t2i.statistics.means.bands import (
     Band,
     half_step,
@@ -107,20 +98,28 @@ from pytest_t2i.statistics.means.fixed import (
     gap_sign_p_value,
 )
 from pytest_t2i.statistics.means.mean import mean_interval
-from pytest_t2i.statistics.model.bias import (
+from pytest_t2i.statistics.model import (
     Estimator,
+    Words,
     corrected_model_bias_score,
+    fair_floor,
     fair_p_value,
     model_bias_interval,
     model_bias_p_value,
 )
-from pytest_t2i.statistics.model.fair_floor import fair_floor
-from pytest_t2i.statistics.model.fixed_words import Words
-from pytest_t2i.statistics.planning.model import model_images_needed
-from pytest_t2i.statistics.planning.power import Design, prompt_power
-from pytest_t2i.statistics.sequential.after_stopping import stopped_share_interval
-from pytest_t2i.statistics.sequential.confidence_sequences import (
+from pytest_t2i.statistics.objects import (
+    independence_p_value,
+    object_bias_intervals,
+    object_bias_p_values,
+)
+from pytest_t2i.statistics.permutation import change_p_value, paired_change_p_value
+from pytest_t2i.statistics.planning import Design, model_images_needed, prompt_power
+from pytest_t2i.statistics.prompt_change import paired_prompt_p_value, prompt_bias_change
+from pytest_t2i.statistics.ranks import Rank, group_ranking, groups_differ_p_value, ranking
+from pytest_t2i.statistics.sequences import (
     bias_sequence_p_value,
+    group_distance_sequence,
+    group_distance_sequence_p_value,
     look_level,
     looks,
     model_bias_look,
@@ -129,34 +128,22 @@ from pytest_t2i.statistics.sequential.confidence_sequences import (
     stereotype_sequence,
     stereotype_sequence_p_value,
 )
-from pytest_t2i.statistics.sequential.expected import Expected, expected_stop
-from pytest_t2i.statistics.sequential.group_distance import (
-    group_distance_sequence,
-    group_distance_sequence_p_value,
-)
-from pytest_t2i.statistics.sequential.group_sequential import Boundaries, SequentialTest
-from pytest_t2i.statistics.shares.by_prompt import share_by_prompt_interval
-from pytest_t2i.statistics.shares.exact import (
+from pytest_t2i.statistics.shares import (
     bias_p_value,
-    prompt_bias_p_value,
-    prompt_bias_p_values,
-    share_p_value,
-    stereotype_p_value,
-    within_p_value,
-)
-from pytest_t2i.statistics.shares.intervals import (
     blaker,
     clopper_pearson,
     prompt_bias_interval,
+    prompt_bias_p_value,
+    prompt_bias_p_values,
+    share_by_prompt_interval,
     share_interval,
+    share_p_value,
     stereotype_interval,
+    stereotype_p_value,
+    within_p_value,
 )
-from pytest_t2i.statistics.shares.inversion import inverted_p_value, one_sided
-from pytest_t2i.statistics.shares.two_shares import (
-    share_difference_interval,
-    share_difference_p_value,
-)
-from pytest_t2i.statistics.undetected.worst_case import worst_case_bounds, worst_case_counts
+from pytest_t2i.statistics.two_shares import share_difference_interval, share_difference_p_value
+from pytest_t2i.statistics.undetected import worst_case_bounds, worst_case_counts
 
 __all__ = [
     "Band",

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from pytest_t2i import statistics as s
-from pytest_t2i.statistics.shares.intervals import wilson
+from pytest_t2i.statistics.shares import wilson
 
 RECORD = Path(__file__).with_name("pinned.json")
 LEVEL = 0.95

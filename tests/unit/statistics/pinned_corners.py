@@ -11,15 +11,20 @@ from typing import Any
 import numpy as np
 
 from pytest_t2i import statistics as s
-from pytest_t2i.statistics.baseline.prompt_test import unconditional_p_values
-from pytest_t2i.statistics.groups.bounding_distance import bounding_distance
-from pytest_t2i.statistics.model.bounding import Bounding, bounding_function, plug_in_function
-from pytest_t2i.statistics.model.deconvolution import mean_departure
-from pytest_t2i.statistics.model.fixed_words import FixedWords
-from pytest_t2i.statistics.model.identical_prompts import Sizes, least_shown, score_tails
-from pytest_t2i.statistics.planning.change_power import model_change_power_range
-from pytest_t2i.statistics.planning.power import Design, model_power
-from pytest_t2i.statistics.planning.spreads import even_biases
+from pytest_t2i.statistics.bounding import (
+    Bounding,
+    bounding_distance,
+    bounding_function,
+    plug_in_function,
+)
+from pytest_t2i.statistics.model import FixedWords, Sizes, least_shown, mean_departure, score_tails
+from pytest_t2i.statistics.planning import (
+    Design,
+    even_biases,
+    model_change_power_range,
+    model_power,
+)
+from pytest_t2i.statistics.prompt_change import unconditional_p_values
 
 LEVEL = 0.95
 WHICH: Any = (("fixed", "corrected"), ("fixed", "paper"), ("sample", "paper"))

@@ -11,17 +11,17 @@ import pytest
 from scipy import stats
 
 from pytest_t2i import statistics as s
+from pytest_t2i.statistics.bounding import QUANTILE
 from pytest_t2i.statistics.families.lone import lone_chances
 from pytest_t2i.statistics.families.p_values import decidable, fewest_images
-from pytest_t2i.statistics.model.bounding import QUANTILE
-from pytest_t2i.statistics.model.fixed_words import FixedWords
-from pytest_t2i.statistics.planning.power import (
+from pytest_t2i.statistics.model import FixedWords
+from pytest_t2i.statistics.planning import (
     Design,
+    even_biases,
     model_power,
     prompt_change_power,
     prompt_power,
 )
-from pytest_t2i.statistics.planning.spreads import even_biases
 
 STRICTER = 1e-9
 SIZES = [11, 14, 17, 20, 23]

@@ -10,10 +10,10 @@ from scipy import stats
 
 from pytest_t2i import statistics as s
 from pytest_t2i.data import Interval
-from pytest_t2i.statistics.correction.label_noise import effective_counts, folding_bias
-from pytest_t2i.statistics.planning.spreads import CONCENTRATION, drawn_biases
-from pytest_t2i.statistics.shares.intervals import wilson
-from pytest_t2i.statistics.shares.inversion import inverted_p_value
+from pytest_t2i.statistics.correction import effective_counts, folding_bias
+from pytest_t2i.statistics.inversion import inverted_p_value
+from pytest_t2i.statistics.planning import CONCENTRATION, drawn_biases
+from pytest_t2i.statistics.shares import wilson
 
 
 def student(level, freedom):

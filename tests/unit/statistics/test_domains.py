@@ -7,14 +7,14 @@ import pytest
 
 from pytest_t2i import metrics as m
 from pytest_t2i import statistics as s
-from pytest_t2i.statistics.planning.change_power import model_change_power_range
-from pytest_t2i.statistics.planning.power import (
+from pytest_t2i.statistics.planning import (
     Design,
+    model_change_power_range,
     model_power,
     prompt_change_power,
     prompt_power,
 )
-from pytest_t2i.statistics.shares.intervals import wilson
+from pytest_t2i.statistics.shares import wilson
 
 OUT = 0.001
 ONCE = Design(3, repeats=1)

@@ -8,21 +8,20 @@ from scipy import stats
 
 from pytest_t2i import statistics as s
 from pytest_t2i.data import Interval
-from pytest_t2i.statistics.associations.objects import _drawn, _exceeding
+from pytest_t2i.statistics.distances import Parts, ceiling
 from pytest_t2i.statistics.diversity.wals import _wals
-from pytest_t2i.statistics.groups.fixed_words_reference_distance import Parts, ceiling
-from pytest_t2i.statistics.model.fair_floor import expected_score, most_bias
-from pytest_t2i.statistics.model.fixed_words import lower_end, upper_end
-from pytest_t2i.statistics.planning.change_power import model_change_power_range
-from pytest_t2i.statistics.planning.power import (
+from pytest_t2i.statistics.inversion import absolute_p_value, inverted_p_value, towards
+from pytest_t2i.statistics.model import expected_score, lower_end, most_bias, upper_end
+from pytest_t2i.statistics.objects import _drawn, _exceeding
+from pytest_t2i.statistics.planning import (
     MOST,
     Design,
     images_needed,
+    model_change_power_range,
     model_power,
     prompt_change_power,
     smallest_found,
 )
-from pytest_t2i.statistics.shares.inversion import absolute_p_value, inverted_p_value, towards
 
 NAN = float("nan")
 

@@ -7,10 +7,10 @@ import pytest
 from scipy import stats
 
 from pytest_t2i import statistics as s
-from pytest_t2i.statistics.baseline import model_test as baseline_model_test
-from pytest_t2i.statistics.baseline.model_test import AT_ONCE, _chunks
+from pytest_t2i.statistics import permutation as baseline_model_test
+from pytest_t2i.statistics import planning as model_plan
 from pytest_t2i.statistics.families.p_values import family_p_values
-from pytest_t2i.statistics.planning import model as model_plan
+from pytest_t2i.statistics.permutation import AT_ONCE, _chunks
 
 NAN = float("nan")
 
@@ -21,7 +21,7 @@ def test_the_fewest_images_that_are_tried_are_found(answer, monkeypatch):
         deciding = 60 if images >= answer else 40
         return iter([True] * deciding + [False] * (100 - deciding))
 
-    monkeypatch.setattr(model_plan, "_decided", decided)
+    monkeypatch.setattr(model_plan, "_right_verdicts", decided)
     assert s.model_images_needed([5], [5], 0.3) == answer
     assert s.model_images_needed([5], [5], 0.3, power=0.61) is None
 

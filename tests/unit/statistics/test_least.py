@@ -9,11 +9,10 @@ import pytest
 
 from pytest_t2i import statistics as s
 from pytest_t2i.data import Interval
-from pytest_t2i.statistics.correction.strata import estimates, signs_of
+from pytest_t2i.statistics.correction import estimates, signs_of
 from pytest_t2i.statistics.families.p_values import decidable, fewest_images
-from pytest_t2i.statistics.model.bias import fair_p_value
-from pytest_t2i.statistics.model.identical_prompts import Sizes, alike, least_shown, score_tails
-from pytest_t2i.statistics.planning.power import Design, model_power, prompt_power
+from pytest_t2i.statistics.model import Sizes, alike, fair_p_value, least_shown, score_tails
+from pytest_t2i.statistics.planning import Design, model_power, prompt_power
 
 NAN = float("nan")
 OPTIONS = {"level": 0.9, "seed": 0}

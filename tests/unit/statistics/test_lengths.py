@@ -9,8 +9,7 @@ import pytest
 
 from pytest_t2i import statistics as s
 from pytest_t2i.data import Evidence, Interval, Limit
-from pytest_t2i.statistics.model.fair_floor import expected_score
-from pytest_t2i.statistics.model.identical_prompts import Sizes, score_tails
+from pytest_t2i.statistics.model import Sizes, expected_score, score_tails
 from pytest_t2i.verdicts.judge import judge_family
 
 NAN = math.nan

@@ -8,8 +8,8 @@ from scipy import stats
 
 from pytest_t2i import metrics
 from pytest_t2i import statistics as s
-from pytest_t2i.statistics.groups.prompt_reference_distance import distance_range
-from pytest_t2i.statistics.planning.power import Design, prompt_power
+from pytest_t2i.statistics.distances import distance_range
+from pytest_t2i.statistics.planning import Design, prompt_power
 
 
 def test_objects_may_be_counted_by_halves():

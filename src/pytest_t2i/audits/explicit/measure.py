@@ -18,7 +18,7 @@ from pytest_t2i.errors import ConfigurationError, UnknownNameError
 from pytest_t2i.generation.plan import DetectorRef, Need
 from pytest_t2i.metrics import INFO
 from pytest_t2i.statistics import Words
-from pytest_t2i.statistics.shares.inversion import Alternative
+from pytest_t2i.statistics.inversion import Alternative
 from pytest_t2i.verdicts.measurement import Measurement
 
 FEMININE, MASCULINE = Variant.FEMININE.value, Variant.MASCULINE.value

@@ -14,8 +14,8 @@ from pytest_t2i.audits.parity.recorded_pairs import RecordedPairs
 from pytest_t2i.data import Evidence, Interval, Limit, Outcome, Verdict
 from pytest_t2i.metrics import prompt_bias_score
 from pytest_t2i.statistics import Estimator
-from pytest_t2i.statistics.baseline.change import FEWEST_IMAGES, unmoved_model_bias_change
-from pytest_t2i.statistics.planning.change import COARSE, POWER, detectable, found_growth
+from pytest_t2i.statistics.change import FEWEST_IMAGES, unmoved_model_bias_change
+from pytest_t2i.statistics.planning import COARSE, POWER, detectable, found_growth
 from pytest_t2i.verdicts import judge
 from pytest_t2i.verdicts.baseline_file import Baseline, RecordedPrompt
 from pytest_t2i.verdicts.family import Family

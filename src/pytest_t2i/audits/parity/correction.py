@@ -24,7 +24,7 @@ from pytest_t2i.audits.unsettled_labels import with_fillings
 from pytest_t2i.data import Interval, Prompt, sign_of
 from pytest_t2i.labels import LabelledSet
 from pytest_t2i.statistics import CorrectedScores, Estimator
-from pytest_t2i.statistics.correction.strata import LEAST_LABELS
+from pytest_t2i.statistics.correction import LEAST_LABELS
 
 WORDS = {1.0: MALE, -1.0: FEMALE, 0.0: "not clear"}
 """People's labels as numbers, in words."""

@@ -12,7 +12,7 @@ from pytest_t2i.audits.evidence import ALTERNATIVES, SIDES
 from pytest_t2i.data import Bounds, Evidence, Prompt
 from pytest_t2i.errors import UnknownNameError
 from pytest_t2i.metrics import INFO
-from pytest_t2i.statistics.undetected.worst_case_labels import worst_case_groups
+from pytest_t2i.statistics.undetected import worst_case_groups
 from pytest_t2i.verdicts.measurement import Measurement
 
 Member = TypeVar("Member", bound=DetectedPrompt)

@@ -16,8 +16,8 @@ from pytest_t2i.audits.parity.change import NO_MARGIN, REASON
 from pytest_t2i.audits.parity.recorded_pairs import RecordedPairs
 from pytest_t2i.data import Evidence, Interval, Limit, MetricInfo, Outcome, Undetected, Verdict
 from pytest_t2i.metrics import INFO
-from pytest_t2i.statistics.groups.group_change import POWER, group_change_test
-from pytest_t2i.statistics.shares.differences import interval_difference
+from pytest_t2i.statistics.permutation import POWER, group_change_test
+from pytest_t2i.statistics.two_shares import interval_difference
 from pytest_t2i.verdicts import judge
 from pytest_t2i.verdicts.baseline_file import Baseline
 from pytest_t2i.verdicts.family import Family

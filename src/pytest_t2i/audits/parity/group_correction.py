@@ -17,8 +17,7 @@ from pytest_t2i.data import Interval
 from pytest_t2i.labels import LabelledSet
 from pytest_t2i.metrics import total_variation_distance
 from pytest_t2i.statistics import CorrectedShares
-from pytest_t2i.statistics.correction.shares import CorrectedCounts, corrected_counts
-from pytest_t2i.statistics.correction.strata import LEAST_LABELS
+from pytest_t2i.statistics.correction import LEAST_LABELS, CorrectedCounts, corrected_counts
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts
 from pytest_t2i.audits.evidence import ALTERNATIVES, SIDES, Beyond, by_ends
 from pytest_t2i.data import Evidence, Interval
-from pytest_t2i.statistics.undetected.worst_case_labels import worst_case_labels
+from pytest_t2i.statistics.undetected import worst_case_labels
 from pytest_t2i.verdicts.family import Family
 
 Counts = tuple[int, ...]

@@ -16,8 +16,8 @@ from pytest_t2i.audits.parity.recorded_pairs import RecordedPairs
 from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.settings import Settings
 from pytest_t2i.statistics import model_images_needed
-from pytest_t2i.statistics.baseline.change import unmoved_model_bias_change
-from pytest_t2i.statistics.planning.change import COARSE, Pair, change_images_needed, detectable
+from pytest_t2i.statistics.change import unmoved_model_bias_change
+from pytest_t2i.statistics.planning import COARSE, Pair, change_images_needed, detectable
 from pytest_t2i.verdicts import judge
 from pytest_t2i.verdicts.check import Check
 

@@ -12,7 +12,7 @@ from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt, Siblings
 from pytest_t2i.audits.parity.group_index import GroupIndex
 from pytest_t2i.metrics import INFO
-from pytest_t2i.statistics.groups.shares import group_diversity_interval
+from pytest_t2i.statistics.groups import group_diversity_interval
 from pytest_t2i.verdicts.measurement import Measurement
 
 INDICES = {

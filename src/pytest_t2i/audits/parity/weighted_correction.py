@@ -23,7 +23,7 @@ from pytest_t2i.data import Evidence, Interval, Prompt, sign_of
 from pytest_t2i.labels import Draw, LabelledSet
 from pytest_t2i.metrics import model_bias_score
 from pytest_t2i.statistics import Estimator
-from pytest_t2i.statistics.correction.weighted import (
+from pytest_t2i.statistics.active_correction import (
     LEAST_DRAWN,
     METHOD,
     WeightedScore,

@@ -10,7 +10,7 @@ from pytest_t2i import statistics
 from pytest_t2i.audits.early_stopping import Shown, State, Stopping, evidence
 from pytest_t2i.data import Evidence, Interval, Prone
 from pytest_t2i.statistics import SequentialTest
-from pytest_t2i.statistics.shares.intervals import excess, in_direction
+from pytest_t2i.statistics.shares import excess, in_direction
 
 
 class Counted(Protocol):

@@ -11,8 +11,8 @@ from pytest_t2i.audits.stereotypes.record import StereotypeRecord
 from pytest_t2i.data import Interval
 from pytest_t2i.errors import ConfigurationError, some
 from pytest_t2i.prompts.internet_users import Footprints
-from pytest_t2i.statistics.associations.rank_trend import FEWEST_GROUPS, Counted, fewest_groups
-from pytest_t2i.statistics.sequential.confidence_sequences import METHOD as SEQUENCE
+from pytest_t2i.statistics.associations import FEWEST_GROUPS, Counted, fewest_groups
+from pytest_t2i.statistics.sequences import METHOD as SEQUENCE
 
 MALE, FEMALE = "male", "female"
 NEARLY_WHOLE = 1e-6

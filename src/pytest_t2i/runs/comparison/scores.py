@@ -11,8 +11,8 @@ from pytest_t2i import metrics, statistics
 from pytest_t2i.data import Interval
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.runs.comparison.compared_model import ComparedModel, PromptOfModel
-from pytest_t2i.statistics.groups.group_change import group_change_test
-from pytest_t2i.statistics.shares.differences import interval_difference
+from pytest_t2i.statistics.permutation import group_change_test
+from pytest_t2i.statistics.two_shares import interval_difference
 
 GENDER = ("male", "female")
 SEEN = 8

@@ -8,7 +8,7 @@ from scipy import stats
 
 from pytest_t2i import statistics
 from pytest_t2i.statistics.families.false_discovery import adaptive_discarding
-from pytest_t2i.statistics.shares.exact import p_values_of_counts
+from pytest_t2i.statistics.shares import p_values_of_counts
 
 ALPHA = 0.05 + 1e-12
 

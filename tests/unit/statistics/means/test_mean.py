@@ -10,10 +10,9 @@ import pytest
 from scipy import stats
 
 from pytest_t2i import statistics as s
+from pytest_t2i.statistics import planning as change_plan
 from pytest_t2i.statistics.means.mean import MeanError, mean_error
-from pytest_t2i.statistics.planning import change as change_plan
-from pytest_t2i.statistics.planning.change import change_images_needed
-from pytest_t2i.statistics.planning.model import _as_seen, bias_as_seen
+from pytest_t2i.statistics.planning import _as_seen, bias_as_seen, change_images_needed
 
 
 def groups_of(units, seed=0):
