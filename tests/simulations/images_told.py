@@ -16,7 +16,6 @@ from pytest_t2i.statistics import (
     Design,
     clopper_pearson,
     model_bias_interval,
-    model_images_needed,
     one_sided,
     paired_model_bias_change,
     prompt_bias_interval,
@@ -32,6 +31,7 @@ from pytest_t2i.statistics.planning import (
     change_images_needed,
     detectable,
     images_needed,
+    model_images_needed,
 )
 from pytest_t2i.verdicts.images_range import ImagesRange, change_range, images_range
 from pytest_t2i.verdicts.judge import compare, prompt_images_to_decide

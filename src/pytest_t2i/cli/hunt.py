@@ -33,7 +33,7 @@ from pytest_t2i.search.hunt_json import as_json
 from pytest_t2i.search.plan import GENDER, LOOKS, Plan
 from pytest_t2i.settings import names as word_list
 from pytest_t2i.settings import share, whole
-from pytest_t2i.statistics import bias_p_value
+from pytest_t2i.statistics.shares import bias_p_value
 
 KEPT = "Finished images are kept: the same command resumes from there."
 """The note after an interruption."""

@@ -9,18 +9,21 @@ import pytest
 from scipy import stats
 
 from pytest_t2i import statistics
-from pytest_t2i.statistics import PairedScores, paired_model_bias_change, paired_model_bias_scores
 from pytest_t2i.statistics import change as linear_scores
 from pytest_t2i.statistics import change as moved
+from pytest_t2i.statistics import paired_model_bias_change
 from pytest_t2i.statistics.change import (
+    PairedScores,
+    growth_probabilities,
+    paired_model_bias_scores,
     plain_table,
     score_table,
     spread_table,
     unmoved_model_bias_change,
 )
-from pytest_t2i.statistics.correction import folding_bias
+from pytest_t2i.statistics.correction import effective_counts, folding_bias
 from pytest_t2i.statistics.model import FixedWords
-from pytest_t2i.statistics.permutation import BALANCE
+from pytest_t2i.statistics.permutation import BALANCE, paired_change_p_value
 
 
 def test_a_score_table_is_the_best_balance_of_bias_and_noise():
@@ -128,28 +131,26 @@ def test_pairs_that_agree_do_not_move_by_chance():
     # Two of twenty seeds turned in each prompt, all outwards.
     old = [[1, 1, -1, -1] * 5] * 4
     new = [[1, 1, 1, 1] + [1, 1, -1, -1] * 4] * 4
-    by_seed = statistics.paired_change_p_value(old, new, seed=0)
+    by_seed = paired_change_p_value(old, new, seed=0)
     by_prompt = statistics.change_p_value([10] * 4, [10] * 4, [12] * 4, [8] * 4, seed=0)
     assert by_seed < by_prompt / 4
-    assert statistics.paired_change_p_value(new, old, seed=0) == pytest.approx(1.0, abs=0.02)
+    assert paired_change_p_value(new, old, seed=0) == pytest.approx(1.0, abs=0.02)
 
 
 def test_undetected_images_change_places_as_well():
     old = [[1, -1, 0, 0, 1, -1] * 4] * 3
     new = [[1, 1, 0, 1, 1, 0] * 4] * 3
-    p = statistics.paired_change_p_value(old, new, seed=0)
+    p = paired_change_p_value(old, new, seed=0)
     assert 0 < p < 0.05
-    assert statistics.paired_change_p_value([[0, 0]], [[1, 1]], seed=0) == 1.0
-    assert statistics.paired_change_p_value([[1, 0]], [[1, 0]], seed=0) == 1.0
+    assert paired_change_p_value([[0, 0]], [[1, 1]], seed=0) == 1.0
+    assert paired_change_p_value([[1, 0]], [[1, 0]], seed=0) == 1.0
 
 
 def test_the_paired_null_is_that_of_swaps():
     # One prompt, two pairs that turned from even to one-sided: swaps give +-, 2 of 4 as far out.
-    p = statistics.paired_change_p_value([[1, -1, 1]], [[1, 1, 1]], seed=0, redraws=20_000)
+    p = paired_change_p_value([[1, -1, 1]], [[1, 1, 1]], seed=0, redraws=20_000)
     assert p == pytest.approx(0.5, abs=0.02)
-    p = statistics.paired_change_p_value(
-        [[1, -1, 1, -1, 1]], [[1, 1, 1, 1, 1]], seed=0, redraws=20_000
-    )
+    p = paired_change_p_value([[1, -1, 1, -1, 1]], [[1, 1, 1, 1, 1]], seed=0, redraws=20_000)
     assert p == pytest.approx(0.25, abs=0.02)
 
 
@@ -229,41 +230,41 @@ def test_suspects_are_those_that_moved_out():
     men, women = np.full(30, 20), np.full(30, 20)
     now = men.copy()
     now[:3] = 40
-    result = statistics.growth_probabilities(men, women, now, 40 - now)
+    result = growth_probabilities(men, women, now, 40 - now)
     assert np.all(result[:3] > 0.95)
     assert np.all(result[3:] < 0.05)
-    back = statistics.growth_probabilities(now, 40 - now, men, women)
+    back = growth_probabilities(now, 40 - now, men, women)
     assert np.all(back < 0.05)
-    mirrored = statistics.growth_probabilities(now, 40 - now, 40 - now, now)
+    mirrored = growth_probabilities(now, 40 - now, 40 - now, now)
     assert np.all(mirrored[:3] < 0.3)
-    margin = statistics.growth_probabilities(men, women, now, 40 - now, margin=1.0)
+    margin = growth_probabilities(men, women, now, 40 - now, margin=1.0)
     assert np.all(margin == 0.0)
-    assert statistics.growth_probabilities(men[:9], women[:9], now[:9], now[:9]) is None
-    assert statistics.growth_probabilities(men[:10], women[:10], now[:10], now[:10]) is not None
+    assert growth_probabilities(men[:9], women[:9], now[:9], now[:9]) is None
+    assert growth_probabilities(men[:10], women[:10], now[:10], now[:10]) is not None
 
 
 def test_label_noise_counts_as_fewer_images():
     men, women = np.array([16.0, 4.0]), np.array([4.0, 16.0])
-    none = statistics.effective_counts(men, women, [0.0, 0.0])
+    none = effective_counts(men, women, [0.0, 0.0])
     assert none[0].tolist() == [16, 4]
     assert none[1].tolist() == [4, 16]
     v = 0.05
     b = (1 - 0.36 + v) / 19
     total = round(20 * b / (b + v))
-    some = statistics.effective_counts(men, women, [v, v])
+    some = effective_counts(men, women, [v, v])
     assert (some[0] + some[1]).tolist() == [total, total]
     assert some[0].tolist() == [round(total * 0.8), total - round(total * 0.8)]
-    pooled = statistics.effective_counts(men, women, [0.0, 2 * v])
+    pooled = effective_counts(men, women, [0.0, 2 * v])
     b = (1 - 0.36 + v) / 19
     assert (pooled[0] + pooled[1]).tolist() == [round(20 * b / (b + v))] * 2
-    assert sum(map(sum, statistics.effective_counts([0.4], [0.3], [1.0]))) == 1
+    assert sum(map(sum, effective_counts([0.4], [0.3], [1.0]))) == 1
 
 
 def test_label_noise_widens_what_images_vary():
     # At s = 0.9, v = 0.1: b is (1 - 0.81 + 0.1) / 19, so 0.13 of 20 images are left.
-    result = statistics.effective_counts([19.0], [1.0], [0.1])
+    result = effective_counts([19.0], [1.0], [0.1])
     assert (result[0] + result[1]).tolist() == [3]
-    strong = statistics.effective_counts([1900.0], [100.0], [0.001])
+    strong = effective_counts([1900.0], [100.0], [0.001])
     b = (1 - 0.81 + 0.001) / 1999
     assert (strong[0] + strong[1]).tolist() == [round(2000 * b / (b + 0.001))]
 
@@ -280,10 +281,10 @@ def test_folding_bias_is_that_of_an_absolute_normal_value():
 def test_suspects_are_alike_for_both_genders():
     men, women = np.array([5, 4, 6, 5] * 5), np.array([5, 6, 4, 5] * 5)
     now = np.array([10, 10, 9, 5] * 5)
-    ours = statistics.growth_probabilities(men, women, now, 10 - now)
-    theirs = statistics.growth_probabilities(women, men, 10 - now, now)
+    ours = growth_probabilities(men, women, now, 10 - now)
+    theirs = growth_probabilities(women, men, 10 - now, now)
     assert ours.tolist() == pytest.approx(theirs.tolist())
-    one_way = statistics.growth_probabilities([5] * 20, [5] * 20, [10] * 19 + [0], [0] * 19 + [10])
+    one_way = growth_probabilities([5] * 20, [5] * 20, [10] * 19 + [0], [0] * 19 + [10])
     assert one_way[19] == pytest.approx(one_way[0])
 
 
@@ -308,14 +309,14 @@ def test_effective_counts_of_corrected_scores_carry_the_labels_noise():
     [
         (lambda: statistics.change_p_value([1], [1], [1], [1, 2], seed=0), "same shape"),
         (lambda: statistics.change_p_value([1], [1], [1], [1], seed=0, redraws=999), "redraws=999"),
-        (lambda: statistics.paired_change_p_value([[1]], [], seed=0), "got 1 and 0"),
-        (lambda: statistics.paired_change_p_value([[1]], [[1, 1]], seed=0), "same shape"),
-        (lambda: statistics.paired_change_p_value([[0.5]], [[1]], seed=0), r"before\[0\]"),
-        (lambda: statistics.paired_change_p_value([[1]], [[2]], seed=0), r"after\[0\]"),
-        (lambda: statistics.growth_probabilities([1], [1], [1], [1, 1]), "same shape"),
-        (lambda: statistics.growth_probabilities([1], [1], [1], [1], margin=2), "margin=2"),
-        (lambda: statistics.effective_counts([0.0], [0.0], [0.0]), "must not both be 0"),
-        (lambda: statistics.effective_counts([1.0], [1.0], [-1.0]), "variance"),
+        (lambda: paired_change_p_value([[1]], [], seed=0), "got 1 and 0"),
+        (lambda: paired_change_p_value([[1]], [[1, 1]], seed=0), "same shape"),
+        (lambda: paired_change_p_value([[0.5]], [[1]], seed=0), r"before\[0\]"),
+        (lambda: paired_change_p_value([[1]], [[2]], seed=0), r"after\[0\]"),
+        (lambda: growth_probabilities([1], [1], [1], [1, 1]), "same shape"),
+        (lambda: growth_probabilities([1], [1], [1], [1], margin=2), "margin=2"),
+        (lambda: effective_counts([0.0], [0.0], [0.0]), "must not both be 0"),
+        (lambda: effective_counts([1.0], [1.0], [-1.0]), "variance"),
         (
             lambda: statistics.paired_model_bias_change(
                 [2], [2], [2], [2], level=0.9, seed=0, words="all"

@@ -5,8 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pytest_t2i.statistics import adjusted_model_bias_score, corrected_scores, corrected_shares
-from pytest_t2i.statistics.correction import corrected_counts
+from pytest_t2i.statistics import corrected_scores
+from pytest_t2i.statistics.correction import (
+    adjusted_model_bias_score,
+    corrected_counts,
+    corrected_shares,
+)
 
 NAN = float("nan")
 

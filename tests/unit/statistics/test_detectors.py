@@ -10,12 +10,8 @@ from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
 from pytest_t2i.metrics import cohen_kappa, fleiss_kappa
-from pytest_t2i.statistics import (
-    clopper_pearson,
-    fleiss_interval,
-    kappa_interval,
-    paired_share_change,
-)
+from pytest_t2i.statistics import clopper_pearson
+from pytest_t2i.statistics.detectors import fleiss_interval, kappa_interval, paired_share_change
 
 FLEISS_1971 = [
     [0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0], [2, 2, 8, 1, 1],

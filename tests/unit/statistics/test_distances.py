@@ -17,7 +17,14 @@ from pytest_t2i.statistics.distances import (
     ceiling,
     distance_range,
     fixed_ends,
+    mean_total_variation_interval,
+    total_variation_bounds,
+    total_variation_floor,
+    total_variation_interval,
+    total_variation_p_value,
 )
+from pytest_t2i.statistics.shares import bias_p_value
+from pytest_t2i.statistics.undetected import worst_case_bounds
 
 
 @pytest.mark.parametrize(("men", "n", "share"), [([9, 10, 9], 10, 0.8), ([24, 34, 36], 40, 0.3)])
@@ -39,16 +46,16 @@ THREE = {"a": 0.2, "b": 0.3, "c": 0.5}
 def test_with_an_even_reference_it_is_half_the_prompt_bias_score(male: int) -> None:
     counts = {"male": male, "female": 20 - male}
     half = abs(statistics.prompt_bias_interval(male, 20 - male, 0.95))
-    result = statistics.total_variation_interval(counts, EVEN, 0.95)
+    result = total_variation_interval(counts, EVEN, 0.95)
     assert (2 * result.estimate, 2 * result.low, 2 * result.high) == pytest.approx(
         (half.estimate, half.low, half.high)
     )
     for bound in (0.0, 0.1, 0.25):
-        assert statistics.total_variation_p_value(counts, EVEN, bound) == pytest.approx(
-            statistics.bias_p_value(male, 20 - male, 2 * bound)
+        assert total_variation_p_value(counts, EVEN, bound) == pytest.approx(
+            bias_p_value(male, 20 - male, 2 * bound)
         )
-    worst = statistics.worst_case_bounds(male, 20 - male, 5)
-    bounds = statistics.total_variation_bounds(counts, 5, EVEN)
+    worst = worst_case_bounds(male, 20 - male, 5)
+    bounds = total_variation_bounds(counts, 5, EVEN)
     assert (2 * bounds.low, 2 * bounds.high) == pytest.approx((abs(worst).low, abs(worst).high))
 
 
@@ -56,8 +63,8 @@ def test_with_an_even_reference_it_is_half_the_prompt_bias_score(male: int) -> N
 def test_two_labels_cover_and_the_test_keeps_its_level_at_every_rate(share: float) -> None:
     n, reference = 12, {"male": share, "female": 1 - share}
     counts = [{"male": k, "female": n - k} for k in range(n + 1)]
-    result = [statistics.total_variation_interval(count, reference, 0.95) for count in counts]
-    p_values = np.array([statistics.total_variation_p_value(c, reference, 0.1) for c in counts])
+    result = [total_variation_interval(count, reference, 0.95) for count in counts]
+    p_values = np.array([total_variation_p_value(c, reference, 0.1) for c in counts])
     for p in np.linspace(0, 1, 41):
         chance = stats.binom.pmf(np.arange(n + 1), n, p)
         holds = [i.low - 1e-9 <= abs(p - share) <= i.high + 1e-9 for i in result]
@@ -70,8 +77,8 @@ def test_three_labels_cover_and_the_test_keeps_its_level() -> None:
     n = 8
     outcomes = [(a, b, n - a - b) for a, b in product(range(n + 1), repeat=2) if a + b <= n]
     counts = [dict(zip("abc", outcome, strict=True)) for outcome in outcomes]
-    result = [statistics.total_variation_interval(count, THREE, 0.95) for count in counts]
-    p_values = np.array([statistics.total_variation_p_value(c, THREE, 0.2) for c in counts])
+    result = [total_variation_interval(count, THREE, 0.95) for count in counts]
+    p_values = np.array([total_variation_p_value(c, THREE, 0.2) for c in counts])
     for truth in ([0.2, 0.3, 0.5], [0.4, 0.3, 0.3], [0, 0, 1], [0.05, 0.05, 0.9], [1, 0, 0]):
         distance = 0.5 * sum(abs(t - r) for t, r in zip(truth, THREE.values(), strict=True))
         chance = stats.multinomial.pmf(outcomes, n, truth)
@@ -82,10 +89,10 @@ def test_three_labels_cover_and_the_test_keeps_its_level() -> None:
 
 def test_p_value_of_many_labels_agrees_with_the_interval() -> None:
     counts = {"a": 15, "b": 2, "c": 1}
-    p = statistics.total_variation_p_value(counts, THREE, 0.3)
+    p = total_variation_p_value(counts, THREE, 0.3)
     assert 0 < p < 0.05
     for level, above in ((1 - p - 1e-4, True), (1 - p + 1e-4, False)):
-        result = statistics.total_variation_interval(counts, THREE, level)
+        result = total_variation_interval(counts, THREE, level)
         assert (result.low > 0.3) is above
 
 
@@ -108,9 +115,9 @@ def test_a_model_that_follows_its_reference_shows_the_floor_and_is_corrected() -
     men = rng.binomial(20, share)
     counts, reference = np.stack([men, 20 - men], 1), np.stack([share, 1 - share], 1)
     plug_in = float(np.mean(np.abs(men / 20 - share)))
-    assert plug_in == pytest.approx(statistics.total_variation_floor(counts, reference), abs=0.01)
+    assert plug_in == pytest.approx(total_variation_floor(counts, reference), abs=0.01)
     assert plug_in > 0.06
-    result = statistics.mean_total_variation_interval(counts, reference, level=0.95, seed=0)
+    result = mean_total_variation_interval(counts, reference, level=0.95, seed=0)
     assert result.estimate < 0.03
     assert result.low == 0.0
     assert result.high < 0.1
@@ -119,10 +126,10 @@ def test_a_model_that_follows_its_reference_shows_the_floor_and_is_corrected() -
 def test_three_labels_over_prompts() -> None:
     rng = np.random.default_rng(4)
     counts = rng.multinomial(20, [0.6, 0.3, 0.1], size=200)
-    prompts = statistics.mean_total_variation_interval(counts, [0.2, 0.3, 0.5], level=0.95, seed=0)
+    prompts = mean_total_variation_interval(counts, [0.2, 0.3, 0.5], level=0.95, seed=0)
     assert prompts.low <= 0.4 <= prompts.high
     assert prompts.estimate == pytest.approx(0.4, abs=0.02)
-    again = statistics.mean_total_variation_interval(counts, [0.2, 0.3, 0.5], level=0.95, seed=0)
+    again = mean_total_variation_interval(counts, [0.2, 0.3, 0.5], level=0.95, seed=0)
     assert again == prompts
 
 
@@ -131,15 +138,15 @@ def test_the_order_of_labels_and_prompts_does_not_matter() -> None:
     reference = np.array([[0.1, 0.9], [0.5, 0.5], [0.5, 0.5], [0.9, 0.1]])
     turned = (counts[:, ::-1], reference[:, ::-1]), (counts[::-1], reference[::-1])
     known, *found = (
-        statistics.mean_total_variation_interval(*given, level=0.95, seed=0)
+        mean_total_variation_interval(*given, level=0.95, seed=0)
         for given in ((counts, reference), *turned)
     )
     assert [other.estimate for other in found] == pytest.approx([known.estimate] * 2)
 
 
 def test_one_prompt_alone_has_its_exact_interval() -> None:
-    exact = statistics.total_variation_interval({"a": 18, "b": 2}, {"a": 0.2, "b": 0.8}, 0.95)
-    result = statistics.mean_total_variation_interval([[18, 2]], [0.2, 0.8], level=0.95, seed=0)
+    exact = total_variation_interval({"a": 18, "b": 2}, {"a": 0.2, "b": 0.8}, 0.95)
+    result = mean_total_variation_interval([[18, 2]], [0.2, 0.8], level=0.95, seed=0)
     assert (result.low, result.high) == (exact.low, exact.high)
 
 
@@ -153,18 +160,18 @@ OPTIONS: dict[str, Any] = {"level": 0.95, "seed": 0}
         (lambda: metrics.total_variation_distance({"a": 0, "b": 0}, {"a": 0.5, "b": 0.5}), "image"),
         (lambda: metrics.total_variation_distance({"a": 1, "b": 0}, {"a": 0.5, "b": 0.4}), "sum"),
         (lambda: metrics.total_variation_distance({"a": 1, "b": 0}, {"a": 1.5, "b": -0.5}), "lie"),
-        (lambda: statistics.total_variation_interval({"a": 0, "b": 0}, EVEN, 0.95), "labels"),
+        (lambda: total_variation_interval({"a": 0, "b": 0}, EVEN, 0.95), "labels"),
         (
-            lambda: statistics.total_variation_p_value({"a": 1, "b": 1}, {"a": 1, "b": 0}, 2),
+            lambda: total_variation_p_value({"a": 1, "b": 1}, {"a": 1, "b": 0}, 2),
             "bound",
         ),
         (
-            lambda: statistics.mean_total_variation_interval([[0, 0]], [0.5, 0.5], **OPTIONS),
+            lambda: mean_total_variation_interval([[0, 0]], [0.5, 0.5], **OPTIONS),
             "no im",
         ),
-        (lambda: statistics.total_variation_floor([[1, 2]], [0.5, 0.4]), "sum to 1"),
-        (lambda: statistics.total_variation_floor([[1, 2]], [0.2, 0.3, 0.5]), "shape"),
-        (lambda: statistics.total_variation_floor([1, 2], [0.5, 0.5]), "n_labels"),
+        (lambda: total_variation_floor([[1, 2]], [0.5, 0.4]), "sum to 1"),
+        (lambda: total_variation_floor([[1, 2]], [0.2, 0.3, 0.5]), "shape"),
+        (lambda: total_variation_floor([1, 2], [0.5, 0.5]), "n_labels"),
     ],
 )
 def test_what_makes_no_sense_is_refused(call: Any, expected: str) -> None:
@@ -186,5 +193,5 @@ def test_many_labels_are_bounded_by_no_less_than_all_their_sets_say(labels: int)
 def test_as_many_labels_as_two_crossed_attributes_have_are_no_wait() -> None:
     counts = {str(k): k % 5 for k in range(63)}
     even = dict.fromkeys(counts, 1.0 / 63)
-    interval = statistics.total_variation_interval(counts, even, 0.95)
+    interval = total_variation_interval(counts, even, 0.95)
     assert 0.0 <= interval.low <= interval.estimate <= interval.high <= 1.0

@@ -10,7 +10,13 @@ import pytest
 from scipy import ndimage
 
 from pytest_t2i import metrics, statistics
-from pytest_t2i.statistics.gaps import stratified_gap_interval
+from pytest_t2i.statistics.detectors import paired_share_change
+from pytest_t2i.statistics.gaps import (
+    paired_gap_interval,
+    paired_gap_p_value,
+    parity_difference_interval,
+    stratified_gap_interval,
+)
 from pytest_t2i.statistics.two_shares import share_difference_interval
 
 LEVEL = 0.95
@@ -24,25 +30,23 @@ def interval(alone, other, n, **how):
     """Of one prompt: pairs in which the first alone, and the second alone, shows it."""
     first = [k < alone for k in range(n)]
     second = [alone <= k < alone + other for k in range(n)]
-    return statistics.paired_gap_interval([first], [second], level=LEVEL, **how)
+    return paired_gap_interval([first], [second], level=LEVEL, **how)
 
 
 def test_it_is_that_of_a_change_on_the_same_images():
-    known, change = interval(10, 3, 100), statistics.paired_share_change(3, 10, 100, LEVEL)
+    known, change = interval(10, 3, 100), paired_share_change(3, 10, 100, LEVEL)
     assert (known.low, known.estimate, known.high) == (change.low, change.estimate, change.high)
 
 
 def test_pairs_in_which_both_show_it_say_nothing_of_the_gap():
     first, second = [flags(12, 20)], [flags(10, 20)]
-    known = statistics.paired_gap_interval(first, second, level=LEVEL)
+    known = paired_gap_interval(first, second, level=LEVEL)
     assert (known.low, known.high) == (interval(2, 0, 20).low, interval(2, 0, 20).high)
 
 
 @pytest.mark.parametrize("words", ["fixed", "sample"])
 def test_where_nothing_was_seen_it_has_a_width(words):
-    known = statistics.paired_gap_interval(
-        [[False] * 4] * 5, [[False] * 4] * 5, level=LEVEL, words=words
-    )
+    known = paired_gap_interval([[False] * 4] * 5, [[False] * 4] * 5, level=LEVEL, words=words)
     assert known.estimate == 0.0
     assert known.low == -known.high < -0.1
     assert known.n == (20 if words == "fixed" else 5)
@@ -56,7 +60,7 @@ def test_exchanged_variants_turn_it_round():
 def test_of_fixed_words_pairs_are_pooled_and_of_drawn_ones_prompts_count():
     first, second = [flags(20, 20), *[flags(0, 20)] * 9], [flags(0, 20)] * 10
     fixed, drawn = (
-        statistics.paired_gap_interval(first, second, level=LEVEL, words=words)
+        paired_gap_interval(first, second, level=LEVEL, words=words)
         for words in ("fixed", "sample")
     )
     assert fixed.estimate == drawn.estimate == pytest.approx(0.1)
@@ -71,7 +75,7 @@ def test_a_single_prompt_is_taken_pair_by_pair():
 
 
 def test_prompts_without_pairs_are_left_out():
-    with_none = statistics.paired_gap_interval([[True], []], [[False], []], level=LEVEL)
+    with_none = paired_gap_interval([[True], []], [[False], []], level=LEVEL)
     assert with_none.n == 1
 
 
@@ -104,7 +108,7 @@ def test_p_values_err_no_more_often_than_they_say(bound):
             if chance < 1e-9:
                 continue
             found = (
-                statistics.paired_gap_p_value(first, second, bound, alternative=side)
+                paired_gap_p_value(first, second, bound, alternative=side)
                 for side in ("greater", "less")
             )
             is_beyond, is_within = (value <= 0.05 for value in found)
@@ -115,9 +119,7 @@ def test_p_values_err_no_more_often_than_they_say(bound):
 
 def test_either_side_counts():
     women, men = [flags(18, 20)], [flags(0, 20)]
-    one, other = (
-        statistics.paired_gap_p_value(*pair, 0.3) for pair in ((women, men), (men, women))
-    )
+    one, other = (paired_gap_p_value(*pair, 0.3) for pair in ((women, men), (men, women)))
     assert one == other < 0.01
 
 
@@ -134,18 +136,18 @@ def test_either_side_counts():
 )
 def test_what_makes_no_pairs_is_refused(first, second, told):
     with pytest.raises(ValueError, match=told):
-        statistics.paired_gap_interval(first, second, level=LEVEL)
+        paired_gap_interval(first, second, level=LEVEL)
 
 
 @pytest.mark.parametrize("how", [{"words": "some"}, {"level": 1.0}, {"level": 0.0}])
 def test_options_out_of_range_are_refused(how):
     with pytest.raises(ValueError, match=next(iter(how))):
-        statistics.paired_gap_interval([[True]], [[False]], **({"level": LEVEL} | how))
+        paired_gap_interval([[True]], [[False]], **({"level": LEVEL} | how))
 
 
 def test_it_takes_arrays():
     shape = np.zeros((3, 4), bool)
-    assert statistics.paired_gap_interval(shape, shape, level=LEVEL).n == 12
+    assert paired_gap_interval(shape, shape, level=LEVEL).n == 12
 
 
 def drawn(shares: dict[str, list[float]], n: int, rng: np.random.Generator) -> dict[str, list]:
@@ -163,7 +165,7 @@ def test_interval_covers_the_gap_of_groups_of_prompts(apart: float, words: Any) 
             group: list(np.clip(middle + rng.choice([-0.15, 0.15], size=12), 0, 1))
             for group, middle in (("a", 0.2), ("b", 0.2 + apart / 2), ("c", 0.2 + apart))
         }
-        prompts = statistics.parity_difference_interval(
+        prompts = parity_difference_interval(
             drawn(shares, 10, rng), level=0.95, seed=seed, words=words, resamples=400
         )
         if words == "fixed":
@@ -176,13 +178,13 @@ def test_interval_covers_the_gap_of_groups_of_prompts(apart: float, words: Any) 
 
 def test_single_prompts_have_exact_intervals() -> None:
     groups = {"a": [[1] * 18 + [0] * 2], "b": [[1] * 4 + [0] * 16]}
-    intervals = statistics.parity_difference_interval(groups, level=0.95, seed=0)
+    intervals = parity_difference_interval(groups, level=0.95, seed=0)
     a, b = (statistics.clopper_pearson(k, 20, 0.975) for k in (18, 4))
     down = math.hypot(a.estimate - a.low, b.high - b.estimate)
     a, b = (statistics.clopper_pearson(k, 20, 0.95) for k in (18, 4))
     up = math.hypot(a.high - a.estimate, b.estimate - b.low)
     assert (intervals.low, intervals.high) == pytest.approx((0.7 - down, 0.7 + up))
-    sampled = statistics.parity_difference_interval(groups, level=0.95, seed=0, words="sample")
+    sampled = parity_difference_interval(groups, level=0.95, seed=0, words="sample")
     a, b = (statistics.clopper_pearson(k, 20, 0.975) for k in (18, 4))
     assert (sampled.low, sampled.high) == pytest.approx((a.low - b.high, a.high - b.low))
     assert intervals.estimate == pytest.approx(
@@ -192,7 +194,7 @@ def test_single_prompts_have_exact_intervals() -> None:
 
 def test_a_group_without_images_may_have_any_share() -> None:
     groups = {"a": [[1] * 20], "b": [[1] * 20], "c": [[]]}
-    result = statistics.parity_difference_interval(groups, level=0.95, seed=0)
+    result = parity_difference_interval(groups, level=0.95, seed=0)
     assert (result.estimate, result.low, result.high) == (0.0, 0.0, 1.0)
 
 
@@ -203,7 +205,7 @@ def test_the_estimate_is_the_range_of_rates_that_scipy_gives() -> None:
     ours = metrics.demographic_parity_difference({str(g): rates[g] for g in range(3)})
     assert ours == pytest.approx(np.ptp(rates))
     groups = {str(g): [man[(group == g) & (prompt == p)] for p in range(4)] for g in range(3)}
-    gives = statistics.parity_difference_interval(groups, level=0.95, seed=0)
+    gives = parity_difference_interval(groups, level=0.95, seed=0)
     assert gives.estimate == pytest.approx(ours)
 
 
@@ -218,7 +220,7 @@ def test_the_estimate_is_the_range_of_rates_that_scipy_gives() -> None:
 )
 def test_what_makes_no_sense_is_refused(groups: dict[str, list], expected: str) -> None:
     with pytest.raises(ValueError, match=expected):
-        statistics.parity_difference_interval(groups, level=0.95, seed=0)
+        parity_difference_interval(groups, level=0.95, seed=0)
     with pytest.raises(ValueError, match="rates"):
         metrics.demographic_parity_difference({"a": 0.5})
 

@@ -9,8 +9,13 @@ import numpy as np
 import pytest
 
 from pytest_t2i.data import Outcome
-from pytest_t2i.statistics import SequentialTest, expected_stop, stopped_share_interval
-from pytest_t2i.statistics.group_sequential import log_chances, ways_to_end
+from pytest_t2i.statistics.group_sequential import (
+    SequentialTest,
+    expected_stop,
+    log_chances,
+    stopped_share_interval,
+    ways_to_end,
+)
 
 N = 11
 
@@ -229,7 +234,7 @@ def test_intervals_cover_the_truth(test, p):
 
 
 def test_the_interval_is_narrower_than_one_for_every_look():
-    from pytest_t2i.statistics import share_confidence_sequence
+    from pytest_t2i.statistics.sequences import share_confidence_sequence
 
     test = SequentialTest(100, 0.5, members=100)
     exact = stopped_share_interval(test, test.looks[:5], 27, 0.95)

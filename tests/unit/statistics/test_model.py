@@ -11,6 +11,8 @@ from scipy import stats
 from pytest_t2i import statistics
 from pytest_t2i.data import Interval
 from pytest_t2i.statistics.model import TWO_WAYS, FixedWords, least_favourable, lower_end, upper_end
+from pytest_t2i.statistics.planning import model_images_needed
+from pytest_t2i.statistics.shares import bias_p_value
 
 OPTIONS: Any = {"level": 0.9, "seed": 0}
 COUNTS: list[tuple[list[int], list[int]]] = [
@@ -40,7 +42,7 @@ def test_p_values_and_intervals_agree(counts: Any, estimator: Any, words: Any) -
 def test_one_prompt_has_its_exact_test(men: int) -> None:
     for bound in (0.0, 0.2, 0.5):
         p = statistics.model_bias_p_value([men], [20 - men], bound)
-        assert p == pytest.approx(statistics.bias_p_value(men, 20 - men, bound), abs=1e-12)
+        assert p == pytest.approx(bias_p_value(men, 20 - men, bound), abs=1e-12)
         within = statistics.model_bias_p_value([men], [20 - men], bound, alternative="less")
         chance = stats.binom.pmf(np.arange(21), 20, (1 + bound) / 2)
         exact = chance[np.abs(np.arange(21) - 10) <= men - 10].sum()
@@ -177,7 +179,7 @@ def test_inverted_intervals_give_the_p_value_of_the_test() -> None:
         (lambda: statistics.model_bias_interval([1], [1], words="any", **OPTIONS), "words='any'"),
         (lambda: statistics.one_sided(0.5), "level=0.5"),
         (lambda: statistics.one_sided(1.0), "level=1.0"),
-        (lambda: statistics.model_images_needed([1], [1], 0.5, power=2.0), "power=2"),
+        (lambda: model_images_needed([1], [1], 0.5, power=2.0), "power=2"),
         (lambda: statistics.gap_p_value([[1.0, 2.0]], -1.0), "bound=-1"),
     ],
 )

@@ -11,7 +11,6 @@ from scipy import stats
 from pytest_t2i import statistics
 from pytest_t2i.audits import distance
 from pytest_t2i.statistics import (
-    mean_total_variation_p_value,
     model_bias_p_value,
     one_sided,
     paired_model_bias_change,
@@ -20,6 +19,7 @@ from pytest_t2i.statistics import (
 from pytest_t2i.statistics import planning as power
 from pytest_t2i.statistics import planning as spreads
 from pytest_t2i.statistics.change import unmoved_model_bias_change
+from pytest_t2i.statistics.distances import mean_total_variation_p_value
 from pytest_t2i.statistics.families import lone
 from pytest_t2i.statistics.planning import (
     COARSE,
@@ -36,7 +36,9 @@ from pytest_t2i.statistics.planning import (
     grown_alike,
     grown_few,
     model_change_power_range,
+    model_images_needed,
 )
+from pytest_t2i.statistics.prompt_change import paired_prompt_p_value
 from pytest_t2i.verdicts import judge as verdicts
 
 LONE = Design(prompts=1)
@@ -115,7 +117,7 @@ def test_a_prompts_change_has_the_power_of_its_test() -> None:
     for before in range(n + 1):
         for after in range(n + 1):
             labels = [np.repeat([1, -1], [k, n - k]) for k in (before, after)]
-            p = statistics.paired_prompt_p_value(*labels, margin=margin, shared_seeds=False)
+            p = paired_prompt_p_value(*labels, margin=margin, shared_seeds=False)
             chance = stats.binom.pmf(before, n, 0.55) * stats.binom.pmf(after, n, 0.95)
             total += float(chance) * (p <= 0.05)
     assert power.prompt_change_power(0.1, 0.8, margin, n, LONE) == pytest.approx(total)
@@ -183,18 +185,18 @@ def test_a_model_that_was_seen_has_a_number_of_images() -> None:
     bias = np.resize([0.3, 0.6, 0.9, 1.0], 60)
     men = rng.binomial(10, (1 + bias) / 2)
     counts = (men, 10 - men)
-    many = statistics.model_images_needed(*counts, 0.65, power=0.8)
-    few = statistics.model_images_needed(*counts, 0.5, power=0.8)
+    many = model_images_needed(*counts, 0.65, power=0.8)
+    few = model_images_needed(*counts, 0.5, power=0.8)
     assert few is not None
     assert many is not None
     assert 4 <= few < many <= 300
-    surer = statistics.model_images_needed(*counts, 0.5, power=0.8, level=0.999)
+    surer = model_images_needed(*counts, 0.5, power=0.8, level=0.999)
     assert surer is not None
     assert few <= surer
     at_it = statistics.corrected_model_bias_score(*counts)
-    assert statistics.model_images_needed(*counts, at_it, power=0.9) is None
+    assert model_images_needed(*counts, at_it, power=0.9) is None
     fair = rng.binomial(10, np.full(60, 0.5))
-    needed = statistics.model_images_needed(fair, 10 - fair, 0.3)
+    needed = model_images_needed(fair, 10 - fair, 0.3)
     assert needed is not None
     assert needed <= 25
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pytest_t2i.statistics import groups_differ_p_value, holm, ranking
+from pytest_t2i.statistics import ranking
+from pytest_t2i.statistics.families.false_discovery import holm
+from pytest_t2i.statistics.ranks import groups_differ_p_value
 
 
 def draw(rng, shares, n):

@@ -13,9 +13,22 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from pytest_t2i import statistics
-from pytest_t2i.statistics import group_distance_sequence, group_distance_sequence_p_value
+from pytest_t2i.statistics import sequences as statistics_of_sequences
 from pytest_t2i.statistics.planning import SHAPES
-from pytest_t2i.statistics.sequences import _log_group_mixture, _most_beyond, _most_within
+from pytest_t2i.statistics.sequences import (
+    _log_group_mixture,
+    _most_beyond,
+    _most_within,
+    bias_sequence_p_value,
+    group_distance_sequence,
+    group_distance_sequence_p_value,
+    look_level,
+    model_bias_look,
+    prompt_bias_sequence,
+    share_confidence_sequence,
+    stereotype_sequence,
+    stereotype_sequence_p_value,
+)
 
 FEW = settings(max_examples=25, deadline=None)
 RUNS, IMAGES = 300, 60
@@ -32,10 +45,7 @@ def paths(share: float, seed: int) -> np.ndarray:
 @pytest.mark.parametrize("share", [0.0, 0.02, 0.3, 0.5, 0.9, 1.0])
 def test_a_share_is_covered_at_all_looks_together(share: float) -> None:
     missed = sum(
-        any(
-            share not in statistics.share_confidence_sequence(int(k), n, 0.95)
-            for n, k in enumerate(path, 1)
-        )
+        any(share not in share_confidence_sequence(int(k), n, 0.95) for n, k in enumerate(path, 1))
         for path in paths(share, 1)
     )
     assert missed <= MOST_MISSES
@@ -48,11 +58,10 @@ def test_p_values_hold_at_any_time(bound: float) -> None:
     share = (1 + bound) / 2
     pairs = [list(enumerate(map(int, path), 1)) for path in paths(share, 2)]
     either = sum(
-        any(statistics.bias_sequence_p_value(k, n - k, bound) <= 0.05 for n, k in path)
-        for path in pairs
+        any(bias_sequence_p_value(k, n - k, bound) <= 0.05 for n, k in path) for path in pairs
     )
     one_way = sum(
-        any(statistics.stereotype_sequence_p_value(k, n, 0.5, share - 0.5) <= 0.05 for n, k in path)
+        any(stereotype_sequence_p_value(k, n, 0.5, share - 0.5) <= 0.05 for n, k in path)
         for path in pairs
     )
     assert max(either, one_way) <= MOST_MISSES
@@ -61,7 +70,7 @@ def test_p_values_hold_at_any_time(bound: float) -> None:
 @pytest.mark.parametrize("bound", [0.0, 0.3, 0.6])
 def test_the_mean_of_e_is_at_most_one(bound: float) -> None:
     k = np.arange(13)
-    p = np.array([statistics.bias_sequence_p_value(int(i), int(12 - i), bound) for i in k])
+    p = np.array([bias_sequence_p_value(int(i), int(12 - i), bound) for i in k])
     e = np.where(p < 1, 1 / p, 0.0)  # p stops at 1: e-values below 1 are left out
     for inside in np.linspace(0, bound, 5):
         assert float(np.sum(stats.binom.pmf(k, 12, (1 + inside) / 2) * e)) <= 1.0
@@ -82,8 +91,8 @@ def test_share_sequence_holds_the_estimate_and_mirrors(
     n: int, data: st.DataObject, level: float
 ) -> None:
     k = data.draw(st.integers(0, n))
-    entry = statistics.share_confidence_sequence(k, n, level)
-    two = statistics.share_confidence_sequence(n - k, n, level)
+    entry = share_confidence_sequence(k, n, level)
+    two = share_confidence_sequence(n - k, n, level)
     assert 0 <= entry.low <= entry.estimate <= entry.high <= 1
     assert entry.low < entry.high
     assert (entry.low, entry.high) == pytest.approx((1 - two.high, 1 - two.low), abs=1e-9)
@@ -98,9 +107,9 @@ def test_a_look_at_the_model_does_not_lean_on_how_bias_is_spread() -> None:
     for seed in range(12):
         male = rng.binomial(4, rng.choice(share, 100))
         options = {"level": 0.95, "seed": seed, "resamples": 400}
-        look = statistics.model_bias_look(male, 4 - male, words="sample", **options)
+        look = model_bias_look(male, 4 - male, words="sample", **options)
         like_these += look.low > 0.2
-        these += statistics.model_bias_look(male, 4 - male, **options).low > 0.2
+        these += model_bias_look(male, 4 - male, **options).low > 0.2
     assert like_these <= 1
     assert these <= 1
 
@@ -109,30 +118,30 @@ def test_a_look_at_the_model_is_its_interval() -> None:
     counts: Any = ([4, 4, 0, 4], [0, 0, 4, 0])
     for words in ("fixed", "sample"):
         options: Any = {"level": 0.99, "seed": 0, "words": words}
-        look = statistics.model_bias_look(*counts, **options)
+        look = model_bias_look(*counts, **options)
         assert look == statistics.model_bias_interval(*counts, **options)
 
 
 def test_looks_grow_and_share_out_the_error() -> None:
     for most in (1, 4, 5, 20, 33, 100):
-        planned = statistics.looks(most)
+        planned = statistics_of_sequences.looks(most)
         assert list(planned) == sorted(set(planned))
         assert planned[-1] == most
-        spent = sum(1 - statistics.look_level(n, most, 0.95) for n in planned)
+        spent = sum(1 - look_level(n, most, 0.95) for n in planned)
         assert spent == pytest.approx(0.05)
 
 
 @pytest.mark.parametrize(
     ("call", "told"),
     [
-        (lambda: statistics.looks(0), "images must be at least 1, got images=0"),
-        (lambda: statistics.look_level(5, 20, 0.95), "one of the looks"),
-        (lambda: statistics.look_level(4, 20, 1.0), "level must lie between 0 and 1"),
-        (lambda: statistics.share_confidence_sequence(0, 0, 0.95), "no image is no evidence"),
-        (lambda: statistics.share_confidence_sequence(3, 2, 0.95), "successes must not exceed n"),
-        (lambda: statistics.prompt_bias_sequence(0, 0, 0.95), "no clear image"),
-        (lambda: statistics.stereotype_sequence(1, 2, 1.5, 0.95), "expected"),
-        (lambda: statistics.bias_sequence_p_value(1, 2, 1.5), "bound"),
+        (lambda: statistics_of_sequences.looks(0), "images must be at least 1, got images=0"),
+        (lambda: look_level(5, 20, 0.95), "one of the looks"),
+        (lambda: look_level(4, 20, 1.0), "level must lie between 0 and 1"),
+        (lambda: share_confidence_sequence(0, 0, 0.95), "no image is no evidence"),
+        (lambda: share_confidence_sequence(3, 2, 0.95), "successes must not exceed n"),
+        (lambda: prompt_bias_sequence(0, 0, 0.95), "no clear image"),
+        (lambda: stereotype_sequence(1, 2, 1.5, 0.95), "expected"),
+        (lambda: bias_sequence_p_value(1, 2, 1.5), "bound"),
     ],
 )
 def test_bad_input_is_told(call: object, told: str) -> None:

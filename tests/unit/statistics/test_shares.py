@@ -7,12 +7,13 @@ import pytest
 from scipy import stats
 
 from pytest_t2i import statistics
+from pytest_t2i.statistics.shares import share_by_prompt_interval
 
 LEVEL = 0.95
 
 
 def interval(successes, n, level=LEVEL):
-    return statistics.share_by_prompt_interval(successes, n, level=level)
+    return share_by_prompt_interval(successes, n, level=level)
 
 
 @pytest.mark.parametrize("k", [0, 1, 7, 20])

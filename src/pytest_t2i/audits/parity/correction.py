@@ -23,8 +23,12 @@ from pytest_t2i.audits.samples import Sample, Samples
 from pytest_t2i.audits.unsettled_labels import with_fillings
 from pytest_t2i.data import Interval, Prompt, sign_of
 from pytest_t2i.labels import LabelledSet
-from pytest_t2i.statistics import CorrectedScores, Estimator
-from pytest_t2i.statistics.correction import LEAST_LABELS
+from pytest_t2i.statistics.correction import (
+    LEAST_LABELS,
+    CorrectedScores,
+    adjusted_model_bias_score,
+)
+from pytest_t2i.statistics.model import Estimator
 
 WORDS = {1.0: MALE, -1.0: FEMALE, 0.0: "not clear"}
 """People's labels as numbers, in words."""
@@ -56,7 +60,7 @@ class Correction:
     def adjusted(self) -> Interval | None:
         """A second estimate of the model bias score (Rogan-Gladen); None where it is undefined."""
         try:
-            return statistics.adjusted_model_bias_score(
+            return adjusted_model_bias_score(
                 self._words, self._labels, level=self.level, seed=self.seed
             )
         except ValueError:
