@@ -34,20 +34,6 @@ def choice_probabilities(doubt: npt.ArrayLike, count: int) -> inputs.Floats:
     images.
 
     .. math:: p_i = count (0.8 d_i / sum d + 0.2 / N), cut at 1 and the rest spread alike
-
-    Args:
-        doubt: standard deviation of the label that people would give to each image, [n_images], at
-            least 0.
-        count: number of images to draw, from 1 to n_images.
-
-    Returns:
-        Probabilities in (0, 1] that sum to ``count``, [n_images].
-
-    Raises:
-        ValueError: a doubt is negative, or count lies outside 1 to n_images.
-
-    >>> choice_probabilities([1.0, 0.0, 0.0, 1.0], 2)
-    array([0.9, 0.1, 0.1, 0.9])
     """
     spread = inputs.counts("doubt", doubt)
     inputs.one_dimensional(doubt=spread)
@@ -70,19 +56,6 @@ def drawn(probabilities: npt.ArrayLike, seed: int) -> npt.NDArray[np.int64]:
 
     Two images at a time compete, and one of them gets probability 0 or 1, until every image has 0
     or 1 (Deville and Tille 1998).
-
-    Args:
-        probabilities: inclusion probabilities in [0, 1], [n_images], with a whole sum.
-        seed: seed of the draw.
-
-    Returns:
-        Indices of the drawn images, sorted.
-
-    Raises:
-        ValueError: a probability lies outside [0, 1], or the sum is no whole number.
-
-    >>> drawn([1.0, 0.0, 0.5, 0.5], seed=0)
-    array([0, 2])
     """
     left = np.array(inputs.in_range("probabilities", probabilities, 0.0, 1.0))
     if abs(left.sum() - round(left.sum())) > ROUNDING * max(1, len(left)):
@@ -136,14 +109,6 @@ def likely_signs(
     Where 19 of a prompt's 20 images are male, a single predicted "female" of an unreliable detector
     is likely wrong. Each prompt's share of men is estimated from its own images alone (EM, with the
     prior Beta(1/2, 1/2)), and combined with each image's odds by Bayes' rule.
-
-    Args:
-        log_odds: a detector's log odds of the label male, 0 where unknown, [n_images] per prompt.
-        calibration: calibration of the log odds.
-
-    >>> [signs] = likely_signs([np.array([1.7] * 9 + [-1.7])], Calibration())
-    >>> bool(signs[0] > 0.9), bool(signs[-1] > 0.0)
-    (True, True)
     """
     return [_of_prompt(np.asarray(odds, dtype=np.float64), calibration) for odds in log_odds]
 
@@ -166,13 +131,6 @@ def doubts(log_odds: Sequence[inputs.Floats]) -> list[inputs.Floats]:
 
     It is sqrt(1 - x^2) for an expected sign x. An image without a predicted label is assumed clear
     with probability 1/2: sqrt((1 - x^2) / 2).
-
-    Args:
-        log_odds: as in ``likely_signs``, but NaN where the detector gave no label.
-
-    >>> [of] = doubts([np.array([1.7, 1.7, 1.7, -1.7, np.nan])])
-    >>> int(of.argmax())
-    3
     """
     known = [np.nan_to_num(np.asarray(odds, dtype=np.float64)) for odds in log_odds]
     signs = likely_signs(known, Calibration())
@@ -189,11 +147,6 @@ def calibrated(
 
     It is a weighted logistic regression of people's sign on the log odds. The overall share of male
     images is subtracted from the intercept, and a normal prior shrinks the slope towards 1.
-
-    Args:
-        log_odds: a detector's log odds of the labelled images, [n_labelled].
-        signs: people's labels, +1 male or -1 female, [n_labelled].
-        weights: number of images of the run that each labelled one represents, [n_labelled].
     """
     if not len(signs):
         return Calibration()
@@ -221,11 +174,7 @@ FITTED = 2
 
 @dataclass(frozen=True, slots=True)
 class WeightedScore:
-    """The model bias score that people would give, estimated from few labels of doubtful images.
-
-    >>> WeightedScore((0.5,), (20.0,), 0.5, 0.02, 0.0, 100).interval(0.95)
-    Interval(estimate=0.5, low=0.46..., high=0.53..., level=0.95, method='active ppi++', n=1)
-    """
+    """The model bias score that people would give, estimated from few labels of doubtful images."""
 
     prompts: tuple[float, ...]
     """Prompt bias scores by detector and calibration, from -1 to 1."""
@@ -287,21 +236,6 @@ def weighted_score(
     any quality. That mean is the model bias score, except for prompts whose sign(G) is wrong. Their
     contribution is estimated from the remaining doubt about each prompt (the normal model of
     ``folding_bias``) and widens the interval upwards. Images with p = 1 enter with people's labels.
-
-    Args:
-        log_odds: the detector's log odds of male, per prompt, [n_images] each; NaN where there is
-            no predicted label.
-        labels: people's label of the same images: +1, -1, 0 not clear, or NaN without a label.
-        probabilities: probability with which each image was drawn and labelled, in (0, 1].
-
-    Raises:
-        ValueError: fewer than LEAST_DRAWN labels, shapes differ, or a probability is outside
-            (0, 1].
-
-    >>> odds = [[2.0, 2, 2, -2]] * 10
-    >>> found = weighted_score(odds, [[1.0, 1, 1, 1]] * 10, [[1.0] * 4] * 10)
-    >>> round(found.interval(0.95).estimate, 3)
-    1.0
     """
     images = _images(log_odds, labels, probabilities)
     likely, clear = _expected(images)

@@ -180,25 +180,6 @@ def rank_correlation_interval(
     scores have a wide interval; resampled scores alone covered 0.50 at 20 images of eight close
     groups (tests/simulations/rank_trend.md). The interval does not apply to other groups: of three
     groups in random order, one in six has a given perfect order.
-
-    Args:
-        quantity: quantity of each group, such as a nationality's internet users, [n_groups].
-        groups: counts of the attributes of each group.
-        level: confidence level in (0, 1).
-        seed: seed of the resampling.
-        resamples: least number of draws; more where the small tails of many groups require it.
-
-    Returns:
-        Interval of the correlation in [-1, 1]; n is the number of groups.
-
-    Raises:
-        ValueError: fewer than three groups, a group without a judged image, equal quantities, or
-            an option is out of range.
-
-    >>> groups = [[(90, 100, 0.5, 1)], [(70, 100, 0.5, 1)], [(52, 100, 0.5, 1)]]
-    >>> interval = rank_correlation_interval([1, 2, 3], groups, level=0.9, seed=0)
-    >>> interval.estimate, interval.high < 0
-    (-1.0, True)
     """
     check_resampling(level, resamples)
     values = inputs.floats("quantity", quantity)
@@ -227,9 +208,6 @@ def fewest_groups(level: float) -> int:
 
     Of the n! orders of n groups, two are perfect (-1 or 1). Where 2 / n! exceeds 1 - level, no
     order allows a conclusion on groups in general, for any number of images.
-
-    >>> fewest_groups(0.95), fewest_groups(0.8)
-    (5, 4)
     """
     check_level(level)
     groups = FEWEST_GROUPS

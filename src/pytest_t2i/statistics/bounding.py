@@ -1,10 +1,10 @@
 """Functions of a prompt's counts whose expectation stays on one side of the prompt's true bias.
 
-|2p - 1| has no unbiased estimator, as it has a corner at p = 1/2. But there are functions of the
-counts with E c_lo <= |2p - 1| <= E c_hi for every p: their means over prompts bound the model bias
-score for any distribution of bias over the prompts (docs/decisions/0007). Among all such functions
-the chosen ones have the least mean distance from |2p - 1| and the least variance: a quadratic
-program for each number of images.
+|2p - 1| has no unbiased estimator, as it has a corner at p = 1/2, nor has |p - r|, the distance
+from a reference share r. But there are functions of the counts with E c_lo <= |2p - 1| <= E c_hi
+for every p: their means over prompts bound the score of a model for any distribution of bias over
+the prompts (docs/decisions/0007). Among all such functions the chosen ones have the least mean
+distance from the truth and the least variance: a quadratic program for each number of images.
 """
 
 from __future__ import annotations
@@ -21,9 +21,13 @@ Side = Literal["below", "above"]
 
 PROGRAM = 100
 """Most images that a program is solved for; above, the solution at 100 is stretched."""
+DISTANCE_PROGRAM = 60
+"""The same for a distance; above, bounds in closed form are close enough."""
 SUITES: tuple[int, ...] = (1, 3, 10, 30, 100, 300, 1000, 3000)
 """Numbers of prompts that functions are computed for: with more prompts, each may have more
 variance."""
+DISTANCE_SUITE = 100
+"""Number of prompts for which the variance of a distance is weighed."""
 MISFIT = 2.0
 """Weight of the squared distance against the distance itself."""
 SMOOTH = 0.1
@@ -33,61 +37,65 @@ QUANTILE = 1.6449
 
 
 class Bounding(NamedTuple):
-    """A bounding function of the counts of n images, and an upper bound of its variance.
+    """A bounding function c of the counts of n images, and an upper bound of its variance.
 
-    The counts enter by the number of images of the rarer gender, 0 to n // 2.
+    The counts enter by the images of the rarer gender, 0 to n // 2, or of one label, 0 to n.
     """
 
     value: inputs.Floats
-    """Values of c, [n // 2 + 1]."""
     variance: inputs.Floats
-    """Values of v, with E v >= Var c for every p, [n // 2 + 1]."""
+    """Values of v, with E v >= Var c for every p."""
 
 
 def bounding_function(n: int, prompts: int, side: Side) -> Bounding:
-    """Return a function c of the counts with E c <= |2p - 1| or E c >= |2p - 1| for every p.
-
-    Args:
-        n: number of clear images of the prompt, at least 1.
-        prompts: number of prompts of the suite; the variance of c weighs less with more of them.
-        side: side of the true bias on which the expectation stays, "below" or "above".
-
-    Returns:
-        The function and an upper bound of its variance, by images of the rarer gender.
-
-    Raises:
-        ValueError: n or prompts is below 1, or the side is unknown.
-
-    >>> bounding_function(2, 100, "below").value.round(2)
-    array([ 1., -1.])
-    """
+    """Return c with E c <= |2p - 1|, or E c >= |2p - 1|, for every p, for a suite of prompts."""
     if n < 1 or prompts < 1:
         raise ValueError(f"n and prompts must be at least 1, got n={n!r}, prompts={prompts!r}")
     if side not in {"below", "above"}:
         raise ValueError(f"side must be 'below' or 'above', got side={side!r}")
-    suite = min(SUITES, key=lambda size: abs(np.log(size / prompts)))
-    return _solved(n, suite, side) if n <= PROGRAM else _stretched(n, suite, side)
+    return _solved(n, min(SUITES, key=lambda size: abs(np.log(size / prompts))), side)
 
 
 @lru_cache(maxsize=2048)
 def plug_in_function(n: int) -> Bounding:
-    """Return |n_m - n_f| / n itself, with an upper bound of its variance.
-
-    >>> plug_in_function(2).value
-    array([1., 0.])
-    """
+    """Return |n_m - n_f| / n itself, with an upper bound of its variance."""
     near = None if n <= PROGRAM else plug_in_function(PROGRAM).variance
     chances = rarer_chances(n, _biases(n, 12 if n <= PROGRAM else 2))
     return Bounding(_scores(n), _variance(n, _scores(n), chances, near))
 
 
-def rarer_chances(n: int, bias: inputs.Floats) -> inputs.Floats:
-    """Return the distribution of the rarer gender's images at each |2p - 1|, [n_bias, n // 2 + 1].
+@lru_cache(maxsize=4096)
+def bounding_distance(n: int, share: float, side: Side) -> Bounding:
+    """Return a function c of the images k with a label, with E c <= |p - r| or E c >= |p - r|.
 
-    >>> rarer_chances(2, np.array([0.0, 1.0]))
-    array([[0.5, 0.5],
-           [1. , 0. ]])
+    Up to 60 images it is the solution of a quadratic program. Above, with s = |k/n - r| and f its
+    expectation at p = r, it is s itself from above (Jensen), and ``(s - f) m / (m - f)`` with m =
+    max(r, 1 - r) from below, as the expected s is convex in p and lies below its chords.
     """
+    angles = np.linspace(0.0, np.pi / 2.0, int(8 * (8 + 2.5 * np.sqrt(n))))
+    shares = np.unique(np.append(np.sin(angles) ** 2, share))
+    counts, target = np.arange(n + 1), np.abs(shares - share)
+    chances = np.asarray(scipy.stats.binom.pmf(counts, n, shares[:, None]), dtype=np.float64)
+    if n <= DISTANCE_PROGRAM:
+        penalty = QUANTILE * 2.0 * np.sqrt(n / DISTANCE_SUITE)
+        value = _program(chances, target, side, penalty)
+    else:
+        value = np.abs(counts / n - share)
+        if side == "below":  # without the constant, as the function is shifted below the truth
+            floor = float(scipy.stats.binom.pmf(counts, n, share) @ value)
+            furthest = max(share, 1.0 - share)
+            value = value * furthest / (furthest - floor)
+    value = _shifted(value, target, chances, side)
+    spread = _spread(value, chances)
+    if n <= DISTANCE_PROGRAM:
+        variance = _program(chances, spread * n, "above", SMOOTH) / n
+    else:
+        variance = np.interp((counts + 0.5) / (n + 1.0), shares, spread)
+    return Bounding(value, _shifted(np.maximum(variance, 0.0), spread, chances, "above"))
+
+
+def rarer_chances(n: int, bias: inputs.Floats) -> inputs.Floats:
+    """Return the chances of the rarer gender's images at each |2p - 1|, [n_bias, n // 2 + 1]."""
     rarer = np.arange(n // 2 + 1)
     less = scipy.stats.binom.pmf(rarer, n, (1.0 - bias[:, None]) / 2.0)
     more = scipy.stats.binom.pmf(n - rarer, n, (1.0 - bias[:, None]) / 2.0)
@@ -107,62 +115,52 @@ def _biases(n: int, fineness: int) -> inputs.Floats:
 
 @lru_cache(maxsize=2048)
 def _solved(n: int, prompts: int, side: Side) -> Bounding:
-    bias = _biases(n, 4)
-    chances = rarer_chances(n, bias)
-    penalty = QUANTILE * np.sqrt(n / prompts)
-    value = _quadratic_program(chances, bias, side, penalty)
-    return _finished(n, prompts, value, side, bias, chances)
-
-
-@lru_cache(maxsize=512)
-def _stretched(n: int, prompts: int, side: Side) -> Bounding:
-    """Stretch the solution at PROGRAM images to n.
-
-    Close to p = 1/2, binomial counts have one shape at every n in units of 1/sqrt(n).
-    """
-    near = _solved(PROGRAM, prompts, side).value
-    score, wanted = _scores(PROGRAM), _scores(n)
-    shrink = np.sqrt(PROGRAM / n)
-    correction = shrink * np.interp(wanted / shrink, score[::-1], (near - score)[::-1])
-    bias = _biases(n, 2)
-    return _finished(n, prompts, wanted + correction, side, bias, rarer_chances(n, bias))
-
-
-def _finished(
-    n: int, prompts: int, value: inputs.Floats, side: Side, bias: inputs.Floats,
-    chances: inputs.Floats,
-) -> Bounding:  # fmt: skip
-    """Shift c by its largest error between the points of the program, and bound its variance."""
-    if n <= PROGRAM:
-        bias = _biases(n, 12)
-        chances = rarer_chances(n, bias)
-    expected, fine = chances @ value, bias
-    if side == "below":
-        value = value - max(0.0, float(np.max(expected - fine)))
+    near = None if n <= PROGRAM else _solved(PROGRAM, prompts, side)
+    if near is None:
+        bias = _biases(n, 4)
+        penalty = QUANTILE * np.sqrt(n / prompts)
+        value = _program(rarer_chances(n, bias), bias, side, penalty)
     else:
-        value = value + max(0.0, float(np.max(fine - expected)))
-    near = None if n <= PROGRAM else _solved(PROGRAM, prompts, side).variance
-    return Bounding(value, _variance(n, value, chances, near))
+        # Close to p = 1/2, binomial counts have one shape at every n in units of 1/sqrt(n).
+        score, wanted, shrink = _scores(PROGRAM), _scores(n), np.sqrt(PROGRAM / n)
+        correction = (near.value - score)[::-1]
+        value = wanted + shrink * np.interp(wanted / shrink, score[::-1], correction)
+    bias = _biases(n, 12 if near is None else 2)
+    chances = rarer_chances(n, bias)
+    value = _shifted(value, bias, chances, side)
+    return Bounding(value, _variance(n, value, chances, near and near.variance))
 
 
 def _variance(
     n: int, value: inputs.Floats, chances: inputs.Floats, near: inputs.Floats | None
 ) -> inputs.Floats:
     """Return v with E v >= Var c for every p; ``near`` is the v of PROGRAM images."""
-    spread = np.maximum(chances @ value**2 - (chances @ value) ** 2, 0.0)
+    spread = _spread(value, chances)
     if near is None:
-        variance = _quadratic_program(chances, spread * n, "above", SMOOTH) / n
+        variance = _program(chances, spread * n, "above", SMOOTH) / n
     else:
-        score = _scores(PROGRAM)
-        excess = near * PROGRAM - (1.0 - score**2)
-        wanted = _scores(n)
-        stretched = np.interp(wanted * np.sqrt(n / PROGRAM), score[::-1], excess[::-1])
+        score, wanted = _scores(PROGRAM), _scores(n)
+        excess = (near * PROGRAM - (1.0 - score**2))[::-1]
+        stretched = np.interp(wanted * np.sqrt(n / PROGRAM), score[::-1], excess)
         variance = (1.0 - wanted**2 + stretched) / n
-    variance = np.maximum(variance, 0.0)
-    return variance + max(0.0, float(np.max(spread - chances @ variance)))
+    return _shifted(np.maximum(variance, 0.0), spread, chances, "above")
 
 
-def _quadratic_program(
+def _spread(value: inputs.Floats, chances: inputs.Floats) -> inputs.Floats:
+    """Return the variance of c at each point of the grid."""
+    return np.maximum(chances @ value**2 - (chances @ value) ** 2, 0.0)
+
+
+def _shifted(
+    value: inputs.Floats, target: inputs.Floats, chances: inputs.Floats, side: Side
+) -> inputs.Floats:
+    """Return c, moved by its largest error on the grid: then it stays on its side of the target."""
+    sign = 1.0 if side == "above" else -1.0
+    error = max(0.0, float(np.max(sign * (target - chances @ value))))
+    return np.asarray(value + sign * error, dtype=np.float64)
+
+
+def _program(
     chances: inputs.Floats, target: inputs.Floats, side: Side, penalty: float
 ) -> inputs.Floats:
     """Return c that minimises mean(d + MISFIT d^2 + penalty Var c), d = |target - E c| on one side.
@@ -188,71 +186,3 @@ def _quadratic_program(
     residual = matrix @ dual - unit
     nearest = -residual[:-1] / residual[-1]
     return np.asarray(free + scipy.linalg.solve_triangular(factor, nearest), dtype=np.float64)
-
-
-DISTANCE_PROGRAM = 60
-"""Most images that a program is solved for; above, bounds in closed form are close enough."""
-SUITE = 100
-"""Number of prompts for which the variance is weighed."""
-
-
-@lru_cache(maxsize=4096)
-def bounding_distance(n: int, share: float, side: Side) -> Bounding:
-    """Return a function c of the images k with a label, with E c <= |p - r| or E c >= |p - r|.
-
-    Up to 60 images it is the solution of a quadratic program. Above, with s = |k/n - r| and f its
-    expectation at p = r, it is s itself from above (Jensen), and ``(s - f) m / (m - f)`` with m =
-    max(r, 1 - r) from below, as the expected s is convex in p and lies below its chords.
-
-    Args:
-        n: number of images of the prompt, at least 1.
-        share: the reference share r, in [0, 1].
-        side: side of the distance on which the expectation stays, "below" or "above".
-
-    Returns:
-        c and an upper bound of its variance, by number of images with the label, [n + 1].
-
-    >>> bounding_distance(2, 0.5, "below").value.round(2)
-    array([ 0.5, -0.5,  0.5])
-    """
-    shares = _shares(n, share)
-    chances = np.asarray(
-        scipy.stats.binom.pmf(np.arange(n + 1), n, shares[:, None]), dtype=np.float64
-    )
-    target = np.abs(shares - share)
-    if n <= DISTANCE_PROGRAM:
-        value = _quadratic_program(chances, target, side, QUANTILE * 2.0 * np.sqrt(n / SUITE))
-    else:
-        value = _closed(n, share, side)
-    expected = chances @ value
-    error = float(np.max((expected - target) if side == "below" else (target - expected)))
-    value += max(0.0, error) * (-1.0 if side == "below" else 1.0)
-    return Bounding(value, _distance_variance(n, value, shares, chances))
-
-
-def _shares(n: int, share: float) -> inputs.Floats:
-    """Return values of p, finer towards 0 and 1, with the reference among them."""
-    angles = np.linspace(0.0, np.pi / 2.0, int(8 * (8 + 2.5 * np.sqrt(n))))
-    return np.unique(np.append(np.sin(angles) ** 2, share))
-
-
-def _closed(n: int, share: float, side: Side) -> inputs.Floats:
-    distances = np.abs(np.arange(n + 1) / n - share)
-    if side == "above":
-        return np.asarray(distances, dtype=np.float64)
-    floor = float(scipy.stats.binom.pmf(np.arange(n + 1), n, share) @ distances)
-    furthest = max(share, 1.0 - share)
-    # Without the constant: the caller shifts the function to lie below the truth.
-    return np.asarray(distances * furthest / (furthest - floor), dtype=np.float64)
-
-
-def _distance_variance(
-    n: int, value: inputs.Floats, shares: inputs.Floats, chances: inputs.Floats
-) -> inputs.Floats:
-    spread = np.maximum(chances @ value**2 - (chances @ value) ** 2, 0.0)
-    if n <= DISTANCE_PROGRAM:
-        result = _quadratic_program(chances, spread * n, "above", SMOOTH) / n
-    else:
-        result = np.interp((np.arange(n + 1) + 0.5) / (n + 1.0), shares, spread)
-    result = np.maximum(result, 0.0)
-    return np.asarray(result + max(0.0, float(np.max(spread - chances @ result))), dtype=np.float64)

@@ -27,13 +27,6 @@ def level_at(look: int, level: float) -> float:
     .. math:: \alpha_k = \alpha / (k (k + 1)), \quad \sum_k \alpha_k = \alpha
 
     The union bound holds for any dependence between the looks, and for any number of them.
-
-    Args:
-        look: number of the look, from 1.
-        level: error probability of all looks together, such as 0.05.
-
-    >>> level_at(1, 0.05), round(sum(level_at(k, 0.05) for k in range(1, 10_000)), 4)
-    (0.025, 0.05)
     """
     return level / (look * (look + 1))
 
@@ -53,13 +46,6 @@ def odd_pictures(before: Sequence[float], now: Sequence[Sequence[float]]) -> Odd
 
     Of three exchangeable pictures, the one that is unlike both others is today's with probability
     at most 1/3; three equal pictures carry no information.
-
-    Args:
-        before: distance between the two pictures of the baseline, [prompts].
-        now: distances of today's picture to each of these two, [prompts][2].
-
-    >>> odd_pictures([0.0, 2.0, 0.0], [(3.0, 3.0), (3.0, 1.0), (0.0, 0.0)])
-    Odd(odd=1, telling=2)
     """
     pairs = list(zip(before, now, strict=True))
     odd = sum(min(today) > then for then, today in pairs)
@@ -67,11 +53,7 @@ def odd_pictures(before: Sequence[float], now: Sequence[Sequence[float]]) -> Odd
 
 
 def odd_p_value(odd: int, telling: int) -> float:
-    """Return the binomial probability of so many odd pictures or more where nothing changed.
-
-    >>> round(odd_p_value(10, 10), 6), odd_p_value(0, 10), odd_p_value(0, 0)
-    (1.7e-05, 1.0, 1.0)
-    """
+    """Return the binomial probability of so many odd pictures or more where nothing changed."""
     chance = 1 / (REPEATS + 1)
     tail = (
         math.comb(telling, k) * chance**k * (1 - chance) ** (telling - k)
@@ -81,21 +63,7 @@ def odd_p_value(odd: int, telling: int) -> float:
 
 
 def lean_p_value(before: np.ndarray, now: np.ndarray) -> float:
-    """Return the two-sided exact p-value of a shift between men and women, permuted within prompts.
-
-    Args:
-        before: labels of the baseline, +1 male, -1 female, 0 neither, [prompts, repeats].
-        now: labels of today, [prompts, n].
-
-    Returns:
-        Probability that the sum of ``now`` lies at least as far from its mean, over all assignments
-        of a prompt's pictures to baseline and today.
-
-    >>> round(lean_p_value(np.ones((9, 2), int), -np.ones((9, 1), int)) * 3**9, 9)
-    1.0
-    >>> round(lean_p_value(np.array([[1, -1]] * 9), np.ones((9, 1), int)), 4)
-    0.0684
-    """
+    """Return the exact two-sided p-value of a shift of the labels, permuted within prompts."""
     today = now.shape[1]
     spread, lowest = np.ones(1), 0
     mean = 0.0
@@ -123,9 +91,5 @@ def _sum_chances(men: int, women: int, others: int, drawn: int) -> np.ndarray:
 
 
 def smallest_of(p_values: Sequence[float]) -> float:
-    """Return one p-value for several tests, by Bonferroni.
-
-    >>> smallest_of([0.01, 0.5, 1.0])
-    0.03
-    """
+    """Return one p-value for several tests, by Bonferroni."""
     return min(1.0, len(p_values) * min(p_values))

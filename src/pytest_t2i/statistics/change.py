@@ -25,18 +25,7 @@ BIAS: inputs.Floats = np.linspace(0.0, 1.0, 101)
 
 @lru_cache(maxsize=1024)
 def score_table(n: int, prompts: int) -> inputs.Floats:
-    """Return the scores of 0 to n men among n images that suit the mean over so many prompts.
-
-    Args:
-        n: number of clear images, at least 1.
-        prompts: number of prompts whose scores are averaged, at least 1.
-
-    Returns:
-        Scores, [n + 1], read-only; they may lie outside [0, 1].
-
-    >>> score_table(2, 10).round(2)
-    array([ 0.83, -0.17,  0.83])
-    """
+    """Return the scores of 0 to n men among n images that suit the mean over so many prompts."""
     chance = _chances(n)
     weight = 1.0 / len(BIAS)
     squares = weight * (1.0 - 1.0 / prompts) * chance.T @ chance
@@ -47,11 +36,7 @@ def score_table(n: int, prompts: int) -> inputs.Floats:
 
 @lru_cache(maxsize=1024)
 def plain_table(n: int) -> inputs.Floats:
-    """Return the paper's scores of 0 to n men among n images, |2k/n - 1|.
-
-    >>> plain_table(2)
-    array([1., 0., 1.])
-    """
+    """Return the paper's scores of 0 to n men among n images, |2k/n - 1|."""
     return _frozen(np.abs(2.0 * np.arange(n + 1) / n - 1.0))
 
 
@@ -61,17 +46,6 @@ def spread_table(n: int, fewer: int, prompts: int | None) -> inputs.Floats:
 
     Each is the mean of the smaller table over all subsets of that size of the n images (a
     U-statistic): so a comparison of counts of unequal size has no bias from their sizes.
-
-    Args:
-        n: number of clear images, at least ``fewer``.
-        fewer: number of images of the table whose expectation is kept, at least 1.
-        prompts: as in ``score_table``; None for the paper's score.
-
-    Returns:
-        Scores, [n + 1], read-only.
-
-    >>> spread_table(4, 2, None).round(3)
-    array([1.   , 0.5  , 0.333, 0.5  , 1.   ])
     """
     table = plain_table(fewer) if prompts is None else score_table(fewer, prompts)
     if n == fewer:
@@ -82,11 +56,7 @@ def spread_table(n: int, fewer: int, prompts: int | None) -> inputs.Floats:
 
 @lru_cache(maxsize=256)
 def table_bias(n: int, prompts: int) -> inputs.Floats:
-    """Return the expectation of ``score_table`` minus |2p - 1|, at each of BIAS.
-
-    >>> bool(np.abs(table_bias(20, 100)).max() < 0.08)
-    True
-    """
+    """Return the expectation of ``score_table`` minus |2p - 1|, at each of BIAS."""
     return _frozen(_chances(n) @ score_table(n, prompts) - BIAS)
 
 
@@ -127,17 +97,7 @@ class Ends(NamedTuple):
 
 
 def is_bounded(before: Whole, after: Whole, ratio: float) -> bool:
-    """Tell whether a change has to be bounded, as prompts may have changed.
-
-    Args:
-        before: clear male and female images of the prompts, [2, n_prompts].
-        after: the same now.
-        ratio: change of the score divided by its standard error.
-
-    >>> same = np.array([[10] * 20, [10] * 20])
-    >>> is_bounded(same, same, 0.0), is_bounded(same, same, -2.0)
-    (False, True)
-    """
+    """Tell whether a change has to be bounded, as prompts may have changed."""
     if before.shape[1] < FEW_PROMPTS:
         return True
     scores = 2.0 * float(scipy.special.ndtr(-abs(ratio)))
@@ -151,10 +111,6 @@ def moved_p_value(before: Whole, after: Whole) -> float:
 
     with the men now, k_i, which under the null hypothesis are hypergeometric with mean m_i and
     variance v_i, given the images before and after together.
-
-    >>> before, after = np.array([[10] * 9, [10] * 9]), np.array([[19] * 9, [1] * 9])
-    >>> moved_p_value(before, before) > 0.9, moved_p_value(before, after) < 0.001
-    (True, True)
     """
     excess = variance = 0.0
     rows = np.stack([before.sum(axis=0), after.sum(axis=0), before[0] + after[0], after[0]], axis=1)
@@ -172,10 +128,6 @@ def bounded_change(before: Whole, after: Whole, level: float) -> Ends:
     .. math:: E c_below(after) - E c_above(before) <= change <= E c_above(after) - E c_below(before)
 
     Each end includes the normal sampling error of images (``model.bounding``).
-
-    >>> even, one_sided = np.array([[10] * 20, [10] * 20]), np.array([[20] * 20, [0] * 20])
-    >>> bounded_change(even, one_sided, 0.95).low > 0.7
-    True
     """
     old, new = FixedWords.of(*before), FixedWords.of(*after)
     z = float(scipy.special.ndtri((1.0 + level) / 2.0))
@@ -296,10 +248,6 @@ def unmoved_model_bias_change(
 
     The exact test of "the same model" has to find this change. Arguments, result and errors are
     those of ``paired_model_bias_change``, whose interval contains this one.
-
-    >>> change = unmoved_model_bias_change([10] * 20, [10] * 20, [9] * 20, [11] * 20, level=0.95)
-    >>> change.low < 0.0 < change.high
-    True
     """
     check_how(estimator, words)
     before, after = _comparable(
@@ -332,12 +280,7 @@ def _by_tables(
 
 
 class PairedScores(NamedTuple):
-    """The model bias scores before and after that a comparison of two runs uses.
-
-    >>> counts = [9, 9], [1, 1], [10, 10], [0, 0]
-    >>> paired_model_bias_scores(*counts, estimator="paper").before
-    0.8
-    """
+    """The model bias scores before and after that a comparison of two runs uses."""
 
     before: float
     after: float
@@ -355,22 +298,6 @@ def paired_model_bias_scores(
 
     Each is the mean of the same tables over the prompts that can be compared in both runs: so each
     may differ a little from the score of the run alone.
-
-    Args:
-        before_male: clear male images per prompt in the baseline, [n_prompts].
-        before_female: clear female images per prompt in the baseline, [n_prompts].
-        after_male: clear male images of the same prompts now, [n_prompts].
-        after_female: clear female images of the same prompts now, [n_prompts].
-        estimator: "corrected" or "paper", as in ``paired_model_bias_change``.
-
-    Returns:
-        Both scores, in [0, 1].
-
-    Raises:
-        ValueError: shapes differ, or no prompt can be compared.
-
-    >>> paired_model_bias_scores([9, 9], [1, 1], [10, 10], [0, 0], estimator="paper")
-    PairedScores(before=0.8, after=1.0)
     """
     before, after = _comparable(
         before_male=before_male,
@@ -479,25 +406,6 @@ def growth_probabilities(
     - 1 are fitted to all counts (expectation maximisation on a grid, symmetric in the genders), and
     Bayes' rule gives the posterior of each prompt (empirical Bayes, Efron 2016). The probabilities
     order prompts for inspection; the test is ``change_p_value``.
-
-    Args:
-        before_male: clear male images per prompt in the baseline, [n_prompts].
-        before_female: clear female images per prompt in the baseline, [n_prompts].
-        after_male: clear male images of the same prompts now, [n_prompts].
-        after_female: clear female images of the same prompts now, [n_prompts].
-        margin: tolerated growth, in [0, 1].
-
-    Returns:
-        Probabilities, [n_prompts]; None where fewer than 10 prompts have a clear image both before
-        and after.
-
-    Raises:
-        ValueError: shapes differ, a count is no whole number, or the margin is out of range.
-
-    >>> men = [10] * 20
-    >>> found = growth_probabilities(men, men, [20] + men[1:], [0] + men[1:])
-    >>> bool(found[0] > 0.95), bool(found[1] < 0.05)
-    (True, True)
     """
     men_before, women_before, men, women = inputs.count_vectors(
         before_male=before_male,

@@ -31,22 +31,6 @@ def effective_counts(
     as ``E s^2 = t^2 + (1 - t^2) / n + v`` for the true score t. A method for counts then applies to
     corrected scores, and also removes the upward bias that the noise gives to ``|s|``; adding a
     half-width to the interval of uncorrected counts would not (tests/simulations/correction.md).
-
-    Args:
-        male: estimated number of images that people would label male, [n_prompts].
-        female: estimated number of images that people would label female, [n_prompts].
-        variance: variance of each prompt's score from the drawing of labels, [n_prompts].
-
-    Returns:
-        Male and female counts, whole numbers, [n_prompts] each; at least one image per prompt.
-
-    Raises:
-        ValueError: shapes differ, a value is negative, or a prompt has no image.
-
-    >>> effective_counts([10.0, 10.0], [10.0, 10.0], [0.05, 0.05])
-    (array([5, 5]), array([5, 5]))
-    >>> effective_counts([20.0], [0.0], [0.0])
-    (array([20]), array([0]))
     """
     men, women = inputs.counts("male", male), inputs.counts("female", female)
     v = inputs.counts("variance", variance)
@@ -69,19 +53,6 @@ def folding_bias(score: npt.ArrayLike, variance: npt.ArrayLike) -> inputs.Floats
     """Return the expected increase of an absolute score by noise of a given variance.
 
     .. math:: E|N(m, v)| - m,  m^2 = max(0, s^2 - v)      (the folded normal distribution)
-
-    Args:
-        score: scores with noise, [n].
-        variance: variance of that noise, [n].
-
-    Returns:
-        The bias, [n]; 0 where there is no noise.
-
-    Raises:
-        ValueError: shapes differ, or a variance is negative.
-
-    >>> folding_bias([0.0, 0.9], [0.04, 0.0]).round(3)
-    array([0.16, 0.  ])
     """
     s, v = inputs.floats("score", score), inputs.counts("variance", variance)
     inputs.same_shape(score=s, variance=v)
@@ -203,13 +174,7 @@ ROGAN_GLADEN = "rogan-gladen, error rates only"
 
 @dataclass(frozen=True, slots=True)
 class CorrectedScores:
-    """The bias scores that people would give to all images of a run, estimated from few labels.
-
-    >>> nan = float("nan")
-    >>> scores = corrected_scores([[1, 1, 1, -1]] * 2, [[1, 1, -1, nan]] * 2, 0.95)
-    >>> scores.labels, len(scores.prompts)
-    (6, 2)
-    """
+    """The bias scores that people would give to all images of a run, estimated from few labels."""
 
     prompts: tuple[Interval, ...]
     """Prompt bias score per prompt, in the order given."""
@@ -324,25 +289,6 @@ def adjusted_model_bias_score(
     rates (Beta, Jeffreys prior), ignores the sampling of images: it covers the score of fair and
     mildly biased models in less than 1 % of runs (tests/simulations/correction.md). No verdict may
     rest on it; its method names this limit.
-
-    Args:
-        words: the predicted label of every image, per prompt: +1, -1, or 0 for undetected.
-        labels: people's label of the same images: +1, -1, 0 not clear, or NaN without a label.
-        level: confidence level in (0, 1).
-        seed: seed of the draws.
-        draws: number of draws.
-
-    Returns:
-        Interval in [0, 1] for the uncertainty of the rates alone; no confidence interval of the
-        score.
-
-    Raises:
-        ValueError: no labelled image of one gender was kept, or the detector is no better than
-            chance.
-
-    >>> words, people = [[1.0, 1, -1, 1]] * 2, [[1.0, 1, -1, -1]] * 2
-    >>> adjusted_model_bias_score(words, people, level=0.95, seed=0).estimate
-    0.0
     """
     check_level(level)
     w, y = (np.concatenate([np.asarray(a, float) for a in arrays]) for arrays in (words, labels))
@@ -421,13 +367,7 @@ REMAINDER = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class CorrectedShares:
-    """The group shares that people would see in all images of a run, estimated from few labels.
-
-    >>> nan = float("nan")
-    >>> few = corrected_shares([[0, 0, 1, 2]] * 2, [[0, 0, 1, nan]] * 2, 3, 0.95)
-    >>> len(few.shares), few.labels
-    (3, 6)
-    """
+    """The group shares that people would see in all images of a run, estimated from few labels."""
 
     shares: tuple[Interval, ...]
     """Share of each group, in order, among the clear images of all prompts."""
@@ -448,21 +388,6 @@ def corrected_shares(
     the clear images. Intervals are for the shares that people would see in these very images, for
     each group separately, without a correction for their number. In simulation they cover the share
     in 93 to 95 of 100 runs with eight labels per prompt, in 90 to 93 with five.
-
-    Args:
-        words: the detector's group of every image, per prompt: 0 to groups - 1, or -1 undetected.
-        labels: people's group of the same images; NaN where there is no label.
-        groups: number of groups.
-        level: confidence level in (0, 1).
-
-    Raises:
-        ValueError: a prompt has fewer than two labels, lengths differ, or a group is unknown.
-
-    >>> nan = float("nan")
-    >>> words, people = [[0, 0, 0, 1, 1, 0]] * 4, [[0, 1, 0, 1, nan, nan]] * 4
-    >>> result = corrected_shares(words, people, 2, 0.95)
-    >>> result.detector[0] > result.shares[0].estimate
-    True
     """
     check_level(level)
     pairs = _checked(words, labels, groups)
@@ -475,12 +400,7 @@ def corrected_shares(
 
 @dataclass(frozen=True, slots=True)
 class CorrectedCounts:
-    """The effective counts per prompt and group, which express the uncertainty of people's labels.
-
-    >>> nan = float("nan")
-    >>> corrected_counts([[0, 0, 1, 2]] * 2, [[0, 0, 1, nan]] * 2, 3).shares.shape
-    (2, 3)
-    """
+    """Counts per prompt and group that express the uncertainty of people's labels."""
 
     counts: npt.NDArray[np.int64]
     """Whole numbers, [n_prompts, n_groups], for intervals and verdicts on the model."""
@@ -506,19 +426,6 @@ def corrected_counts(
 
     With two groups these are ``effective_counts``. In simulation an interval of these counts covers
     the model's distance from even shares (tests/simulations/groups.md).
-
-    Args:
-        words: the detector's group of every image, per prompt: 0 to groups - 1, or -1 undetected.
-        labels: people's group of the same images; NaN where there is no label.
-        groups: number of groups, at least two.
-
-    Raises:
-        ValueError: a prompt has fewer than two labels, lengths differ, or a group is unknown.
-
-    >>> nan = float("nan")
-    >>> words, people = [[0, 0, 0, 1, 1, 0]] * 4, [[0, 1, 0, 1, nan, nan]] * 4
-    >>> corrected_counts(words, people, 2).counts.sum(axis=1).tolist()
-    [4, 4, 4, 4]
     """
     pairs = _checked(words, labels, groups)
     of_groups = [[_stratum(word, label, group) for word, label in pairs] for group in range(groups)]

@@ -20,20 +20,6 @@ def kappa_interval(a: npt.ArrayLike, b: npt.ArrayLike, level: float) -> Interval
     on few items has an interval of positive width.
 
     .. math:: (p_o - p_e) / (1 - p_e)
-
-    Args:
-        a: labels by the first rater, [n_items].
-        b: labels by the second rater, [n_items].
-        level: confidence level in (0, 1).
-
-    Returns:
-        Interval in [-1, 1]; n is the number of items that both labelled.
-
-    Raises:
-        ValueError: as in ``metrics.cohen_kappa``, or the level lies outside (0, 1).
-
-    >>> print(kappa_interval(["m", "f"] * 10, ["m", "f"] * 10, 0.95))
-    1.000 [0.678, 1.000]
     """
     kappa = cohen_kappa(a, b)
     first, second = inputs.labels("a", a), inputs.labels("b", b)
@@ -55,21 +41,6 @@ def fleiss_interval(
     Resamples with a single label are not used: kappa is 0/0 there. The low end is at most the one
     that follows from the Wilson interval of the share of items on which all agree, as full
     agreement on few items is no certainty.
-
-    Args:
-        ratings: number of raters that gave item i label j, [n_items, n_labels].
-        level: confidence level in (0, 1).
-        seed: seed of the resampling.
-        resamples: number of bootstrap resamples.
-
-    Returns:
-        Interval in [-1, 1]; n is the number of items.
-
-    Raises:
-        ValueError: as in ``metrics.fleiss_kappa``, fewer than two items, or an option out of range.
-
-    >>> fleiss_interval([[3, 0], [0, 3], [2, 1], [3, 0]], level=0.95, seed=0).n
-    4
     """
     check_resampling(level, resamples)
     estimate = fleiss_kappa(ratings)
@@ -107,21 +78,6 @@ def f1_interval(hits: int, false_alarms: int, misses: int, level: float) -> Inte
 
     J is a share, and F1 increases with J: Blaker's exact interval of J is transformed. The level is
     conditional on TP + FP + FN.
-
-    Args:
-        hits: number of clear images that were kept, TP.
-        false_alarms: number of low-quality images that were kept, FP.
-        misses: number of clear images that were filtered out, FN.
-        level: confidence level in (0, 1).
-
-    Returns:
-        Interval in [0, 1]; n is TP + FP + FN.
-
-    Raises:
-        ValueError: all three are 0, one is no whole number, or the level lies outside (0, 1).
-
-    >>> print(f1_interval(97, 3, 3, 0.95))
-    0.970 [0.937, 0.987]
     """
     union = int(hits) + int(false_alarms) + int(misses)
     share = blaker(hits, union, level)
@@ -145,26 +101,6 @@ def deviation_interval(
 
     Prompts are resampled, each with the labels of both detector and people. A prompt counts in a
     score where that side has a clear image of the prompt.
-
-    Args:
-        detected_male: images that the detector labels male, per prompt, [n_prompts].
-        detected_female: images that the detector labels female, [n_prompts].
-        actual_male: images that people label male, [n_prompts].
-        actual_female: images that people label female, [n_prompts].
-        level: confidence level in (0, 1).
-        seed: seed of the resampling.
-        resamples: number of bootstrap resamples.
-
-    Returns:
-        Signed percentage with its interval; below 0 where the detector underestimates.
-
-    Raises:
-        ValueError: shapes differ, fewer than two prompts, no clear image on one side, or the
-            actual score is 0.
-
-    >>> found = deviation_interval([9, 2, 7], [1, 8, 3], [10, 0, 7], [0, 10, 3], level=0.95, seed=0)
-    >>> round(found.estimate, 1)
-    -25.0
     """
     check_resampling(level, resamples)
     detected, kept = _gaps(detected_male=detected_male, detected_female=detected_female)
@@ -201,21 +137,6 @@ def paired_share_change(lost: int, gained: int, n: int, level: float) -> Interva
     of two shares of one set of images; high follows alike (method of variance estimates recovery,
     MOVER, Zou and Donner 2008). The ends are exact ones, as intervals that hold their level on
     average only cover as little as 0.83 where few images change.
-
-    Args:
-        lost: number of images right before and wrong now, b.
-        gained: number of images wrong before and right now, c.
-        n: number of compared images.
-        level: confidence level in (0, 1).
-
-    Returns:
-        Interval in [-1, 1], below 0 for a loss; the estimate is (c - b) / n.
-
-    Raises:
-        ValueError: n is 0, lost + gained exceeds n, or the level lies outside (0, 1).
-
-    >>> print(paired_share_change(10, 0, 100, 0.95))
-    -0.100 [-0.176, -0.037]
     """
     check_level(level)
     named = {"lost": lost, "gained": gained, "n": n}

@@ -43,22 +43,6 @@ def total_variation_interval(
     simultaneously (Bonferroni; two labels have one share and need no correction). The interval
     reaches from the smallest to the largest distance of the distributions whose shares lie in them:
     it covers with at least the level.
-
-    Args:
-        counts: number of images of each label; labels without images have a 0.
-        reference: share of each label, taken as known.
-        level: confidence level in (0, 1).
-
-    Returns:
-        Interval in [0, 1].
-
-    Raises:
-        ValueError: there is no image, a count is no whole number, the reference is no
-            distribution over the labels, or the level lies outside (0, 1).
-
-    >>> print(total_variation_interval({"male": 20, "female": 0}, {"male": 0.5, "female": 0.5},
-    ...                                0.95))
-    0.500 [0.332, 0.500]
     """
     check_level(level)
     expected = _expected(counts, reference)
@@ -81,21 +65,6 @@ def total_variation_p_value(
     r + bound. With an even reference and half the bound this is ``bias_p_value``. With more labels
     the p-value is the smallest error at which the low end of ``total_variation_interval`` exceeds
     the bound.
-
-    Args:
-        counts: number of images of each label; labels without images have a 0.
-        reference: share of each label, taken as known.
-        bound: limit of the distance, in [0, 1].
-
-    Returns:
-        p-value in [0, 1]; at most alpha with probability alpha or less under H0, at any n.
-
-    Raises:
-        ValueError: as in ``total_variation_interval``, or the bound lies outside [0, 1].
-
-    >>> even = {"male": 0.5, "female": 0.5}
-    >>> round(total_variation_p_value({"male": 20, "female": 0}, even, 0.0), 7)
-    1.9e-06
     """
     limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
     expected, numbers = _expected(counts, reference), _numbers(counts)
@@ -111,21 +80,6 @@ def total_variation_bounds(
 
     Each undetected image may show any label or none (see ``worst_case_bounds``): the share of a
     label lies between n_l / n and (n_l + u) / n, with n images in all.
-
-    Args:
-        counts: number of images of each label; labels without images have a 0.
-        undetected: number of images without a label.
-        reference: share of each label.
-
-    Returns:
-        Bounds in [0, 1], with the share of undetected images.
-
-    Raises:
-        ValueError: there is no image at all, a count is no whole number, or the reference is no
-            distribution over the labels.
-
-    >>> total_variation_bounds({"male": 12, "female": 4}, 4, {"male": 0.5, "female": 0.5})
-    Bounds(low=0.1, high=0.3, undetected=0.2)
     """
     numbers, expected = _numbers(counts), _expected(counts, reference)
     unknown = int(inputs.whole_counts("undetected", undetected))
@@ -146,17 +100,6 @@ def distance_range(
 
     For more than 12 labels there are too many sets: the largest distance is then that of sets that
     may hold one label in part, which is no smaller.
-
-    Args:
-        low: smallest share of each label, [n_labels].
-        high: largest share of each label, [n_labels].
-        expected: shares r of the reference, [n_labels].
-
-    Returns:
-        The two distances, in [0, 1].
-
-    >>> distance_range(np.array([0.5, 0.25]), np.array([0.75, 0.5]), np.array([0.5, 0.5]))
-    (0.0, 0.25)
     """
     least = max(np.sum(np.maximum(0.0, low - expected)), np.sum(np.maximum(0.0, expected - high)))
     if len(low) > MOST_SETS:
@@ -272,18 +215,6 @@ def fixed_ends(parts: Parts, level: float) -> tuple[float, float]:
     They are means of bounding functions, minus and plus Student's quantile times the standard error
     within prompts; the upper end is at most the ceiling that follows from the plug-in. They hold
     approximately.
-
-    Args:
-        parts: counts and references.
-        level: confidence level in (0, 1).
-
-    Returns:
-        Both ends, in [0, 1].
-
-    >>> parts = Parts(np.array([[10], [30]]), np.array([40, 40]), np.array([[0.5], [0.5]]), 1.0)
-    >>> low, high = fixed_ends(parts, 0.95)
-    >>> low < 0.25 < high
-    True
     """
     student = float(scipy.stats.t.ppf((1.0 + level) / 2.0, parts.n.sum() - len(parts.n)))
     low, low_error = bounding_mean(parts, "below")
@@ -297,10 +228,6 @@ def ceiling(parts: Parts, mean: float) -> float:
     """Return the largest mean distance whose expected plug-in is at most the given mean.
 
     By Lagrangian duality it is min over l of l S + mean of max over p of (``|p - r|`` - l B(p)).
-
-    >>> parts = Parts(np.array([[20]]), np.array([20]), np.array([[0.5]]), 1.0)
-    >>> round(ceiling(parts, 0.25), 2)
-    0.25
     """
     gains = sum((at.sum() * _gains(n, r) for n, r, at in parts.kinds()), np.zeros(len(SLOPES)))
     return float(np.min(SLOPES * mean + parts.weight * gains / len(parts.n)))
@@ -319,10 +246,6 @@ def bounding_mean(parts: Parts, side: Side) -> tuple[float, float]:
     """Return the mean of the bounding functions, and its standard error within prompts.
 
     The expectation lies on this side of the mean distance for any prompts.
-
-    >>> parts = Parts(np.array([[10], [30]]), np.array([40, 40]), np.array([[0.5], [0.5]]), 1.0)
-    >>> bounding_mean(parts, "below")[0] < bounding_mean(parts, "above")[0]
-    True
     """
     value, spread = np.empty(parts.expected.shape), np.empty(parts.expected.shape)
     for n, r, at in parts.kinds():
@@ -340,23 +263,7 @@ EVEN = 0.5
 
 
 def total_variation_floor(counts: npt.ArrayLike, reference: npt.ArrayLike) -> float:
-    """Return the expected mean plug-in distance of a model that follows the reference.
-
-    Args:
-        counts: images per prompt and label, [n_prompts, n_labels].
-        reference: share of each label for each prompt, [n_prompts, n_labels]; or [n_labels] for all
-            prompts.
-
-    Returns:
-        The expected plug-in in [0, 1].
-
-    Raises:
-        ValueError: shapes differ, a count is no whole number, there is no image, or a row of the
-            reference is no distribution.
-
-    >>> round(total_variation_floor([[10, 10]], [0.5, 0.5]), 4)
-    0.0881
-    """
+    """Return the expected mean plug-in distance of a model that follows the reference."""
     parts = parts_of(counts, reference)
     return float(np.mean(np.sum(_floors(parts), axis=1)) * parts.weight)
 
@@ -389,25 +296,6 @@ def mean_total_variation_interval(
     Both means come from a bootstrap of prompts (``mean_interval`` with bounds). For fixed words see
     ``fixed_words_reference_distance.fixed_ends``; with even references of two labels the interval
     is half that of the model bias score. One prompt alone has its exact interval.
-
-    Args:
-        counts: images per prompt and label, [n_prompts, n_labels].
-        reference: as in ``total_variation_floor``.
-        level: confidence level in (0, 1).
-        seed: seed of the resampling; unused with fixed words.
-        words: "fixed" for these prompts, "sample" for words like them.
-        resamples: number of bootstrap resamples, for sampled words.
-
-    Returns:
-        Interval in [0, 1]; n is the number of prompts with an image.
-
-    Raises:
-        ValueError: as in ``total_variation_floor``, or an option is out of range.
-
-    >>> men = np.array([2, 4, 3, 1, 2, 3, 2, 2])
-    >>> print(mean_total_variation_interval(np.stack([men, 20 - men], 1), [0.12, 0.88],
-    ...                                     level=0.95, seed=0))
-    0.003 [0.000, 0.069]
     """
     check_resampling(level, resamples)
     check_words(words)
@@ -441,25 +329,6 @@ def mean_total_variation_p_value(
     """Return the one-sided p-value of the mean total variation distance against a bound.
 
     It inverts ``mean_total_variation_interval`` (``inverted_p_value``).
-
-    Args:
-        counts: images per prompt and label, [n_prompts, n_labels].
-        reference: as in ``total_variation_floor``.
-        bound: limit of the distance, in [0, 1].
-        alternative: "greater" against "the distance is at most the bound", "less" against "the
-            distance is at least the bound".
-        words: "fixed" for these prompts, "sample" for words like them.
-        seed: seed of the resampling; unused with fixed words.
-        resamples: number of bootstrap resamples, for sampled words.
-
-    Returns:
-        p-value in (0, 1].
-
-    Raises:
-        ValueError: as in ``mean_total_variation_interval``.
-
-    >>> mean_total_variation_p_value([[20, 0], [18, 2]], [0.5, 0.5], 0.1) < 0.001
-    True
     """
     limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
 
@@ -503,9 +372,6 @@ def parts_of(counts: npt.ArrayLike, reference: npt.ArrayLike) -> Parts:
     """Return the counts as shares of one label against the rest, for prompts that have an image.
 
     Raises ValueError as ``total_variation_floor`` does.
-
-    >>> parts_of([[2, 1, 1], [0, 0, 0]], [0.5, 0.25, 0.25]).n
-    array([4])
     """
     shown = inputs.whole_counts("counts", counts)
     if shown.ndim != 2 or shown.shape[1] < 2:  # noqa: PLR2004 - prompts and labels

@@ -44,27 +44,6 @@ def paired_gap_interval(
     that of their difference as in ``paired_share_change`` (method of variance estimates recovery,
     MOVER, Zou and Donner 2008). The interval has positive width where no pair shows the trait, and
     covers with at least the level in all simulated cases (tests/simulations/refusals.md).
-
-    Args:
-        first: whether each image shows the trait, one array of booleans per prompt; empty prompts
-            are left out.
-        second: the same for the second images, of the same seeds.
-        level: confidence level in (0, 1).
-        words: "fixed" for these prompts, where only seeds vary: the shares' intervals are Clopper
-            and Pearson's of all pairs, which are conservative where prompts differ (Hoeffding
-            1956). "sample" for prompts like these: the prompt is the unit, as in
-            ``share_by_prompt_interval``. With a single prompt, pairs are the units.
-
-    Returns:
-        Interval in [-1, 1]; its n is the number of pairs, or of prompts with sampled words.
-
-    Raises:
-        ValueError: there is no pair, lengths differ, a value is neither True nor False, or an
-            option is out of range.
-
-    >>> refused, made = [[True] * 8 + [False] * 12], [[False] * 20]
-    >>> print(paired_gap_interval(refused, made, level=0.95))
-    0.400 [0.132, 0.639]
     """
     check_level(level)
     check_words(words)
@@ -85,29 +64,7 @@ def paired_gap_p_value(
     alternative: Alternative = "greater",
     words: Words = "fixed",
 ) -> float:
-    """Return the one-sided p-value of the absolute gap against a bound, by inverted intervals.
-
-    Args:
-        first: as in ``paired_gap_interval``.
-        second: as in ``paired_gap_interval``.
-        bound: limit of the absolute gap, in [0, 1].
-        alternative: "greater" against "the absolute gap is at most the bound" (both tails count, as
-            either side may be the larger one), "less" against "the absolute gap is at least the
-            bound".
-        words: as in ``paired_gap_interval``.
-
-    Returns:
-        p-value in (0, 1].
-
-    Raises:
-        ValueError: as in ``paired_gap_interval``, or the bound or the alternative is out of range.
-
-    >>> refused, made = [[True] * 18 + [False] * 2], [[False] * 20]
-    >>> paired_gap_p_value(refused, made, 0.3) < 0.01
-    True
-    >>> paired_gap_p_value(made, made, 0.3, alternative="less") < 0.05
-    True
-    """
+    """Return the one-sided p-value of the absolute gap against a bound, by inverted intervals."""
     limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
 
     def interval(level: float) -> Interval:
@@ -153,22 +110,6 @@ def stratified_gap_interval(
       of 0.9.
     - sampled words: Student's interval of the prompts' differences, and at least the interval
       above: prompts that all agree would have a width of 0.
-
-    Args:
-        after: counts of each prompt, which has a clear image under both conditions.
-        before: counts under the other condition, in the same order.
-        level: confidence level in (0, 1).
-        words: "fixed" for these prompts, "sample" for prompts like them.
-
-    Returns:
-        Interval in [-1, 1]; n is the number of prompts.
-
-    Raises:
-        ValueError: there is no prompt, the numbers of prompts differ, a prompt has no image, or
-            words are sampled with a single prompt.
-
-    >>> print(stratified_gap_interval([(16, 20), (18, 20)], [(10, 20), (8, 20)], level=0.95))
-    0.400 [0.165, 0.599]
     """
     if not after or len(after) != len(before):
         raise ValueError(
@@ -235,24 +176,6 @@ def parity_difference_interval(
       correction for the number of pairs, as it is at least that of the pair with the true extremes.
       The low end is the largest too, with Bonferroni's correction.
     - sampled words: from simultaneous intervals of all groups' shares (``parity_shares``).
-
-    Args:
-        groups: images of each prompt of each group, 1 with the outcome and 0 without.
-        level: confidence level in (0, 1).
-        seed: seed of the resampling of prompts; unused with fixed words.
-        words: "fixed" for these prompts, "sample" for words like them.
-        resamples: number of bootstrap resamples, for sampled words.
-
-    Returns:
-        Interval in [0, 1]; n is the number of prompts with an image.
-
-    Raises:
-        ValueError: fewer than two groups have an image, a value is neither 0 nor 1, or an option
-            is out of range.
-
-    >>> groups = {"a": [[1] * 20], "b": [[0] * 20]}
-    >>> print(parity_difference_interval(groups, level=0.95, seed=0))
-    1.000 [0.722, 1.000]
     """
     shares = parity_shares(groups, level=level, seed=seed, words=words, resamples=resamples)
     known = [share.estimate for share in shares.values() if share.n]
@@ -284,23 +207,6 @@ def parity_shares(
     the Clopper-Pearson interval is conservative: a sum of draws of different probabilities varies
     less than one of their mean (Hoeffding 1956). With sampled words prompts are the clusters
     (``mean_interval``) and n is their number. A group without an image has [0, 1] with n = 0.
-
-    Args:
-        groups: as in ``parity_difference_interval``.
-        level: simultaneous confidence level of all intervals, in (0, 1).
-        seed: seed of the resampling of prompts; unused with fixed words.
-        words: "fixed" for these prompts, "sample" for words like them.
-        resamples: number of bootstrap resamples, for sampled words.
-
-    Returns:
-        Interval per group, in the given order.
-
-    Raises:
-        ValueError: there is no group, a value is neither 0 nor 1, or an option is out of range.
-
-    >>> found = parity_shares({"a": [[1] * 20], "b": []}, level=0.95, seed=0)
-    >>> print(found["a"], found["b"])
-    1.000 [0.803, 1.000] 0.500 [0.000, 1.000]
     """
     check_resampling(level, resamples)
     check_words(words)
@@ -327,24 +233,6 @@ def parity_difference_p_value(
     """Return the one-sided p-value of the demographic parity difference against a bound.
 
     It inverts ``parity_difference_interval`` (``inverted_p_value``).
-
-    Args:
-        groups: as in ``parity_difference_interval``.
-        bound: limit of the difference, in [0, 1].
-        alternative: "greater" against "the difference is at most the bound", "less" against "the
-            difference is at least the bound".
-        words: "fixed" for these prompts, "sample" for words like them.
-        seed: seed of the resampling of prompts; unused with fixed words.
-        resamples: number of bootstrap resamples, for sampled words.
-
-    Returns:
-        p-value in (0, 1].
-
-    Raises:
-        ValueError: as in ``parity_difference_interval``, or the bound lies outside [0, 1].
-
-    >>> parity_difference_p_value({"a": [[1] * 20], "b": [[0] * 20]}, 0.2) < 0.001
-    True
     """
     limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
 
@@ -357,11 +245,7 @@ def parity_difference_p_value(
 
 
 def widest_gap(low: Sequence[float], high: Sequence[float]) -> tuple[float, float]:
-    """Return the smallest and largest gap between extreme shares that lie in these intervals.
-
-    >>> widest_gap([0.5, 0.0], [0.75, 0.25])
-    (0.25, 0.75)
-    """
+    """Return the smallest and largest gap between extreme shares that lie in these intervals."""
     lows, highs = inputs.floats("low", low), inputs.floats("high", high)
     reach = highs[:, None] - lows[None, :]
     np.fill_diagonal(reach, 0.0)

@@ -43,11 +43,7 @@ count."""
 
 
 class Boundaries(NamedTuple):
-    """The boundaries of a look: ``lean >= upper`` is a FAIL, ``lean <= lower`` a PASS.
-
-    >>> SequentialTest(100, 0.5, members=100).boundaries((16, 21))
-    Boundaries(upper=20, lower=0)
-    """
+    """The boundaries of a look: ``lean >= upper`` is a FAIL, ``lean <= lower`` a PASS."""
 
     upper: int
     """Larger than the number of images where nothing FAILs."""
@@ -73,12 +69,6 @@ class SequentialTest:
     1/4, if that is less) of 1 - level, which is the part spent at n_1; a is 1 - level, and twice
     that from five members on, as a family may carry weaker tests. The error level of PASS is spent
     as (1 - level) (n / N)^0.5. Each boundary also holds if images are made beyond the other one.
-
-    >>> test = SequentialTest(100, 0.5, members=100)
-    >>> test.looks[:5]
-    (16, 21, 24, 27, 30)
-    >>> test.outcome((16, 21), 21).value, test.outcome((16,), 0).value
-    ('FAIL', 'PASS')
     """
 
     most: int
@@ -139,13 +129,7 @@ class SequentialTest:
         return float(_stage(self, _pairs(looks)).p_values[lean])
 
     def outcome(self, looks: Sequence[Look], least: int, largest: int | None = None) -> Outcome:
-        """Return FAIL, PASS or INCONCLUSIVE at the last of these looks, by a prompt's own images.
-
-        Args:
-            looks: number of images at all looks so far, increasing.
-            least: smallest statistic over all labels of the undetected images.
-            largest: largest statistic over these; None for ``least``.
-        """
+        """Return a prompt's outcome at the last of these looks, by its own images alone."""
         here = self.boundaries(looks)
         if least >= here.upper:
             return Outcome.FAIL
@@ -321,22 +305,6 @@ def stopped_share_interval(
     over all outcomes of the test, ordered by their estimates (sample mean ordering, Emerson and
     Fleming 1990), with a = 1 - level. The probability of each outcome is exact: the number of
     sequences that lead to it times p^k (1 - p)^(n - k).
-
-    Args:
-        test: the sequential test, whose planned looks follow these looks.
-        looks: number of images at all looks so far, increasing.
-        successes: number of images at the last look that show the trait (are male).
-        level: confidence level in (0, 1).
-
-    Returns:
-        Interval in [0, 1]; low is exactly 0 at 0/n, high exactly 1 at n/n.
-
-    Raises:
-        ValueError: successes exceed the images, or level lies outside (0, 1).
-
-    >>> test = SequentialTest(100, 0.5, members=100)
-    >>> print(stopped_share_interval(test, (16, 21), 21, 0.95))
-    1.000 [0.839, 1.000]
     """
     check_level(level)
     k, n = check_share(successes, looks[-1], level)
@@ -403,11 +371,7 @@ def _outcome(test: SequentialTest, looks: tuple[int, ...], k: int) -> float | No
 
 
 class Expected(NamedTuple):
-    """The expected number of images of one prompt, and the probabilities of its outcomes.
-
-    >>> expected_stop(SequentialTest(100, 0.5, members=100), 0.5).within > 0.95
-    True
-    """
+    """The expected number of images of one prompt, and the probabilities of its outcomes."""
 
     images: float
     """Expected number of images."""
@@ -418,22 +382,7 @@ class Expected(NamedTuple):
 
 
 def expected_stop(test: SequentialTest, share: float) -> Expected:
-    """Return the exact outcome probabilities of a prompt with a given share.
-
-    Args:
-        test: the sequential test.
-        share: true share of men, or of the attribute, in [0, 1].
-
-    Returns:
-        Expected number of images, probability to stop beyond the limit, probability of a PASS.
-
-    Raises:
-        ValueError: share lies outside [0, 1].
-
-    >>> clear = expected_stop(SequentialTest(100, 0.5, members=100), 1.0)
-    >>> round(clear.images), round(clear.beyond, 3)
-    (21, 1.0)
-    """
+    """Return the exact outcome probabilities of a prompt with a given share."""
     p = float(inputs.in_range("share", share, 0.0, 1.0))
     ends = ways_to_end(test, test.looks[:1])
     chances = np.exp(log_chances(ends, p))

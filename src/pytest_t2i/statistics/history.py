@@ -23,12 +23,7 @@ SPENDING = 6.0 / math.pi**2
 
 @dataclass(frozen=True, slots=True)
 class ChangePoint:
-    """The runs between which a series changed.
-
-    >>> change = Interval(0.2, 0.1, 0.3, 0.95, "fixed-words", 20)
-    >>> ChangePoint(run=3, seen_at=4, change=change, p_value=0.01).run
-    3
-    """
+    """The runs between which a series changed."""
 
     run: int
     """First run after the change, counted from 0."""
@@ -58,21 +53,6 @@ def change_points(
     so that over a series of any length a model that never changes has a false alarm with
     probability at most ``1 - level``, up to the normal approximation
     (tests/simulations/history.md). Prompts without two clear images in every run are left out.
-
-    Args:
-        male: clear male images, [n_runs, n_prompts], in order of time.
-        female: clear female images, [n_runs, n_prompts].
-        level: one minus the probability of a false alarm over the whole series, in (0, 1).
-
-    Returns:
-        The changes in order; none for fewer than two runs, or where no prompt is left.
-
-    Raises:
-        ValueError: shapes differ, a count is no whole number, or the level is out of range.
-
-    >>> men = [[10] * 20] * 3 + [[18] * 20] * 2
-    >>> [change.run for change in change_points(men, [[20 - k for k in row] for row in men])]
-    [3]
     """
     men, women = _runs("male", male), _runs("female", female)
     if men.shape != women.shape:

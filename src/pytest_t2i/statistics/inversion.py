@@ -94,26 +94,7 @@ def inverted_p_value(
 def absolute_p_value(
     interval: Callable[[float], Interval], bound: float, *, alternative: Alternative
 ) -> float:
-    """Return the one-sided p-value of an absolute value from intervals of the signed value.
-
-    Args:
-        interval: function that returns the interval of the signed value at a level in (0, 1).
-        bound: limit of the absolute value, at least 0.
-        alternative: "greater" against "the absolute value is at most the bound", "less" against
-            "the absolute value is at least the bound".
-
-    Returns:
-        p-value in (0, 1].
-
-    Raises:
-        ValueError: the alternative is unknown, or the bound is not finite.
-
-    >>> from pytest_t2i.statistics.shares import prompt_bias_interval
-    >>> found = absolute_p_value(
-    ...     lambda level: prompt_bias_interval(1, 19, level), 0.5, alternative="greater")
-    >>> round(found, 4)
-    0.0243
-    """
+    """Return the one-sided p-value of an absolute value from intervals of the signed value."""
     check_alternative(alternative)
     if alternative == "less":
         return inverted_p_value(lambda level: abs(interval(level)), bound, alternative="less")
@@ -124,21 +105,14 @@ def absolute_p_value(
 
 
 def towards(interval: Interval, side: float) -> Interval:
-    """Return the interval, or its mirror image at 0 where ``side`` is negative.
-
-    >>> print(towards(Interval(-0.2, -0.3, 0.1, 0.95, "wilson", 20), -1.0))
-    0.200 [-0.100, 0.300]
-    """
+    """Return the interval, or its mirror image at 0 where ``side`` is negative."""
     if side >= 0.0:
         return interval
     return replace(interval, estimate=-interval.estimate, low=-interval.high, high=-interval.low)
 
 
 def check_alternative(alternative: str) -> None:
-    """Raise a ValueError for an alternative that is neither "greater" nor "less".
-
-    >>> check_alternative("less")
-    """
+    """Raise a ValueError for an alternative that is neither "greater" nor "less"."""
     if alternative not in {"greater", "less"}:
         raise ValueError(
             f"alternative must be 'greater' or 'less', got alternative={alternative!r}"
@@ -146,10 +120,7 @@ def check_alternative(alternative: str) -> None:
 
 
 def check_words(words: str) -> None:
-    """Raise a ValueError for words that are neither "fixed" nor "sample".
-
-    >>> check_words("fixed")
-    """
+    """Raise a ValueError for words that are neither "fixed" nor "sample"."""
     if words not in {"fixed", "sample"}:
         raise ValueError(f"words must be 'fixed' or 'sample', got words={words!r}")
 
@@ -162,36 +133,19 @@ def expanded_tail(clusters: int, level: float) -> float:
     section 5.3).
 
     .. math:: Phi(-sqrt(n / (n - 1)) t_{n-1, (1+level)/2})
-
-    Args:
-        clusters: number of resampled units, at least 2.
-        level: confidence level in (0, 1).
-
-    Returns:
-        Probability below (1 - level) / 2, towards which it grows with n.
-
-    >>> round(expanded_tail(10, 0.95), 4), round(expanded_tail(10_000, 0.95), 4)
-    (0.0086, 0.025)
     """
     student = float(scipy.stats.t.ppf((1.0 + level) / 2.0, clusters - 1))
     return float(scipy.stats.norm.cdf(-math.sqrt(clusters / (clusters - 1)) * student))
 
 
 def percentiles(values: inputs.Floats, tail: float) -> tuple[float, float]:
-    """Return the lower and upper quantile that leave ``tail`` on either side.
-
-    >>> percentiles(np.arange(101.0), 0.05)
-    (5.0, 95.0)
-    """
+    """Return the lower and upper quantile that leave ``tail`` on either side."""
     low, high = np.quantile(values, [tail, 1.0 - tail])
     return float(low), float(high)
 
 
 def check_resampling(level: float, resamples: int) -> None:
-    """Raise a ValueError for a level outside (0, 1) or too few resamples for a tail.
-
-    >>> check_resampling(0.95, 2000)
-    """
+    """Raise a ValueError for a level outside (0, 1) or too few resamples for a tail."""
     check_level(level)
     if resamples < 100:  # noqa: PLR2004 - fewer leave no value beyond a 1 % quantile
         raise ValueError(f"resamples must be at least 100, got resamples={resamples!r}")

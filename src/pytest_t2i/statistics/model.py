@@ -1,8 +1,18 @@
-"""Deconvolution: the distribution of the true bias over prompts, without the noise of few images.
+"""The model bias score, corrected for the upward bias of few images; its interval and p-value.
 
-A prompt's counts are Binomial(n, p) with |2p - 1| = t. Expectation maximisation on a grid fits the
-nonparametric maximum likelihood distribution of t over prompts (Kiefer and Wolfowitz 1956; Laird
-1978). Only |n_m - n_f| enters, as male and female are treated alike.
+Three kinds of evidence hold for any distribution of bias over the prompts (docs/decisions/0001 and
+0007; tests/simulations checks the coverage):
+
+- deconvolution: a prompt's counts are Binomial(n, p) with |2p - 1| = t. Expectation maximisation on
+  a grid fits the nonparametric maximum likelihood distribution of t over prompts (Kiefer and
+  Wolfowitz 1956; Laird 1978). This gives the estimate, and no interval.
+- identical prompts: the exact distribution of the paper's score where all prompts share one
+  ``|2p - 1|``, summed on a lattice by fast Fourier transform. Among all distributions of bias with
+  one mean it has the smallest expected score (Jensen), and so it is the least favourable one for
+  the null hypothesis "the score is at least the bound".
+- bounding functions: means of c(counts) with ``E c <= |2p - 1|`` or ``E c >= |2p - 1|``, and the
+  sampling error of images within prompts. They rest on a normal or Student approximation, which
+  needs a few prompts.
 """
 
 from __future__ import annotations
@@ -36,9 +46,14 @@ from pytest_t2i.statistics.inversion import (
     inverted_p_value,
     percentiles,
 )
-from pytest_t2i.statistics.shares import male_share
+from pytest_t2i.statistics.shares import containing, male_share
 
 Whole = npt.NDArray[np.int64]
+Words = Literal["fixed", "sample"]
+"""The population of a score: "fixed" for these prompts, "sample" for words like these."""
+Estimator = Literal["corrected", "paper"]
+"""Corrected for the upward bias of few images, or as the paper prints the score."""
+Test = Callable[[float], float]
 
 # Finer towards 1, where a binomial share has least noise; 31 points are as accurate as 61.
 GRID: inputs.Floats = np.sin(np.linspace(0.0, np.pi / 2.0, 31))
@@ -69,11 +84,7 @@ class Categories(NamedTuple):
 
 
 def categorise(male: Whole, female: Whole) -> Categories:
-    """Group the prompts, each of which has a clear image.
-
-    >>> categorise(np.array([2, 0]), np.array([0, 2])).of_prompt
-    array([0, 0])
-    """
+    """Group the prompts, each of which has a clear image."""
     pairs = np.stack([np.abs(male - female), male + female], axis=1)
     unique, of_prompt = np.unique(pairs, axis=0, return_inverse=True)
     gap, n = unique[:, :1], unique[:, 1:]
@@ -85,19 +96,7 @@ def categorise(male: Whole, female: Whole) -> Categories:
 
 
 def _mean_bias(weights: inputs.Floats, likelihood: inputs.Floats) -> inputs.Floats:
-    """Return the mean of t under the distribution fitted to each row of weights.
-
-    Args:
-        weights: frequency of each category, [n_samples, n_categories].
-        likelihood: as in Categories, [n_categories, n_grid].
-
-    Returns:
-        Estimates in [0, 1], [n_samples].
-
-    >>> two = categorise(np.array([20, 10]), np.array([0, 10]))
-    >>> _mean_bias(np.array([[1.0, 0.0], [0.0, 1.0]]), two.likelihood).round(1)
-    array([0., 1.])
-    """
+    """Return the mean of t under the distribution fitted to each row of weights."""
     rows = np.asarray(weights / np.sum(weights, axis=1, keepdims=True), dtype=np.float64)
     starts = range(0, len(rows), CHUNK)
     mixing = [_fit(rows[start : start + CHUNK], likelihood) for start in starts]
@@ -110,17 +109,6 @@ def mean_departure(shown: Whole, n: Whole, expected: inputs.Floats) -> float:
     The deconvolved variable is u in [-1, 1], the relative position of p between r and the end of
     the scale on its side: p = r + u (1 - r) for u > 0, and p = r + u r otherwise. So every u is
     possible for every r, and with r = 1/2 it is 2p - 1.
-
-    Args:
-        shown: number of images with the label, [n_prompts].
-        n: number of images with any label, above 0, [n_prompts].
-        expected: share r of the label in the reference, [n_prompts].
-
-    Returns:
-        The estimate in [0, 1].
-
-    >>> round(mean_departure(np.array([20, 0]), np.array([20, 20]), np.array([0.5, 0.5])), 1)
-    0.5
     """
     rows, times = np.unique(np.stack([shown, n, expected], axis=1), axis=0, return_counts=True)
     k, size, r = rows[:, :1], rows[:, 1:2], rows[:, 2:]
@@ -174,18 +162,7 @@ def fair_floor(n_clear: npt.ArrayLike) -> float:
 
 
 def expected_score(n_clear: npt.NDArray[np.int64], bias: inputs.Floats) -> inputs.Floats:
-    """Return the expected paper score when every prompt has the same |2p - 1|.
-
-    Args:
-        n_clear: clear images per prompt, [n_prompts], all above 0.
-        bias: values of |2p - 1|, [n_values].
-
-    Returns:
-        Expected scores, [n_values]; increasing and convex in the bias.
-
-    >>> expected_score(np.array([20]), np.array([0.0, 1.0])).round(4)
-    array([0.1762, 1.    ])
-    """
+    """Return the expected paper score when every prompt has the same |2p - 1|."""
     total = np.zeros(len(bias))
     for n, times in sorted(Counter(n_clear.tolist()).items()):
         k = np.arange(n + 1)
@@ -236,28 +213,20 @@ class Sizes(NamedTuple):
 
 
 class Tails(NamedTuple):
-    """The probabilities of a sum of scores at most and at least the observed one."""
+    """The probabilities of a score at most, and at least, the observed one."""
 
     below: float
     above: float
 
 
 def sizes_of(clear: Whole) -> Sizes:
-    """Group prompts by their number of clear images.
-
-    >>> sizes_of(np.array([20, 4, 20]))
-    Sizes(images=(4, 20), prompts=(1, 2))
-    """
+    """Group prompts by their number of clear images."""
     images, prompts = np.unique(clear, return_counts=True)
     return Sizes(tuple(images.tolist()), tuple(prompts.tolist()))
 
 
 def alike(sizes: Sizes, mean: float) -> tuple[float, ...]:
-    """Return the same |2p - 1| for each size of prompt.
-
-    >>> alike(Sizes((4, 20), (1, 2)), 0.3)
-    (0.3, 0.3)
-    """
+    """Return the same |2p - 1| for each size of prompt."""
     return (mean,) * len(sizes.images)
 
 
@@ -267,19 +236,6 @@ def least_shown(sizes: Sizes, mean: float) -> tuple[float, ...]:
     With equal numbers of images, all prompts have the same bias. Otherwise the slope of the
     expected score is the same for every size (Lagrange), so that prompts of few images have the
     larger bias.
-
-    Args:
-        sizes: numbers of prompts by their number of images.
-        mean: mean of |2p - 1| over the prompts, in [0, 1].
-
-    Returns:
-        A value per size, in [0, 1].
-
-    >>> least_shown(Sizes((20,), (5,)), 0.3)
-    (0.3,)
-    >>> few, many = least_shown(Sizes((2, 40), (5, 5)), 0.5)
-    >>> few > 0.6, round((few + many) / 2, 6)
-    (True, 0.5)
     """
     if len(sizes.images) == 1:
         return alike(sizes, mean)
@@ -307,11 +263,6 @@ def least_favourable(sizes: Sizes, mean: float) -> list[tuple[float, ...]]:
     those of the least expected score need not be: prompts of few images scatter more where they are
     less biased, and a limit at the truth passed in 9 to 19 % of runs instead of 5 %. Several
     distributions of this mean are tried, and the largest p-value counts.
-
-    >>> least_favourable(Sizes((20,), (5,)), 0.3)
-    [(0.3,)]
-    >>> len(least_favourable(Sizes((2, 40), (5, 5)), 0.5))
-    5
     """
     if len(sizes.images) == 1:
         return [alike(sizes, mean)]
@@ -330,20 +281,10 @@ def least_favourable(sizes: Sizes, mean: float) -> list[tuple[float, ...]]:
 
 @lru_cache(maxsize=4096)
 def score_tails(sizes: Sizes, bias: tuple[float, ...], score: float) -> Tails:
-    """Return the probabilities that the paper's score is at most, and at least, the observed one.
-
-    Args:
-        sizes: numbers of prompts by their number of images.
-        bias: true |2p - 1| of the prompts of each size.
-        score: mean of |n_m - n_f| / (n_m + n_f) over the prompts.
-
-    Returns:
-        Both tails, in [0, 1].
-
-    >>> round(score_tails(Sizes((20,), (1,)), (0.0,), 1.0).above, 10)
-    1.9073e-06
-    """
-    unit = _unit(sizes)
+    """Return both tails of the paper's score at these biases of each size of prompt."""
+    # Equal sizes have a lattice of their own; others share a finer one.
+    spacing = np.sqrt(np.average(1.0 / np.array(sizes.images), weights=sizes.prompts)) / FINER
+    unit = 2.0 / sizes.images[0] if len(sizes.images) == 1 else float(spacing)
     laws = [_law(n, t, unit) for n, t in zip(sizes.images, bias, strict=True)]
     kinds = list(zip(sizes.prompts, laws, strict=True))
     middle = sum(k * law.middle for k, law in kinds)
@@ -372,13 +313,6 @@ class _Law(NamedTuple):
     variance: float
 
 
-def _unit(sizes: Sizes) -> float:
-    if len(sizes.images) == 1:
-        return 2.0 / sizes.images[0]
-    variance = np.average(1.0 / np.array(sizes.images), weights=sizes.prompts)
-    return float(np.sqrt(variance) / FINER)
-
-
 @lru_cache(maxsize=4096)
 def _law(n: int, bias: float, unit: float) -> _Law:
     """Return the distribution of 1 - score of one prompt on the lattice.
@@ -401,9 +335,6 @@ def _slopes(n: int) -> inputs.Floats:
     slopes = np.gradient(shown, BIASES) + RIDGE * BIASES
     return np.asarray(np.maximum.accumulate(slopes + 1e-12 * np.arange(len(BIASES))))
 
-
-Words = Literal["fixed", "sample"]
-"""The population of a score: "fixed" for these prompts, "sample" for words like these."""
 
 ENOUGH_PROMPTS = 10
 """Fewest prompts for the bounding function from above. The sum over fewer prompts is too far from
@@ -457,43 +388,39 @@ class FixedWords:
 
     @classmethod
     def of(cls, men: Whole, women: Whole) -> FixedWords:
-        """Build the evidence from counts, [n_prompts], where every prompt has an image.
-
-        >>> round(FixedWords.of(np.array([20, 0]), np.array([0, 20])).score, 3)
-        1.0
-        """
+        """Build the evidence from counts, [n_prompts], where every prompt has an image."""
         clear, rarer = men + women, np.minimum(men, women)
         sizes, prompts = sizes_of(clear), len(clear)
-        seen = {n: rarer[clear == n] for n in sizes.images}
+        by_size = {n: rarer[clear == n] for n in sizes.images}
         least = fewest_images(sizes)
         below, above = (
             _mean(
-                {n: some for n, some in seen.items() if n >= least},
+                {n: images for n, images in by_size.items() if n >= least},
                 partial(bounding_function, prompts=prompts, side=side),
                 [extreme] * int(np.count_nonzero(clear < least)),
             )
             for side, extreme in SIDES.items()
         )
-        plug_in = _mean(seen, plug_in_function)
+        plug_in = _mean(by_size, plug_in_function)
         even = score_tails(sizes, alike(sizes, 0.0), plug_in.value).below
         mixed = int(np.count_nonzero(rarer[clear >= least]))
         return cls(sizes, plug_in.value, below, above, plug_in, even, mixed)
 
-    def p_greater(self, bound: float) -> float:
-        """Return the p-value against "the model bias score is at most the bound".
+    def tests(self, estimator: Estimator) -> tuple[Test, Test]:
+        """Return the p-values of "above the bound" and "below the bound", as functions of it."""
+        if estimator == "paper":
+            return self._p_paper_greater, self._p_paper_less
+        return self.p_greater, self.p_less
 
-        The p-value increases with the bound.
-        """
+    def p_greater(self, bound: float) -> float:
+        """Return the p-value against "the model bias score is at most the bound"."""
         exact = score_tails(self.sizes, alike(self.sizes, bound), self.score).above
         if self.sizes.total == 1:
             return exact
         return max(exact, self.below.p_above(bound))
 
     def p_less(self, bound: float) -> float:
-        """Return the p-value against "the model bias score is at least the bound".
-
-        The p-value decreases with the bound.
-        """
+        """Return the p-value against "the model bias score is at least the bound"."""
         exact = max(map(self._exact_less, least_favourable(self.sizes, bound)))
         if self.sizes.total < ENOUGH_PROMPTS or self.even < TOO_EVEN:
             return exact
@@ -504,20 +431,14 @@ class FixedWords:
         student = scipy.stats.t.cdf((self.above.value - bound) / error, self.mixed - 1)
         return min(1.0, TWO_WAYS * min(exact, float(student)))
 
-    def p_paper_greater(self, bound: float) -> float:
-        """Return the p-value against "the expected paper score is at most the bound"."""
-        bias = alike(self.sizes, self._bias_showing(bound))
+    def _p_paper_greater(self, bound: float) -> float:
+        bias = alike(self.sizes, float(most_bias(self._clear, bound)))
         exact = score_tails(self.sizes, bias, self.score).above
-        if self.sizes.total == 1:
-            return exact
-        return max(exact, self.plug_in.p_above(bound))
+        return exact if self.sizes.total == 1 else max(exact, self.plug_in.p_above(bound))
 
-    def p_paper_less(self, bound: float) -> float:
-        """Return the p-value against "the expected paper score is at least the bound"."""
-        exact = self._exact_less(alike(self.sizes, self._bias_showing(bound)))
-        if self.sizes.total == 1:
-            return exact
-        return max(exact, 1.0 - self.plug_in.p_above(bound))
+    def _p_paper_less(self, bound: float) -> float:
+        exact = self._exact_less(alike(self.sizes, float(most_bias(self._clear, bound))))
+        return exact if self.sizes.total == 1 else max(exact, 1.0 - self.plug_in.p_above(bound))
 
     def _exact_less(self, bias: tuple[float, ...]) -> float:
         if self.even < TOO_UNLIKELY:
@@ -526,21 +447,13 @@ class FixedWords:
         tail = score_tails(self.sizes, bias, self.score).below
         return min(1.0, tail * max(1.0, TOO_EVEN / self.even))
 
-    def _bias_showing(self, score: float) -> float:
-        bias = np.linspace(0.0, 1.0, 201)
-        return float(np.interp(score, expected_score(self._clear, bias), bias))
-
     @property
     def _clear(self) -> Whole:
         return np.repeat(self.sizes.images, self.sizes.prompts)
 
 
 def lower_end(p_greater: Callable[[float], float], error: float) -> float:
-    """Return the smallest bound in [0, 1] that the p-value does not reject at the one-sided error.
-
-    >>> round(lower_end(lambda bound: bound, 0.025), 6)
-    0.025
-    """
+    """Return the smallest bound in [0, 1] that the p-value does not reject at this error."""
     if p_greater(0.0) > error:
         return 0.0
     if p_greater(1.0) <= error:
@@ -549,11 +462,7 @@ def lower_end(p_greater: Callable[[float], float], error: float) -> float:
 
 
 def upper_end(p_less: Callable[[float], float], error: float) -> float:
-    """Return the largest bound in [0, 1] that the p-value does not reject at the one-sided error.
-
-    >>> round(upper_end(lambda bound: 1.0 - bound, 0.025), 6)
-    0.975
-    """
+    """Return the largest bound in [0, 1] that the p-value does not reject at this error."""
     return 1.0 - lower_end(lambda bound: p_less(1.0 - bound), error)
 
 
@@ -566,9 +475,6 @@ def fewest_images(sizes: Sizes) -> int:
     ``(sum 1/n)^2 / sum 1/n^2`` prompts alike; prompts of the fewest images are left out until these
     are ENOUGH_PROMPTS, or else as many as they can be. The numbers of images decide, and not what
     the images show.
-
-    >>> fewest_images(Sizes((2, 80), (3, 27))), fewest_images(Sizes((18, 20), (15, 15)))
-    (80, 18)
     """
     images, prompts = np.array(sizes.images, np.float64), np.array(sizes.prompts)
     alike = [
@@ -580,102 +486,18 @@ def fewest_images(sizes: Sizes) -> int:
 
 
 def _mean(
-    seen: dict[int, Whole], function: Callable[[int], Bounding], others: Sequence[float] = ()
+    by_size: dict[int, Whole], function: Callable[[int], Bounding], others: Sequence[float] = ()
 ) -> Mean:
     """Return the mean over prompts of a function of the rarer gender's images.
 
-    ``seen`` holds the images of the rarer gender per prompt, by the number of clear images;
-    ``others`` the values of further prompts, which are certain.
+    ``by_size`` holds these images per prompt, by the number of clear images; ``others`` the values
+    of further prompts, which are certain.
     """
-    prompts = sum(map(len, seen.values())) + len(others)
+    prompts = sum(map(len, by_size.values())) + len(others)
     total = sum(others)
-    total += sum(float(np.sum(function(n).value[rarer])) for n, rarer in seen.items())
-    variance = sum(float(np.sum(function(n).variance[rarer])) for n, rarer in seen.items())
+    total += sum(float(np.sum(function(n).value[rarer])) for n, rarer in by_size.items())
+    variance = sum(float(np.sum(function(n).variance[rarer])) for n, rarer in by_size.items())
     return Mean(total / prompts, math.sqrt(variance) / prompts)
-
-
-@dataclass(frozen=True, slots=True)
-class SampledWords:
-    """Resampled scores of at least two prompts, from which the ends at any level are read."""
-
-    prompts: int
-    paper: inputs.Floats
-    """The paper's score of each resample, [n_resamples]."""
-    corrected: inputs.Floats
-    """The corrected score of each resample, [n_resamples]."""
-    least: inputs.Floats
-    """Mean of the bounding functions from below, [n_resamples]: on average at most the truth."""
-    most: inputs.Floats
-    """Score of equally biased prompts with the expected paper score of each resample (Jensen),
-    [n_resamples]."""
-
-    @classmethod
-    def of(cls, men: Whole, women: Whole, *, seed: int, resamples: int) -> SampledWords:
-        """Resample prompts and one pseudo-prompt, even or one-sided with equal probability.
-
-        Without the pseudo-prompt, prompts that all agree would have an interval of width zero.
-
-        >>> SampledWords.of(np.array([9, 1]), np.array([1, 9]), seed=0, resamples=100).prompts
-        2
-        """
-        prompts = len(men)
-        rng = np.random.default_rng(seed)
-        categories, weights = _resampled(men, women, rng, resamples)
-        paper = weights @ categories.plug_in / prompts
-        chance = np.full(prompts, 1.0 / prompts)
-        drawn = rng.multinomial(prompts, chance, size=resamples)
-        shown = drawn @ (np.abs(men - women) / (men + women)) / prompts
-        return cls(
-            prompts,
-            np.asarray(paper, dtype=np.float64),
-            _mean_bias(weights, categories.likelihood),
-            np.asarray(weights @ _least(categories, prompts) / prompts, dtype=np.float64),
-            most_bias(men + women, shown),
-        )
-
-    def paper_ends(self, level: float) -> tuple[float, float]:
-        """Return both ends for the score expected at these numbers of images."""
-        return percentiles(self.paper, expanded_tail(self.prompts, level))
-
-    def corrected_ends(self, level: float) -> tuple[float, float]:
-        """Return both ends for the true score.
-
-        Deconvolution depends on the distribution of bias: so the low end is at most that of the
-        bounding function's mean, and the high end at least what Jensen's inequality allows.
-        """
-        tail = expanded_tail(self.prompts, level)
-        low, high = percentiles(self.corrected, tail)
-        least = percentiles(self.least, tail)[0]
-        most = percentiles(self.most, tail)[1]
-        return max(0.0, min(low, least)), max(high, most)
-
-
-def _resampled(
-    men: Whole, women: Whole, rng: np.random.Generator, resamples: int
-) -> tuple[Categories, inputs.Floats]:
-    n = int(np.median(men + women))
-    pseudo_men, pseudo_women = np.array([n - n // 2, n]), np.array([n // 2, 0])
-    categories = categorise(np.append(men, pseudo_men), np.append(women, pseudo_women))
-    share = np.append(np.ones(len(men)), [0.5, 0.5])
-    chance = np.bincount(categories.of_prompt, weights=share)
-    weights = rng.multinomial(len(men), chance / chance.sum(), size=resamples)
-    return categories, weights.astype(np.float64)
-
-
-def _least(categories: Categories, prompts: int) -> inputs.Floats:
-    gaps = np.round(categories.plug_in * categories.images).astype(np.int64)
-    return np.array(
-        [
-            bounding_function(n, prompts, "below").value[(n - gap) // 2]
-            for n, gap in np.stack([categories.images, gaps], axis=1).tolist()
-        ]
-    )
-
-
-Estimator = Literal["corrected", "paper"]
-"""The estimator: the model bias score corrected for the upward bias of few images, or as the paper
-prints it."""
-Test = Callable[[float], float]
 
 
 def corrected_model_bias_score(male: npt.ArrayLike, female: npt.ArrayLike) -> float:
@@ -701,7 +523,7 @@ def corrected_model_bias_score(male: npt.ArrayLike, female: npt.ArrayLike) -> fl
     True
     """
     men, women = clear_counts(male, female)
-    return _estimate(categorise(men, women))
+    return _estimate(men, women)
 
 
 def model_bias_interval(
@@ -750,8 +572,19 @@ def model_bias_interval(
     check_how(estimator, words)
     men, women = clear_counts(male, female)
     if words == "sample" and len(men) > 1:
-        return _sampled(men, women, level, seed, estimator, resamples)
-    return _fixed(FixedWords.of(men, women), _estimated(men, women, estimator), level, estimator)
+        return _sampled(men, women, estimator, seed, resamples)(level)
+    evidence = FixedWords.of(men, women)
+    greater, less = evidence.tests(estimator)
+
+    def ends(error: float) -> tuple[float, float]:
+        return lower_end(greater, error), upper_end(less, error)
+
+    # The estimate must not depend on the level: it is clipped to the ends at a one-sided error of
+    # one half.
+    least, most = sorted(ends(0.5))
+    estimate = min(max(_estimate(men, women, estimator), least), most)
+    method = "exact" if len(men) == 1 else "bounding functions"
+    return containing(estimate, ends((1.0 - level) / 2.0), level, method, len(men))
 
 
 def model_bias_p_value(
@@ -800,39 +633,16 @@ def model_bias_p_value(
     limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
     men, women = clear_counts(male, female)
     if words == "sample" and len(men) > 1:
-        drawn = SampledWords.of(men, women, seed=seed, resamples=resamples)
-        estimate = _estimated(men, women, estimator)
-        fair = fair_p_value(men, women, seed=seed, resamples=resamples)
-        return inverted_p_value(
-            lambda level: _sampled_at(drawn, estimate, level, estimator, fair),
-            limit,
-            alternative=alternative,
-        )
-    greater, less = _tests(FixedWords.of(men, women), estimator)
+        interval = _sampled(men, women, estimator, seed, resamples)
+        return inverted_p_value(interval, limit, alternative=alternative)
+    greater, less = FixedWords.of(men, women).tests(estimator)
     return greater(limit) if alternative == "greater" else less(limit)
 
 
 def fair_p_value(
     male: npt.ArrayLike, female: npt.ArrayLike, *, seed: int, resamples: int = 2000
 ) -> float:
-    """Return the Monte Carlo p-value against "every prompt has p = 1/2".
-
-    Args:
-        male: clear male images per prompt, [n_prompts].
-        female: clear female images per prompt, [n_prompts].
-        seed: seed of the simulated fair models.
-        resamples: number of fair models simulated.
-
-    Returns:
-        p-value in (0, 1]: the share of fair models with at least the observed paper score, where
-        the observed model counts as one of them.
-
-    Raises:
-        ValueError: shapes differ, a count is no whole number, or no prompt has a clear image.
-
-    >>> fair_p_value([20] * 5, [0] * 5, seed=0) < 0.001
-    True
-    """
+    """Return the Monte Carlo p-value against "every prompt has p = 1/2"."""
     men, women = clear_counts(male, female)
     clear = men + women
     fair = np.random.default_rng(seed).binomial(clear, 0.5, size=(resamples, len(clear)))
@@ -843,11 +653,7 @@ def fair_p_value(
 
 
 def clear_counts(male: npt.ArrayLike, female: npt.ArrayLike) -> tuple[Whole, Whole]:
-    """Return the counts of the prompts that have a clear image, as whole numbers.
-
-    >>> clear_counts([1, 0], [1, 0])
-    (array([1]), array([1]))
-    """
+    """Return the counts of the prompts that have a clear image, as whole numbers."""
     men, women = inputs.count_vectors(male=male, female=female)
     used = men + women > 0
     if not np.any(used):
@@ -855,70 +661,59 @@ def clear_counts(male: npt.ArrayLike, female: npt.ArrayLike) -> tuple[Whole, Who
     return men[used], women[used]
 
 
-def _estimate(categories: Categories) -> float:
+def _estimate(men: Whole, women: Whole, estimator: Estimator = "corrected") -> float:
+    if estimator == "paper":
+        return float(model_bias_score(men, women))
+    categories = categorise(men, women)
     sizes = np.bincount(categories.of_prompt, minlength=len(categories.plug_in))
     return float(_mean_bias(sizes[None].astype(np.float64), categories.likelihood)[0])
 
 
-def _estimated(men: Whole, women: Whole, estimator: Estimator) -> float:
-    if estimator == "paper":
-        return float(model_bias_score(men, women))
-    return _estimate(categorise(men, women))
-
-
-def _fixed(evidence: FixedWords, estimate: float, level: float, estimator: Estimator) -> Interval:
-    greater, less = _tests(evidence, estimator)
-
-    def ends(error: float) -> tuple[float, float]:
-        return lower_end(greater, error), upper_end(less, error)
-
-    # The estimate must not depend on the level: it is clipped to the ends at a one-sided error of
-    # one half.
-    least, most = sorted(ends(0.5))
-    estimate = min(max(estimate, least), most)
-    low, high = ends((1.0 - level) / 2.0)
-    method = "exact" if evidence.sizes.total == 1 else "bounding functions"
-    return Interval(
-        estimate, min(low, estimate), max(high, estimate), level, method, evidence.sizes.total
-    )
-
-
-def _tests(evidence: FixedWords, estimator: Estimator) -> tuple[Test, Test]:
-    if estimator == "paper":
-        return evidence.p_paper_greater, evidence.p_paper_less
-    return evidence.p_greater, evidence.p_less
-
-
 def _sampled(
-    men: Whole, women: Whole, level: float, seed: int, estimator: Estimator, resamples: int
-) -> Interval:
-    drawn = SampledWords.of(men, women, seed=seed, resamples=resamples)
-    fair = fair_p_value(men, women, seed=seed, resamples=resamples)
-    return _sampled_at(drawn, _estimated(men, women, estimator), level, estimator, fair)
+    men: Whole, women: Whole, estimator: Estimator, seed: int, resamples: int
+) -> Callable[[float], Interval]:
+    """Return the function from a level to the interval for prompts like these, two or more.
 
-
-def _sampled_at(
-    drawn: SampledWords, estimate: float, level: float, estimator: Estimator, fair: float
-) -> Interval:
-    """Return the interval at a level.
-
-    The low end of a corrected score is 0 while a fair model explains the counts.
+    Prompts are resampled, together with one pseudo-prompt that is even or one-sided with equal
+    probability: without it, prompts that all agree would have an interval of width zero.
+    Deconvolution depends on the distribution of bias: so the low end is at most that of the
+    bounding function's mean, and 0 while a fair model explains the counts; the high end is at least
+    what Jensen's inequality allows.
     """
+    prompts, clear, rng = len(men), men + women, np.random.default_rng(seed)
+    n = int(np.median(clear))
+    categories = categorise(np.append(men, [n - n // 2, n]), np.append(women, [n // 2, 0]))
+    pseudo = np.append(np.ones(prompts), [0.5, 0.5])
+    chance = np.bincount(categories.of_prompt, weights=pseudo)
+    weights = rng.multinomial(prompts, chance / chance.sum(), size=resamples).astype(np.float64)
+    estimate, method = _estimate(men, women, estimator), "cluster-bootstrap"
     if estimator == "paper":
-        low, high = drawn.paper_ends(level)
-    else:
-        low, high = drawn.corrected_ends(level)
+        paper = np.asarray(weights @ categories.plug_in / prompts, dtype=np.float64)
+        return lambda level: containing(
+            estimate, percentiles(paper, expanded_tail(prompts, level)), level, method, prompts
+        )
+    drawn = rng.multinomial(prompts, np.full(prompts, 1.0 / prompts), size=resamples)
+    most = most_bias(clear, drawn @ (np.abs(men - women) / clear) / prompts)
+    rarer = np.round((1.0 - categories.plug_in) * categories.images / 2.0).astype(np.int64)
+    kinds = zip(categories.images.tolist(), rarer.tolist(), strict=True)
+    below = [bounding_function(n, prompts, "below").value[k] for n, k in kinds]
+    least = np.asarray(weights @ np.array(below) / prompts, dtype=np.float64)
+    corrected = _mean_bias(weights, categories.likelihood)
+    fair = fair_p_value(men, women, seed=seed, resamples=resamples)
+
+    def interval(level: float) -> Interval:
+        tail = expanded_tail(prompts, level)
+        low, high = percentiles(corrected, tail)
+        low = max(0.0, min(low, percentiles(least, tail)[0]))
         low = 0.0 if fair > (1.0 - level) / 2.0 else low
-    return Interval(
-        estimate, min(low, estimate), max(high, estimate), level, "cluster-bootstrap", drawn.prompts
-    )
+        ends = low, max(high, percentiles(most, tail)[1])
+        return containing(estimate, ends, level, method, prompts)
+
+    return interval
 
 
 def check_how(estimator: str, words: str) -> None:
-    """Raise a ValueError for an unknown estimator or unknown words.
-
-    >>> check_how("corrected", "fixed")
-    """
+    """Raise a ValueError for an unknown estimator or unknown words."""
     check_words(words)
     if estimator not in {"corrected", "paper"}:
         raise ValueError(f"estimator must be 'corrected' or 'paper', got estimator={estimator!r}")

@@ -84,30 +84,6 @@ def object_bias_p_values(
     (``tests/simulations/few_triplets.md``). Evidence beyond the bound further requires a difference
     between the genders by a permutation test that swaps them within triplets, which is exact for
     any number of occurrences.
-
-    Args:
-        masculine: as in ``object_bias_intervals``.
-        feminine: as in ``object_bias_intervals``.
-        bound: limit of the folded score, in [0.5, 1].
-        seed: seed of the resampling.
-        alternative: "greater" against "the score is at most the bound" (doubled, as either gender
-            may be favoured), "less" against "the score is at least the bound".
-        paired: whether the images of one row share their noise; else the rows are independent
-            images of one prompt, and genders are permuted over all of them.
-
-    Returns:
-        One p-value in (0, 1] for each object, not adjusted for their number; 1 for an object that
-        does not occur.
-
-    Raises:
-        ValueError: as in ``object_bias_intervals``, the bound lies outside [0.5, 1], or the
-            alternative is unknown.
-
-    >>> ties, none = [[1]] * 12 + [[0]] * 8, [[0]] * 20
-    >>> bool(object_bias_p_values(ties, none, 0.6, seed=0)[0] < 0.01)
-    True
-    >>> bool(object_bias_p_values(ties, none, 0.6, seed=0, alternative="less")[0] > 0.99)
-    True
     """
     check_alternative(alternative)
     limit = float(inputs.in_range("bound", bound, FAIR, 1.0))

@@ -102,24 +102,6 @@ def paired_change_p_value(
     less than redraws of the counts, and smaller changes are found
     (tests/simulations/regression.md). Where seeds carry no information on the label, both tests
     agree.
-
-    Args:
-        before: baseline labels of each prompt, +1 male, -1 female, 0 undetected.
-        after: labels now, for the same seeds in the same order.
-        seed: seed of the redraws.
-        redraws: number of redraws, at least 1000.
-
-    Returns:
-        p-value in (0, 1]; 1 where no prompt has a clear image both before and after.
-
-    Raises:
-        ValueError: lengths differ, a label is not -1, 0 or 1, or there are too few redraws.
-
-    >>> old = [[1, -1] * 10] * 10
-    >>> paired_change_p_value(old, [[1, 1, 1, -1] * 5] * 10, seed=0) < 0.001
-    True
-    >>> paired_change_p_value(old, old, seed=0)
-    1.0
     """
     _check_redraws(redraws)
     if len(before) != len(after):
@@ -227,11 +209,7 @@ POWER = 0.8
 
 
 class GroupChange(NamedTuple):
-    """The result of a permutation test of whether a model moved away from even shares.
-
-    >>> GroupChange(0.4, 0.06).found
-    0.06
-    """
+    """The result of a permutation test of whether a model moved away from even shares."""
 
     p_value: float
     """p-value against "the model is the same as before", for a growth of its distance; in (0,
@@ -258,26 +236,6 @@ def group_change_test(
     after minus before, each minus its expectation for even shares and that number of images.
 
     .. math:: p = (1 + number of redraws that grow at least as much) / (redraws + 1)
-
-    Args:
-        before: group of every recorded image, per prompt; -1 for undetected.
-        after: group of every image now; with ``shared_seeds`` of the same seeds in the same order.
-        groups: number of groups.
-        level: one-sided level of the detectable growth.
-        seed: seed of the redraws.
-        shared_seeds: whether images at one index are a pair.
-        redraws: number of redraws, at least 1000.
-
-    Returns:
-        The p-value and the detectable growth, over the prompts that have images with a label on
-        both sides; 1 and 1 where no prompt has.
-
-    Raises:
-        ValueError: lengths differ, a group is unknown, or there are too few redraws.
-
-    >>> old, new = [[0, 1, 2] * 8] * 6, [[0, 0, 1] * 8] * 6
-    >>> group_change_test(old, new, 3, level=0.95, seed=0, shared_seeds=False).p_value < 0.01
-    True
     """
     check_level(level)
     if redraws < FEWEST_REDRAWS:
@@ -354,9 +312,6 @@ def even_floors(images: int, groups: int) -> npt.NDArray[np.float64]:
     """Return the expected distance from even shares of n images of even shares, for each n.
 
     The result is indexed by n = 0 to ``images``.
-
-    >>> even_floors(2, 2).round(2).tolist()
-    [0.0, 0.5, 0.25]
     """
     share = 1.0 / groups
     result = np.zeros(images + 1)

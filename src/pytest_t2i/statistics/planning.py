@@ -1,8 +1,14 @@
-"""Distributions of bias over the prompts of a suite with a given model bias score."""
+"""Power of verdicts, and the number of images that reaches a power, by simulation of the judge.
+
+Power is the probability that a verdict is reached and right: PASS where the true score lies within
+the limit, FAIL where it lies beyond. Prompts are drawn at a true score, as the distributions and
+shapes below spread it, and judged by the functions that judge a run.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import bisect
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -52,18 +58,6 @@ def even_biases(mean: float, prompts: int, concentration: float = CONCENTRATION)
     """Return |2p - 1| of prompts that differ as in Lyu Table 7, with exactly this mean.
 
     The values are quantiles of the Beta distribution, shrunk to one end to have the given mean.
-
-    Args:
-        mean: model bias score, in [0, 1].
-        prompts: number of prompts, at least 1.
-        concentration: a + b of the Beta distribution; the smaller, the more prompts lie near 0 or
-            1.
-
-    Returns:
-        Increasing values in [0, 1], [prompts].
-
-    >>> even_biases(0.5, 3).round(2)
-    array([0.07, 0.5 , 0.93])
     """
     if mean in {0.0, 1.0} or prompts == 1:
         return np.full(prompts, mean)
@@ -77,34 +71,10 @@ def even_biases(mean: float, prompts: int, concentration: float = CONCENTRATION)
 
 
 def drawn_biases(mean: float, prompts: int, rng: np.random.Generator) -> inputs.Floats:
-    """Return random |2p - 1| of words, distributed as in Lyu Table 7 with expectation ``mean``.
-
-    >>> drawn_biases(1.0, 2, np.random.default_rng(0))
-    array([1., 1.])
-    """
+    """Return random |2p - 1| of words, distributed as in Lyu Table 7 with expectation ``mean``."""
     if mean in {0.0, 1.0}:
         return np.full(prompts, mean)
     return rng.beta(CONCENTRATION * mean, CONCENTRATION * (1.0 - mean), size=prompts)
-
-
-def _alike(mean: float, prompts: int) -> inputs.Floats:
-    return np.full(prompts, mean)
-
-
-def _closer(mean: float, prompts: int) -> inputs.Floats:
-    return even_biases(mean, prompts, CLOSER)
-
-
-def _near_halves(mean: float, prompts: int) -> inputs.Floats:
-    return _apart(mean, prompts, min(mean, 1.0 - mean) / 2.0)
-
-
-def _far_halves(mean: float, prompts: int) -> inputs.Floats:
-    return _apart(mean, prompts, min(mean, 1.0 - mean))
-
-
-def _one_sided_or_fair(mean: float, prompts: int) -> inputs.Floats:
-    return np.clip(mean * prompts - np.arange(prompts), 0.0, 1.0)
 
 
 def _apart(mean: float, prompts: int, distance: float) -> inputs.Floats:
@@ -115,32 +85,30 @@ def _apart(mean: float, prompts: int, distance: float) -> inputs.Floats:
 
 SPREADS: dict[str, Callable[[float, int], inputs.Floats]] = {
     "as in published models": even_biases,
-    "all alike": _alike,
-    "closer than in published models": _closer,
-    "two halves near each other": _near_halves,
-    "two halves as far apart as can be": _far_halves,
-    "some one-sided, all others fair": _one_sided_or_fair,
+    "all alike": lambda mean, prompts: np.full(prompts, mean),
+    "closer than in published models": lambda mean, prompts: even_biases(mean, prompts, CLOSER),
+    "two halves near each other": lambda mean, prompts: _apart(
+        mean, prompts, min(mean, 1.0 - mean) / 2.0
+    ),
+    "two halves as far apart as can be": lambda mean, prompts: _apart(
+        mean, prompts, min(mean, 1.0 - mean)
+    ),
+    "some one-sided, all others fair": lambda mean, prompts: np.clip(
+        mean * prompts - np.arange(prompts), 0.0, 1.0
+    ),
 }
 """Functions of a mean and a number of prompts that return |2p - 1| of each prompt; the power for a
 model is a range over them."""
 
 
 def grown_alike(biases: inputs.Floats, push: float) -> inputs.Floats:
-    """Move every prompt towards one-sidedness by the same share of its room, the mean by ``push``.
-
-    >>> grown_alike(np.array([0.0, 0.5, 1.0]), 0.25).round(2)
-    array([0.5 , 0.75, 1.  ])
-    """
+    """Move every prompt by the same share of its room, and the mean by ``push``."""
     room = 1.0 - float(np.mean(biases))
     return np.minimum(1.0, biases + (1.0 - biases) * (push / room if room > 0.0 else 0.0))
 
 
 def grown_few(biases: inputs.Floats, push: float) -> inputs.Floats:
-    """Make the most even prompts one-sided, one by one, until the mean grew by ``push``.
-
-    >>> grown_few(np.array([0.0, 0.5, 1.0]), 0.4).round(2)
-    array([1. , 0.7, 1. ])
-    """
+    """Make the most even prompts one-sided, one by one, until the mean grew by ``push``."""
     order = np.argsort(biases, kind="stable")
     room = 1.0 - biases[order]
     taken = np.clip(push * len(biases) - (np.cumsum(room) - room), 0.0, room)
@@ -162,7 +130,17 @@ PER_CHANGE: tuple[int, ...] = (
 )  # fmt: skip
 """Images per prompt that are tried for a change of one prompt; the cost of its test is
 quadratic."""
-RESAMPLES = 200
+TRIED: tuple[int, ...] = (2, *PER_MODEL, 1500, 2000)
+"""Images per prompt that are tried at the rates of a run."""
+RUNS, PAIRS, DRAWS, RESAMPLES = 100, 20, 1000, 200
+"""Simulated runs, pairs of runs, prompts of a shape, and resamples of a run."""
+LEAST_LEVEL = 0.8
+"""One-sided level of the smallest bias that the counts are consistent with."""
+COARSE = 0.2
+"""Detectable growth above which a test that finds no growth is uninformative."""
+POWER = 0.8
+"""Probability of finding a growth that counts as detectable."""
+TWO = 2
 SMALL = 1e-12
 """Tolerance: 1 - 0.95 is a little more than 0.05 in binary."""
 
@@ -213,13 +191,12 @@ def prompt_power(bias: float, bound: float, images: int, design: Design) -> floa
     >>> round(prompt_power(0.0, 0.5, 20, Design(prompts=100)), 3)
     0.497
     """
-    true = float(inputs.in_range("bias", bias, 0.0, 1.0))
-    limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
-    _check_design(design, images)
+    _check(design, images, bias=bias, bound=bound)
+    true, limit = float(bias), float(bound)
     k = np.arange(images + 1)
     if true > limit:
-        found = lone_chances(images, limit, design.level, design.prompts, design.seed)
-        right = found[np.minimum(k, images - k)]
+        fails = lone_chances(images, limit, design.level, design.prompts, design.seed)
+        right = fails[np.minimum(k, images - k)]
     else:
         passes = p_values_of_counts(images, limit, "within") <= 1.0 - design.level + SMALL
         right = passes.astype(np.float64)
@@ -235,31 +212,12 @@ def model_power(
     simulated suite is judged as a run is judged, FAIL or PASS at one-sided ``level``. With fixed
     words, the prompts are quantiles of that distribution and their own mean is the bias; with
     sampled words they are drawn from it anew in each suite.
-
-    Args:
-        bias: true model bias score, in [0, 1].
-        bound: limit of the model bias score, in [0, 1].
-        images: clear images per prompt, at least 1.
-        design: prompts, one-sided level, seed and number of simulated suites.
-        words: "fixed" for these prompts, "sample" for words like them.
-
-    Returns:
-        Share of the suites with the right verdict.
-
-    Raises:
-        ValueError: an argument lies outside its range.
-
-    >>> model_power(0.9, 0.2, 20, Design(prompts=30, repeats=5))
-    1.0
     """
-    inputs.in_range("bias", bias, 0.0, 1.0)
-    inputs.in_range("bound", bound, 0.0, 1.0)
     check_words(words)
-    _check_design(design, images)
-    rng = np.random.default_rng(design.seed)
-    alternative: Alternative = "greater" if bias > bound else "less"
+    _check(design, images, bias=bias, bound=bound)
     if words == "fixed":
-        return _rejects(even_biases(bias, design.prompts), bound, images, design, alternative)
+        return _decided(even_biases(bias, design.prompts), bias, bound, images, design)
+    rng = np.random.default_rng(design.seed)
     right = 0
     for repeat in range(design.repeats):
         male = rng.binomial(images, male_share(drawn_biases(bias, design.prompts, rng)))
@@ -272,11 +230,7 @@ def model_power(
 
 
 class PowerRange(NamedTuple):
-    """The range of the probability of the right verdict on a model, over unknown distributions.
-
-    >>> PowerRange(0.5, 0.9, 0.7).low
-    0.5
-    """
+    """The range of the probability of the right verdict, over unknown distributions."""
 
     low: float
     """Probability under the worst distribution of bias over prompts."""
@@ -284,6 +238,11 @@ class PowerRange(NamedTuple):
     """Probability under the best distribution."""
     published: float | None
     """Probability under the distribution of published models; None where none is published."""
+
+    @classmethod
+    def of(cls, chances: Sequence[float]) -> PowerRange:
+        """Return the range of chances, of which the first is that of published models."""
+        return cls(min(chances), max(chances), chances[0])
 
     def end(self, *, high: bool) -> float:
         """Return the highest probability, or the lowest."""
@@ -296,33 +255,13 @@ def model_power_range(bias: float, bound: float, images: int, design: Design) ->
     This is ``model_power`` with fixed words for each of six distributions with the same mean: all
     prompts equal, two halves near and far from each other, some one-sided and the others fair, and
     two Beta distributions, one of them as in published models.
-
-    Args:
-        bias: true model bias score, in [0, 1].
-        bound: limit of the model bias score, in [0, 1].
-        images: clear images per prompt, at least 1.
-        design: prompts, one-sided level, seed and number of simulated suites.
-
-    Returns:
-        The lowest and the highest probability of the six, and that for published models.
-
-    Raises:
-        ValueError: an argument lies outside its range.
-
-    >>> model_power_range(0.4, 0.2, 10, Design(prompts=30, repeats=20)).high
-    1.0
     """
-    inputs.in_range("bias", bias, 0.0, 1.0)
-    inputs.in_range("bound", bound, 0.0, 1.0)
-    _check_design(design, images)
-    alternative: Alternative = "greater" if bias > bound else "less"
+    _check(design, images, bias=bias, bound=bound)
     # Only one distribution has a mean of 0 or 1.
-    kinds = [even_biases] if bias in {0.0, 1.0} else SPREADS.values()
-    chances = [
-        _rejects(spread(bias, design.prompts), bound, images, design, alternative)
-        for spread in kinds
-    ]
-    return PowerRange(min(chances), max(chances), chances[0])
+    spreads = [even_biases] if bias in {0.0, 1.0} else SPREADS.values()
+    return PowerRange.of(
+        [_decided(of(bias, design.prompts), bias, bound, images, design) for of in spreads]
+    )
 
 
 def prompt_change_power(
@@ -332,27 +271,10 @@ def prompt_change_power(
 
     The test is the exact unconditional one for images with different seeds, at
     ``(1 - level) / prompts``.
-
-    Args:
-        before: true |2p - 1| in the baseline, in [0, 1].
-        push: true growth, at most 1 - before.
-        margin: tolerated growth, in [0, 2].
-        images: clear images of the prompt in each run, at least 1.
-        design: prompts tested at once and level.
-
-    Returns:
-        Probability, over the binomial distributions of both counts.
-
-    Raises:
-        ValueError: an argument lies outside its range.
-
-    >>> round(prompt_change_power(0.0, 1.0, 0.2, 40, Design(prompts=100)), 3)
-    0.732
     """
-    old = float(inputs.in_range("before", before, 0.0, 1.0))
-    new = float(inputs.in_range("before + push", before + push, 0.0, 1.0, tolerance=1e-9))
+    _check(design, images, before=before)
+    inputs.in_range("before + push", before + push, 0.0, 1.0, tolerance=1e-9)
     inputs.in_range("margin", margin, 0.0, 2.0)
-    _check_design(design, images)
     one_way = unconditional_p_values(images, images, margin / 2.0)
     # As in paired_prompt_p_value: the score grew beyond the old one and beyond its mirror image, in
     # either direction.
@@ -360,8 +282,10 @@ def prompt_change_power(
     p = 2.0 * np.minimum(claim, claim[::-1])
     right = p * design.prompts <= 1.0 - design.level + SMALL
     k = np.arange(images + 1)
-    now = scipy.stats.binom.pmf(k, images, male_share(min(1.0, new)))
-    return float(now @ right @ scipy.stats.binom.pmf(k, images, male_share(old)))
+    old, new = (
+        scipy.stats.binom.pmf(k, images, male_share(min(1.0, b))) for b in (before, before + push)
+    )
+    return float(new @ right @ old)
 
 
 def images_needed(
@@ -372,91 +296,60 @@ def images_needed(
     Without ``sizes``, every number up to 128 is tried, and a bisection follows up to 2000. Power is
     not monotone in the number of images (it has saw teeth): the number found has the power, and a
     slightly larger one may just miss it.
-
-    Args:
-        power: function that returns the power at a number of images.
-        wanted: wanted power, in (0, 1).
-        sizes: numbers to try, increasing; power is assumed to increase with them.
-
-    Returns:
-        The number of images.
-
-    >>> images_needed(lambda n: prompt_power(0.0, 0.5, n, Design(prompts=1)), 0.8)
-    33
     """
     if sizes:
-        return _first(power, wanted, sizes)
-    rough = next((n for n in _doubling() if power(n) >= wanted), None)
+        return _first(lambda n: power(n) >= wanted, sizes)
+    doubling = [2**k for k in range(1, MOST.bit_length())] + [MOST]
+    rough = next((n for n in doubling if power(n) >= wanted), None)
     if rough is None:
         return None
-    between = range(rough // 2, rough + 1)
+    between = tuple(range(rough // 2, rough + 1))
     if rough > ONE_BY_ONE:
-        return _first(power, wanted, tuple(between))
+        return _first(lambda n: power(n) >= wanted, between)
     return next(n for n in between if power(n) >= wanted)
 
 
 def smallest_found(power: Callable[[float], float], wanted: float, low: float) -> float | None:
-    """Return the smallest value above ``low``, in steps of 0.01, with the wanted power.
-
-    Args:
-        power: function that returns the probability of finding a value; assumed to increase.
-        wanted: wanted power, in (0, 1).
-        low: exclusive lower end of the search, in [0, 1].
-
-    Returns:
-        The value, at most 1; None where not even 1 is found.
-
-    >>> smallest_found(lambda bias: prompt_power(bias, 0.5, 20, Design(prompts=1)), 0.8, 0.5)
-    0.92
-    """
+    """Return the smallest value above ``low``, in steps of 0.01, with the wanted power."""
     steps = tuple(range(round(100 * low) + 1, 101))
-    result = _first(lambda step: power(step / 100), wanted, steps)
-    return None if result is None else result / 100
+    step = _first(lambda step: power(step / 100) >= wanted, steps)
+    return None if step is None else step / 100
 
 
-def _first(power: Callable[[int], float], wanted: float, values: tuple[int, ...]) -> int | None:
-    left, right = 0, len(values)
-    while left < right:
-        middle = (left + right) // 2
-        if power(values[middle]) >= wanted:
-            right = middle
-        else:
-            left = middle + 1
-    return values[left] if left < len(values) else None
+def _first(holds: Callable[[int], bool], values: tuple[int, ...]) -> int | None:
+    """Return the first of the values from which on a condition holds, by bisection."""
+    place = bisect.bisect_left(values, True, key=holds)
+    return values[place] if place < len(values) else None
 
 
-def _doubling() -> Iterator[int]:
-    n = 2
-    while n < MOST:
-        yield n
-        n *= 2
-    yield MOST
-
-
-def _rejects(
-    bias: inputs.Floats, bound: float, images: int, design: Design, alternative: Alternative
-) -> float:
-    """Return the share of suites of these fixed prompts that reject the bound, as a run would."""
-    rng = np.random.default_rng(design.seed)
-    error, refuted = 1.0 - design.level + SMALL, 0
-    for male in rng.binomial(images, male_share(bias), size=(design.repeats, len(bias))):
-        evidence = FixedWords.of(male, images - male)
+def _verdicts(
+    bias: inputs.Floats, bound: float, images: int, alternative: Alternative, level: float,
+    seed: int, runs: int,
+) -> Iterator[bool]:  # fmt: skip
+    """Yield for each simulated run of these fixed prompts whether it rejects the bound."""
+    rng = np.random.default_rng(seed)
+    for men in rng.binomial(images, male_share(bias), size=(runs, len(bias))):
+        evidence = FixedWords.of(men, images - men)
         p = evidence.p_greater(bound) if alternative == "greater" else evidence.p_less(bound)
-        refuted += p <= error
-    return refuted / design.repeats
+        yield p <= 1.0 - level + SMALL
 
 
-def _check_design(design: Design, images: int) -> None:
+def _decided(
+    biases: inputs.Floats, mean: float, bound: float, images: int, design: Design
+) -> float:
+    """Return the share of suites of these fixed prompts with the right verdict."""
+    side: Alternative = "greater" if mean > bound else "less"
+    verdicts = _verdicts(biases, bound, images, side, design.level, design.seed, design.repeats)
+    return sum(verdicts) / design.repeats
+
+
+def _check(design: Design, images: int, **shares: float) -> None:
+    for name, value in shares.items():
+        inputs.in_range(name, value, 0.0, 1.0)
     check_level(design.level)
-    for name, value in (("prompts", design.prompts), ("images", images)):
-        if value < 1:
-            raise ValueError(f"{name} must be at least 1, got {name}={value!r}")
-
-
-RUNS = 100
-"""Number of simulated runs per number of images: their share tells a power of 0.5 from 0.8."""
-TRIED: tuple[int, ...] = (2, *PER_MODEL, 1500, 2000)
-"""Images per prompt that are tried."""
+    for name, count in (("prompts", design.prompts), ("images", images)):
+        if count < 1:
+            raise ValueError(f"{name} must be at least 1, got {name}={count!r}")
 
 
 def model_images_needed(
@@ -476,90 +369,30 @@ def model_images_needed(
     right one for these rates: FAIL above the bound, PASS within. Numbers of images up to 2000 are
     tried by bisection; the power is assumed to increase with them. The result applies to a new run
     of that size, without interim looks.
-
-    Args:
-        male: clear male images per prompt, [n_prompts].
-        female: clear female images per prompt, [n_prompts].
-        bound: limit of the model bias score, in [0, 1].
-        level: one-sided level of the verdict, in (0, 1).
-        power: wanted probability of the right verdict, in (0, 1).
-        seed: seed of the simulated runs.
-        repeats: number of simulated runs per number of images.
-
-    Returns:
-        Clear images per prompt; None where 2000 do not suffice.
-
-    Raises:
-        ValueError: shapes differ, no prompt has a clear image, or an option is out of range.
-
-    >>> model_images_needed([4] * 20, [0] * 20, 0.5)
-    2
     """
     check_level(level)
     limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
     wanted = float(inputs.in_range("power", power, 0.0, 1.0))
-    bias, alternative = _as_seen(male, female, limit)
-    left, right = 0, len(TRIED)
-    while left < right:
-        middle = (left + right) // 2
-        decided = _right_verdicts(bias, limit, TRIED[middle], alternative, level, seed, repeats)
-        if _reaches(decided, wanted, repeats):
-            right = middle
-        else:
-            left = middle + 1
-    return TRIED[left] if left < len(TRIED) else None
+    bias = bias_as_seen(male, female)
+    side: Alternative = "greater" if float(np.mean(bias)) > limit else "less"
+
+    def is_enough(images: int) -> bool:
+        return _reaches(_verdicts(bias, limit, images, side, level, seed, repeats), wanted, repeats)
+
+    return _first(is_enough, TRIED)
 
 
 def bias_as_seen(male: npt.ArrayLike, female: npt.ArrayLike) -> inputs.Floats:
-    """Return |2p - 1| of each prompt, shrunk towards even so that the mean is the corrected score.
-
-    Args:
-        male: clear male images per prompt, [n_prompts].
-        female: clear female images per prompt, [n_prompts].
-
-    Returns:
-        Values in [0, 1], for the prompts that have a clear image.
-
-    Raises:
-        ValueError: shapes differ, or no prompt has a clear image.
-
-    >>> bias_as_seen([18, 10, 12], [2, 10, 8]).round(2)
-    array([0.65, 0.  , 0.16])
-    """
+    """Return |2p - 1| of each prompt, shrunk so that the mean is the corrected score."""
     men, women = clear_counts(male, female)
-    seen = np.abs(men - women) / (men + women)
-    mean = float(np.mean(seen))
-    if mean == 0.0:
-        return np.asarray(seen, dtype=np.float64)
-    shrunk = seen * (min(corrected_model_bias_score(men, women), mean) / mean)
-    return np.asarray(shrunk, dtype=np.float64)
-
-
-def _as_seen(
-    male: npt.ArrayLike, female: npt.ArrayLike, bound: float
-) -> tuple[inputs.Floats, Alternative]:
-    bias = bias_as_seen(male, female)
-    return bias, "greater" if float(np.mean(bias)) > bound else "less"
-
-
-def _right_verdicts(
-    bias: inputs.Floats, bound: float, images: int, alternative: Alternative, level: float,
-    seed: int, repeats: int,
-) -> Iterator[bool]:  # fmt: skip
-    """Yield for each simulated run whether its verdict is the right one."""
-    rng = np.random.default_rng(seed)
-    for men in rng.binomial(images, male_share(bias), size=(repeats, len(bias))):
-        evidence = FixedWords.of(men, images - men)
-        p = evidence.p_greater(bound) if alternative == "greater" else evidence.p_less(bound)
-        yield p <= 1.0 - level + 1e-12
+    plug_in = np.abs(men - women) / (men + women)
+    mean = float(np.mean(plug_in))
+    corrected = min(corrected_model_bias_score(men, women), mean) if mean else 0.0
+    return np.asarray(plug_in * (corrected / mean if mean else 1.0), dtype=np.float64)
 
 
 def _reaches(decided: Iterator[bool], wanted: float, repeats: int) -> bool:
-    """Tell whether at least the wanted share of runs is decided, from as few runs as that takes.
-
-    >>> _reaches(iter([True, True]), 0.5, 3), _reaches(iter([False, False]), 0.5, 3)
-    (True, False)
-    """
+    """Tell whether at least the wanted share of runs is decided, from as few runs as that takes."""
     hits = 0
     for n, hit in enumerate(decided, start=1):
         hits += hit
@@ -568,9 +401,8 @@ def _reaches(decided: Iterator[bool], wanted: float, repeats: int) -> bool:
     return hits / repeats >= wanted
 
 
-PUBLISHED = even_biases, grown_alike
 WAYS = (
-    PUBLISHED,
+    (even_biases, grown_alike),
     (even_biases, grown_few),
     (SPREADS["all alike"], grown_alike),
     (SPREADS["some one-sided, all others fair"], grown_few),
@@ -589,58 +421,26 @@ def model_change_power_range(
     seeds. In the baseline, bias is distributed over prompts as in published models, equal, or
     confined to some one-sided prompts. It grows in every prompt by the same share of the room, or
     some prompts become one-sided.
-
-    Args:
-        before: true model bias score in the baseline, in [0, 1).
-        push: true growth of the score, at most 1 - before.
-        margin: tolerated growth, at least 0.
-        images: clear images per prompt in each run, at least 1.
-        design: prompts, level, seed and number of simulated suites.
-
-    Returns:
-        The lowest and the highest power over these ways; ``published`` is the power for the
-        distribution of published models, with equal growth.
-
-    Raises:
-        ValueError: an argument lies outside its range.
-
-    >>> model_change_power_range(0.0, 0.8, 0.05, 20, Design(prompts=30, repeats=5)).low
-    1.0
     """
     inputs.in_range("before", before, 0.0, 1.0 - 1e-9)
     inputs.in_range("before + push", before + push, 0.0, 1.0, tolerance=1e-9)
     check_level(design.level)
     if images < 1:
         raise ValueError(f"images must be at least 1, got images={images!r}")
-    chances = []
+    chances, level = [], one_sided(design.level)
     for spread, grown in WAYS:
         old = spread(before, design.prompts)
-        chances.append(_found(old, grown(old, push), margin, images, design))
-    return PowerRange(min(chances), max(chances), chances[0])
+        new, rng, fails = grown(old, push), np.random.default_rng(design.seed), 0
+        for repeat in range(design.repeats):
+            men, now = (rng.binomial(images, male_share(bias)) for bias in (old, new))
+            change = paired_model_bias_change(
+                men, images - men, now, images - now, level=level, seed=repeat, resamples=RESAMPLES
+            )
+            fails += change.low > margin
+        chances.append(fails / design.repeats)
+    return PowerRange.of(chances)
 
 
-def _found(
-    old: inputs.Floats, new: inputs.Floats, margin: float, images: int, design: Design
-) -> float:
-    rng = np.random.default_rng(design.seed)
-    level, found = one_sided(design.level), 0
-    for repeat in range(design.repeats):
-        men, now = (rng.binomial(images, male_share(bias)) for bias in (old, new))
-        change = paired_model_bias_change(
-            men, images - men, now, images - now, level=level, seed=repeat, resamples=RESAMPLES
-        )
-        found += change.low > margin
-    return found / design.repeats
-
-
-REPEATS = 20
-"""Simulated pairs of runs per number of images."""
-LEAST_LEVEL = 0.8
-"""One-sided level of the smallest bias that the counts are consistent with."""
-COARSE = 0.2
-"""Detectable growth above which a test that finds no growth is uninformative."""
-POWER = 0.8
-"""Probability of finding a growth that counts as detectable."""
 Pair = tuple[npt.NDArray[np.int64], ...]
 """Male and female images of each prompt before, then after."""
 
@@ -659,71 +459,39 @@ def change_images_needed(
 ) -> int | None:
     """Return the fewest images per prompt, in each of two runs, that decide their comparison.
 
-    Pairs of runs are simulated at the estimated rates (``planning.model.bias_as_seen``), shrunk to
+    Pairs of runs are simulated at the estimated rates (``bias_as_seen``), shrunk to
     the smallest mean bias that is consistent with the counts at one-sided 80 %. Scaling an interval
     of few images by the square root of their number would be wrong: the interval is cut off at the
     ends of a score, and the method changes with the number of images.
-
-    Args:
-        before_male: clear male images per prompt in the baseline, [n_prompts].
-        before_female: clear female images per prompt in the baseline, [n_prompts].
-        after_male: clear male images of the same prompts now, [n_prompts].
-        after_female: clear female images of the same prompts now, [n_prompts].
-        decided: function that returns the share of comparisons, in [0, 1], that a pair of runs
-            decides.
-        changed: whether the rates before and after are estimated apart; else from both runs
-            together.
-        power: wanted mean of that share, in (0, 1).
-        seed: seed of the simulated runs.
-        sizes: numbers of images to try, increasing; the share is assumed to increase with them.
-
-    Returns:
-        Clear images per prompt in each run; None where no size reaches the wanted power.
-
-    Raises:
-        ValueError: shapes differ, no prompt has a clear image on both sides, or power is out of
-            range.
-
-    >>> def enough(pair):
-    ...     return float(pair[0].sum() + pair[1].sum() >= 100)
-    >>> change_images_needed([3, 3], [3, 3], [3, 3], [3, 3], enough)
-    50
     """
     wanted = float(inputs.in_range("power", power, 0.0, 1.0))
-    old, new = _rates(before_male, before_female, after_male, after_female, changed=changed)
+    counts = (before_male, before_female, after_male, after_female)
+    men, women, men_now, women_now = (inputs.whole_counts("counts", c) for c in counts)
+    both = (men + women > 0) & (men_now + women_now > 0)
+    men, women, men_now, women_now = men[both], women[both], men_now[both], women_now[both]
+    if changed:
+        biases = _least(men, women), _least(men_now, women_now)
+    else:
+        biases = (_least(men + men_now, women + women_now),) * 2
+    old, new = map(male_share, biases)
 
     def share(images: int) -> float:
-        rng = np.random.default_rng(seed)
-        return float(np.mean([decided(_pair(old, new, images, rng)) for _ in range(REPEATS)]))
+        rng, decisions = np.random.default_rng(seed), []
+        for _ in range(PAIRS):
+            then, now = rng.binomial(images, old), rng.binomial(images, new)
+            decisions.append(decided((then, images - then, now, images - now)))
+        return float(np.mean(decisions))
 
     return images_needed(share, wanted, sizes)
 
 
-def _rates(*counts: npt.ArrayLike, changed: bool) -> tuple[inputs.Floats, inputs.Floats]:
-    """Return the male share before and after, for prompts with clear images on both sides."""
-    known = np.stack([inputs.whole_counts("counts", c) for c in counts])
-    known = known[:, (known[0] + known[1] > 0) & (known[2] + known[3] > 0)]
-    before_male, before_female, after_male, after_female = known
-    if changed:
-        biases = _least(before_male, before_female), _least(after_male, after_female)
-    else:
-        same = _least(before_male + after_male, before_female + after_female)
-        biases = same, same
-    return male_share(biases[0]), male_share(biases[1])
-
-
 def _least(male: npt.NDArray[np.int64], female: npt.NDArray[np.int64]) -> inputs.Floats:
     """Return the estimated |2p - 1|, shrunk to the smallest mean consistent with the counts."""
-    seen = bias_as_seen(male, female)
-    mean = float(np.mean(seen))
+    biases = bias_as_seen(male, female)
+    mean = float(np.mean(biases))
     # Chance makes few images look one-sided, and one-sided prompts take the fewest.
     least = model_bias_interval(male, female, level=2.0 * LEAST_LEVEL - 1.0, seed=0).low
-    return seen * (min(least, mean) / mean) if mean > 0.0 else seen
-
-
-def _pair(old: inputs.Floats, new: inputs.Floats, images: int, rng: np.random.Generator) -> Pair:
-    men, now = rng.binomial(images, old), rng.binomial(images, new)
-    return men, images - men, now, images - now
+    return biases * (min(least, mean) / mean) if mean > 0.0 else biases
 
 
 def detectable(change: Interval, level: float) -> float:
@@ -732,9 +500,6 @@ def detectable(change: Interval, level: float) -> float:
     .. math:: (z_{level} + z_{0.8}) (high - low) / (2 z_{(1 + interval's level) / 2})
 
     The standard error is that of the given interval of a change, by a normal approximation.
-
-    >>> round(detectable(Interval(0.0, -0.05, 0.05, 0.95, "test", 100), 0.95), 3)
-    0.063
     """
     error = (change.high - change.low) / (2.0 * scipy.special.ndtri((1.0 + change.level) / 2.0))
     return float((scipy.special.ndtri(level) + scipy.special.ndtri(POWER)) * error)
@@ -757,27 +522,6 @@ def found_growth(
     one-sidedness shrinks by the same share, and the result is the smallest growth whose expected
     observation is large enough. In simulation the test finds this growth in 0.71 or more of runs,
     mostly in 0.84 or more (tests/simulations/detectable.md).
-
-    Args:
-        before_male: clear male images per prompt in the baseline, [n_prompts].
-        before_female: clear female images per prompt in the baseline, [n_prompts].
-        after_male: clear male images of the same prompts now, [n_prompts].
-        after_female: clear female images of the same prompts now, [n_prompts].
-        level: one-sided level of the test, in (0, 1).
-        estimator: as in ``paired_model_bias_change``.
-        words: as in ``paired_model_bias_change``.
-
-    Returns:
-        The growth, in steps of 0.01; ``detectable`` where no possible growth is large enough.
-
-    Raises:
-        ValueError: as in ``paired_model_bias_change``.
-
-    >>> even, one_sided = ([10] * 30, [10] * 30), ([20] * 30, [0] * 30)
-    >>> found_growth(*even, *even, level=0.95)
-    0.23
-    >>> round(found_growth(*one_sided, *one_sided, level=0.95), 2)
-    0.04
     """
     counts = [
         inputs.whole_counts("counts", c)
@@ -803,37 +547,20 @@ def found_growth(
     return float(growths[enough[0]]) if enough.size else least
 
 
-DRAWS = 1000
-"""Number of simulated prompts per number of images and shape."""
-TWO = 2
-
-
 def furthest(groups: int) -> float:
-    """Return the distance from even shares of a prompt that shows one group only.
-
-    >>> furthest(4)
-    0.75
-    """
+    """Return the distance from even shares of a prompt that shows one group only."""
     return 1.0 - 1.0 / groups
 
 
 def _one_more(distance: float, groups: int) -> inputs.Floats:
-    """Return shares at a distance from even ones, where one group has more and all others less.
-
-    >>> _one_more(0.3, 4).round(2)
-    array([0.55, 0.15, 0.15, 0.15])
-    """
+    """Return shares at a distance from even ones, where one group has more and all others less."""
     shares = np.full(groups, 1.0 / groups - distance / (groups - 1))
     shares[0] = 1.0 / groups + distance
     return np.asarray(np.clip(shares, 0.0, 1.0))
 
 
 def _some_missing(distance: float, groups: int) -> inputs.Floats:
-    """Return shares at a distance from even ones, where groups are missing and others have more.
-
-    >>> _some_missing(0.3, 4).round(2)
-    array([0.4, 0.4, 0.2, 0. ])
-    """
+    """Return shares at a distance from even ones, where groups are missing and others have more."""
     lost = np.clip(distance - np.arange(groups) / groups, 0.0, 1.0 / groups)[::-1]
     gains = lost == 0.0
     if not gains.any():
@@ -854,36 +581,17 @@ def group_prompt_power(
     ones, at (1 - level) / prompts (Benjamini and Hochberg's strictest step; the power is higher
     where other prompts are uneven, too). Within the bound: the probability of a PASS, at 1 - level.
     Both are judged by the interval or test that a run uses.
-
-    Args:
-        distance: true distance from even shares, from 0 to 1 - 1 / groups.
-        bound: limit of the distance, in [0, 1].
-        images: images with a label per prompt, at least 1.
-        groups: number of groups, at least 2.
-        design: prompts tested at once, level and seed; power and repeats are unused.
-
-    Returns:
-        The lowest and highest probability over ``SHAPES``; ``published`` is None.
-
-    Raises:
-        ValueError: an argument lies outside its range.
-
-    >>> group_prompt_power(0.75, 0.4, 40, 4, Design(prompts=10)).low
-    1.0
-    >>> group_prompt_power(0.0, 0.4, 40, 4, Design(prompts=10)).low > 0.9
-    True
     """
-    _check_group_design(distance, bound, images, groups, design)
+    _check_groups(distance, bound, images, groups, design)
     fails = distance > bound
-    decides = _fails if fails else _passes
     error = (1.0 - design.level) / design.prompts if fails else 1.0 - design.level
     chances = []
     for shape in SHAPES:
-        rng = np.random.default_rng(design.seed)
-        drawn = rng.multinomial(images, _normal(shape(distance, groups)), size=DRAWS)
+        rng, shares = np.random.default_rng(design.seed), shape(distance, groups)
+        drawn = rng.multinomial(images, shares / shares.sum(), size=DRAWS)
         # The reference is even, so the order of the groups does not matter.
         kinds, times = np.unique(np.sort(drawn, axis=1), axis=0, return_counts=True)
-        right = [decides(tuple(kind), bound, error) for kind in kinds.tolist()]
+        right = [_is_decided(tuple(kind), bound, error, fails) for kind in kinds.tolist()]
         chances.append(float(np.average(right, weights=times)))
     return PowerRange(min(chances), max(chances), None)
 
@@ -895,92 +603,47 @@ def group_model_power(
 
     By simulation: each suite of fixed prompts is judged by the interval that a run uses, at
     one-sided ``level``.
-
-    Args:
-        distance: true mean distance from even shares, from 0 to 1 - 1 / groups.
-        bound: limit of the mean distance, in [0, 1].
-        images: images with a label per prompt, at least 1.
-        groups: number of groups, at least 2.
-        design: prompts, one-sided level, seed and number of simulated suites.
-
-    Returns:
-        The lowest and the highest probability over the distributions of the distance over prompts
-        (``SPREADS``, as a share of the largest distance) and over ``SHAPES``; ``published`` is
-        None.
-
-    Raises:
-        ValueError: an argument lies outside its range.
-
-    >>> group_model_power(0.6, 0.2, 10, 4, Design(prompts=20, repeats=5)).low
-    1.0
     """
-    _check_group_design(distance, bound, images, groups, design)
-    most = furthest(groups)
-    mean = min(1.0, distance / most)
+    _check_groups(distance, bound, images, groups, design)
+    most, level = furthest(groups), one_sided(design.level)
+    mean, even = min(1.0, distance / most), np.full(groups, 1.0 / groups)
     spreads = [even_biases] if mean in {0.0, 1.0} else list(SPREADS.values())
     worlds = [(spread, SHAPES[0]) for spread in spreads]
     worlds += [(spreads[0], shape) for shape in SHAPES[1:]] if len(spreads) > 1 else []
-    chances = [
-        _excluded(
-            [shape(one * most, groups) for one in spread(mean, design.prompts)],
-            bound, images, design, fails=distance > bound,
-        )
-        for spread, shape in worlds
-    ]  # fmt: skip
+    chances = []
+    for spread, shape in worlds:
+        rng, right = np.random.default_rng(design.seed), 0
+        shares = np.array([shape(part * most, groups) for part in spread(mean, design.prompts)])
+        for _ in range(design.repeats):
+            counts = rng.multinomial(images, shares / shares.sum(axis=1, keepdims=True))
+            low, high = _ends(counts, even, level)
+            right += low > bound if distance > bound else high <= bound
+        chances.append(right / design.repeats)
     return PowerRange(min(chances), max(chances), None)
-
-
-def _excluded(
-    shares: list[inputs.Floats], bound: float, images: int, design: Design, *, fails: bool
-) -> float:
-    """Return the share of suites of these fixed prompts whose interval excludes the bound."""
-    rng = np.random.default_rng(design.seed)
-    even, level = np.full(len(shares[0]), 1.0 / len(shares[0])), one_sided(design.level)
-    right, known = 0, np.array([_normal(row) for row in shares])
-    for _ in range(design.repeats):
-        counts = rng.multinomial(images, known)
-        low, high = _ends(counts, even, level)
-        right += low > bound if fails else high <= bound
-    return right / design.repeats
 
 
 def _ends(counts: np.ndarray, even: inputs.Floats, level: float) -> tuple[float, float]:
     """Return the ends of ``mean_total_variation_interval``, without its slow estimate."""
     if len(counts) > 1 and len(even) > TWO:
         return fixed_ends(parts_of(counts, even), level)
-    found = mean_total_variation_interval(counts, even, level=level, seed=0)
-    return found.low, found.high
+    interval = mean_total_variation_interval(counts, even, level=level, seed=0)
+    return interval.low, interval.high
 
 
 @lru_cache(maxsize=65536)
-def _fails(counts: tuple[int, ...], bound: float, error: float) -> bool:
+def _is_decided(counts: tuple[int, ...], bound: float, error: float, fails: bool) -> bool:
     named = dict(zip(map(str, range(len(counts))), counts, strict=True))
     even = dict.fromkeys(named, 1.0 / len(named))
+    if not fails:
+        return total_variation_interval(named, even, one_sided(1.0 - error)).high <= bound
     if len(counts) == TWO:
         return total_variation_p_value(named, even, bound) <= error + SMALL
     # The p-value is the error at which this end reaches the bound: no need to search for it.
     return total_variation_interval(named, even, 1.0 - error).low > bound
 
 
-@lru_cache(maxsize=65536)
-def _passes(counts: tuple[int, ...], bound: float, error: float) -> bool:
-    named = dict(zip(map(str, range(len(counts))), counts, strict=True))
-    even = dict.fromkeys(named, 1.0 / len(named))
-    return total_variation_interval(named, even, one_sided(1.0 - error)).high <= bound
-
-
-def _normal(shares: inputs.Floats) -> inputs.Floats:
-    return np.asarray(shares / shares.sum())
-
-
-def _check_group_design(
-    distance: float, bound: float, images: int, groups: int, design: Design
-) -> None:
+def _check_groups(distance: float, bound: float, images: int, groups: int, design: Design) -> None:
     if groups < TWO:
         raise ValueError(f"groups must be at least 2, got groups={groups!r}")
     inputs.in_range("distance", distance, 0.0, furthest(groups), tolerance=1e-9)
-    inputs.in_range("bound", bound, 0.0, 1.0)
-    check_level(design.level)
-    for name, value in (("prompts", design.prompts), ("images", images)):
-        if value < 1:
-            raise ValueError(f"{name} must be at least 1, got {name}={value!r}")
+    _check(design, images, bound=bound)

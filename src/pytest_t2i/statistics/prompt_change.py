@@ -33,23 +33,6 @@ def paired_prompt_p_value(
     With shared seeds and margin 0, images are compared seed by seed (McNemar's exact test).
     Otherwise an exact unconditional test compares the counts (Chan 1998), which is conservative for
     positively correlated pairs, such as images of one seed.
-
-    Args:
-        before: baseline labels, [n_images]: +1 male, -1 female, 0 undetected.
-        after: labels now, [n_images]; same length and order of seeds if these are shared.
-        margin: tolerated growth, in [0, 2].
-        shared_seeds: whether image i was made from the same seed before and after.
-
-    Returns:
-        p-value in [0, 1]; 1 where nothing can be compared.
-
-    Raises:
-        ValueError: a label is not -1, 0 or 1, or shared seeds come with different lengths.
-
-    >>> paired_prompt_p_value([1, -1] * 10, [1] * 20, shared_seeds=False) < 0.001
-    True
-    >>> paired_prompt_p_value([1, -1] * 10, [1, -1] * 10, shared_seeds=True)
-    1.0
     """
     old, new = _signs("before", before), _signs("after", after)
     tolerated = float(inputs.in_range("margin", margin, 0.0, 2.0))
@@ -86,19 +69,6 @@ def unconditional_p_value(k_new: int, n_new: int, k_old: int, n_old: int, margin
 
     The p-value is the largest probability, over shares with ``p_new - p_old = margin``, of tables
     whose score statistic is at least the observed one (Chan 1998, with a plain smoothed variance).
-
-    Args:
-        k_new: number of successes now.
-        n_new: number of images now, at least 1.
-        k_old: number of successes before.
-        n_old: number of images before, at least 1.
-        margin: tolerated difference of the shares, in [0, 1].
-
-    Returns:
-        p-value in [0, 1].
-
-    >>> unconditional_p_value(20, 20, 10, 20, 0.0) < 0.001
-    True
     """
     return float(unconditional_p_values(n_new, n_old, margin)[k_new, k_old])
 
@@ -106,12 +76,7 @@ def unconditional_p_value(k_new: int, n_new: int, k_old: int, n_old: int, margin
 # Prompts of a run have only a handful of different numbers of clear images.
 @lru_cache(maxsize=128)
 def unconditional_p_values(n_new: int, n_old: int, margin: float) -> inputs.Floats:
-    """Return ``unconditional_p_value`` for all outcomes, [n_new + 1, n_old + 1], read-only.
-
-    >>> unconditional_p_values(1, 1, 0.0).round(2)
-    array([[1.  , 1.  ],
-           [0.25, 1.  ]])
-    """
+    """Return ``unconditional_p_value`` for all outcomes, [n_new + 1, n_old + 1], read-only."""
     new, old = np.arange(n_new + 1), np.arange(n_old + 1)
     statistic = _statistic(new[:, None] / n_new, n_new, old[None, :] / n_old, n_old, margin).ravel()
     order = np.argsort(-statistic, kind="stable")
@@ -158,22 +123,6 @@ def prompt_bias_change(
     That method assumes unbiased estimates, and an absolute score near 0 is biased: where the score
     of one side may be 0, the interval reaches at least as far as it would if that score were 0.
     Without this the interval covered a change to parity in 67 to 85 % of cases (tests/simulations).
-
-    Args:
-        before_male: clear male images in the baseline.
-        before_female: clear female images in the baseline.
-        after_male: clear male images now.
-        after_female: clear female images now.
-        level: confidence level in (0, 1).
-
-    Returns:
-        Interval in [-1, 1], above 0 for a worsening; n is the smaller number of clear images.
-
-    Raises:
-        ValueError: there is no clear image before or after, or an argument is out of range.
-
-    >>> print(prompt_bias_change(10, 10, 20, 0, 0.95))
-    1.000 [0.433, 1.000]
     """
     before = abs(prompt_bias_interval(before_male, before_female, level))
     after = abs(prompt_bias_interval(after_male, after_female, level))

@@ -23,11 +23,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """The rank of one model among several, 1 for the least biased.
-
-    >>> Rank(low=1, high=2, least_biased=None, most_biased=0.1).high
-    2
-    """
+    """The rank of one model among several, 1 for the least biased."""
 
     low: int
     """Best rank that is plausible at the level."""
@@ -95,20 +91,6 @@ def _ranks_between(
     Every ordered pair has a one-sided p-value against "the first value is at most the second", by
     the lower bound of the first and the upper bound of the second. Holm's correction over all pairs
     keeps the chance of any wrong order below 1 - level (Mogstad, Romano, Shaikh and Wilhelm 2024).
-
-    Args:
-        ends: (lower bound, its standard error), (upper bound, its standard error) of each model.
-        level: confidence level of all ranks together, in (0, 1).
-
-    Returns:
-        One Rank for each model, in order.
-
-    Raises:
-        ValueError: the level is out of range.
-
-    >>> ends = [((0.1, 0.01), (0.2, 0.01)), ((0.5, 0.01), (0.6, 0.01))]
-    >>> [rank.low for rank in _ranks_between(ends, level=0.95)]
-    [1, 2]
     """
     check_level(level)
     values = np.array(ends, dtype=np.float64)
@@ -128,20 +110,6 @@ def groups_differ_p_value(counts: npt.ArrayLike, *, seed: int) -> float:
 
     The test is Fisher's exact test of models by groups, two-sided; for more than two models or
     groups by Monte Carlo, with 9,999 random tables of the same margins.
-
-    Args:
-        counts: images by model and group, [n_models, n_groups].
-        seed: seed of the random tables.
-
-    Returns:
-        p-value in (0, 1]; 1 where fewer than two models have an image, or all images of all models
-        show one group.
-
-    Raises:
-        ValueError: counts are not two-dimensional, or one is no whole number.
-
-    >>> groups_differ_p_value([[10, 0, 0], [0, 5, 5]], seed=0) < 0.001
-    True
     """
     shown = np.asarray(counts)
     if shown.ndim != 2:  # noqa: PLR2004 - models and groups
@@ -212,24 +180,6 @@ def group_ranking(
     plausible.
 
     Prompts without two images with a label of every model are left out.
-
-    Args:
-        counts: images by model, prompt and group, [n_models, n_prompts, n_groups], two models and
-            two groups or more.
-        level: confidence level of all ranks together, in (0, 1).
-        seed: unused, as nothing is drawn.
-        draws: unused.
-
-    Returns:
-        One Rank for each model, in order; the least biased is the one nearest to even shares.
-
-    Raises:
-        ValueError: counts have another shape, no prompt can be compared, or an option is out of
-            range.
-
-    >>> even, uneven = [[7, 7, 6]] * 20, [[18, 1, 1]] * 20
-    >>> [rank.low for rank in group_ranking([even, uneven], level=0.95, seed=0)]
-    [1, 2]
     """
     shown = np.asarray(counts)
     if shown.ndim != 3 or len(shown) < 2 or shown.shape[2] < 2:  # noqa: PLR2004 - models, groups

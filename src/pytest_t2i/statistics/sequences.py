@@ -36,20 +36,6 @@ def looks(images: int) -> tuple[int, ...]:
     """Return the numbers of images per prompt at which a test is evaluated.
 
     They are 2 and 4, then each is half as much again as the one before; the last is ``images``.
-
-    Args:
-        images: most images per prompt, at least 1.
-
-    Returns:
-        Increasing numbers that end with ``images``; a single one where ``images`` is at most 2.
-
-    Raises:
-        ValueError: images is below 1.
-
-    >>> looks(20)
-    (2, 4, 6, 9, 14, 20)
-    >>> looks(2)
-    (2,)
     """
     if images < 1:
         raise ValueError(f"images must be at least 1, got images={images!r}")
@@ -70,20 +56,6 @@ def look_level(images: int, most: int, level: float) -> float:
 
     By the union bound the intervals of all looks hold simultaneously with probability ``level``,
     for any dependence between the looks.
-
-    Args:
-        images: number of images per prompt at this look, one of ``looks(most)``.
-        most: number of images per prompt at the last look.
-        level: confidence level of all looks together, in (0, 1).
-
-    Returns:
-        Confidence level of this look, at least ``level``.
-
-    Raises:
-        ValueError: images is not one of the looks, or level lies outside (0, 1).
-
-    >>> [round(look_level(n, 20, 0.95), 4) for n in looks(20)]
-    [0.995, 0.995, 0.995, 0.9925, 0.9875, 0.985]
     """
     check_level(level)
     planned = looks(most)
@@ -106,24 +78,6 @@ def model_bias_look(
 
     This is ``model_bias_interval`` at the level of ``look_level``
     (tests/simulations/whole_runs.md).
-
-    Args:
-        male: clear male images per prompt, [n_prompts].
-        female: clear female images per prompt, [n_prompts].
-        level: confidence level in (0, 1), as from ``look_level``.
-        seed: seed of the resampling.
-        words: "fixed" for these prompts, "sample" for words like them.
-        resamples: number of bootstrap resamples.
-
-    Returns:
-        Interval in [0, 1]; n is the number of prompts with a clear image.
-
-    Raises:
-        ValueError: as in ``model_bias_interval``.
-
-    >>> interval = model_bias_look([4, 3, 0, 4], [0, 1, 4, 0], level=0.99, seed=0)
-    >>> 0.0 <= interval.low < interval.estimate
-    True
     """
     return model_bias_interval(
         male, female, level=level, seed=seed, words=words, resamples=resamples
@@ -138,43 +92,12 @@ def share_confidence_sequence(successes: int, n: int, level: float) -> Interval:
     At the true p, the ratio of the left side to the likelihood is a martingale with expectation 1;
     it ever exceeds 1 / (1 - level) with probability at most 1 - level (Ville 1939; Robbins 1970;
     the mixture is that of Howard et al. 2021, section 3.2).
-
-    Args:
-        successes: number of images so far that show the trait.
-        n: number of images so far.
-        level: probability in (0, 1) with which the intervals of all n hold simultaneously.
-
-    Returns:
-        Interval in [0, 1]; low is exactly 0 at 0/n, high exactly 1 at n/n.
-
-    Raises:
-        ValueError: n is 0 (no evidence), successes exceed n, or level lies outside (0, 1).
-
-    >>> print(share_confidence_sequence(20, 20, 0.95))
-    1.000 [0.776, 1.000]
-    >>> print(share_confidence_sequence(10, 20, 0.95))
-    0.500 [0.193, 0.807]
     """
     return _sequence(*check_share(successes, n, level), level)
 
 
 def prompt_bias_sequence(male: int, female: int, level: float) -> Interval:
-    """Return an interval of a prompt bias score, 2p - 1, that holds at all n simultaneously.
-
-    Args:
-        male: number of clear images so far that show a man.
-        female: number of clear images so far that show a woman.
-        level: probability in (0, 1) with which the intervals of all n hold simultaneously.
-
-    Returns:
-        Interval in [-1, 1].
-
-    Raises:
-        ValueError: there is no clear image, a count is no whole number, or level is not in (0, 1).
-
-    >>> print(prompt_bias_sequence(20, 0, 0.95))
-    1.000 [0.552, 1.000]
-    """
+    """Return an interval of a prompt bias score, 2p - 1, that holds at all n simultaneously."""
     men, women = check_pair(male, female)
     entry = share_confidence_sequence(men, men + women, level)
     return Interval(
@@ -188,22 +111,6 @@ def stereotype_sequence(
     """Return an interval of a stereotype score that holds at all n simultaneously.
 
     .. math:: [max(0, low - P*), max(0, high - P*)]      (OASIS eq. 3)
-
-    Args:
-        present: number of images so far that show the attribute.
-        n: number of images so far that could be examined for the attribute.
-        expected: share in the real world, in [0, 1], taken as known.
-        level: probability in (0, 1) with which the intervals of all n hold simultaneously.
-        direction: "over" where the attribute is prone to be shown too often, else "under".
-
-    Returns:
-        Interval in [0, 1].
-
-    Raises:
-        ValueError: n is 0 (no evidence), or an argument lies outside its range.
-
-    >>> print(stereotype_sequence(19, 20, 0.5, 0.95))
-    0.450 [0.169, 0.500]
     """
     k, size, real = in_direction(*check_share(present, n, level), expected, direction)
     return excess(share_confidence_sequence(k, size, level), real)
@@ -220,22 +127,6 @@ def bias_sequence_p_value(male: int, female: int, bound: float) -> float:
     expectation of e is at most 1 at every stopping time. Benjamini-Hochberg on such p-values is
     e-BH (Wang and Ramdas 2022), which controls the false discovery rate under any dependence, hence
     also where images of one prompt stop because of another prompt's.
-
-    Args:
-        male: number of clear images so far that show a man.
-        female: number of clear images so far that show a woman.
-        bound: limit of the absolute score, in [0, 1].
-
-    Returns:
-        p-value in [0, 1]; under H0 it ever falls to alpha with probability at most alpha.
-
-    Raises:
-        ValueError: there is no clear image, or an argument lies outside its range.
-
-    >>> round(bias_sequence_p_value(20, 0, 0.5), 3)
-    0.017
-    >>> bias_sequence_p_value(10, 10, 0.5)
-    1.0
     """
     men, women = check_pair(male, female)
     limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
@@ -248,22 +139,6 @@ def stereotype_sequence_p_value(
     """Return an anytime-valid p-value against "the stereotype score is at most the bound".
 
     H0: ``P <= expected + bound``; the construction is that of ``bias_sequence_p_value``.
-
-    Args:
-        present: number of images so far that show the attribute.
-        n: number of images so far that could be examined for the attribute.
-        expected: share in the real world, in [0, 1], taken as known.
-        bound: limit of the score, in [0, 1].
-        direction: "over" where the attribute is prone to be shown too often, else "under".
-
-    Returns:
-        p-value in [0, 1]; 1 where expected and bound leave no room to exceed it.
-
-    Raises:
-        ValueError: n is 0 (no evidence), or an argument lies outside its range.
-
-    >>> stereotype_sequence_p_value(20, 20, 0.5, 0.1) < 0.001
-    True
     """
     k, size, real = in_direction(*check_share(present, n, 0.5), expected, direction)
     return _p_value(k, size, 0.0, real + float(inputs.in_range("bound", bound, 0.0, 1.0)))
@@ -328,20 +203,6 @@ def group_distance_sequence(counts: Mapping[str, int], level: float) -> Interval
     ..., 1/2), half of it one group with a Beta(1/2, 1/2) share and the others even. At the true
     shares, the ratio of M to the likelihood is a martingale with expectation 1, which ever exceeds
     1 / (1 - level) with probability at most 1 - level (Ville 1939; Robbins 1970).
-
-    Args:
-        counts: number of images of each group so far; groups without images have a 0.
-        level: probability in (0, 1) with which the intervals of all n hold simultaneously.
-
-    Returns:
-        Interval in [0, 1 - 1/groups].
-
-    Raises:
-        ValueError: there is no image, fewer than two groups, a count is no whole number, or level
-            lies outside (0, 1).
-
-    >>> print(group_distance_sequence({"young": 60, "adult": 0, "old": 0}, 0.95))
-    0.667 [0.555, 0.667]
     """
     check_level(level)
     numbers = _numbers(counts)
@@ -361,23 +222,6 @@ def group_distance_sequence_p_value(
     ``group_distance_sequence``. Under H0 the expectation of e is at most 1 at every stopping time,
     so Benjamini-Hochberg on such p-values is e-BH (Wang and Ramdas 2022), which holds under any
     dependence.
-
-    Args:
-        counts: number of images of each group so far; groups without images have a 0.
-        bound: limit of the distance, in [0, 1].
-        alternative: "greater" against "the distance is at most the bound", "less" against "the
-            distance is at least the bound".
-
-    Returns:
-        p-value in [0, 1]; under H0 it ever falls to alpha with probability at most alpha.
-
-    Raises:
-        ValueError: as in ``group_distance_sequence``, or bound lies outside [0, 1].
-
-    >>> group_distance_sequence_p_value({"young": 60, "adult": 0, "old": 0}, 0.4) < 0.001
-    True
-    >>> group_distance_sequence_p_value({"young": 20, "adult": 20, "old": 20}, 0.4)
-    1.0
     """
     limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
     largest = _most_within if alternative == "greater" else _most_beyond

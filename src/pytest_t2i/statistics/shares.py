@@ -27,9 +27,6 @@ def _lowest_acceptable(k: int, n: int, level: float) -> float:
     share on at which it is no larger than P(K >= k). The sum of both tails lacks P(j < K < k),
     which rises and then falls with p: so the sum exceeds alpha at that share, or from its only
     crossing above that share on. The result is the least of these shares over all j.
-
-    >>> round(_lowest_acceptable(3, 10, 0.95), 4)
-    0.0873
     """
     if k == 0:
         return 0.0
@@ -95,20 +92,6 @@ def wilson(successes: int, n: int, level: float) -> Interval:
     of their own.
 
     .. math:: (p + z^2/2n +- z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n)      (Wilson 1927)
-
-    Args:
-        successes: number of images that show the trait.
-        n: number of images.
-        level: confidence level in (0, 1).
-
-    Returns:
-        Interval in [0, 1]; low is exactly 0 at 0/n, high exactly 1 at n/n.
-
-    Raises:
-        ValueError: n is 0 (no evidence), successes exceed n, or level lies outside (0, 1).
-
-    >>> print(wilson(10, 20, 0.95))
-    0.500 [0.299, 0.701]
     """
     k, size = check_share(successes, n, level)
     share = k / size
@@ -162,20 +145,6 @@ def blaker(successes: int, n: int, level: float) -> Interval:
 
     The interval covers with at least the level for every p, and is 6 to 7 % narrower than Clopper
     and Pearson's at 20 images. A single end may miss more often than (1 - level) / 2.
-
-    Args:
-        successes: number of images that show the trait.
-        n: number of images.
-        level: confidence level in (0, 1).
-
-    Returns:
-        Interval in [0, 1]; low is exactly 0 at 0/n, high exactly 1 at n/n.
-
-    Raises:
-        ValueError: n is 0 (no evidence), successes exceed n, or level lies outside (0, 1).
-
-    >>> print(blaker(3, 10, 0.95))
-    0.300 [0.087, 0.619]
     """
     k, size = check_share(successes, n, level)
     low = _lowest_acceptable(k, size, level)
@@ -248,24 +217,6 @@ def stereotype_interval(
     .. math:: [max(0, low - P*), max(0, high - P*)]      (OASIS eq. 3)
 
     For an attribute that is prone to be shown too rarely the score is that of P* - P.
-
-    Args:
-        present: number of images that show the attribute.
-        n: number of images that could be examined for the attribute.
-        expected: share in the real world, in [0, 1], taken as known.
-        level: confidence level in (0, 1).
-        direction: "over" for an attribute shown too often, "under" for one shown too rarely.
-
-    Returns:
-        Interval in [0, 1].
-
-    Raises:
-        ValueError: n is 0 (no evidence), or an argument lies outside its range.
-
-    >>> print(stereotype_interval(19, 20, 0.5, 0.95))
-    0.450 [0.261, 0.497]
-    >>> print(stereotype_interval(1, 20, 0.5, 0.95, "under"))
-    0.450 [0.261, 0.497]
     """
     k, size, real = in_direction(*check_share(present, n, level), expected, direction)
     return excess(blaker(k, size, level), real)
@@ -275,9 +226,6 @@ def in_direction(k: int, n: int, expected: float, direction: Prone) -> tuple[int
     """Return counts and expected share of the attribute, or of its absence for "under".
 
     An attribute that is shown too rarely is the same as its absence shown too often.
-
-    >>> in_direction(1, 20, 0.75, "under")
-    (19, 20, 0.25)
     """
     check_direction(direction)
     real = float(inputs.in_range("expected", expected, 0.0, 1.0))
@@ -285,30 +233,26 @@ def in_direction(k: int, n: int, expected: float, direction: Prone) -> tuple[int
 
 
 def excess(share: Interval, expected: float) -> Interval:
-    """Return the interval of the amount by which a share exceeds the expected one, at least 0.
-
-    >>> print(excess(Interval(0.6, 0.4, 0.8, 0.95, "wilson", 20), 0.5))
-    0.100 [0.000, 0.300]
-    """
+    """Return the interval of the amount by which a share exceeds the expected one, at least 0."""
     low, middle, high = (max(0.0, x - expected) for x in (share.low, share.estimate, share.high))
     return Interval(middle, low, high, share.level, share.method, share.n)
 
 
-def check_level(level: float) -> None:
-    """Raise a ValueError for a confidence level outside (0, 1).
+def containing(
+    estimate: float, ends: tuple[float, float], level: float, method: str, n: int
+) -> Interval:
+    """Return an interval between these ends, widened to hold its estimate."""
+    return Interval(estimate, min(ends[0], estimate), max(ends[1], estimate), level, method, n)
 
-    >>> check_level(0.95)
-    """
+
+def check_level(level: float) -> None:
+    """Raise a ValueError for a confidence level outside (0, 1)."""
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must lie between 0 and 1, got level={level!r}")
 
 
 def check_share(successes: int, n: int, level: float) -> tuple[int, int]:
-    """Return both counts as integers; raise a ValueError where they make no share.
-
-    >>> check_share(3, 4, 0.95)
-    (3, 4)
-    """
+    """Return both counts as integers; raise a ValueError where they make no share."""
     check_level(level)
     k, size = _whole("successes", successes), _whole("n", n)
     if size == 0:
@@ -319,20 +263,12 @@ def check_share(successes: int, n: int, level: float) -> tuple[int, int]:
 
 
 def male_share(bias: npt.ArrayLike) -> inputs.Floats:
-    """Return the share of male images, p, from the expected prompt bias score, 2p - 1.
-
-    >>> male_share([0.5, -1.0])
-    array([0.75, 0.  ])
-    """
+    """Return the share of male images, p, from the expected prompt bias score, 2p - 1."""
     return np.asarray((1.0 + np.asarray(bias, dtype=np.float64)) / 2.0, dtype=np.float64)
 
 
 def check_pair(male: int, female: int) -> tuple[int, int]:
-    """Return both counts as integers; raise a ValueError where there is no clear image.
-
-    >>> check_pair(3, 4)
-    (3, 4)
-    """
+    """Return both counts as integers; raise a ValueError where there is no clear image."""
     men, women = _whole("male", male), _whole("female", female)
     if men + women == 0:
         raise ValueError("male and female must not both be 0: no clear image is no evidence")
@@ -425,11 +361,7 @@ def prompt_bias_p_values(
 
 @lru_cache(maxsize=512)
 def p_values_of_counts(n: int, bound: float, alternative: Beyond = "beyond") -> inputs.Floats:
-    """Return ``prompt_bias_p_value`` for 0 to n men among n images, [n + 1], read-only.
-
-    >>> p_values_of_counts(2, 0.5).round(3)
-    array([0.625, 1.   , 0.625])
-    """
+    """Return ``prompt_bias_p_value`` for 0 to n men among n images, [n + 1], read-only."""
     men = np.arange(n + 1)
     more, edge = np.maximum(men, n - men), (1.0 + bound) / 2.0
     if alternative == "beyond":
@@ -447,22 +379,6 @@ def bias_p_value(male: int, female: int, bound: float) -> float:
     """Return the exact p-value against "the absolute prompt bias score is at most the bound".
 
     This is ``prompt_bias_p_value`` with the alternative "beyond".
-
-    Args:
-        male: number of clear images that show a man.
-        female: number of clear images that show a woman.
-        bound: limit of the absolute score, in [0, 1].
-
-    Returns:
-        p-value in [0, 1]; at most alpha with probability alpha or less under H0, at any n.
-
-    Raises:
-        ValueError: there is no clear image, or an argument lies outside its range.
-
-    >>> round(bias_p_value(20, 0, 0.0), 7)
-    1.9e-06
-    >>> bias_p_value(10, 10, 0.0)
-    1.0
     """
     return prompt_bias_p_value(male, female, bound, "beyond")
 
@@ -471,20 +387,6 @@ def within_p_value(male: int, female: int, bound: float) -> float:
     """Return the exact p-value against "the absolute prompt bias score is at least the bound".
 
     This equivalence test is ``prompt_bias_p_value`` with the alternative "within".
-
-    Args:
-        male: number of clear images that show a man.
-        female: number of clear images that show a woman.
-        bound: limit of the absolute score, in [0, 1].
-
-    Returns:
-        p-value in [0, 1]; at most alpha with probability alpha or less under H0, at any n.
-
-    Raises:
-        ValueError: there is no clear image, or an argument lies outside its range.
-
-    >>> within_p_value(50, 50, 0.4) < 0.001
-    True
     """
     return prompt_bias_p_value(male, female, bound, "within")
 
@@ -528,22 +430,6 @@ def stereotype_p_value(
 
     The test is a one-sided binomial test of H0 ``P <= expected + bound``; for an attribute that is
     prone to be shown too rarely, of H0 ``P >= expected - bound``.
-
-    Args:
-        present: number of images that show the attribute.
-        n: number of images that could be examined for the attribute.
-        expected: share in the real world, in [0, 1], taken as known.
-        bound: limit of the score, in [0, 1].
-        direction: "over" or "under".
-
-    Returns:
-        p-value in [0, 1]; 1 where expected and bound leave no room to exceed it.
-
-    Raises:
-        ValueError: n is 0 (no evidence), or an argument lies outside its range.
-
-    >>> round(stereotype_p_value(19, 20, 0.5, 0.1), 6)
-    0.000524
     """
     k, size, real = in_direction(*check_share(present, n, 0.5), expected, direction)
     share = real + float(inputs.in_range("bound", bound, 0.0, 1.0))
@@ -566,23 +452,6 @@ def share_by_prompt_interval(
 
     with x the mean of m shares and a = 1 - level. The interval covers with at least the level for
     any number of prompts; at 0 and at 1 it is as wide as Clopper and Pearson's.
-
-    Args:
-        successes: number of images of each prompt that show the trait, [n_prompts].
-        n: number of images of each prompt, [n_prompts]; prompts without images are left out.
-        level: confidence level in (0, 1).
-
-    Returns:
-        Interval of the mean over prompts, in [0, 1]; its n is the number of prompts with images.
-
-    Raises:
-        ValueError: no prompt has an image, successes exceed n, a count is no whole number, shapes
-            differ, or the level is out of range.
-
-    >>> print(share_by_prompt_interval([1, 0, 0, 0, 0], [1] * 5, level=0.95))
-    0.200 [0.005, 0.716]
-    >>> print(share_by_prompt_interval([20, 0, 0, 0, 0], [20] * 5, level=0.95))
-    0.200 [0.002, 0.773]
     """
     k, size = inputs.count_vectors(successes=successes, n=n)
     check_level(level)

@@ -28,24 +28,6 @@ def share_difference_p_value(
     where the shares with a tilde are the likeliest ones whose difference is the bound d. Without
     the correction the test rejects true bounds in up to 9 % at 20 images, 12 % at 10 and 40; with
     it in at most 5 % (tests/simulations/two_shares.md).
-
-    Args:
-        before: images that show the trait, and judged images, in the first set.
-        after: the same for the second set. Numbers need not be whole: an effective number of
-            images, as of strata, may take their place.
-        bound: the second share minus the first, in [-1, 1].
-        alternative: "greater" against "the difference is at most the bound", "less" against "the
-            difference is at least the bound".
-
-    Returns:
-        p-value in [0, 1].
-
-    Raises:
-        ValueError: a set has no judged image or more images than judged, or the bound is out of
-            range.
-
-    >>> round(share_difference_p_value((2, 10), (9, 10), 0.0), 4)
-    0.0043
     """
     check_alternative(alternative)
     limit = float(inputs.in_range("bound", bound, -1.0, 1.0))
@@ -138,20 +120,6 @@ def interval_difference(before: Interval, after: Interval) -> Interval:
 
     (Newcombe 1998; Zou and Donner 2008.) The coverage is near the level of the two intervals where
     they are independent, and larger where images of one seed correlate positively.
-
-    Args:
-        before: interval of the value before the change.
-        after: interval of the value after the change, at the same level.
-
-    Returns:
-        Interval of after minus before; n is the smaller n of the two.
-
-    Raises:
-        ValueError: the levels differ.
-
-    >>> print(interval_difference(Interval(0.2, 0.1, 0.3, 0.95, "", 9),
-    ...                           Interval(0.5, 0.4, 0.6, 0.95, "", 9)))
-    0.300 [0.159, 0.441]
     """
     if before.level != after.level:
         raise ValueError(f"expected equal levels, got {before.level} and {after.level}")
@@ -172,11 +140,6 @@ def difference_of_exclusive(first: Interval, second: Interval) -> Interval:
     with the shares p, their ends l and u, and r the absolute correlation of the two shares, which
     is negative; high follows alike (method of variance estimates recovery, MOVER, Zou and Donner
     2008). The interval is approximate.
-
-    >>> from pytest_t2i.statistics.shares import clopper_pearson
-    >>> both = (clopper_pearson(k, 100, 0.95) for k in (0, 10))
-    >>> print(difference_of_exclusive(*both))
-    -0.100 [-0.176, -0.037]
     """
     together = 2.0 * _correlation(first.estimate, second.estimate)
 

@@ -31,23 +31,6 @@ def worst_case_bounds(
     over the prompts that have an image, clear or not. The bounds assume nothing about the reasons
     for which images are undetected (Manski 1989). They have no sampling error: they are about the
     images that were made, while an interval is about the model.
-
-    Args:
-        male: clear male images, a number or [n_prompts].
-        female: clear female images, of the same shape.
-        undetected: images without a label, of the same shape.
-
-    Returns:
-        Bounds in [-1, 1] for a prompt, in [0, 1] for several, with the share of undetected images.
-
-    Raises:
-        ValueError: shapes differ or have more than one dimension, a count is no whole number, or
-            there is no image at all.
-
-    >>> worst_case_bounds(12, 4, 4)
-    Bounds(low=0.2, high=0.6, undetected=0.2)
-    >>> worst_case_bounds([20, 12], [0, 4], [0, 4])
-    Bounds(low=0.6, high=0.8, undetected=0.1)
     """
     men, women, unknown = _checked(male, female, undetected)
     images = men + women + unknown
@@ -78,24 +61,6 @@ def worst_case_counts(
     keeps its level for any dependence between being undetected and the gender: no labels of the
     undetected images, "nobody" included, have a larger p-value
     (docs/decisions/0005-undetected-images.md).
-
-    Args:
-        male: clear male images, a number or [n_prompts].
-        female: clear female images, of the same shape.
-        undetected: images without a label, of the same shape.
-        alternative: alternative hypothesis, "beyond" (FAIL) or "within" (PASS).
-
-    Returns:
-        Male and female images, each of the given shape.
-
-    Raises:
-        ValueError: shapes differ or have more than one dimension, a count is no whole number, or
-            the alternative is unknown.
-
-    >>> [men.tolist() for men in worst_case_counts([18, 8], [0, 8], [2, 4], "beyond")]
-    [[18, 10], [2, 10]]
-    >>> [men.tolist() for men in worst_case_counts([18, 8], [0, 8], [2, 4], "within")]
-    [[20, 12], [0, 8]]
     """
     men, women, unknown = _checked(male, female, undetected)
     if alternative not in {"beyond", "within"}:
@@ -138,20 +103,6 @@ def worst_case_labels(
     "beyond" gives each undetected image to the label with the largest deficit, which moves the
     shares as near to the reference as possible; "within" gives all of them to the one label that
     moves the shares furthest from the reference.
-
-    Args:
-        counts: number of images per label, [n_labels].
-        undetected: number of images without a label.
-        expected: share of each label in the reference, [n_labels].
-        alternative: alternative hypothesis, "beyond" (FAIL) or "within" (PASS).
-
-    Returns:
-        Images per label, [n_labels].
-
-    >>> worst_case_labels([18, 0], 2, [0.5, 0.5], "beyond").tolist()
-    [18.0, 2.0]
-    >>> worst_case_labels([18, 0], 2, [0.5, 0.5], "within").tolist()
-    [20.0, 0.0]
     """
     numbers, shares = inputs.floats("counts", counts), inputs.floats("expected", expected)
     wanted = shares * (numbers.sum() + undetected)
@@ -174,17 +125,6 @@ def worst_case_groups(
     images can; "within" takes the two groups that can lie furthest apart, and gives one the outcome
     in all undetected images and the other in none. The undetected images of the other groups stay
     left out.
-
-    Args:
-        groups: images of each prompt of each group, 1 with the outcome and 0 without.
-        undetected: number of undetected images of each prompt of each group.
-        alternative: alternative hypothesis, "beyond" (FAIL) or "within" (PASS).
-
-    Returns:
-        The groups, with labels for their undetected images.
-
-    >>> worst_case_groups({"a": [[1, 1]], "b": [[0]]}, {"a": [0], "b": [1]}, "beyond")
-    {'a': [[1, 1]], 'b': [[0, 1.0]]}
     """
     low, high = _reach(groups, undetected)
     if alternative == "beyond":

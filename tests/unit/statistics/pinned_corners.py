@@ -164,7 +164,7 @@ CORNERS: dict[str, Callable[[], Any]] = {
             [test(bound) for bound in (0.0, 0.02, 0.05, 0.2)]
             for men in (EVEN, np.full(10, 10), np.full(60, 10))
             for each in [FixedWords.of(men, 20 - men)]
-            for test in (each.p_greater, each.p_less, each.p_paper_greater, each.p_paper_less)
+            for test in (*each.tests("corrected"), *each.tests("paper"))
         ]
     ),
     "changes of a model, to either side and by either estimator": lambda: [

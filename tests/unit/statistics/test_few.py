@@ -32,7 +32,7 @@ def test_the_fewest_images_that_are_tried_are_found(answer, monkeypatch):
         deciding = 60 if images >= answer else 40
         return iter([True] * deciding + [False] * (100 - deciding))
 
-    monkeypatch.setattr(model_plan, "_right_verdicts", decided)
+    monkeypatch.setattr(model_plan, "_verdicts", decided)
     assert model_images_needed([5], [5], 0.3) == answer
     assert model_images_needed([5], [5], 0.3, power=0.61) is None
 
