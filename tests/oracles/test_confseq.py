@@ -7,7 +7,8 @@ import math
 import pytest
 from scipy import integrate, stats
 
-from pytest_t2i.statistics.sequences import bias_sequence_p_value, share_confidence_sequence
+from pytest_t2i.statistics.deprecated import share_confidence_sequence
+from pytest_t2i.statistics.sequences import bias_sequence_p_value
 
 # confseq mixes over Beta(a, b) with the mean that is tested; at 1/2 this v_opt gives our
 # Beta(1/2, 1/2), so that the values must be the same.

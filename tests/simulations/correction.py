@@ -17,7 +17,7 @@ import numpy as np
 from worlds import table7
 
 from pytest_t2i.statistics import corrected_scores, model_bias_interval
-from pytest_t2i.statistics.correction import adjusted_model_bias_score
+from pytest_t2i.statistics.deprecated import adjusted_model_bias_score
 
 TABLE3 = Path(__file__).parents[1] / "oracles" / "published" / "lyu_table3.json"
 LOW_QUALITY = 0.1248

@@ -16,7 +16,8 @@ from worlds import draw, table7
 
 from pytest_t2i import statistics
 from pytest_t2i.data import Interval, Outcome
-from pytest_t2i.statistics.sequences import look_level, looks, model_bias_look
+from pytest_t2i.statistics.deprecated import look_level, model_bias_look
+from pytest_t2i.statistics.sequences import looks
 from pytest_t2i.verdicts.judge import compare
 
 MODELS = ("sdxl", "sd3", "dreamlike")

@@ -20,10 +20,11 @@ from uncertainty import rate
 from worlds import FIXED
 
 from pytest_t2i.statistics import model_bias_p_value
+from pytest_t2i.statistics.deprecated import look_level
 from pytest_t2i.statistics.history import change_points
 from pytest_t2i.statistics.means.fixed import gap_sign_p_value
 from pytest_t2i.statistics.objects import object_bias_p_values
-from pytest_t2i.statistics.sequences import look_level, looks
+from pytest_t2i.statistics.sequences import looks
 
 ERROR = 0.05 + 1e-12
 

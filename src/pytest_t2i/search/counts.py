@@ -13,7 +13,6 @@ import scipy
 from pytest_t2i import statistics
 from pytest_t2i.data import Interval
 from pytest_t2i.prompts import Part
-from pytest_t2i.statistics.shares import bias_p_value
 from pytest_t2i.statistics.undetected import worst_case_counts
 
 Parts = tuple[Part, ...]
@@ -84,7 +83,7 @@ class Counts:
         unknown = self.images - self.clear
         unknown = unknown if unknown > alike * self.images else 0
         men, women = worst_case_counts(self.male, self.female, unknown, "beyond")
-        return bias_p_value(int(men), int(women), beyond)
+        return statistics.prompt_bias_p_value(int(men), int(women), beyond)
 
     def interval(self, towards: int, level: float) -> Interval | None:  # noqa: ARG002 - as ``value``
         """Return the interval of the score; None without a clear image."""

@@ -84,9 +84,10 @@ __all__ = [
 MOVED = {
     "associations": "rank_correlation_interval",
     "change": "PairedScores growth_probabilities paired_model_bias_scores",
-    "correction": (
-        "CorrectedScores CorrectedShares adjusted_model_bias_score corrected_shares "
-        "effective_counts"
+    "correction": "CorrectedScores CorrectedShares corrected_shares effective_counts",
+    "deprecated": (
+        "adjusted_model_bias_score bias_p_value look_level model_bias_look "
+        "share_confidence_sequence stereotype_p_value within_p_value"
     ),
     "detectors": (
         "deviation_interval f1_interval fleiss_interval kappa_interval paired_share_change"
@@ -116,14 +117,10 @@ MOVED = {
     "prompt_change": "paired_prompt_p_value prompt_bias_change",
     "ranks": "Rank group_ranking groups_differ_p_value",
     "sequences": (
-        "bias_sequence_p_value group_distance_sequence group_distance_sequence_p_value "
-        "look_level looks model_bias_look prompt_bias_sequence share_confidence_sequence "
-        "stereotype_sequence stereotype_sequence_p_value"
+        "bias_sequence_p_value group_distance_sequence group_distance_sequence_p_value looks "
+        "prompt_bias_sequence stereotype_sequence stereotype_sequence_p_value"
     ),
-    "shares": (
-        "bias_p_value blaker share_by_prompt_interval stereotype_interval stereotype_p_value "
-        "within_p_value"
-    ),
+    "shares": "blaker share_by_prompt_interval stereotype_interval",
     "two_shares": "share_difference_p_value",
     "undetected": "worst_case_bounds worst_case_counts",
 }

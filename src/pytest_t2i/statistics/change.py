@@ -1,4 +1,9 @@
-"""The change of a model bias score against a baseline, on the same prompts."""
+"""The change of a model bias score against a baseline, on the same prompts.
+
+No table of one prompt's counts estimates |2p - 1| without bias for every p. The tables here balance
+bias against noise: the more prompts are averaged, the less noise matters, and the more of the bias
+a table removes.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +24,7 @@ from pytest_t2i.statistics.means.mean import mean_error
 from pytest_t2i.statistics.model import Estimator, FixedWords, Words, check_how
 from pytest_t2i.statistics.shares import male_share
 
+Whole = npt.NDArray[np.int64]
 BIAS: inputs.Floats = np.linspace(0.0, 1.0, 101)
 """Values of |2p - 1| over which bias and noise are balanced, with equal weight."""
 
@@ -61,10 +67,7 @@ def table_bias(n: int, prompts: int) -> inputs.Floats:
 
 
 def _chances(n: int) -> inputs.Floats:
-    """Return the probability of each count at each of BIAS, averaged over the two genders.
-
-    The shape is [len(BIAS), n + 1].
-    """
+    """Return the chance of each count at each of BIAS, over both genders, [n_bias, n + 1]."""
     one_way = scipy.stats.binom.pmf(np.arange(n + 1), n, male_share(BIAS)[:, None])
     return np.asarray((one_way + np.flip(one_way, axis=1)) / 2.0, dtype=np.float64)
 
@@ -74,8 +77,6 @@ def _frozen(table: inputs.Floats) -> inputs.Floats:
     table.flags.writeable = False
     return table
 
-
-Whole = npt.NDArray[np.int64]
 
 FEW_PROMPTS = 10
 """Number of prompts below which counts do not show whether prompts changed: then a change is always
@@ -127,7 +128,7 @@ def bounded_change(before: Whole, after: Whole, level: float) -> Ends:
 
     .. math:: E c_below(after) - E c_above(before) <= change <= E c_above(after) - E c_below(before)
 
-    Each end includes the normal sampling error of images (``model.bounding``).
+    Each end includes the normal sampling error of images (``bounding``).
     """
     old, new = FixedWords.of(*before), FixedWords.of(*after)
     z = float(scipy.special.ndtri((1.0 + level) / 2.0))
@@ -172,10 +173,10 @@ def paired_model_bias_change(
     """Return the model bias score after minus before, with an interval.
 
     Each prompt is scored by a table of its counts that has the same expectation before and after
-    where its share did not change, for any two numbers of images (``linear_scores.spread_table``):
+    where its share did not change, for any two numbers of images (``spread_table``):
     so an unchanged model shows no change on average. Where prompts did change, the bias of the
     tables may not cancel. So where counts or scores differ by more than chance easily explains
-    (``moved.is_bounded``), and below ten prompts always, the interval reaches at least as far as
+    (``is_bounded``), and below ten prompts always, the interval reaches at least as far as
     the bounding functions do, whose means bound both scores for any distribution of bias.
 
     .. math:: mean of h(after) - mean of h(before) -+ z sqrt(sum of Var h) / n_prompts
@@ -212,12 +213,7 @@ def paired_model_bias_change(
     """
     check_resampling(level, resamples)
     check_how(estimator, words)
-    before, after = _comparable(
-        before_male=before_male,
-        before_female=before_female,
-        after_male=after_male,
-        after_female=after_female,
-    )
+    before, after = _comparable(before_male, before_female, after_male, after_female)
     narrow, error = _by_tables(before, after, level, estimator, words)
     if estimator == "paper" or not is_bounded(
         before, after, narrow.estimate / max(error, SMALLEST_ERROR)
@@ -246,16 +242,11 @@ def unmoved_model_bias_change(
 ) -> Interval:
     """Return the change under the assumption that the bias of the tables cancels.
 
-    The exact test of "the same model" has to find this change. Arguments, result and errors are
-    those of ``paired_model_bias_change``, whose interval contains this one.
+    The exact test of "the same model" has to find this change. ``paired_model_bias_change`` has an
+    interval that contains this one.
     """
     check_how(estimator, words)
-    before, after = _comparable(
-        before_male=before_male,
-        before_female=before_female,
-        after_male=after_male,
-        after_female=after_female,
-    )
+    before, after = _comparable(before_male, before_female, after_male, after_female)
     return _by_tables(before, after, level, estimator, words)[0]
 
 
@@ -272,8 +263,8 @@ def _by_tables(
         half = float(scipy.stats.norm.isf((1.0 - level) / 2.0)) * error
         low, high, method = estimate - half, estimate + half, "fixed-words"
     else:
-        drawn = _sampled(new - old, level)
-        low, high, method = min(drawn.low, estimate), max(drawn.high, estimate), drawn.method
+        sampled = _sampled(new - old, level)
+        low, high, method = min(sampled.low, estimate), max(sampled.high, estimate), sampled.method
     bias = 0.0 if family is None or prompts < FEW_PROMPTS else _bias(before, after, family)
     low, high = low - max(0.0, DOUBT * bias), high - min(0.0, DOUBT * bias)
     return Interval(estimate, max(-1.0, low), min(1.0, high), level, method, prompts), error
@@ -299,12 +290,7 @@ def paired_model_bias_scores(
     Each is the mean of the same tables over the prompts that can be compared in both runs: so each
     may differ a little from the score of the run alone.
     """
-    before, after = _comparable(
-        before_male=before_male,
-        before_female=before_female,
-        after_male=after_male,
-        after_female=after_female,
-    )
+    before, after = _comparable(before_male, before_female, after_male, after_female)
     old, new, _ = _table_scores(before, after, _family(before.shape[1], estimator))
     return PairedScores(_mean(old), _mean(new))
 
@@ -319,8 +305,14 @@ def _mean(scores: inputs.Floats) -> float:
     return float(np.clip(np.mean(scores), 0.0, 1.0))
 
 
-def _comparable(**counts: npt.ArrayLike) -> tuple[Whole, Whole]:
-    before_male, before_female, after_male, after_female = inputs.count_vectors(**counts)
+def four_vectors(*counts: npt.ArrayLike) -> tuple[Whole, ...]:
+    """Return male and female counts before and after, checked and as whole numbers."""
+    names = ("before_male", "before_female", "after_male", "after_female")
+    return tuple(inputs.count_vectors(**dict(zip(names, counts, strict=True))))
+
+
+def _comparable(*counts: npt.ArrayLike) -> tuple[Whole, Whole]:
+    before_male, before_female, after_male, after_female = four_vectors(*counts)
     fewest = np.minimum(before_male + before_female, after_male + after_female)
     used = fewest >= FEWEST_IMAGES
     if not np.any(used):
@@ -354,9 +346,13 @@ def _score_variances(n: int, fewer: int, family: int | None) -> inputs.Floats:
     The share is estimated as (k + 1/2) / (n + 1): images that are all of one gender do not show
     that further images would be.
     """
-    table = spread_table(n, fewer, family)
-    k = np.arange(n + 1)
-    chance = scipy.stats.binom.pmf(k, n, ((k + 0.5) / (n + 1.0))[:, None])
+    return table_variance(spread_table(n, fewer, family), (np.arange(n + 1) + 0.5) / (n + 1.0))
+
+
+def table_variance(table: inputs.Floats, shares: npt.ArrayLike) -> inputs.Floats:
+    """Return the variance of a table's score at shares of men, [n_shares]."""
+    p, n = np.atleast_1d(np.asarray(shares, dtype=np.float64)), len(table) - 1
+    chance = scipy.stats.binom.pmf(np.arange(n + 1), n, p[:, None])
     return np.asarray(chance @ table**2 - (chance @ table) ** 2, dtype=np.float64)
 
 
@@ -365,8 +361,8 @@ def _bias(before: Whole, after: Whole, family: int) -> float:
     fewer = np.minimum(before.sum(axis=0), after.sum(axis=0))
     sizes, of_size = np.unique(fewer, return_inverse=True)
     biases = np.stack([np.interp(GRID, BIAS, table_bias(int(n), family)) for n in sizes])
-    moved = spread_given_counts(*after) - spread_given_counts(*before)
-    return float(np.sum(moved * biases[of_size.ravel()]) / len(fewer))
+    shift = spread_given_counts(*after) - spread_given_counts(*before)
+    return float(np.sum(shift * biases[of_size.ravel()]) / len(fewer))
 
 
 def _sampled(grown: inputs.Floats, level: float) -> Interval:
@@ -407,24 +403,17 @@ def growth_probabilities(
     Bayes' rule gives the posterior of each prompt (empirical Bayes, Efron 2016). The probabilities
     order prompts for inspection; the test is ``change_p_value``.
     """
-    men_before, women_before, men, women = inputs.count_vectors(
-        before_male=before_male,
-        before_female=before_female,
-        after_male=after_male,
-        after_female=after_female,
-    )
+    counts = before_male, before_female, after_male, after_female
+    men_before, women_before, men, women = four_vectors(*counts)
     tolerated = float(inputs.in_range("margin", margin, 0.0, 1.0))
     both = (men_before + women_before > 0) & (men + women > 0)
     if np.count_nonzero(both) < FEWEST_PROMPTS:
         return None
-    old, new = _growth_likelihood(men_before, women_before), _growth_likelihood(men, women)
+    old, new = (
+        np.asarray(scipy.stats.binom.pmf(k[:, None], (k + rest)[:, None], male_share(SIGNED_GRID)))
+        for k, rest in ((men_before, women_before), (men, women))
+    )
     return _grown(old, new, *_growth_fit(old[both], new[both]), tolerated)
-
-
-def _growth_likelihood(men: Whole, women: Whole) -> inputs.Floats:
-    share = male_share(SIGNED_GRID)
-    chance = scipy.stats.binom.pmf(men[:, None], (men + women)[:, None], share)
-    return np.asarray(chance, dtype=np.float64)
 
 
 def _growth_fit(

@@ -12,7 +12,6 @@ import scipy
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs
-from pytest_t2i.statistics.inversion import percentiles
 from pytest_t2i.statistics.shares import check_level
 
 Whole = npt.NDArray[np.int64]
@@ -169,8 +168,6 @@ def variances_of(
 BORROWED = 20
 """Weight, in degrees of freedom, of the pooled variance against a prompt's own larger variance."""
 
-ROGAN_GLADEN = "rogan-gladen, error rates only"
-
 
 @dataclass(frozen=True, slots=True)
 class CorrectedScores:
@@ -266,55 +263,6 @@ def corrected_scores(
         detector=_plain(strata),
         labels=sum(stratum.labelled for stratum in strata),
         labels_to_halve=_to_halve(strata),
-    )
-
-
-def adjusted_model_bias_score(
-    words: Sequence[npt.ArrayLike],
-    labels: Sequence[npt.ArrayLike],
-    *,
-    level: float,
-    seed: int,
-    draws: int = 2000,
-) -> Interval:
-    """Return the model bias score with each prompt's share adjusted for the error rates.
-
-    .. math:: p = (p_detected + specificity - 1) / (sensitivity + specificity - 1), cut to [0, 1]
-       (Rogan and Gladen 1978)
-
-    Both rates are estimated from all labelled images that are clear and were kept. The estimator
-    corrects neither the filter's errors nor the upward bias that noise gives to absolute scores.
-
-    Only the estimate is a second opinion on ``corrected_scores``. The interval, from draws of the
-    rates (Beta, Jeffreys prior), ignores the sampling of images: it covers the score of fair and
-    mildly biased models in less than 1 % of runs (tests/simulations/correction.md). No verdict may
-    rest on it; its method names this limit.
-    """
-    check_level(level)
-    w, y = (np.concatenate([np.asarray(a, float) for a in arrays]) for arrays in (words, labels))
-    men, women = (w != 0) & (y == 1), (w != 0) & (y == -1)
-    hits, misses = int(np.sum(men & (w == 1))), int(np.sum(men & (w == -1)))
-    right, wrong = int(np.sum(women & (w == -1))), int(np.sum(women & (w == 1)))
-    if not hits + misses or not right + wrong:
-        raise ValueError("no labelled image of one gender was kept: its error rate is unknown")
-    if hits / (hits + misses) + right / (right + wrong) <= 1.0:
-        raise ValueError("the detector is no better than chance on the labelled images")
-    kept = [np.asarray(word, float) for word in words if np.any(np.asarray(word, float) != 0)]
-    shares = np.array([np.sum(entry > 0) / np.sum(entry != 0) for entry in kept])
-    rng = np.random.default_rng(seed)
-    sensitivity = np.concatenate(
-        [[hits / (hits + misses)], rng.beta(hits + 0.5, misses + 0.5, draws)]
-    )
-    specificity = np.concatenate(
-        [[right / (right + wrong)], rng.beta(right + 0.5, wrong + 0.5, draws)]
-    )
-    strength = np.maximum(sensitivity + specificity - 1.0, 1e-3)
-    adjusted = (shares[:, None] + specificity - 1.0) / strength
-    scores = np.mean(np.abs(2.0 * np.clip(adjusted, 0.0, 1.0) - 1.0), axis=0)
-    low, high = percentiles(scores[1:], (1.0 - level) / 2.0)
-    estimate = float(scores[0])
-    return Interval(
-        estimate, min(low, estimate), max(high, estimate), level, ROGAN_GLADEN, len(shares)
     )
 
 

@@ -22,11 +22,15 @@ from pytest_t2i.statistics.inversion import (
 )
 from pytest_t2i.statistics.means.mean import mean_interval
 from pytest_t2i.statistics.model import Words
-from pytest_t2i.statistics.shares import check_level, clopper_pearson, share_by_prompt_interval
+from pytest_t2i.statistics.shares import (
+    check_level,
+    clopper_pearson,
+    containing,
+    share_by_prompt_interval,
+)
 from pytest_t2i.statistics.two_shares import (
     Counted,
     difference_of_exclusive,
-    interval_difference,
     share_difference_interval,
 )
 
@@ -43,7 +47,10 @@ def paired_gap_interval(
     the trait, minus the share in which the second alone does. The intervals of both shares give
     that of their difference as in ``paired_share_change`` (method of variance estimates recovery,
     MOVER, Zou and Donner 2008). The interval has positive width where no pair shows the trait, and
-    covers with at least the level in all simulated cases (tests/simulations/refusals.md).
+    covers with at least the level in all simulated cases (tests/simulations/refusals.md). With
+    fixed words the shares' intervals are Clopper and Pearson's of all pairs, which are conservative
+    where prompts differ (Hoeffding 1956); with sampled words the prompt is the unit
+    (``share_by_prompt_interval``).
     """
     check_level(level)
     check_words(words)
@@ -74,10 +81,7 @@ def paired_gap_p_value(
 
 
 def _counts(first: Pairs, second: Pairs) -> tuple[Whole, Whole, Whole]:
-    """Return per prompt the pairs in which the first alone, and the second alone, shows the trait.
-
-    The third array counts all pairs.
-    """
+    """Return per prompt the pairs in which the first, or the second, alone shows it, and all."""
     if len(first) != len(second):
         raise ValueError(
             f"first and second must have as many prompts, got {len(first)} and {len(second)}"
@@ -125,11 +129,10 @@ def stratified_gap_interval(
     gap = float(gaps.mean())
     low, high, method = fixed.low, fixed.high, fixed.method
     if words == "sample":
-        half = _of_words_like_these(gaps, level)
+        error = float(gaps.std(ddof=1)) / math.sqrt(len(gaps))
+        half = float(scipy.stats.t.isf((1.0 - level) / 2.0, len(gaps) - 1)) * error
         low, high, method = min(low, gap - half), max(high, gap + half), "student"
-    return Interval(
-        gap, max(-1.0, min(low, gap)), min(1.0, max(high, gap)), level, method, len(gaps)
-    )
+    return containing(gap, (max(-1.0, low), min(1.0, high)), level, method, len(gaps))
 
 
 def _together(counts: Sequence[Counted]) -> Counted:
@@ -149,11 +152,6 @@ def _together(counts: Sequence[Counted]) -> Counted:
     return share * effective, effective
 
 
-def _of_words_like_these(gaps: np.ndarray, level: float) -> float:
-    error = float(gaps.std(ddof=1)) / math.sqrt(len(gaps))
-    return float(scipy.stats.t.isf((1.0 - level) / 2.0, len(gaps) - 1)) * error
-
-
 Group = Sequence[npt.ArrayLike]
 """Images of each prompt of a group: 1 where an image has the outcome, else 0."""
 
@@ -171,26 +169,25 @@ def parity_difference_interval(
     The groups with the extreme shares in the sample need not be the true extremes. A group without
     images may have any share.
 
-    - fixed words: intervals of the differences of all pairs of groups by "square and add" (Newcombe
-      1998) from the exact intervals of two shares. The high end is the largest of theirs, without a
-      correction for the number of pairs, as it is at least that of the pair with the true extremes.
-      The low end is the largest too, with Bonferroni's correction.
+    - fixed words: score intervals of the differences of all pairs of groups
+      (``share_difference_interval``), whose level is conservative where prompts differ. The high
+      end is the largest of theirs, without a correction for the number of pairs, as it is at least
+      that of the pair with the true extremes. The low end is the largest too, with Bonferroni's
+      correction.
     - sampled words: from simultaneous intervals of all groups' shares (``parity_shares``).
     """
     shares = parity_shares(groups, level=level, seed=seed, words=words, resamples=resamples)
-    known = [share.estimate for share in shares.values() if share.n]
-    if len(known) < 2:  # noqa: PLR2004 - one group has no difference
-        raise ValueError(f"at least two groups must have an image, got {len(known)}")
-    estimate = max(known) - min(known)
-    prompts = int(sum(np.size(prompt) > 0 for group in groups.values() for prompt in group))
+    estimates = [share.estimate for share in shares.values() if share.n]
+    if len(estimates) < 2:  # noqa: PLR2004 - one group has no difference
+        raise ValueError(f"at least two groups must have an image, got {len(estimates)}")
+    estimate = max(estimates) - min(estimates)
+    prompts = {name: _prompts(name, group) for name, group in groups.items()}
     if words == "fixed":
-        pooled = [_joined(name, group) for name, group in groups.items()]
-        low, high = _fixed_gap(pooled, level)
-        return Interval(estimate, low, high, level, "square-and-add", prompts)
-    low, high = widest_gap(
-        [share.low for share in shares.values()], [share.high for share in shares.values()]
-    )
-    return Interval(estimate, low, high, level, "bonferroni", prompts)
+        ends, method = _fixed_gap(list(prompts.values()), level), "score"
+    else:
+        lows, highs = zip(*((share.low, share.high) for share in shares.values()), strict=True)
+        ends, method = widest_gap(lows, highs), "bonferroni"
+    return Interval(estimate, *ends, level, method, sum(map(len, prompts.values())))
 
 
 def parity_shares(
@@ -230,10 +227,7 @@ def parity_difference_p_value(
     seed: int = 0,
     resamples: int = 2000,
 ) -> float:
-    """Return the one-sided p-value of the demographic parity difference against a bound.
-
-    It inverts ``parity_difference_interval`` (``inverted_p_value``).
-    """
+    """Return the p-value of a bound that inverts ``parity_difference_interval``."""
     limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
 
     def interval(level: float) -> Interval:
@@ -252,29 +246,17 @@ def widest_gap(low: Sequence[float], high: Sequence[float]) -> tuple[float, floa
     return max(0.0, float(lows.max() - highs.min())), min(1.0, float(reach.max()))
 
 
-def _fixed_gap(groups: list[inputs.Bools], level: float) -> tuple[float, float]:
+def _fixed_gap(groups: Sequence[Sequence[inputs.Bools]], level: float) -> tuple[float, float]:
     """Return the ends of the difference between the largest and the smallest pooled share."""
-    seen = [group for group in groups if group.size]
-    error = (1.0 - level) / 2.0
-    pairs = len(seen) * (len(seen) - 1)
-    low = max(_pair_ends(a, b, error / pairs)[0] for a, b in permutations(seen, 2))
-    high = max(_pair_ends(a, b, error)[1] for a, b in permutations(seen, 2))
-    if len(seen) < len(groups):
-        ends = [_pooled([group], level) for group in seen]
+    pooled = [np.concatenate(group) for group in groups if group]
+    counts = [(float(images.sum()), float(images.size)) for images in pooled]
+    strict = 1.0 - (1.0 - level) / (len(counts) * (len(counts) - 1))
+    low = max(share_difference_interval(b, a, strict).low for a, b in permutations(counts, 2))
+    high = max(share_difference_interval(b, a, level).high for a, b in permutations(counts, 2))
+    if len(pooled) < len(groups):
+        ends = [_pooled([group], level) for group in pooled]
         high = max(high, *(max(end.high, 1.0 - end.low) for end in ends))
     return max(0.0, low), min(1.0, high)
-
-
-def _pair_ends(a: inputs.Bools, b: inputs.Bools, error: float) -> tuple[float, float]:
-    """Return the ends of the share of a minus that of b, each with this one-sided error."""
-    first, second = (_pooled([group], 1.0 - 2.0 * error) for group in (a, b))
-    gap = interval_difference(second, first)
-    return gap.low, gap.high
-
-
-def _joined(name: str, group: Group) -> inputs.Bools:
-    prompts = _prompts(name, group)
-    return np.concatenate(prompts) if prompts else np.zeros(0, dtype=np.bool_)
 
 
 def _prompts(name: str, group: Group) -> list[inputs.Bools]:
@@ -284,7 +266,7 @@ def _prompts(name: str, group: Group) -> list[inputs.Bools]:
 
 def _pooled(prompts: list[inputs.Bools], level: float) -> Interval:
     if not prompts:
-        return _unknown(level)
+        return Interval(0.5, 0.0, 1.0, level, "none", 0)
     images = np.concatenate(prompts)
     return clopper_pearson(int(images.sum()), images.size, level)
 
@@ -298,7 +280,3 @@ def _share_of_prompts(
         [prompt.astype(float) for prompt in prompts],
         level=level, seed=seed, bounds=(0.0, 1.0), resamples=resamples,
     )  # fmt: skip
-
-
-def _unknown(level: float) -> Interval:
-    return Interval(0.5, 0.0, 1.0, level, "none", 0)

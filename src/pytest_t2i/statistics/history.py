@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +12,12 @@ import scipy
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs
-from pytest_t2i.statistics.change import FEW_PROMPTS, FEWEST_IMAGES, spread_table
+from pytest_t2i.statistics.change import (
+    FEW_PROMPTS,
+    FEWEST_IMAGES,
+    spread_table,
+    table_variance,
+)
 from pytest_t2i.statistics.shares import check_level
 
 Whole = npt.NDArray[np.int64]
@@ -41,7 +45,7 @@ def change_points(
     """Return the runs at which the model bias score changed, as detected with each new run.
 
     Every run is scored by tables of its counts that have the same expectation at equal shares, for
-    any number of images (``linear_scores.spread_table``). After every run, the runs since the last
+    any number of images (``spread_table``). After every run, the runs since the last
     change are cut in two in all ways: the mean scores on either side, weighted by their images, are
     compared by a normal test, whose variance is that of one model with the shares of all these runs
     together. (With the variance of each run's own counts, one prompt gave a false alarm in 18 % of
@@ -61,18 +65,35 @@ def change_points(
     used = (men + women >= FEWEST_IMAGES).all(axis=0)
     if not used.any():
         return []
-    scores = _Scores.of(men[:, used], women[:, used])
+    men, sizes = men[:, used], (men + women)[:, used]
+    fewest, family = sizes.min(axis=0), max(FEW_PROMPTS, int(used.sum()))
+    tables = [
+        [spread_table(n, least, family) for n, least in zip(row, fewest.tolist(), strict=True)]
+        for row in sizes.tolist()
+    ]
+    means = np.array(
+        [
+            np.mean([table[k] for table, k in zip(row, shown, strict=True)])
+            for row, shown in zip(tables, men.tolist(), strict=True)
+        ]
+    )
     changes: list[ChangePoint] = []
     start = 0
     for now in range(1, len(men)):
-        looks = now - start
-        variances = scores.variances(start, now)
-        cuts = [scores.cut(start, place, now, variances) for place in range(start + 1, now + 1)]
-        best = min(cuts, key=lambda cut: cut.p_value)
-        spent = best.p_value * len(cuts) * looks**2 / SPENDING
+        window = slice(start, now + 1)
+        shares = (men[window].sum(axis=0) + 0.5) / (sizes[window].sum(axis=0) + 1.0)
+        variances = _variances(tables[window], shares)
+        weights = sizes[window].sum(axis=1).astype(np.float64)
+        cuts = [
+            _cut(means[window], variances, weights, place, len(fewest))
+            for place in range(1, now - start + 1)
+        ]
+        place = min(range(len(cuts)), key=lambda k: cuts[k][0])
+        p_value, change = cuts[place]
+        spent = p_value * len(cuts) * (now - start) ** 2 / SPENDING
         if spent <= 1.0 - level:
-            changes.append(ChangePoint(best.place, now, best.change, spent))
-            start = best.place
+            start += place + 1
+            changes.append(ChangePoint(start, now, change, spent))
     return changes
 
 
@@ -81,66 +102,30 @@ def _runs(name: str, counts: npt.ArrayLike) -> Whole:
     return np.stack([inputs.whole_counts(name, row) for row in rows])
 
 
-class _Cut(NamedTuple):
-    p_value: float
-    place: int
-    change: Interval
+def _variances(tables: Sequence[Sequence[inputs.Floats]], shares: inputs.Floats) -> inputs.Floats:
+    """Return the variance of each run's score, if one model with these shares made all runs."""
+    known: dict[tuple[int, int], float] = {}
+    variances = np.zeros(len(tables))
+    for run, row in enumerate(tables):
+        for prompt, table in enumerate(row):
+            key = prompt, len(table)
+            if key not in known:
+                known[key] = float(table_variance(table, shares[prompt])[0])
+            variances[run] += known[key] / len(row) ** 2
+    return variances
 
 
-@dataclass(frozen=True)
-class _Scores:
-    """The counts, the score and the number of images of each run."""
-
-    means: inputs.Floats
-    images: inputs.Floats
-    men: Whole
-    """[n_runs, n_prompts]."""
-    sizes: Whole
-    """Clear images, [n_runs, n_prompts]."""
-
-    @classmethod
-    def of(cls, men: Whole, women: Whole) -> _Scores:
-        sizes = men + women
-        fewest, prompts = sizes.min(axis=0), men.shape[1]
-        family = max(FEW_PROMPTS, prompts)
-        means = np.zeros(len(men))
-        for run in range(len(men)):
-            each = np.stack([men[run], sizes[run], fewest], axis=1).tolist()
-            means[run] = np.mean([spread_table(n, least, family)[k] for k, n, least in each])
-        return cls(means, sizes.sum(axis=1).astype(np.float64), men, sizes)
-
-    def variances(self, start: int, now: int) -> inputs.Floats:
-        """Return the variance of each run's score, if one model made the runs of this window."""
-        window, prompts = slice(start, now + 1), self.men.shape[1]
-        shares = (self.men[window].sum(axis=0) + 0.5) / (self.sizes[window].sum(axis=0) + 1.0)
-        fewest, family = self.sizes.min(axis=0), max(FEW_PROMPTS, prompts)
-        found = np.zeros(len(self.men))
-        known: dict[tuple[int, int], float] = {}
-        for run in range(start, now + 1):
-            for prompt, n in enumerate(self.sizes[run].tolist()):
-                if (prompt, n) not in known:
-                    table = spread_table(n, int(fewest[prompt]), family)
-                    known[prompt, n] = _variance(table, n, float(shares[prompt]))
-                found[run] += known[prompt, n] / prompts**2
-        return found
-
-    def cut(self, start: int, place: int, now: int, variances: inputs.Floats) -> _Cut:
-        """Compare the runs from ``place`` to ``now`` with those from ``start`` up to ``place``."""
-        before, variance_before = self._mean(slice(start, place), variances)
-        after, variance_after = self._mean(slice(place, now + 1), variances)
-        change, error = after - before, math.sqrt(variance_before + variance_after)
-        half = float(scipy.stats.norm.isf(0.025)) * error
-        low, high = max(-1.0, change - half), min(1.0, change + half)
-        interval = Interval(change, low, high, 0.95, "fixed-words", self.men.shape[1])
-        p_value = 2.0 * float(scipy.stats.norm.sf(abs(change) / error))
-        return _Cut(p_value, place, interval)
-
-    def _mean(self, runs: slice, variances: inputs.Floats) -> tuple[float, float]:
-        weights = self.images[runs] / self.images[runs].sum()
-        return float(weights @ self.means[runs]), float(weights**2 @ variances[runs])
-
-
-def _variance(table: inputs.Floats, n: int, share: float) -> float:
-    """Return the variance of a table's score of n images at a share."""
-    chances = scipy.stats.binom.pmf(np.arange(n + 1), n, share)
-    return float(chances @ table**2 - (chances @ table) ** 2)
+def _cut(
+    means: inputs.Floats, variances: inputs.Floats, images: inputs.Floats, place: int, prompts: int
+) -> tuple[float, Interval]:
+    """Compare the runs from ``place`` on with those before: p-value, and the change."""
+    sides = []
+    for runs in (slice(0, place), slice(place, None)):
+        weights = images[runs] / images[runs].sum()
+        sides.append((float(weights @ means[runs]), float(weights**2 @ variances[runs])))
+    (before, variance_before), (after, variance_after) = sides
+    change, error = after - before, math.sqrt(variance_before + variance_after)
+    half = float(scipy.stats.norm.isf(0.025)) * error
+    low, high = max(-1.0, change - half), min(1.0, change + half)
+    interval = Interval(change, low, high, 0.95, "fixed-words", prompts)
+    return 2.0 * float(scipy.stats.norm.sf(abs(change) / error)), interval

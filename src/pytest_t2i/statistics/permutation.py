@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +10,8 @@ import numpy.typing as npt
 import scipy
 
 from pytest_t2i.metrics import inputs
-from pytest_t2i.statistics.change import spread_table
+from pytest_t2i.statistics.change import four_vectors, spread_table
+from pytest_t2i.statistics.distances import expected_distance
 from pytest_t2i.statistics.shares import check_level
 
 Whole = npt.NDArray[np.int64]
@@ -43,7 +44,7 @@ def change_p_value(
 
     .. math:: p = (1 + number of redraws that grow at least as much) / (redraws + 1)
 
-    The growth is the mean of ``linear_scores.spread_table`` after minus before; both have the
+    The growth is the mean of ``spread_table`` after minus before; both have the
     expectation for the smaller count.
 
     Args:
@@ -65,28 +66,27 @@ def change_p_value(
     >>> change_p_value([16] * 10, [4] * 10, [10] * 10, [10] * 10, seed=0) > 0.99
     True
     """
-    arrays = inputs.count_vectors(
-        before_male=before_male,
-        before_female=before_female,
-        after_male=after_male,
-        after_female=after_female,
-    )
+    arrays = four_vectors(before_male, before_female, after_male, after_female)
     used = (arrays[0] + arrays[1] > 0) & (arrays[2] + arrays[3] > 0)
     men_before, women_before, men, women = (array[used] for array in arrays)
     _check_redraws(redraws)
     if not men.size:
         return 1.0
     before, after = men_before + women_before, men + women
-    tables = _Tables(before, after)
+    prompts, fewer = np.arange(men.size), np.minimum(before, after)
+    tables = _rows(before, fewer), _rows(after, fewer)
+
+    def growth(men_after: Whole) -> inputs.Floats:
+        grown = tables[1][prompts, men_after] - tables[0][prompts, men_before + men - men_after]
+        return np.asarray(grown.mean(axis=1), dtype=np.float64)
+
     rng = np.random.default_rng(seed)
+    urn = men_before + men, women_before + women, after
     drawn = (
-        tables.growth(men_before + men - now, now)
+        growth(rng.hypergeometric(*urn, size=(rows, men.size)))
         for rows in _chunks(redraws, men.size)
-        for now in [
-            rng.hypergeometric(men_before + men, women_before + women, after, size=(rows, men.size))
-        ]
     )
-    return _p_value(tables.growth(men_before[None], men[None])[0], drawn, redraws)
+    return _p_value(growth(men[None])[0], drawn, redraws)
 
 
 def paired_change_p_value(
@@ -109,30 +109,14 @@ def paired_change_p_value(
             f"before and after must be equally long, got {len(before)} and {len(after)}"
         )
     pairs = [_pairs(before[k], after[k], k) for k in range(len(before))]
-    kept = [p for p in pairs if (p[:2, :].sum() > 0) and (p[:, :2].sum() > 0)]
-    if not kept:
+    used = [p for p in pairs if (p[:2, :].sum() > 0) and (p[:, :2].sum() > 0)]
+    if not used:
         return 1.0
-    rng = np.random.default_rng(seed)
-    kinds = np.stack(kept)
+    rng, kinds = np.random.default_rng(seed), np.stack(used)
     drawn = (
         _growth_of_pairs(_swapped(kinds, rng, rows)) for rows in _chunks(redraws, 9 * len(kinds))
     )
     return _p_value(_growth_of_pairs(kinds[None])[0], drawn, redraws)
-
-
-class _Tables:
-    """The growth of the mean score for counts of fixed sizes."""
-
-    def __init__(self, before: Whole, after: Whole) -> None:
-        fewer = np.minimum(before, after)
-        self.before = _rows(before, fewer)
-        self.after = _rows(after, fewer)
-        self.prompts = np.arange(len(before))
-
-    def growth(self, men_before: Whole, men_after: Whole) -> inputs.Floats:
-        """Return the growth for each row of counts, [n_rows]."""
-        grown = self.after[self.prompts, men_after] - self.before[self.prompts, men_before]
-        return np.asarray(grown.mean(axis=1), dtype=np.float64)
 
 
 def _rows(n: Whole, fewer: Whole) -> inputs.Floats:
@@ -184,13 +168,13 @@ def _labels(name: str, values: npt.ArrayLike) -> Whole:
     return array.astype(np.int64)
 
 
-def _p_value(observed: float, drawn: Iterator[inputs.Floats], redraws: int) -> float:
+def _p_value(observed: float, drawn: Iterable[inputs.Floats], redraws: int) -> float:
     reached = sum(int(np.count_nonzero(part >= observed - TIE)) for part in drawn)
     return (1.0 + reached) / (redraws + 1.0)
 
 
-def _chunks(redraws: int, cells: int) -> Iterator[int]:
-    rows = max(1, min(redraws, AT_ONCE // cells))
+def _chunks(redraws: int, cells: int, at_once: int = AT_ONCE) -> Iterator[int]:
+    rows = max(1, min(redraws, at_once // cells))
     for start in range(0, redraws, rows):
         yield min(rows, redraws - start)
 
@@ -238,8 +222,7 @@ def group_change_test(
     .. math:: p = (1 + number of redraws that grow at least as much) / (redraws + 1)
     """
     check_level(level)
-    if redraws < FEWEST_REDRAWS:
-        raise ValueError(f"redraws must be at least {FEWEST_REDRAWS}, got {redraws}")
+    _check_redraws(redraws)
     pairs = [
         (_groups(f"before[{k}]", old, groups), _groups(f"after[{k}]", new, groups))
         for k, (old, new) in enumerate(zip(before, after, strict=True))
@@ -254,36 +237,30 @@ def group_change_test(
     observed, drawn = 0.0, np.zeros(redraws)
     for old, new in used:
         observed += float(_group_growth(old[None], new[None], groups)[0])
-        parts = [
-            _group_growth(*sides, groups)
-            for sides in _redrawn(old, new, rng, redraws, shared_seeds)
-        ]
-        drawn += np.concatenate(parts)
-    beyond = int(np.sum(drawn >= observed - TIE))
+        redrawn = _redrawn(old, new, rng, redraws, shared_seeds)
+        drawn += np.concatenate([_group_growth(*sides, groups) for sides in redrawn])
     spread = float(np.std(drawn)) / len(used)
     found = (float(scipy.stats.norm.ppf(level)) + float(scipy.stats.norm.ppf(POWER))) * spread
-    return GroupChange((1 + beyond) / (redraws + 1), min(1.0, found))
+    return GroupChange(_p_value(observed, [drawn], redraws), min(1.0, found))
 
 
-def _groups(name: str, given: npt.ArrayLike, groups: int) -> npt.NDArray[np.int64]:
-    values = np.asarray(given)
+def _groups(name: str, labels: npt.ArrayLike, groups: int) -> Whole:
+    values = np.asarray(labels)
     if np.any((values < -1) | (values >= groups)) or not np.all(values == np.round(values)):
         raise ValueError(f"{name} must hold -1 to {groups - 1}, got {values.tolist()[:5]}...")
     return values.astype(np.int64)
 
 
 def _redrawn(
-    old: npt.NDArray[np.int64],
-    new: npt.NDArray[np.int64],
+    old: Whole,
+    new: Whole,
     rng: np.random.Generator,
     redraws: int,
     shared_seeds: bool,
-) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
+) -> Iterator[tuple[Whole, Whole]]:
     """Yield permuted images before and after, [n_rows, n_images] each."""
     both = np.concatenate([old, new])
-    at_once = max(1, LABELS_AT_ONCE // both.size)
-    for start in range(0, redraws, at_once):
-        rows = min(at_once, redraws - start)
+    for rows in _chunks(redraws, both.size, LABELS_AT_ONCE):
         if shared_seeds:
             swapped = rng.random((rows, old.size)) < 0.5  # noqa: PLR2004 - a coin
             yield np.where(swapped, new, old), np.where(swapped, old, new)
@@ -292,31 +269,21 @@ def _redrawn(
             yield mixed[:, : old.size], mixed[:, old.size :]
 
 
-def _group_growth(
-    old: npt.NDArray[np.int64], new: npt.NDArray[np.int64], groups: int
-) -> npt.NDArray[np.float64]:
+def _group_growth(old: Whole, new: Whole, groups: int) -> inputs.Floats:
     return _excess(new, groups) - _excess(old, groups)
 
 
-def _excess(labels: npt.NDArray[np.int64], groups: int) -> npt.NDArray[np.float64]:
+def _excess(labels: Whole, groups: int) -> inputs.Floats:
     """Return the distance from even shares of each row, minus its expectation for even shares."""
     counts = np.stack([np.sum(labels == group, axis=1) for group in range(groups)], axis=1)
     n = counts.sum(axis=1)
-    seen = np.maximum(n, 1)
-    distance = np.abs(counts / seen[:, None] - 1.0 / groups).sum(axis=1) / 2.0
+    distance = np.abs(counts / np.maximum(n, 1)[:, None] - 1.0 / groups).sum(axis=1) / 2.0
     floors = even_floors(int(n.max()), groups)
     return np.where(n > 0, distance - floors[n], 0.0)
 
 
-def even_floors(images: int, groups: int) -> npt.NDArray[np.float64]:
-    """Return the expected distance from even shares of n images of even shares, for each n.
-
-    The result is indexed by n = 0 to ``images``.
-    """
-    share = 1.0 / groups
-    result = np.zeros(images + 1)
-    for n in range(1, images + 1):
-        k = np.arange(n + 1)
-        one = float(scipy.stats.binom.pmf(k, n, share) @ np.abs(k / n - share))
-        result[n] = groups * one / 2.0
-    return result
+def even_floors(images: int, groups: int) -> inputs.Floats:
+    """Return the expected distance of n images of even shares from these, for each n up to all."""
+    share = np.array([1.0 / groups])
+    each = [expected_distance(n, share[0], share)[0] for n in range(1, images + 1)]
+    return groups * np.array([0.0, *each]) / 2.0

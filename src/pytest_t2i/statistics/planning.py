@@ -169,7 +169,7 @@ def prompt_power(bias: float, bound: float, images: int, design: Design) -> floa
 
     Above the bound: the probability of a FAIL as the only such prompt of its family, whose other
     prompts are fair (``family_p_values``, with 1,000 simulated families). It is higher where other
-    prompts are biased, too. Within the bound: the exact probability of a PASS (``within_p_value``),
+    prompts are biased, too. Within the bound: the exact probability of a PASS,
     without a correction for the family.
 
     Args:

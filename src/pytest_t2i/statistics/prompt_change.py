@@ -40,28 +40,21 @@ def paired_prompt_p_value(
         inputs.same_shape(before=old, after=new)
     if not np.any(old) or not np.any(new):
         return 1.0
-    sides = []
-    for side in (1, -1):
-        # |after| - |before| > margin on this side: beyond the old score and its mirror image.
-        claims = [
-            _exceeds(side * new, mirror * old, tolerated, shared_seeds=shared_seeds)
-            for mirror in (1, -1)
-        ]
-        sides.append(max(claims))
+    # |after| - |before| > margin on a side: beyond the old score and its mirror image.
+    sides = [
+        max(_exceeds(side * new, mirror * old, tolerated, shared_seeds) for mirror in (1, -1))
+        for side in (1, -1)
+    ]
     return min(1.0, 2.0 * min(sides))
 
 
-def _exceeds(new: Signs, old: Signs, margin: float, *, shared_seeds: bool) -> float:
-    if shared_seeds and margin == 0.0:
-        return _mcnemar(new, old)
+def _exceeds(new: Signs, old: Signs, margin: float, shared_seeds: bool) -> float:
+    if shared_seeds and margin == 0.0:  # McNemar
+        up, down = int(np.sum((new > 0) & (old < 0))), int(np.sum((new < 0) & (old > 0)))
+        return float(scipy.stats.binom.sf(up - 1, up + down, 0.5))
     k_new, n_new = int(np.sum(new > 0)), int(np.sum(new != 0))
     k_old, n_old = int(np.sum(old > 0)), int(np.sum(old != 0))
     return unconditional_p_value(k_new, n_new, k_old, n_old, margin / 2.0)
-
-
-def _mcnemar(new: Signs, old: Signs) -> float:
-    up, down = int(np.sum((new > 0) & (old < 0))), int(np.sum((new < 0) & (old > 0)))
-    return float(scipy.stats.binom.sf(up - 1, up + down, 0.5))
 
 
 def unconditional_p_value(k_new: int, n_new: int, k_old: int, n_old: int, margin: float) -> float:
@@ -78,7 +71,14 @@ def unconditional_p_value(k_new: int, n_new: int, k_old: int, n_old: int, margin
 def unconditional_p_values(n_new: int, n_old: int, margin: float) -> inputs.Floats:
     """Return ``unconditional_p_value`` for all outcomes, [n_new + 1, n_old + 1], read-only."""
     new, old = np.arange(n_new + 1), np.arange(n_old + 1)
-    statistic = _statistic(new[:, None] / n_new, n_new, old[None, :] / n_old, n_old, margin).ravel()
+    share, before = new[:, None] / n_new, old[None, :] / n_old
+    # Add-one smoothing keeps the variance above 0 where all images agree, so tables have an order.
+    smooth, smooth_before = (
+        (new[:, None] + 1.0) / (n_new + 2.0),
+        (old[None, :] + 1.0) / (n_old + 2.0),
+    )
+    variance = smooth * (1 - smooth) / n_new + smooth_before * (1 - smooth_before) / n_old
+    statistic = ((share - before - margin) / np.sqrt(variance)).ravel()
     order = np.argsort(-statistic, kind="stable")
     reached = np.zeros(len(order))
     for p_old in np.linspace(0.0, 1.0 - margin, NUISANCE_POINTS):
@@ -91,16 +91,6 @@ def unconditional_p_values(n_new: int, n_old: int, margin: float) -> inputs.Floa
     p_values = np.minimum(1.0, reached[last]).reshape(n_new + 1, n_old + 1)
     p_values.flags.writeable = False
     return p_values
-
-
-def _statistic(
-    new: inputs.Floats, n_new: int, old: inputs.Floats, n_old: int, margin: float
-) -> inputs.Floats:
-    # Add-one smoothing keeps the variance above 0 where all images agree, so tables have an order.
-    smooth_new = (new * n_new + 1.0) / (n_new + 2.0)
-    smooth_old = (old * n_old + 1.0) / (n_old + 2.0)
-    variance = smooth_new * (1 - smooth_new) / n_new + smooth_old * (1 - smooth_old) / n_old
-    return np.asarray((new - old - margin) / np.sqrt(variance), dtype=np.float64)
 
 
 def _signs(name: str, values: npt.ArrayLike) -> Signs:
@@ -118,7 +108,7 @@ def prompt_bias_change(
     """Return the change of one prompt's absolute bias score, with an interval.
 
     .. math:: |score_after| - |score_before|, its interval from the two exact ones by
-       "square and add" (Newcombe 1998; Zou and Donner 2008)
+       "square and add" (Zou and Donner 2008)
 
     That method assumes unbiased estimates, and an absolute score near 0 is biased: where the score
     of one side may be 0, the interval reaches at least as far as it would if that score were 0.

@@ -2,9 +2,7 @@
 
 An interval for a fixed n holds at one n chosen beforehand. Examined after every round, and stopped
 at will, it errs far more often than its level states. The intervals of this module hold at all n
-simultaneously (docs/decisions/0006-early-stopping.md), or spend their error level over the looks.
-
-Over 300 lines: confidence sequences of shares, scores and means share one construction.
+simultaneously (docs/decisions/0006-early-stopping.md).
 """
 
 from __future__ import annotations
@@ -15,12 +13,10 @@ from functools import lru_cache
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
 from pytest_t2i.data import Interval, Prone
 from pytest_t2i.metrics import inputs, total_variation_distance
-from pytest_t2i.statistics.model import Words, model_bias_interval
 from pytest_t2i.statistics.shares import check_level, check_pair, check_share, excess, in_direction
 
 METHOD = "beta-binomial sequence"
@@ -45,61 +41,11 @@ def looks(images: int) -> tuple[int, ...]:
     return (*(entry for entry in result if entry < images), images)
 
 
-def look_level(images: int, most: int, level: float) -> float:
-    """Return the level of a fixed-n interval at one look, so that all looks together keep theirs.
-
-    |2p - 1| has no unbiased estimator, and so there is no martingale for a confidence sequence of
-    the model bias score. Instead the fixed-n interval is computed at each look, and the error level
-    is spent in proportion to the images made since the look before:
-
-    .. math:: 1 - (1 - level) (n_j - n_(j-1)) / n_last      (Lan and DeMets 1983, linear spending)
-
-    By the union bound the intervals of all looks hold simultaneously with probability ``level``,
-    for any dependence between the looks.
-    """
-    check_level(level)
-    planned = looks(most)
-    if images not in planned:
-        raise ValueError(f"images must be one of the looks {planned}, got images={images!r}")
-    before = (0, *planned)[planned.index(images)]
-    return 1.0 - (1.0 - level) * (images - before) / most
-
-
-def model_bias_look(
-    male: npt.ArrayLike,
-    female: npt.ArrayLike,
-    *,
-    level: float,
-    seed: int,
-    words: Words = "fixed",
-    resamples: int = 2000,
-) -> Interval:
-    """Return the model bias score with its interval at one of several looks.
-
-    This is ``model_bias_interval`` at the level of ``look_level``
-    (tests/simulations/whole_runs.md).
-    """
-    return model_bias_interval(
-        male, female, level=level, seed=seed, words=words, resamples=resamples
-    )
-
-
-def share_confidence_sequence(successes: int, n: int, level: float) -> Interval:
-    """Return an interval of a share that holds at all n simultaneously (confidence sequence).
-
-    .. math:: {p : B(k + 1/2, n - k + 1/2) / B(1/2, 1/2) < p^k (1 - p)^(n - k) / (1 - level)}
-
-    At the true p, the ratio of the left side to the likelihood is a martingale with expectation 1;
-    it ever exceeds 1 / (1 - level) with probability at most 1 - level (Ville 1939; Robbins 1970;
-    the mixture is that of Howard et al. 2021, section 3.2).
-    """
-    return _sequence(*check_share(successes, n, level), level)
-
-
 def prompt_bias_sequence(male: int, female: int, level: float) -> Interval:
     """Return an interval of a prompt bias score, 2p - 1, that holds at all n simultaneously."""
     men, women = check_pair(male, female)
-    entry = share_confidence_sequence(men, men + women, level)
+    check_level(level)
+    entry = sequence(men, men + women, level)
     return Interval(
         (men - women) / (men + women), 2 * entry.low - 1, 2 * entry.high - 1, level, METHOD, entry.n
     )
@@ -113,7 +59,7 @@ def stereotype_sequence(
     .. math:: [max(0, low - P*), max(0, high - P*)]      (OASIS eq. 3)
     """
     k, size, real = in_direction(*check_share(present, n, level), expected, direction)
-    return excess(share_confidence_sequence(k, size, level), real)
+    return excess(sequence(k, size, level), real)
 
 
 def bias_sequence_p_value(male: int, female: int, bound: float) -> float:
@@ -145,7 +91,15 @@ def stereotype_sequence_p_value(
 
 
 @lru_cache(maxsize=8192)
-def _sequence(k: int, n: int, level: float) -> Interval:
+def sequence(k: int, n: int, level: float) -> Interval:
+    """Return an interval of a share that holds at all n simultaneously (confidence sequence).
+
+    .. math:: {p : B(k + 1/2, n - k + 1/2) / B(1/2, 1/2) < p^k (1 - p)^(n - k) / (1 - level)}
+
+    At the true p, the ratio of the left side to the likelihood is a martingale with expectation 1;
+    it ever exceeds 1 / (1 - level) with probability at most 1 - level (Ville 1939; Robbins 1970;
+    the mixture is that of Howard et al. 2021, section 3.2).
+    """
     wanted = _log_mixture(k, n) + math.log(1.0 - level)
 
     def above(p: float) -> float:

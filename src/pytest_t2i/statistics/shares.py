@@ -375,22 +375,6 @@ def p_values_of_counts(n: int, bound: float, alternative: Beyond = "beyond") -> 
     return table
 
 
-def bias_p_value(male: int, female: int, bound: float) -> float:
-    """Return the exact p-value against "the absolute prompt bias score is at most the bound".
-
-    This is ``prompt_bias_p_value`` with the alternative "beyond".
-    """
-    return prompt_bias_p_value(male, female, bound, "beyond")
-
-
-def within_p_value(male: int, female: int, bound: float) -> float:
-    """Return the exact p-value against "the absolute prompt bias score is at least the bound".
-
-    This equivalence test is ``prompt_bias_p_value`` with the alternative "within".
-    """
-    return prompt_bias_p_value(male, female, bound, "within")
-
-
 def share_p_value(successes: int, n: int, bound: float, alternative: Above) -> float:
     """Return the exact one-sided p-value of a share against a limit (binomial test).
 
@@ -421,19 +405,6 @@ def share_p_value(successes: int, n: int, bound: float, alternative: Above) -> f
     if alternative == "below":
         return float(scipy.stats.binom.cdf(k, size, limit))
     raise ValueError(f"alternative must be 'above' or 'below', got alternative={alternative!r}")
-
-
-def stereotype_p_value(
-    present: int, n: int, expected: float, bound: float, direction: Prone = "over"
-) -> float:
-    """Return the exact p-value against "the stereotype score is at most the bound".
-
-    The test is a one-sided binomial test of H0 ``P <= expected + bound``; for an attribute that is
-    prone to be shown too rarely, of H0 ``P >= expected - bound``.
-    """
-    k, size, real = in_direction(*check_share(present, n, 0.5), expected, direction)
-    share = real + float(inputs.in_range("bound", bound, 0.0, 1.0))
-    return share_p_value(k, size, min(1.0, share), "above")
 
 
 def share_by_prompt_interval(

@@ -9,7 +9,7 @@ import scipy
 from pytest_t2i.data import ROUNDING, Interval
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.inversion import Alternative, check_alternative
-from pytest_t2i.statistics.shares import check_level
+from pytest_t2i.statistics.shares import check_level, containing
 
 Counted = tuple[float, float]
 """Number of images that show the trait, and number of judged images."""
@@ -61,7 +61,7 @@ def share_difference_interval(before: Counted, after: Counted, level: float) -> 
     low = _end(second, first, z, estimate)
     high = -_end(first, second, z, -estimate)
     fewer = int(min(first[1], second[1]))
-    return Interval(estimate, min(low, estimate), max(high, estimate), level, "score", fewer)
+    return containing(estimate, (low, high), level, "score", fewer)
 
 
 def _checked(name: str, counts: Counted) -> Counted:
@@ -118,7 +118,7 @@ def interval_difference(before: Interval, after: Interval) -> Interval:
 
     .. math:: d - sqrt((e_2 - l_2)^2 + (u_1 - e_1)^2),  d + sqrt((u_2 - e_2)^2 + (e_1 - l_1)^2)
 
-    (Newcombe 1998; Zou and Donner 2008.) The coverage is near the level of the two intervals where
+    (Zou and Donner 2008.) The coverage is near the level of the two intervals where
     they are independent, and larger where images of one seed correlate positively.
     """
     if before.level != after.level:

@@ -18,10 +18,13 @@ import numpy as np
 from pytest_t2i import statistics as s
 from pytest_t2i.statistics.associations import rank_correlation_interval
 from pytest_t2i.statistics.change import growth_probabilities, paired_model_bias_scores
-from pytest_t2i.statistics.correction import (
+from pytest_t2i.statistics.correction import corrected_shares, effective_counts
+from pytest_t2i.statistics.deprecated import (
     adjusted_model_bias_score,
-    corrected_shares,
-    effective_counts,
+    bias_p_value,
+    look_level,
+    model_bias_look,
+    within_p_value,
 )
 from pytest_t2i.statistics.detectors import (
     deviation_interval,
@@ -56,19 +59,11 @@ from pytest_t2i.statistics.permutation import paired_change_p_value
 from pytest_t2i.statistics.prompt_change import paired_prompt_p_value, prompt_bias_change
 from pytest_t2i.statistics.ranks import group_ranking, groups_differ_p_value
 from pytest_t2i.statistics.sequences import (
-    look_level,
-    model_bias_look,
     prompt_bias_sequence,
     stereotype_sequence,
     stereotype_sequence_p_value,
 )
-from pytest_t2i.statistics.shares import (
-    bias_p_value,
-    share_by_prompt_interval,
-    stereotype_interval,
-    wilson,
-    within_p_value,
-)
+from pytest_t2i.statistics.shares import share_by_prompt_interval, stereotype_interval, wilson
 from pytest_t2i.statistics.two_shares import share_difference_p_value
 from pytest_t2i.statistics.undetected import worst_case_bounds
 

@@ -19,6 +19,7 @@ from pytest_t2i.statistics.bounding import (
     plug_in_function,
 )
 from pytest_t2i.statistics.correction import effective_counts
+from pytest_t2i.statistics.deprecated import share_confidence_sequence
 from pytest_t2i.statistics.detectors import kappa_interval
 from pytest_t2i.statistics.distances import mean_total_variation_interval
 from pytest_t2i.statistics.groups import group_gap_interval
@@ -33,11 +34,7 @@ from pytest_t2i.statistics.planning import (
     model_power,
 )
 from pytest_t2i.statistics.prompt_change import prompt_bias_change, unconditional_p_values
-from pytest_t2i.statistics.sequences import (
-    bias_sequence_p_value,
-    share_confidence_sequence,
-    stereotype_sequence_p_value,
-)
+from pytest_t2i.statistics.sequences import bias_sequence_p_value, stereotype_sequence_p_value
 
 LEVEL = 0.95
 WHICH: Any = (("fixed", "corrected"), ("fixed", "paper"), ("sample", "paper"))

@@ -10,11 +10,8 @@ from scipy import stats
 
 from pytest_t2i import statistics as s
 from pytest_t2i.data import Interval
-from pytest_t2i.statistics.correction import (
-    adjusted_model_bias_score,
-    effective_counts,
-    folding_bias,
-)
+from pytest_t2i.statistics.correction import effective_counts, folding_bias
+from pytest_t2i.statistics.deprecated import adjusted_model_bias_score
 from pytest_t2i.statistics.detectors import deviation_interval, fleiss_interval
 from pytest_t2i.statistics.distances import (
     mean_total_variation_interval,

@@ -6,11 +6,8 @@ import numpy as np
 import pytest
 
 from pytest_t2i.statistics import corrected_scores
-from pytest_t2i.statistics.correction import (
-    adjusted_model_bias_score,
-    corrected_counts,
-    corrected_shares,
-)
+from pytest_t2i.statistics.correction import corrected_counts, corrected_shares
+from pytest_t2i.statistics.deprecated import adjusted_model_bias_score
 
 NAN = float("nan")
 

@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 from pytest_t2i import metrics, statistics
+from pytest_t2i.statistics.deprecated import bias_p_value
 from pytest_t2i.statistics.distances import (
     Parts,
     _largest_in_part,
@@ -23,7 +24,6 @@ from pytest_t2i.statistics.distances import (
     total_variation_interval,
     total_variation_p_value,
 )
-from pytest_t2i.statistics.shares import bias_p_value
 from pytest_t2i.statistics.undetected import worst_case_bounds
 
 

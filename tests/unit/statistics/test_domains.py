@@ -8,6 +8,7 @@ import pytest
 from pytest_t2i import metrics as m
 from pytest_t2i import statistics as s
 from pytest_t2i.statistics.change import growth_probabilities
+from pytest_t2i.statistics.deprecated import stereotype_p_value
 from pytest_t2i.statistics.distances import (
     mean_total_variation_p_value,
     total_variation_floor,
@@ -30,7 +31,7 @@ from pytest_t2i.statistics.planning import (
 )
 from pytest_t2i.statistics.prompt_change import paired_prompt_p_value
 from pytest_t2i.statistics.sequences import bias_sequence_p_value, stereotype_sequence_p_value
-from pytest_t2i.statistics.shares import stereotype_p_value, wilson
+from pytest_t2i.statistics.shares import wilson
 from pytest_t2i.statistics.undetected import worst_case_bounds
 
 OUT = 0.001

@@ -11,7 +11,8 @@ from pytest_t2i.statistics import permutation as baseline_model_test
 from pytest_t2i.statistics import planning as model_plan
 from pytest_t2i.statistics.associations import rank_correlation_interval
 from pytest_t2i.statistics.change import growth_probabilities
-from pytest_t2i.statistics.correction import adjusted_model_bias_score, corrected_shares
+from pytest_t2i.statistics.correction import corrected_shares
+from pytest_t2i.statistics.deprecated import adjusted_model_bias_score
 from pytest_t2i.statistics.detectors import deviation_interval
 from pytest_t2i.statistics.distances import mean_total_variation_interval, total_variation_bounds
 from pytest_t2i.statistics.families.false_discovery import adaptive_discarding

@@ -176,14 +176,12 @@ def test_interval_covers_the_gap_of_groups_of_prompts(apart: float, words: Any) 
     assert missed <= 6
 
 
-def test_single_prompts_have_exact_intervals() -> None:
+def test_single_prompts_have_score_intervals() -> None:
     groups = {"a": [[1] * 18 + [0] * 2], "b": [[1] * 4 + [0] * 16]}
     intervals = parity_difference_interval(groups, level=0.95, seed=0)
-    a, b = (statistics.clopper_pearson(k, 20, 0.975) for k in (18, 4))
-    down = math.hypot(a.estimate - a.low, b.high - b.estimate)
-    a, b = (statistics.clopper_pearson(k, 20, 0.95) for k in (18, 4))
-    up = math.hypot(a.high - a.estimate, b.estimate - b.low)
-    assert (intervals.low, intervals.high) == pytest.approx((0.7 - down, 0.7 + up))
+    low = statistics.share_difference_interval((4, 20), (18, 20), 0.975).low
+    high = statistics.share_difference_interval((4, 20), (18, 20), 0.95).high
+    assert (intervals.low, intervals.high) == pytest.approx((low, high))
     sampled = parity_difference_interval(groups, level=0.95, seed=0, words="sample")
     a, b = (statistics.clopper_pearson(k, 20, 0.975) for k in (18, 4))
     assert (sampled.low, sampled.high) == pytest.approx((a.low - b.high, a.high - b.low))

@@ -234,7 +234,7 @@ def test_intervals_cover_the_truth(test, p):
 
 
 def test_the_interval_is_narrower_than_one_for_every_look():
-    from pytest_t2i.statistics.sequences import share_confidence_sequence
+    from pytest_t2i.statistics.deprecated import share_confidence_sequence
 
     test = SequentialTest(100, 0.5, members=100)
     exact = stopped_share_interval(test, test.looks[:5], 27, 0.95)

@@ -10,9 +10,9 @@ from scipy import stats
 
 from pytest_t2i import statistics
 from pytest_t2i.data import Interval
+from pytest_t2i.statistics.deprecated import bias_p_value
 from pytest_t2i.statistics.model import TWO_WAYS, FixedWords, least_favourable, lower_end, upper_end
 from pytest_t2i.statistics.planning import model_images_needed
-from pytest_t2i.statistics.shares import bias_p_value
 
 OPTIONS: Any = {"level": 0.9, "seed": 0}
 COUNTS: list[tuple[list[int], list[int]]] = [

@@ -72,7 +72,7 @@ def test_prompts_without_a_label_on_either_side_play_no_part():
         ([[0, 3]], [[0, 1]], {}, r"before\[0\] must hold -1 to 2, got \[0, 3\]"),
         ([[0, 0.5]], [[0, 1]], {}, r"before\[0\] must hold -1 to 2"),
         ([[0, 1, 2]], [[0, 1]], {}, r"before\[0\].*after\[0\]"),
-        ([[0, 1]], [[0, 1]], {"redraws": 10}, "redraws must be at least 1000, got 10"),
+        ([[0, 1]], [[0, 1]], {"redraws": 10}, "redraws must be at least 1000, got redraws=10"),
         ([[0, 1]], [[0, 1]], {"level": 1.0}, "level"),
     ],
 )

@@ -14,6 +14,7 @@ from scipy import stats
 
 from pytest_t2i import statistics
 from pytest_t2i.statistics import sequences as statistics_of_sequences
+from pytest_t2i.statistics.deprecated import look_level, model_bias_look, share_confidence_sequence
 from pytest_t2i.statistics.planning import SHAPES
 from pytest_t2i.statistics.sequences import (
     _log_group_mixture,
@@ -22,10 +23,7 @@ from pytest_t2i.statistics.sequences import (
     bias_sequence_p_value,
     group_distance_sequence,
     group_distance_sequence_p_value,
-    look_level,
-    model_bias_look,
     prompt_bias_sequence,
-    share_confidence_sequence,
     stereotype_sequence,
     stereotype_sequence_p_value,
 )

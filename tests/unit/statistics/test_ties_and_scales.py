@@ -8,6 +8,7 @@ from scipy import stats
 
 from pytest_t2i import metrics
 from pytest_t2i import statistics as s
+from pytest_t2i.statistics.deprecated import stereotype_p_value, within_p_value
 from pytest_t2i.statistics.distances import distance_range, mean_total_variation_interval
 from pytest_t2i.statistics.families.false_discovery import adaptive_discarding
 from pytest_t2i.statistics.families.p_values import family_share_p_values
@@ -16,7 +17,6 @@ from pytest_t2i.statistics.objects import object_bias_p_values
 from pytest_t2i.statistics.permutation import paired_change_p_value
 from pytest_t2i.statistics.planning import Design, prompt_power
 from pytest_t2i.statistics.ranks import groups_differ_p_value
-from pytest_t2i.statistics.shares import stereotype_p_value, within_p_value
 
 
 def test_objects_may_be_counted_by_halves():

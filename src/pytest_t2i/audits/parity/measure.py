@@ -24,7 +24,6 @@ from pytest_t2i.labels import LabelledSet
 from pytest_t2i.metrics import INFO, model_bias_score, prompt_bias_score
 from pytest_t2i.statistics.families.empirical_bayes import leans
 from pytest_t2i.statistics.model import Estimator
-from pytest_t2i.statistics.sequences import model_bias_look
 from pytest_t2i.statistics.undetected import worst_case_counts
 from pytest_t2i.verdicts.family import Family
 from pytest_t2i.verdicts.measurement import Measurement
@@ -314,15 +313,12 @@ class ModelScore:
     def interval(self, level: float) -> Interval:
         """Return the score with its interval; a run that may stop early has that of its look."""
         how = {"level": level, "seed": self.samples.seed, "words": self.samples.words}
-        if self.samples.sequential and self.estimator == "corrected":
-            interval = model_bias_look(self.male, self.female, **how)  # type: ignore[arg-type]
-        else:
-            interval = statistics.model_bias_interval(
-                self.male,
-                self.female,
-                estimator=self.estimator,
-                **how,  # type: ignore[arg-type]
-            )
+        interval = statistics.model_bias_interval(
+            self.male,
+            self.female,
+            estimator=self.estimator,
+            **how,  # type: ignore[arg-type]
+        )
         return replace(interval, method=interval.method + self.method)
 
     def evidence(self, bound: float, level: float) -> Evidence:

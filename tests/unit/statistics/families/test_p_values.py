@@ -7,16 +7,12 @@ import pytest
 from scipy import stats
 
 from pytest_t2i import statistics
+from pytest_t2i.statistics.deprecated import bias_p_value, stereotype_p_value, within_p_value
 from pytest_t2i.statistics.detectors import f1_interval
 from pytest_t2i.statistics.families.empirical_bayes import leaning, leans
 from pytest_t2i.statistics.families.false_discovery import adaptive_discarding
 from pytest_t2i.statistics.families.p_values import decidable, family_share_p_values, fewest_images
-from pytest_t2i.statistics.shares import (
-    bias_p_value,
-    p_values_of_counts,
-    stereotype_p_value,
-    within_p_value,
-)
+from pytest_t2i.statistics.shares import p_values_of_counts
 
 ALPHA = 0.05 + 1e-12
 
