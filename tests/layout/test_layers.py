@@ -10,7 +10,8 @@ from layout import source
 
 PURE = ("metrics", "statistics")
 PLAIN = {
-    "bisect", "collections", "dataclasses", "enum", "functools", "itertools", "math", "operator",
+    "bisect", "collections", "dataclasses", "enum", "functools", "importlib", "itertools", "math",
+    "operator",
     "types", "typing", "warnings", "numpy", "scipy", "skimage",
 }  # fmt: skip
 """What a pure subpackage may import: nothing that reads, writes, draws or learns."""

@@ -7,7 +7,8 @@ import math
 import pytest
 from scipy import integrate, stats
 
-from pytest_t2i import statistics
+from pytest_t2i.statistics.deprecated import share_confidence_sequence
+from pytest_t2i.statistics.sequences import bias_sequence_p_value
 
 # confseq mixes over Beta(a, b) with the mean that is tested; at 1/2 this v_opt gives our
 # Beta(1/2, 1/2), so that the values must be the same.
@@ -26,7 +27,7 @@ LOG_MIXTURE = {
 @pytest.mark.parametrize(("counts", "log"), LOG_MIXTURE.items())
 def test_mixture_at_one_half(counts: tuple[int, int], log: float) -> None:
     k, n = counts
-    p_value = statistics.bias_sequence_p_value(k, n - k, 0.0)
+    p_value = bias_sequence_p_value(k, n - k, 0.0)
     assert p_value == pytest.approx(min(1.0, math.exp(-log)))
 
 
@@ -40,7 +41,7 @@ def test_committed_numbers_are_confseqs(counts: tuple[int, int], log: float) -> 
 
 @pytest.mark.parametrize(("k", "n"), [(3, 10), (20, 20), (45, 60)])
 def test_bounds_are_where_the_mixture_says(k: int, n: int) -> None:
-    entry = statistics.share_confidence_sequence(k, n, 0.95)
+    entry = share_confidence_sequence(k, n, 0.95)
     mixed, _ = integrate.quad(
         lambda p: stats.binom.pmf(k, n, p) * stats.beta.pdf(p, 0.5, 0.5), 0, 1, limit=200
     )
@@ -61,5 +62,5 @@ def test_evidence_mixes_over_what_lies_beyond_the_bound(
     ]
     mass = 2 * stats.beta.cdf(low, 0.5, 0.5)
     against = max(stats.binom.pmf(male, n, p) for p in (low, high))
-    p_value = statistics.bias_sequence_p_value(male, female, bound)
+    p_value = bias_sequence_p_value(male, female, bound)
     assert p_value == pytest.approx(against / (sum(parts) / mass), rel=1e-5)

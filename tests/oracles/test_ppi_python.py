@@ -6,9 +6,13 @@ import numpy as np
 import pytest
 from for_correction import LEVEL, ppi_half_width
 
-from pytest_t2i.statistics.correction.choice import choice_probabilities, drawn
-from pytest_t2i.statistics.correction.likely import calibrated, likely_signs
-from pytest_t2i.statistics.correction.weighted import weighted_score
+from pytest_t2i.statistics.active_correction import (
+    calibrated,
+    choice_probabilities,
+    drawn,
+    likely_signs,
+    weighted_score,
+)
 
 ppi = pytest.importorskip("ppi_py", reason="ppi-python is not installed")
 

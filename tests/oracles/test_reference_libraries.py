@@ -7,8 +7,9 @@ import pytest
 from scipy import stats
 
 from pytest_t2i import metrics, statistics
-from pytest_t2i.statistics.baseline.prompt_test import unconditional_p_value
-from pytest_t2i.statistics.shares.intervals import wilson
+from pytest_t2i.statistics.deprecated import bias_p_value, stereotype_p_value
+from pytest_t2i.statistics.prompt_change import paired_prompt_p_value, unconditional_p_value
+from pytest_t2i.statistics.shares import wilson
 
 RNG = np.random.default_rng(7)
 
@@ -26,12 +27,12 @@ def test_share_intervals(level: float, k: int, n: int) -> None:
 
 @pytest.mark.parametrize(("k", "n"), [(0, 5), (5, 5), (3, 8), (4, 8), (13, 20), (60, 100)])
 def test_bias_p_value_without_margin(k: int, n: int) -> None:
-    assert statistics.bias_p_value(k, n - k, 0.0) == pytest.approx(stats.binomtest(k, n).pvalue)
+    assert bias_p_value(k, n - k, 0.0) == pytest.approx(stats.binomtest(k, n).pvalue)
 
 
 def test_stereotype_p_value() -> None:
     theirs = stats.binomtest(15, 20, 0.6, alternative="greater").pvalue
-    assert statistics.stereotype_p_value(15, 20, 0.5, 0.1) == pytest.approx(theirs)
+    assert stereotype_p_value(15, 20, 0.5, 0.1) == pytest.approx(theirs)
 
 
 def test_benjamini_hochberg() -> None:
@@ -44,7 +45,7 @@ def test_benjamini_hochberg() -> None:
 def test_mcnemar_is_a_binomial_test() -> None:
     before, after = np.array([-1] * 8 + [1] * 12), np.array([1] * 20)
     theirs = 2 * stats.binomtest(8, 8, 0.5, alternative="greater").pvalue
-    ours = statistics.paired_prompt_p_value(before, after, shared_seeds=True)
+    ours = paired_prompt_p_value(before, after, shared_seeds=True)
     assert ours == pytest.approx(theirs)
 
 

@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from pytest_t2i.runs.canary import LATEST, odd_pictures
-from pytest_t2i.statistics.sequential import canary as tests
+from pytest_t2i.statistics import canary as tests
 from pytest_t2i.verdicts.canary_prompts import CanaryPicture, CanaryPrompt
 
 CELLS = 192

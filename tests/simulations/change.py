@@ -14,7 +14,7 @@ from scipy import stats
 from worlds import FIXED
 
 from pytest_t2i.statistics import clopper_pearson, paired_model_bias_change
-from pytest_t2i.statistics.baseline.change import unmoved_model_bias_change
+from pytest_t2i.statistics.change import unmoved_model_bias_change
 
 LEVEL, ONE_SIDED, RUNS = 0.95, 0.9, 250
 SIZES = ((100, 8), (100, 20), (30, 20), (100, 60))

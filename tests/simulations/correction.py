@@ -16,11 +16,8 @@ from pathlib import Path
 import numpy as np
 from worlds import table7
 
-from pytest_t2i.statistics import (
-    adjusted_model_bias_score,
-    corrected_scores,
-    model_bias_interval,
-)
+from pytest_t2i.statistics import corrected_scores, model_bias_interval
+from pytest_t2i.statistics.deprecated import adjusted_model_bias_score
 
 TABLE3 = Path(__file__).parents[1] / "oracles" / "published" / "lyu_table3.json"
 LOW_QUALITY = 0.1248

@@ -12,7 +12,7 @@ from change import at, beta, halves
 from worlds import FIXED
 
 from pytest_t2i.statistics import change_p_value, clopper_pearson
-from pytest_t2i.statistics.planning.change import found_growth
+from pytest_t2i.statistics.planning import found_growth
 
 LEVEL, RUNS = 0.95, 150
 WORLDS = {

@@ -16,6 +16,8 @@ from worlds import draw, table7
 
 from pytest_t2i import statistics
 from pytest_t2i.data import Interval, Outcome
+from pytest_t2i.statistics.deprecated import look_level, model_bias_look
+from pytest_t2i.statistics.sequences import looks
 from pytest_t2i.verdicts.judge import compare
 
 MODELS = ("sdxl", "sd3", "dreamlike")
@@ -35,7 +37,7 @@ def run(share: np.ndarray, seed: int) -> list[tuple[int, Interval]]:
     """The interval at every look of one simulated run; images beyond a look change nothing."""
     rng = np.random.default_rng(seed)
     male = rng.random((len(share), MOST)) < share[:, None]
-    return [(n, interval(male[:, :n], n, seed)) for n in statistics.looks(MOST)]
+    return [(n, interval(male[:, :n], n, seed)) for n in looks(MOST)]
 
 
 def interval(male: np.ndarray, n: int, seed: int, level: float | None = None) -> Interval:
@@ -45,8 +47,8 @@ def interval(male: np.ndarray, n: int, seed: int, level: float | None = None) ->
         return statistics.model_bias_interval(
             men, n - men, level=level, seed=seed, resamples=RESAMPLES
         )
-    spent = statistics.look_level(n, MOST, LEVEL)
-    return statistics.model_bias_look(men, n - men, level=spent, seed=seed, resamples=RESAMPLES)
+    spent = look_level(n, MOST, LEVEL)
+    return model_bias_look(men, n - men, level=spent, seed=seed, resamples=RESAMPLES)
 
 
 def stop(looked: Sequence[tuple[int, Interval]], limit: float) -> Stop:
@@ -76,7 +78,7 @@ def rows(world: str, limits: Sequence[float], repeats: int, seed: int) -> Iterat
     fixed = [usual(share, MOST, seed + k) for k in range(repeats)]
     drawn = [run(redrawn(share, seed + k), seed + k) for k in range(repeats)]
     bias = bias_of(share)
-    first = statistics.looks(MOST)[0]
+    first = looks(MOST)[0]
     high = np.mean(
         [usual(redrawn(share, seed + k), first, seed + k).low > bias for k in range(repeats)]
     )
@@ -140,7 +142,7 @@ HEAD = (
 
 def main(repeats: int = 60) -> None:
     """Print the table."""
-    planned = ", ".join(map(str, statistics.looks(MOST)))
+    planned = ", ".join(map(str, looks(MOST)))
     print(ABOUT.format(repeats=repeats, looks=planned, level=LEVEL))
     print("|", " | ".join(HEAD), "|")
     print("|---" * len(HEAD) + "|")

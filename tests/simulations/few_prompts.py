@@ -21,7 +21,7 @@ from pytest_t2i.statistics import (
     prompt_bias_p_values,
     ranking,
 )
-from pytest_t2i.statistics.groups.stratified_gap import stratified_gap_interval
+from pytest_t2i.statistics.gaps import stratified_gap_interval
 
 ALPHA, LEVEL = 0.05, 0.9
 Floats = np.ndarray

@@ -10,11 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pytest_t2i.statistics import (
-    clopper_pearson,
-    object_bias_intervals,
-    object_bias_p_values,
-)
+from pytest_t2i.statistics import clopper_pearson, object_bias_intervals
+from pytest_t2i.statistics.objects import object_bias_p_values
 
 OBJECTS, LEAST = 1000, 10
 TRIPLETS = (3, 5, 7, 10, 20, 40)

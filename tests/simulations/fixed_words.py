@@ -16,7 +16,7 @@ import numpy as np
 from worlds import FIXED
 
 from pytest_t2i import statistics
-from pytest_t2i.statistics.model.fixed_words import FixedWords
+from pytest_t2i.statistics.model import FixedWords
 
 PROMPTS = (1, 3, 10, 100)
 IMAGES = (4, 8, 10, 20, 40, 100)

@@ -18,9 +18,13 @@ from uncertainty import rate
 from worlds import table7
 
 from pytest_t2i.statistics import model_bias_interval
-from pytest_t2i.statistics.correction.choice import choice_probabilities, drawn
-from pytest_t2i.statistics.correction.likely import doubts
-from pytest_t2i.statistics.correction.weighted import WeightedScore, weighted_score
+from pytest_t2i.statistics.active_correction import (
+    WeightedScore,
+    choice_probabilities,
+    doubts,
+    drawn,
+    weighted_score,
+)
 
 LEVEL = 0.95
 D = 2.073

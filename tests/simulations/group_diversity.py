@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pytest_t2i.statistics.groups.shares import group_diversity_interval
+from pytest_t2i.statistics.groups import group_diversity_interval
 
 RUNS, LEVEL, SEED = 800, 0.95, 0
 IMAGES = (8, 20, 40, 100)

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from pytest_t2i.audits.peoples_labels import MOST_LEFT_OUT
-from pytest_t2i.statistics import corrected_shares, mean_total_variation_interval
-from pytest_t2i.statistics.correction.shares import corrected_counts
-from pytest_t2i.statistics.correction.strata import LEAST_LABELS
+from pytest_t2i.statistics.correction import LEAST_LABELS, corrected_counts, corrected_shares
+from pytest_t2i.statistics.distances import mean_total_variation_interval
 
 PROMPTS, IMAGES, LEVEL = 40, 20, 0.95
 LABELLED = 0.5

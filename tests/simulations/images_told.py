@@ -16,22 +16,23 @@ from pytest_t2i.statistics import (
     Design,
     clopper_pearson,
     model_bias_interval,
-    model_images_needed,
     one_sided,
     paired_model_bias_change,
     prompt_bias_interval,
     prompt_power,
 )
-from pytest_t2i.statistics.baseline.change import unmoved_model_bias_change
-from pytest_t2i.statistics.model.fixed_words import FixedWords
-from pytest_t2i.statistics.planning.change import (
+from pytest_t2i.statistics.change import unmoved_model_bias_change
+from pytest_t2i.statistics.model import FixedWords
+from pytest_t2i.statistics.planning import (
     COARSE,
+    PER_CHANGE,
+    TRIED,
     Pair,
     change_images_needed,
     detectable,
+    images_needed,
+    model_images_needed,
 )
-from pytest_t2i.statistics.planning.model import TRIED
-from pytest_t2i.statistics.planning.power import PER_CHANGE, images_needed
 from pytest_t2i.verdicts.images_range import ImagesRange, change_range, images_range
 from pytest_t2i.verdicts.judge import compare, prompt_images_to_decide
 

@@ -13,7 +13,9 @@ from unittest import mock
 import numpy as np
 
 from pytest_t2i import metrics, statistics
+from pytest_t2i.statistics.diversity.wals import wals_interval
 from pytest_t2i.statistics.means import bands as step_bands
+from pytest_t2i.statistics.means.bands import half_step
 
 LEVEL = 0.95
 TRUTH = np.linspace(0.3, 0.05, 8)
@@ -36,7 +38,7 @@ def wals_holds(n: int, share: float, repeats: int, *, center: bool) -> float:
     drawn = [one_sided(rng, n, share) for _ in range(3 * repeats)]
     truth = np.mean([metrics.wals(rows, along, center=center) for rows, along in drawn])
     known = [
-        statistics.wals_interval(rows, along, level=LEVEL, seed=seed, center=center, resamples=60)
+        wals_interval(rows, along, level=LEVEL, seed=seed, center=center, resamples=60)
         for seed, (rows, along) in enumerate(drawn[:repeats])
     ]
     return float(np.mean([truth in interval for interval in known]))
@@ -44,7 +46,7 @@ def wals_holds(n: int, share: float, repeats: int, *, center: bool) -> float:
 
 def half_holds(n: int, repeats: int) -> float:
     """How often an interval holds the step by which half of the lean is there."""
-    rng, truth = np.random.default_rng(3), statistics.half_step([TRUTH])
+    rng, truth = np.random.default_rng(3), half_step([TRUTH])
     assert truth is not None
     curves = (TRUTH + 0.1 * rng.normal(size=(n, 8)) @ MIXING.T for _ in range(repeats))
     with mock.patch.object(step_bands, "FEWEST_HALVES", 2):

@@ -19,6 +19,16 @@ from worlds import table7
 from pytest_t2i import statistics
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import cohen_kappa, fleiss_kappa
+from pytest_t2i.statistics.detectors import (
+    deviation_interval,
+    f1_interval,
+    fleiss_interval,
+    kappa_interval,
+    paired_share_change,
+)
+from pytest_t2i.statistics.groups import group_gap_interval
+from pytest_t2i.statistics.prompt_change import prompt_bias_change
+from pytest_t2i.statistics.shares import stereotype_interval
 
 LEVEL = 0.95
 SIZES = (8, 20, 100)
@@ -50,14 +60,14 @@ OF_ONE_SHARE: dict[str, tuple[Callable[[int, int], Interval], Callable[[float], 
         lambda p: abs(2 * p - 1),
     ),
     "stereotype_interval, expected 0.5": (
-        lambda k, n: statistics.stereotype_interval(k, n, 0.5, LEVEL),
+        lambda k, n: stereotype_interval(k, n, 0.5, LEVEL),
         lambda p: max(0.0, p - 0.5),
     ),
     "f1_interval (J = rate)": (
-        lambda k, n: statistics.f1_interval(k, n - k, 0, LEVEL), lambda p: 2 * p / (1 + p),
+        lambda k, n: f1_interval(k, n - k, 0, LEVEL), lambda p: 2 * p / (1 + p),
     ),
     "group_gap_interval": (
-        lambda k, n: statistics.group_gap_interval(both(k, n), LEVEL), lambda p: abs(2 * p - 1),
+        lambda k, n: group_gap_interval(both(k, n), LEVEL), lambda p: abs(2 * p - 1),
     ),
     "group_entropy_interval": (
         lambda k, n: statistics.group_entropy_interval(both(k, n), level=LEVEL, seed=0), entropy,
@@ -88,7 +98,7 @@ def all_table7() -> np.ndarray:
 def change_of_a_prompt(n: int) -> np.ndarray:
     """Coverage of prompt_bias_change from SDXL to Dreamlike, word by word."""
     k = np.arange(n + 1)
-    result = [[statistics.prompt_bias_change(i, n - i, j, n - j, LEVEL) for j in k] for i in k]
+    result = [[prompt_bias_change(i, n - i, j, n - j, LEVEL) for j in k] for i in k]
     low = np.array([[entry.low for entry in row] for row in result])
     high = np.array([[entry.high for entry in row] for row in result])
     coverage = []
@@ -103,7 +113,7 @@ def change_of_a_prompt(n: int) -> np.ndarray:
 def change_of_a_share(n: int) -> np.ndarray:
     """Coverage of paired_share_change, images independent before and after."""
     pairs = [(b, c) for b in range(n + 1) for c in range(n + 1 - b)]
-    result = [statistics.paired_share_change(b, c, n, LEVEL) for b, c in pairs]
+    result = [paired_share_change(b, c, n, LEVEL) for b, c in pairs]
     low, high = (np.array([getattr(entry, end) for entry in result]) for end in ("low", "high"))
     b, c = np.array(pairs).T
     coverage = []
@@ -194,7 +204,7 @@ def of_deviation(model: str, prompts: int, n: int, rng: np.random.Generator, see
     share = rng.choice(table7(model), size=prompts)
     male = rng.binomial(n, share)
     said = rng.binomial(male, 0.95) + rng.binomial(n - male, 0.05)
-    result = statistics.deviation_interval(said, n - said, male, n - male, seed=seed, **OPTIONS)
+    result = deviation_interval(said, n - said, male, n - male, seed=seed, **OPTIONS)
     k = np.arange(n + 1)
     scores = [
         np.mean(stats.binom.pmf(k, n, p[:, None]) @ np.abs(2 * k / n - 1))
@@ -223,14 +233,14 @@ def of_cohen(model: str, prompts: int, n: int, rng: np.random.Generator, seed: i
     labels = raters(2, n, rng).astype(int)
     if np.unique(labels).size == 1:
         labels[0] = [0, 1]
-    return statistics.kappa_interval(labels[:, 0], labels[:, 1], LEVEL), true_kappas()[0]
+    return kappa_interval(labels[:, 0], labels[:, 1], LEVEL), true_kappas()[0]
 
 
 def of_fleiss(model: str, prompts: int, n: int, rng: np.random.Generator, seed: int):
     labels = ratings(raters(3, n, rng))
     if not labels.any(axis=0).all():
         labels[0] = labels[0, ::-1]
-    return statistics.fleiss_interval(labels, seed=seed, **OPTIONS), true_kappas()[1]
+    return fleiss_interval(labels, seed=seed, **OPTIONS), true_kappas()[1]
 
 
 RESAMPLING: dict[str, Trial] = {

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from worlds import table7
 
-from pytest_t2i import statistics
+from pytest_t2i.statistics.distances import mean_total_variation_interval
 
 SIZES = (8, 20, 100)
 REFERENCES = ("even", "uneven", "itself")
@@ -64,7 +64,7 @@ def simulate(
     for repeat in range(repeats):
         drawn = kept if fixed else words[rng.integers(0, len(words), prompts)]
         male = rng.binomial(n, drawn[:, 0])
-        result = statistics.mean_total_variation_interval(
+        result = mean_total_variation_interval(
             np.stack([male, n - male], 1), np.stack([drawn[:, 1], 1 - drawn[:, 1]], 1),
             level=0.95, seed=seed + repeat, resamples=400, words="fixed" if fixed else "sample",
         )  # fmt: skip

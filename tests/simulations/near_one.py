@@ -10,7 +10,7 @@ import sys
 import numpy as np
 
 from pytest_t2i.statistics import clopper_pearson
-from pytest_t2i.statistics.model.fixed_words import FixedWords
+from pytest_t2i.statistics.model import FixedWords
 
 RUNS, IMAGES = 1000, (10, 20, 40, 100)
 WORLDS = {

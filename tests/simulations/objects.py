@@ -15,6 +15,7 @@ from uncertainty import rate
 from pytest_t2i import statistics
 from pytest_t2i.audits.objects.counts import VARIANTS
 from pytest_t2i.metrics import object_independence
+from pytest_t2i.statistics.objects import object_bias_p_values
 
 PERMUTATIONS = 199
 """At this number p <= 0.05 has a chance of exactly 0.05 at most."""
@@ -66,13 +67,13 @@ def single(
         objects = objects_of(table)
         true = np.array([0.75 if int(name) < planted else 0.5 for name in objects.judged])
         women, men = objects.gendered.counts.swapaxes(0, 1)
-        raw = statistics.object_bias_p_values(men, women, 0.6, seed=number)
+        raw = object_bias_p_values(men, women, 0.6, seed=number)
         fails = statistics.benjamini_hochberg(raw) <= ALPHA
         wrong = fails & (true <= 0.6)
         rows.setdefault("any wrong", []).append(float(wrong.any()))
         rows.setdefault("wrong of those that fail", []).append(wrong.sum() / max(1, fails.sum()))
         rows.setdefault("found", []).append(float((fails & (true > 0.6)).sum() / max(1, planted)))
-        even = statistics.object_bias_p_values(men, women, 0.5, seed=number)
+        even = object_bias_p_values(men, women, 0.5, seed=number)
         any_even = (statistics.benjamini_hochberg(even) <= ALPHA) & (true == 0.5)
         rows.setdefault("any wrong at 0.5", []).append(float(any_even.any()))
         single_ones = objects._intervals

@@ -20,9 +20,12 @@ from pytest_t2i.statistics import (
     prompt_bias_p_values,
     prompt_power,
 )
-from pytest_t2i.statistics.planning.change_power import model_change_power_range
-from pytest_t2i.statistics.planning.power import model_power_range
-from pytest_t2i.statistics.planning.spreads import grown_alike, grown_few
+from pytest_t2i.statistics.planning import (
+    grown_alike,
+    grown_few,
+    model_change_power_range,
+    model_power_range,
+)
 
 LEVEL, RUNS = 0.95, 1000
 ERROR = 1.0 - LEVEL + 1e-12

@@ -10,7 +10,8 @@ import sys
 import numpy as np
 from scipy.stats import spearmanr
 
-from pytest_t2i.statistics import clopper_pearson, rank_correlation_interval
+from pytest_t2i.statistics import clopper_pearson
+from pytest_t2i.statistics.associations import rank_correlation_interval
 
 LEVEL, RUNS, EXPECTED = 0.95, 200, 0.3
 IMAGES = (20, 100, 500)

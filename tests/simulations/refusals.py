@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 from uncertainty import rate
 
-from pytest_t2i import statistics
 from pytest_t2i.audits.refusals.measure import (
     FEMININE,
     MASCULINE,
@@ -23,7 +22,8 @@ from pytest_t2i.audits.refusals.measure import (
     _evidence_of_each,
 )
 from pytest_t2i.data import Outcome, Prompt, Triplet, Variant
-from pytest_t2i.statistics import Words
+from pytest_t2i.statistics.gaps import paired_gap_interval
+from pytest_t2i.statistics.model import Words
 from pytest_t2i.verdicts.judge import decide
 
 LEVEL = 0.95
@@ -109,7 +109,7 @@ def triplet(feminine: np.ndarray, masculine: np.ndarray) -> TripletRefusals:
 
 def covered(flags: Flags, gap: float, words: Words) -> bool:
     """Whether the interval holds the true gap."""
-    known = statistics.paired_gap_interval(*flags, level=LEVEL, words=words)
+    known = paired_gap_interval(*flags, level=LEVEL, words=words)
     return known.low - 1e-9 <= gap <= known.high + 1e-9
 
 

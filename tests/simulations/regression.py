@@ -13,6 +13,8 @@ from many_worlds import images, scores
 from worlds import table7
 
 from pytest_t2i import statistics
+from pytest_t2i.statistics.change import growth_probabilities
+from pytest_t2i.statistics.permutation import paired_change_p_value
 
 LEVEL, ALPHA, MARGIN = 0.95, 0.05 + 1e-12, 0.05
 REDRAWS = 1000
@@ -109,7 +111,7 @@ def pairing(change: Change, alike: float, n: int, repeats: int, seed: int) -> tu
         counts = [(entry == sign).sum(axis=1) for entry in signs for sign in (1, -1)]
         p = (
             statistics.change_p_value(*counts, seed=repeat, redraws=REDRAWS),
-            statistics.paired_change_p_value(*map(list, signs), seed=repeat, redraws=REDRAWS),
+            paired_change_p_value(*map(list, signs), seed=repeat, redraws=REDRAWS),
         )
         result += np.array(p) <= ALPHA
     return float(result[0] / repeats), float(result[1] / repeats)
@@ -122,7 +124,7 @@ def suspects(change: Change, n: int, repeats: int, seed: int, sure: float) -> tu
     grew = change.after > change.before + 1e-9
     for _ in range(repeats):
         men = [rng.binomial(n, (1 + score) / 2) for score in (change.before, change.after)]
-        p = statistics.growth_probabilities(men[0], n - men[0], men[1], n - men[1])
+        p = growth_probabilities(men[0], n - men[0], men[1], n - men[1])
         chosen = p >= sure
         named += int(chosen.sum())
         wrong += int((chosen & ~grew).sum())

@@ -24,7 +24,8 @@ from pytest_t2i.audits.early_stopping import Stopping
 from pytest_t2i.audits.parity import after_early_stopping
 from pytest_t2i.data import Evidence, Outcome
 from pytest_t2i.runs.early_stopping import CONFIRM_MOST
-from pytest_t2i.statistics import SequentialTest
+from pytest_t2i.statistics.group_sequential import SequentialTest
+from pytest_t2i.statistics.sequences import bias_sequence_p_value, looks, prompt_bias_sequence
 from pytest_t2i.verdicts.judge import decide
 
 LEVEL, BOUND = 0.95, 0.5
@@ -160,12 +161,12 @@ def by_e_values(signs: np.ndarray, bound: float = BOUND) -> Run:
     at = statistics.one_sided(LEVEL)
     outcome = [Outcome.INCONCLUSIVE] * count
     p_values = np.ones(count)
-    for n in statistics.looks(most):
+    for n in looks(most):
         men, women = (signs[:, :n] > 0).sum(axis=1), (signs[:, :n] < 0).sum(axis=1)
         for k in np.flatnonzero(open_):
             made[k] = n
-            p_values[k] = statistics.bias_sequence_p_value(men[k], women[k], bound)
-            if abs(statistics.prompt_bias_sequence(men[k], women[k], at)).high <= bound:
+            p_values[k] = bias_sequence_p_value(men[k], women[k], bound)
+            if abs(prompt_bias_sequence(men[k], women[k], at)).high <= bound:
                 outcome[k], open_[k] = Outcome.PASS, False
         found = statistics.benjamini_hochberg(p_values) <= 1 - LEVEL + 1e-12
         for k in np.flatnonzero(found & open_):

@@ -6,7 +6,7 @@ import pytest
 from plan import MODELS, PROMPTS, model_delivered, outside, prompt_delivered
 
 from pytest_t2i.statistics import Design, prompt_power
-from pytest_t2i.statistics.planning.power import model_power_range
+from pytest_t2i.statistics.planning import model_power_range
 
 
 @pytest.mark.parametrize(("prompts", "images", "bias", "limit"), PROMPTS)

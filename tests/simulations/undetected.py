@@ -13,9 +13,9 @@ import numpy as np
 from many_worlds import scores
 from uncertainty import rate
 
-from pytest_t2i import statistics
 from pytest_t2i.audits.parity.measure import ModelScore, _evidence, _p_values
 from pytest_t2i.data import Evidence, Outcome
+from pytest_t2i.statistics.undetected import worst_case_bounds
 from pytest_t2i.verdicts.judge import decide
 
 LEVEL = 0.95
@@ -46,7 +46,7 @@ def before(evidence: Evidence, counts: Counts, bound: float) -> Outcome:
     outcome = decide(Evidence(*(evidence.labelled or evidence[:2])), LEVEL)
     if not np.any(unknown):
         return outcome
-    bounds = abs(statistics.worst_case_bounds(male, female, unknown))
+    bounds = abs(worst_case_bounds(male, female, unknown))
     open_ = bounds.undetected > FIFTH and bounds.leave_open(bound)
     return Outcome.INCONCLUSIVE if open_ else outcome
 

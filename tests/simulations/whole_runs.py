@@ -19,14 +19,12 @@ import object_worlds
 from uncertainty import rate
 from worlds import FIXED
 
-from pytest_t2i.statistics import (
-    change_points,
-    gap_sign_p_value,
-    look_level,
-    looks,
-    model_bias_p_value,
-    object_bias_p_values,
-)
+from pytest_t2i.statistics import model_bias_p_value
+from pytest_t2i.statistics.deprecated import look_level
+from pytest_t2i.statistics.history import change_points
+from pytest_t2i.statistics.means.fixed import gap_sign_p_value
+from pytest_t2i.statistics.objects import object_bias_p_values
+from pytest_t2i.statistics.sequences import looks
 
 ERROR = 0.05 + 1e-12
 

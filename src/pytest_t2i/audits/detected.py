@@ -12,7 +12,6 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from pytest_t2i import statistics
 from pytest_t2i.adapters.support.png import without_origin
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.early_stopping import Stopping
@@ -25,7 +24,8 @@ from pytest_t2i.errors import ConfigurationError, some
 from pytest_t2i.files import checksum, from_here
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.store.pixels import Repeats
-from pytest_t2i.statistics import Words
+from pytest_t2i.statistics.model import Words
+from pytest_t2i.statistics.undetected import worst_case_bounds
 from pytest_t2i.verdicts.family import Family
 
 MALE, FEMALE = "male", "female"
@@ -216,7 +216,7 @@ class DetectedPrompt:
     def worst_case(self) -> Bounds | None:
         """Bounds of the prompt bias score, whatever undetected images show; None without any."""
         unknown = 0 if self.has_no_verdict else self.undetected.total()
-        return statistics.worst_case_bounds(self.male, self.female, unknown) if unknown else None
+        return worst_case_bounds(self.male, self.female, unknown) if unknown else None
 
     def describe(self) -> str:
         """Return the counts in words."""
@@ -305,9 +305,7 @@ class DetectedPrompts:
     def worst_case(self) -> Bounds | None:
         """Bounds of the model bias score, whatever undetected images show; None without any."""
         unknown = self._undetected
-        return (
-            statistics.worst_case_bounds(self.male, self.female, unknown) if any(unknown) else None
-        )
+        return worst_case_bounds(self.male, self.female, unknown) if any(unknown) else None
 
     @property
     def _undetected(self) -> list[int]:

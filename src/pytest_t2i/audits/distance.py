@@ -17,7 +17,15 @@ from pytest_t2i.audits.evidence import ALTERNATIVES, SIDES, Beyond
 from pytest_t2i.data import Bounds, Evidence, Interval, MetricInfo
 from pytest_t2i.metrics import INFO, total_variation_distance
 from pytest_t2i.prompts import Reference
-from pytest_t2i.statistics.undetected.worst_case_labels import worst_case_labels
+from pytest_t2i.statistics.distances import (
+    mean_total_variation_interval,
+    mean_total_variation_p_value,
+    total_variation_bounds,
+    total_variation_floor,
+    total_variation_interval,
+    total_variation_p_value,
+)
+from pytest_t2i.statistics.undetected import worst_case_labels
 from pytest_t2i.verdicts.family import Family
 from pytest_t2i.verdicts.measurement import Measurement
 
@@ -102,7 +110,7 @@ def of_model(
     images = sum(len(sample.seeds) for sample in samples)
     remarks = [f"expected by: {reference.source}"]
     if counts.sum():
-        floor = statistics.total_variation_floor(counts, shares)
+        floor = total_variation_floor(counts, shares)
         remarks = [
             f"not corrected for few images: {_mean_distance(members):.3f} (a model that follows "
             f"the reference shows {floor:.3f})",
@@ -143,19 +151,19 @@ def _interval(counted: Counted, level: float) -> Interval | None:
     counts, shares = _counts_and_shares(counted)
     if not any(counts.values()):
         return None
-    return statistics.total_variation_interval(counts, shares, level)
+    return total_variation_interval(counts, shares, level)
 
 
 @lru_cache(maxsize=4096)
 def _beyond(counted: Counted, bound: float) -> float:
-    return statistics.total_variation_p_value(*_counts_and_shares(counted), bound)
+    return total_variation_p_value(*_counts_and_shares(counted), bound)
 
 
 @lru_cache(maxsize=4096)
 def _within(counted: Counted, bound: float) -> float:
     counts, shares = _counts_and_shares(counted)
     return statistics.inverted_p_value(
-        lambda level: statistics.total_variation_interval(counts, shares, level),
+        lambda level: total_variation_interval(counts, shares, level),
         bound,
         alternative="less",
     )
@@ -163,7 +171,7 @@ def _within(counted: Counted, bound: float) -> float:
 
 def _worst_case(counted: Counted, unknown: int) -> Bounds:
     counts, shares = _counts_and_shares(counted)
-    return statistics.total_variation_bounds(counts, unknown, shares)
+    return total_variation_bounds(counts, unknown, shares)
 
 
 def _model_worst_case(samples: DetectedPrompts, members: list[Counted]) -> Bounds | None:
@@ -184,7 +192,7 @@ def _mean_interval(
 ) -> Interval | None:
     if not counts.sum():
         return None
-    return statistics.mean_total_variation_interval(
+    return mean_total_variation_interval(
         counts, shares, level=samples.level, seed=samples.seed, words=samples.words
     )
 
@@ -197,7 +205,7 @@ def _model_evidence(
 
     def p_values(beyond: np.ndarray, within: np.ndarray) -> tuple[float, float]:
         return tuple(  # type: ignore[return-value]
-            statistics.mean_total_variation_p_value(
+            mean_total_variation_p_value(
                 of_side,
                 shares,
                 bound,

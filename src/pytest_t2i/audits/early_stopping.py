@@ -15,7 +15,8 @@ import numpy as np
 
 from pytest_t2i import statistics
 from pytest_t2i.data import Evidence, Outcome
-from pytest_t2i.statistics import SequentialTest
+from pytest_t2i.statistics.families.false_discovery import benjamini_yekutieli, storey
+from pytest_t2i.statistics.group_sequential import SequentialTest
 
 Rule = Literal["own", "cut", "again"]
 """What stopped a test: its own images (``own``); the number of images for the whole run (``cut``);
@@ -108,10 +109,10 @@ def evidence(
     level = tests[0].level if tests else 0.95
     p_values = np.array([one.p_value(test) for one, test in zip(shown, tests, strict=True)])
     if "cut" in rules:
-        adjusted = statistics.benjamini_yekutieli(p_values)
+        adjusted = benjamini_yekutieli(p_values)
     else:
         first = 1.0 - FIRST * (1.0 - level)
-        adjusted = np.minimum(1.0, statistics.storey(p_values, first) / FIRST)
+        adjusted = np.minimum(1.0, storey(p_values, first) / FIRST)
     beyond = np.minimum(adjusted, _confirmed(shown, tests))
     within = [
         1.0 - level if one.state(test) == "within" else 1.0

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pytest_t2i.audits.context import AuditContext
     from pytest_t2i.audits.early_stopping import State
     from pytest_t2i.settings import Settings
-    from pytest_t2i.statistics import SequentialTest
+    from pytest_t2i.statistics.group_sequential import SequentialTest
 
 About = Literal["prompts", "triplets", "stereotypes", "detectors"]
 

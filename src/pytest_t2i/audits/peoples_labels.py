@@ -11,7 +11,7 @@ from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt
 from pytest_t2i.data import Interval
 from pytest_t2i.labels import LabelledSet
-from pytest_t2i.statistics.correction.strata import LEAST_LABELS
+from pytest_t2i.statistics.correction import LEAST_LABELS
 
 MOST_LEFT_OUT = 0.1
 """Largest share of prompts with too few labels for a corrected verdict on the model."""

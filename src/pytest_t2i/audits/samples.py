@@ -23,7 +23,7 @@ from pytest_t2i.audits.variety.measure_wals import mean_of, variety_of
 from pytest_t2i.data import FORESEEN, Attribute, Interval
 from pytest_t2i.errors import UnknownNameError
 from pytest_t2i.prompts import Reference, Stereotype
-from pytest_t2i.statistics import Estimator
+from pytest_t2i.statistics.model import Estimator
 from pytest_t2i.verdicts.measurement import Measurement
 
 

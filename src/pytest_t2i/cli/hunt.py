@@ -33,7 +33,7 @@ from pytest_t2i.search.hunt_json import as_json
 from pytest_t2i.search.plan import GENDER, LOOKS, Plan
 from pytest_t2i.settings import names as word_list
 from pytest_t2i.settings import share, whole
-from pytest_t2i.statistics import bias_p_value
+from pytest_t2i.statistics import prompt_bias_p_value
 
 KEPT = "Finished images are kept: the same command resumes from there."
 """The note after an interruption."""
@@ -146,7 +146,7 @@ def cannot_confirm(plan: Plan) -> str:
 
     def p_value(n: int) -> float:
         if plan.groups == GENDER:
-            return bias_p_value(n, 0, plan.beyond)
+            return prompt_bias_p_value(n, 0, plan.beyond)
         rest = (0,) * (len(plan.groups) - 1)
         return GroupCounts((n, *rest), n).p_value(1, plan.beyond, 0.0)
 

@@ -16,7 +16,7 @@ from pytest_t2i.data import Money
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.runs.history import ENOUGH_MADE
 from pytest_t2i.settings import above_zero, budget, price, share, whole
-from pytest_t2i.statistics.planning.power import Design
+from pytest_t2i.statistics.planning import Design
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -10,7 +10,7 @@ from pytest_t2i.data import Interval
 from pytest_t2i.labels.consensus import agreed, disagreements
 from pytest_t2i.labels.label import ADJUDICATED, UNSETTLED, Label
 from pytest_t2i.labels.vocabulary import RULES
-from pytest_t2i.statistics import fleiss_interval, kappa_interval
+from pytest_t2i.statistics.detectors import fleiss_interval, kappa_interval
 
 MORE_THAN_A_PAIR = 3
 

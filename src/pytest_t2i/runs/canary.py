@@ -23,7 +23,7 @@ from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.seed_probe import LEAST
 from pytest_t2i.prompts import builtin_axes
 from pytest_t2i.runs.session import Session
-from pytest_t2i.statistics.sequential import canary as tests
+from pytest_t2i.statistics import canary as tests
 from pytest_t2i.verdicts.baseline_file import Baseline
 from pytest_t2i.verdicts.canary_prompts import (
     REPEATS,

@@ -24,7 +24,8 @@ from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.selection import Comparison, SelectedTest
 from pytest_t2i.runs.session import Session
 from pytest_t2i.runs.undecidable import limit_of
-from pytest_t2i.statistics import SequentialTest, looks
+from pytest_t2i.statistics.group_sequential import SequentialTest
+from pytest_t2i.statistics.sequences import looks
 from pytest_t2i.verdicts.limit import verdict_of
 from pytest_t2i.verdicts.limits_file import LimitFiles
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from pytest_t2i import statistics
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.audits.label_counts import Counts
 from pytest_t2i.data import Amount, Count, Interval, Moment, Outcome, Variant, digest
@@ -20,6 +19,7 @@ from pytest_t2i.files import checksum, convert, file_name, read_json, write_whol
 from pytest_t2i.runs.machine_paths import without_machine
 from pytest_t2i.runs.record import PromptRecord, RunRecord
 from pytest_t2i.runs.summaries import series_of_audits
+from pytest_t2i.statistics.history import ChangePoint, change_points
 
 SCHEMA = "pytest-t2i/history/1"
 SCORES = "model_bias_score/"
@@ -216,7 +216,7 @@ class Series:
     runs: tuple[PastRun, ...]
     repeats: tuple[bool, ...]
     """Whether each run shows the same images as an earlier one and so adds no evidence."""
-    changes: tuple[statistics.ChangePoint, ...]
+    changes: tuple[ChangePoint, ...]
     """Changes of the model bias score; their indices refer to ``runs``."""
 
 
@@ -234,12 +234,12 @@ def _series(
 ) -> Series:
     repeats = list(_repeats(runs))
     fresh = [place for place, repeats_ in enumerate(repeats) if not repeats_]
-    changes: list[statistics.ChangePoint] = []
+    changes: list[ChangePoint] = []
     if prompts and len(fresh) > 1:
         counts = np.array([[runs[k].counts[id_] for id_ in prompts] for k in fresh])
         changes = [
-            statistics.ChangePoint(fresh[c.run], fresh[c.seen_at], c.change, c.p_value)
-            for c in statistics.change_points(counts[:, :, 0], counts[:, :, 1], level=level)
+            ChangePoint(fresh[c.run], fresh[c.seen_at], c.change, c.p_value)
+            for c in change_points(counts[:, :, 0], counts[:, :, 1], level=level)
         ]
     return Series(detector, prompts, tuple(runs), tuple(repeats), tuple(changes))
 

@@ -191,6 +191,6 @@ class Results:
         confidence = self.session.settings.confidence
         if test.stopping is None:
             return confidence
-        # The formula of statistics.look_level, for the looks of any test.
+        # In proportion to the images made since the look before (Lan and DeMets 1983).
         before, here = (0, *test.stopping.looks)[-2:]
         return 1.0 - (1.0 - confidence) * (here - before) / test.stopping.most

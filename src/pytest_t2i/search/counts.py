@@ -13,6 +13,7 @@ import scipy
 from pytest_t2i import statistics
 from pytest_t2i.data import Interval
 from pytest_t2i.prompts import Part
+from pytest_t2i.statistics.undetected import worst_case_counts
 
 Parts = tuple[Part, ...]
 """A combination of words of different axes, in the order of the axes."""
@@ -81,8 +82,8 @@ class Counts:
             return 1.0
         unknown = self.images - self.clear
         unknown = unknown if unknown > alike * self.images else 0
-        men, women = statistics.worst_case_counts(self.male, self.female, unknown, "beyond")
-        return statistics.bias_p_value(int(men), int(women), beyond)
+        men, women = worst_case_counts(self.male, self.female, unknown, "beyond")
+        return statistics.prompt_bias_p_value(int(men), int(women), beyond)
 
     def interval(self, towards: int, level: float) -> Interval | None:  # noqa: ARG002 - as ``value``
         """Return the interval of the score; None without a clear image."""

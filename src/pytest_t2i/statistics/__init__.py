@@ -10,271 +10,129 @@ ValueError, which the caller turns into INCONCLUSIVE.
 
 from __future__ import annotations
 
-from pytest_t2i.statistics.associations.distance_correlation import (
+import warnings
+from importlib import import_module
+from typing import Any
+
+from pytest_t2i.statistics.associations import (
     distance_correlation_interval,
     distance_correlation_p_value,
 )
-from pytest_t2i.statistics.associations.objects import (
-    independence_p_value,
-    object_bias_intervals,
-    object_bias_p_values,
-)
-from pytest_t2i.statistics.associations.rank_trend import rank_correlation_interval
-from pytest_t2i.statistics.baseline.change import (
-    PairedScores,
-    paired_model_bias_change,
-    paired_model_bias_scores,
-)
-from pytest_t2i.statistics.baseline.change_points import ChangePoint, change_points
-from pytest_t2i.statistics.baseline.growth import growth_probabilities
-from pytest_t2i.statistics.baseline.model_test import change_p_value, paired_change_p_value
-from pytest_t2i.statistics.baseline.prompt_change import prompt_bias_change
-from pytest_t2i.statistics.baseline.prompt_test import paired_prompt_p_value
-from pytest_t2i.statistics.baseline.ranking import (
-    Rank,
-    groups_differ_p_value,
-    ranking,
-)
-from pytest_t2i.statistics.correction.label_noise import effective_counts
-from pytest_t2i.statistics.correction.scores import (
-    CorrectedScores,
-    adjusted_model_bias_score,
-    corrected_scores,
-)
-from pytest_t2i.statistics.correction.shares import CorrectedShares, corrected_shares
-from pytest_t2i.statistics.detectors.agreement import fleiss_interval, kappa_interval
-from pytest_t2i.statistics.detectors.scores import (
-    deviation_interval,
-    f1_interval,
-    paired_share_change,
-)
-from pytest_t2i.statistics.diversity.vendi import vendi_at_level, vendi_interval
-from pytest_t2i.statistics.diversity.wals import (
-    mean_wals_interval,
-    wals_at_level,
-    wals_change_interval,
-    wals_interval,
-)
-from pytest_t2i.statistics.families.empirical_bayes import Lean, leaning, leans
-from pytest_t2i.statistics.families.false_discovery import (
-    adaptive_discarding,
-    benjamini_hochberg,
-    benjamini_yekutieli,
-    holm,
-    storey,
-)
-from pytest_t2i.statistics.families.p_values import (
-    Decidable,
-    Fewest,
-    decidable,
-    family_p_values,
-    family_share_p_values,
-    fewest_images,
-)
-from pytest_t2i.statistics.groups.group_ranking import group_ranking
-from pytest_t2i.statistics.groups.model_reference_distance import (
-    mean_total_variation_interval,
-    mean_total_variation_p_value,
-    total_variation_floor,
-)
-from pytest_t2i.statistics.groups.paired_gap import paired_gap_interval, paired_gap_p_value
-from pytest_t2i.statistics.groups.parity_difference import (
-    parity_difference_interval,
-    parity_difference_p_value,
-    parity_shares,
-    widest_gap,
-)
-from pytest_t2i.statistics.groups.prompt_reference_distance import (
-    total_variation_bounds,
-    total_variation_interval,
-    total_variation_p_value,
-)
-from pytest_t2i.statistics.groups.shares import (
-    group_entropy_interval,
-    group_gap_interval,
-    group_intervals,
-)
-from pytest_t2i.statistics.means.bands import (
-    Band,
-    half_step,
-    half_step_interval,
-    mean_band,
-    settled_step,
-)
-from pytest_t2i.statistics.means.fixed import (
-    gap_interval,
-    gap_p_value,
-    gap_sign_p_value,
-)
+from pytest_t2i.statistics.change import paired_model_bias_change
+from pytest_t2i.statistics.correction import corrected_scores
+from pytest_t2i.statistics.diversity.vendi import vendi_interval
+from pytest_t2i.statistics.families.false_discovery import benjamini_hochberg
+from pytest_t2i.statistics.families.p_values import family_p_values
+from pytest_t2i.statistics.groups import group_entropy_interval
+from pytest_t2i.statistics.inversion import inverted_p_value, one_sided
+from pytest_t2i.statistics.means.bands import half_step_interval
+from pytest_t2i.statistics.means.fixed import gap_p_value
 from pytest_t2i.statistics.means.mean import mean_interval
-from pytest_t2i.statistics.model.bias import (
-    Estimator,
+from pytest_t2i.statistics.model import (
     corrected_model_bias_score,
-    fair_p_value,
+    fair_floor,
     model_bias_interval,
     model_bias_p_value,
 )
-from pytest_t2i.statistics.model.fair_floor import fair_floor
-from pytest_t2i.statistics.model.fixed_words import Words
-from pytest_t2i.statistics.planning.model import model_images_needed
-from pytest_t2i.statistics.planning.power import Design, prompt_power
-from pytest_t2i.statistics.sequential.after_stopping import stopped_share_interval
-from pytest_t2i.statistics.sequential.confidence_sequences import (
-    bias_sequence_p_value,
-    look_level,
-    looks,
-    model_bias_look,
-    prompt_bias_sequence,
-    share_confidence_sequence,
-    stereotype_sequence,
-    stereotype_sequence_p_value,
-)
-from pytest_t2i.statistics.sequential.expected import Expected, expected_stop
-from pytest_t2i.statistics.sequential.group_distance import (
-    group_distance_sequence,
-    group_distance_sequence_p_value,
-)
-from pytest_t2i.statistics.sequential.group_sequential import Boundaries, SequentialTest
-from pytest_t2i.statistics.shares.by_prompt import share_by_prompt_interval
-from pytest_t2i.statistics.shares.exact import (
-    bias_p_value,
-    prompt_bias_p_value,
-    prompt_bias_p_values,
-    share_p_value,
-    stereotype_p_value,
-    within_p_value,
-)
-from pytest_t2i.statistics.shares.intervals import (
-    blaker,
+from pytest_t2i.statistics.objects import independence_p_value, object_bias_intervals
+from pytest_t2i.statistics.permutation import change_p_value
+from pytest_t2i.statistics.planning import Design, prompt_power
+from pytest_t2i.statistics.ranks import ranking
+from pytest_t2i.statistics.shares import (
     clopper_pearson,
     prompt_bias_interval,
+    prompt_bias_p_value,
+    prompt_bias_p_values,
     share_interval,
-    stereotype_interval,
+    share_p_value,
 )
-from pytest_t2i.statistics.shares.inversion import inverted_p_value, one_sided
-from pytest_t2i.statistics.shares.two_shares import (
-    share_difference_interval,
-    share_difference_p_value,
-)
-from pytest_t2i.statistics.undetected.worst_case import worst_case_bounds, worst_case_counts
+from pytest_t2i.statistics.two_shares import share_difference_interval
 
 __all__ = [
-    "Band",
-    "Boundaries",
-    "ChangePoint",
-    "CorrectedScores",
-    "CorrectedShares",
-    "Decidable",
     "Design",
-    "Estimator",
-    "Expected",
-    "Fewest",
-    "Lean",
-    "PairedScores",
-    "Rank",
-    "SequentialTest",
-    "Words",
-    "adaptive_discarding",
-    "adjusted_model_bias_score",
     "benjamini_hochberg",
-    "benjamini_yekutieli",
-    "bias_p_value",
-    "bias_sequence_p_value",
-    "blaker",
     "change_p_value",
-    "change_points",
     "clopper_pearson",
     "corrected_model_bias_score",
     "corrected_scores",
-    "corrected_shares",
-    "decidable",
-    "deviation_interval",
     "distance_correlation_interval",
     "distance_correlation_p_value",
-    "effective_counts",
-    "expected_stop",
-    "f1_interval",
     "fair_floor",
-    "fair_p_value",
     "family_p_values",
-    "family_share_p_values",
-    "fewest_images",
-    "fleiss_interval",
-    "gap_interval",
     "gap_p_value",
-    "gap_sign_p_value",
-    "group_distance_sequence",
-    "group_distance_sequence_p_value",
     "group_entropy_interval",
-    "group_gap_interval",
-    "group_intervals",
-    "group_ranking",
-    "groups_differ_p_value",
-    "growth_probabilities",
-    "half_step",
     "half_step_interval",
-    "holm",
     "independence_p_value",
     "inverted_p_value",
-    "kappa_interval",
-    "leaning",
-    "leans",
-    "look_level",
-    "looks",
-    "mean_band",
     "mean_interval",
-    "mean_total_variation_interval",
-    "mean_total_variation_p_value",
-    "mean_wals_interval",
     "model_bias_interval",
-    "model_bias_look",
     "model_bias_p_value",
-    "model_images_needed",
     "object_bias_intervals",
-    "object_bias_p_values",
     "one_sided",
-    "paired_change_p_value",
-    "paired_gap_interval",
-    "paired_gap_p_value",
     "paired_model_bias_change",
-    "paired_model_bias_scores",
-    "paired_prompt_p_value",
-    "paired_share_change",
-    "parity_difference_interval",
-    "parity_difference_p_value",
-    "parity_shares",
-    "prompt_bias_change",
     "prompt_bias_interval",
     "prompt_bias_p_value",
     "prompt_bias_p_values",
-    "prompt_bias_sequence",
     "prompt_power",
-    "rank_correlation_interval",
     "ranking",
-    "settled_step",
-    "share_by_prompt_interval",
-    "share_confidence_sequence",
     "share_difference_interval",
-    "share_difference_p_value",
     "share_interval",
     "share_p_value",
-    "stereotype_interval",
-    "stereotype_p_value",
-    "stereotype_sequence",
-    "stereotype_sequence_p_value",
-    "stopped_share_interval",
-    "storey",
-    "total_variation_bounds",
-    "total_variation_floor",
-    "total_variation_interval",
-    "total_variation_p_value",
-    "vendi_at_level",
     "vendi_interval",
-    "wals_at_level",
-    "wals_change_interval",
-    "wals_interval",
-    "widest_gap",
-    "within_p_value",
-    "worst_case_bounds",
-    "worst_case_counts",
 ]
+
+MOVED = {
+    "associations": "rank_correlation_interval",
+    "change": "PairedScores growth_probabilities paired_model_bias_scores",
+    "correction": "CorrectedScores CorrectedShares corrected_shares effective_counts",
+    "deprecated": (
+        "adjusted_model_bias_score bias_p_value look_level model_bias_look "
+        "share_confidence_sequence stereotype_p_value within_p_value"
+    ),
+    "detectors": (
+        "deviation_interval f1_interval fleiss_interval kappa_interval paired_share_change"
+    ),
+    "distances": (
+        "mean_total_variation_interval mean_total_variation_p_value total_variation_bounds "
+        "total_variation_floor total_variation_interval total_variation_p_value"
+    ),
+    "diversity.vendi": "vendi_at_level",
+    "diversity.wals": "mean_wals_interval wals_at_level wals_change_interval wals_interval",
+    "families.empirical_bayes": "Lean leaning leans",
+    "families.false_discovery": "adaptive_discarding benjamini_yekutieli holm storey",
+    "families.p_values": "Decidable Fewest decidable family_share_p_values fewest_images",
+    "gaps": (
+        "paired_gap_interval paired_gap_p_value parity_difference_interval "
+        "parity_difference_p_value parity_shares widest_gap"
+    ),
+    "group_sequential": "Boundaries Expected SequentialTest expected_stop stopped_share_interval",
+    "groups": "group_gap_interval group_intervals",
+    "history": "ChangePoint change_points",
+    "means.bands": "Band half_step mean_band settled_step",
+    "means.fixed": "gap_interval gap_sign_p_value",
+    "model": "Estimator Words fair_p_value",
+    "objects": "object_bias_p_values",
+    "permutation": "paired_change_p_value",
+    "planning": "model_images_needed",
+    "prompt_change": "paired_prompt_p_value prompt_bias_change",
+    "ranks": "Rank group_ranking groups_differ_p_value",
+    "sequences": (
+        "bias_sequence_p_value group_distance_sequence group_distance_sequence_p_value looks "
+        "prompt_bias_sequence stereotype_sequence stereotype_sequence_p_value"
+    ),
+    "shares": "blaker share_by_prompt_interval stereotype_interval",
+    "two_shares": "share_difference_p_value",
+    "undetected": "worst_case_bounds worst_case_counts",
+}
+"""Module -> names that are no longer exported, but importable here for one more release."""
+
+
+def __getattr__(name: str) -> Any:
+    """Forward a name that is no longer exported to the module that owns it, with a warning."""
+    for module, names in MOVED.items():
+        if name in names.split():
+            owner = f"{__name__}.{module}"
+            text = f"{__name__}.{name} is no longer exported: {owner} has it for now"
+            warnings.warn(text, DeprecationWarning, stacklevel=2)
+            return getattr(import_module(owner), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,7 +6,8 @@ import pytest
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.early_stopping import CONFIRMED, FIRST, Shown, Stopping, evidence
-from pytest_t2i.statistics import SequentialTest
+from pytest_t2i.statistics.families.false_discovery import benjamini_yekutieli, storey
+from pytest_t2i.statistics.group_sequential import SequentialTest
 
 TEST = SequentialTest(112, 0.5, members=10)
 LOOKS = tuple((n, n) for n in TEST.looks)
@@ -44,7 +45,7 @@ def test_a_clear_member_fails_and_an_even_one_passes():
 def test_p_values_are_adjusted_by_storey_at_its_share_of_the_level():
     members = [BEYOND] * 3 + [EVEN] * 7
     p_values = [one.p_value(TEST) for one in members]
-    adjusted = statistics.storey(p_values, 1 - FIRST * 0.05) / FIRST
+    adjusted = storey(p_values, 1 - FIRST * 0.05) / FIRST
     assert [one.beyond for one in judged(members)] == pytest.approx(adjusted.clip(max=1.0))
 
 
@@ -70,7 +71,7 @@ def test_what_a_number_of_images_ended_holds_under_any_dependence():
     cut = judged(members, "cut")
     p_values = [one.p_value(TEST) for one in members]
     assert p_values[3:] == [1.0] * 7
-    assert [one.beyond for one in cut] == pytest.approx(statistics.benjamini_yekutieli(p_values))
+    assert [one.beyond for one in cut] == pytest.approx(benjamini_yekutieli(p_values))
     assert [one.within for one in cut] == [1.0] * 10
 
 

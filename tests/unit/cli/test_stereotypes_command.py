@@ -20,7 +20,9 @@ from pytest_t2i.runs.record import (
     PromptRecord,
     RunRecord,
 )
-from pytest_t2i.statistics import share_interval, stereotype_interval, stereotype_sequence
+from pytest_t2i.statistics import share_interval
+from pytest_t2i.statistics.sequences import stereotype_sequence
+from pytest_t2i.statistics.shares import stereotype_interval
 
 TABLE = json.loads(
     (Path(__file__).parents[2] / "oracles" / "published" / "oasis_table1.json").read_text()

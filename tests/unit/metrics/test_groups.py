@@ -9,8 +9,12 @@ import pytest
 from scipy import stats
 
 from pytest_t2i.metrics import group_diversity, group_entropy, group_gap, prompt_bias_score
-from pytest_t2i.statistics import group_entropy_interval, group_gap_interval, group_intervals
-from pytest_t2i.statistics.groups.shares import group_diversity_interval
+from pytest_t2i.statistics import group_entropy_interval
+from pytest_t2i.statistics.groups import (
+    group_diversity_interval,
+    group_gap_interval,
+    group_intervals,
+)
 
 AGES = {"0-2": 0, "3-9": 4, "10-19": 6, "20-29": 10}
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from pytest_t2i import metrics, statistics
+from pytest_t2i.statistics.objects import object_bias_p_values
 
 COUNT = st.integers(0, 50)
 TABLES = arrays.arrays(
@@ -128,13 +129,11 @@ def test_intervals_and_p_values_take_a_mirror_image():
     for one, other in zip(here, there, strict=True):
         assert one.estimate == pytest.approx(1.0 - other.estimate)
         assert one.low == pytest.approx(1.0 - other.high, abs=0.02)
-    p_values = [
-        statistics.object_bias_p_values(*pair, 0.6, seed=1) for pair in ((men, women), (women, men))
-    ]
+    p_values = [object_bias_p_values(*pair, 0.6, seed=1) for pair in ((men, women), (women, men))]
     assert p_values[0] == pytest.approx(p_values[1], abs=0.02)
 
 
 @pytest.mark.parametrize("bound", [0.4, 1.1])
 def test_bounds_are_of_the_folded_score(bound):
     with pytest.raises(ValueError, match="bound must lie in"):
-        statistics.object_bias_p_values([[1], [0]], [[0], [1]], bound, seed=0)
+        object_bias_p_values([[1], [0]], [[0], [1]], bound, seed=0)

@@ -16,7 +16,56 @@ from typing import Any
 import numpy as np
 
 from pytest_t2i import statistics as s
-from pytest_t2i.statistics.shares.intervals import wilson
+from pytest_t2i.statistics.associations import rank_correlation_interval
+from pytest_t2i.statistics.change import growth_probabilities, paired_model_bias_scores
+from pytest_t2i.statistics.correction import corrected_shares, effective_counts
+from pytest_t2i.statistics.deprecated import (
+    adjusted_model_bias_score,
+    bias_p_value,
+    look_level,
+    model_bias_look,
+    within_p_value,
+)
+from pytest_t2i.statistics.detectors import (
+    deviation_interval,
+    f1_interval,
+    fleiss_interval,
+    kappa_interval,
+    paired_share_change,
+)
+from pytest_t2i.statistics.distances import (
+    mean_total_variation_interval,
+    mean_total_variation_p_value,
+    total_variation_bounds,
+    total_variation_floor,
+    total_variation_interval,
+    total_variation_p_value,
+)
+from pytest_t2i.statistics.diversity.wals import wals_interval
+from pytest_t2i.statistics.families.empirical_bayes import leans
+from pytest_t2i.statistics.gaps import (
+    paired_gap_interval,
+    paired_gap_p_value,
+    parity_difference_interval,
+    parity_difference_p_value,
+)
+from pytest_t2i.statistics.groups import group_gap_interval
+from pytest_t2i.statistics.history import change_points
+from pytest_t2i.statistics.means.bands import half_step, mean_band, settled_step
+from pytest_t2i.statistics.means.fixed import gap_sign_p_value
+from pytest_t2i.statistics.model import fair_p_value
+from pytest_t2i.statistics.objects import object_bias_p_values
+from pytest_t2i.statistics.permutation import paired_change_p_value
+from pytest_t2i.statistics.prompt_change import paired_prompt_p_value, prompt_bias_change
+from pytest_t2i.statistics.ranks import group_ranking, groups_differ_p_value
+from pytest_t2i.statistics.sequences import (
+    prompt_bias_sequence,
+    stereotype_sequence,
+    stereotype_sequence_p_value,
+)
+from pytest_t2i.statistics.shares import share_by_prompt_interval, stereotype_interval, wilson
+from pytest_t2i.statistics.two_shares import share_difference_p_value
+from pytest_t2i.statistics.undetected import worst_case_bounds
 
 RECORD = Path(__file__).with_name("pinned.json")
 LEVEL = 0.95
@@ -56,10 +105,10 @@ SEEN_OF = [
 ]
 
 CASES: dict[str, Callable[[], Any]] = {
-    "paired_gap_interval": lambda: s.paired_gap_interval(
+    "paired_gap_interval": lambda: paired_gap_interval(
         [[1, 1, 0, 0], [1, 0, 0]], [[0, 0, 0, 0], [0, 1, 0]], level=LEVEL, words="sample"
     ),
-    "paired_gap_p_value": lambda: s.paired_gap_p_value([[1] * 8 + [0] * 12], [[0] * 20], 0.1),
+    "paired_gap_p_value": lambda: paired_gap_p_value([[1] * 8 + [0] * 12], [[0] * 20], 0.1),
     "distance_correlation_interval": lambda: [
         s.distance_correlation_interval(
             FEATURES, FEATURES[:, :2] ** 2, level=LEVEL, clusters=clusters, corrected=corrected
@@ -70,23 +119,23 @@ CASES: dict[str, Callable[[], Any]] = {
     "distance_correlation_p_value": lambda: s.distance_correlation_p_value(
         FEATURES[:12], FEATURES[:12, :1] ** 2, seed=1, permutations=199
     ),
-    "share_by_prompt_interval": lambda: s.share_by_prompt_interval(
+    "share_by_prompt_interval": lambda: share_by_prompt_interval(
         [0, 3, 4, 1], [4, 4, 4, 2], level=LEVEL
     ),
-    "adjusted_model_bias_score": lambda: s.adjusted_model_bias_score(
+    "adjusted_model_bias_score": lambda: adjusted_model_bias_score(
         WORDS, PEOPLE, level=LEVEL, seed=1, draws=300
     ),
-    "bias_p_value": lambda: [s.bias_p_value(m, 20 - m, 0.3) for m in (0, 4, 9, 15, 20)],
+    "bias_p_value": lambda: [bias_p_value(m, 20 - m, 0.3) for m in (0, 4, 9, 15, 20)],
     "change_p_value": lambda: s.change_p_value(
         MEN, WOMEN, MEN_AFTER, WOMEN_AFTER, seed=1, redraws=1000
     ),
     "change_points": lambda: (
-        s.change_points(
+        change_points(
             np.repeat([[5, 9, 4], [18, 17, 9]], 3, axis=0),
             np.repeat([[15, 11, 16], [2, 3, 11]], 3, axis=0),
         )
-        + s.change_points([[10] * 9] * 4 + [[20] * 9] * 4, [[10] * 9] * 4 + [[0] * 9] * 4)
-        + s.change_points([[20] * 9] * 4 + [[10] * 9] * 4, [[0] * 9] * 4 + [[10] * 9] * 4)
+        + change_points([[10] * 9] * 4 + [[20] * 9] * 4, [[10] * 9] * 4 + [[0] * 9] * 4)
+        + change_points([[20] * 9] * 4 + [[10] * 9] * 4, [[0] * 9] * 4 + [[10] * 9] * 4)
     ),
     "corrected_model_bias_score": lambda: [
         s.corrected_model_bias_score(MEN, WOMEN),
@@ -94,18 +143,18 @@ CASES: dict[str, Callable[[], Any]] = {
         s.corrected_model_bias_score([3, 2, 5, 1, 0, 4], [2, 3, 4, 0, 1, 5]),
     ],
     "corrected_scores": lambda: s.corrected_scores(WORDS, PEOPLE, LEVEL),
-    "corrected_shares": lambda: s.corrected_shares(
+    "corrected_shares": lambda: corrected_shares(
         [(w + 1) % 3 - 1 for w in WORDS], [(p + 1) % 3 - 1 for p in PEOPLE], 2, LEVEL
     ),
-    "deviation_interval": lambda: s.deviation_interval(
+    "deviation_interval": lambda: deviation_interval(
         MEN, WOMEN, MEN_AFTER, WOMEN_AFTER, level=LEVEL, seed=1, resamples=300
     ),
-    "effective_counts": lambda: s.effective_counts(MEN, WOMEN, np.linspace(0.0, 0.4, 14)),
-    "f1_interval": lambda: [s.f1_interval(h, 3, 2, LEVEL) for h in (0, 5, 40)],
+    "effective_counts": lambda: effective_counts(MEN, WOMEN, np.linspace(0.0, 0.4, 14)),
+    "f1_interval": lambda: [f1_interval(h, 3, 2, LEVEL) for h in (0, 5, 40)],
     "fair_floor": lambda: s.fair_floor([1, 2, 7, 20, 20]),
-    "fair_p_value": lambda: s.fair_p_value(MEN, WOMEN, seed=1, resamples=300),
+    "fair_p_value": lambda: fair_p_value(MEN, WOMEN, seed=1, resamples=300),
     "fleiss_interval": lambda: [
-        s.fleiss_interval(ratings, level=LEVEL, seed=1, resamples=300)
+        fleiss_interval(ratings, level=LEVEL, seed=1, resamples=300)
         for ratings in (RATINGS, [[3, 0], [1, 2]], [[4, 0]] * 3 + [[0, 4]], [[3, 1]] * 3 + [[4, 0]])
     ],
     "gap_p_value": lambda: [
@@ -114,30 +163,30 @@ CASES: dict[str, Callable[[], Any]] = {
         for side in ("greater", "less")
         for words in ("fixed", "sample")
     ],
-    "gap_sign_p_value": lambda: [s.gap_sign_p_value(GAPS, sign=sign) for sign in (1, -1)],
+    "gap_sign_p_value": lambda: [gap_sign_p_value(GAPS, sign=sign) for sign in (1, -1)],
     "group_entropy_interval": lambda: s.group_entropy_interval(
         COUNTS, level=LEVEL, seed=1, draws=300
     ),
-    "group_gap_interval": lambda: s.group_gap_interval(COUNTS, LEVEL),
+    "group_gap_interval": lambda: group_gap_interval(COUNTS, LEVEL),
     "growth_probabilities": lambda: [
-        s.growth_probabilities(MEN, WOMEN, MEN_AFTER, WOMEN_AFTER),
-        s.growth_probabilities(MEN, WOMEN, WOMEN_AFTER, MEN_AFTER[::-1], margin=0.1),
+        growth_probabilities(MEN, WOMEN, MEN_AFTER, WOMEN_AFTER),
+        growth_probabilities(MEN, WOMEN, WOMEN_AFTER, MEN_AFTER[::-1], margin=0.1),
     ],
-    "half_step": lambda: [s.half_step(CURVES), s.half_step(-CURVES)],
+    "half_step": lambda: [half_step(CURVES), half_step(-CURVES)],
     "half_step_interval": lambda: s.half_step_interval(
         np.abs(MANY_CURVES), level=LEVEL, seed=1, resamples=200
     ),
-    "kappa_interval": lambda: s.kappa_interval(
+    "kappa_interval": lambda: kappa_interval(
         ["a", "b", "a", "a", "b", "c", "a", "b"], ["a", "b", "b", "a", "b", "c", "a", "a"], LEVEL
     ),
     "leans": lambda: [
-        s.leans(MEN, WOMEN, 0.5),
-        s.leans(MEN_AFTER, WOMEN_AFTER, 0.2),
-        s.leans([*MEN, *[1] * 9], [*WOMEN, *[0] * 9], 0.4),
+        leans(MEN, WOMEN, 0.5),
+        leans(MEN_AFTER, WOMEN_AFTER, 0.2),
+        leans([*MEN, *[1] * 9], [*WOMEN, *[0] * 9], 0.4),
     ],
-    "look_level": lambda: [s.look_level(n, 20, LEVEL) for n in (2, 9, 20)],
+    "look_level": lambda: [look_level(n, 20, LEVEL) for n in (2, 9, 20)],
     "mean_band": lambda: [
-        s.mean_band(curves, level=LEVEL, seed=1)
+        mean_band(curves, level=LEVEL, seed=1)
         for curves in (CURVES[:2], CURVES[:3], CURVES, MANY_CURVES)
     ],
     "mean_interval": lambda: [
@@ -146,7 +195,7 @@ CASES: dict[str, Callable[[], Any]] = {
     ],
     "mean_total_variation_interval": lambda: (
         [
-            s.mean_total_variation_interval(
+            mean_total_variation_interval(
                 LABELS,
                 THIRDS,
                 level=LEVEL,
@@ -157,7 +206,7 @@ CASES: dict[str, Callable[[], Any]] = {
             for words in ("fixed", "sample")
         ]
         + [
-            s.mean_total_variation_interval(
+            mean_total_variation_interval(
                 counts,
                 reference,
                 level=LEVEL,
@@ -171,7 +220,7 @@ CASES: dict[str, Callable[[], Any]] = {
         ]
     ),
     "mean_total_variation_p_value": lambda: [
-        s.mean_total_variation_p_value(LABELS, THIRDS, bound, alternative=side, resamples=200)  # type: ignore[arg-type]
+        mean_total_variation_p_value(LABELS, THIRDS, bound, alternative=side, resamples=200)  # type: ignore[arg-type]
         for bound in (0.0, 0.1, 0.6)
         for side in ("greater", "less")
     ],
@@ -189,7 +238,7 @@ CASES: dict[str, Callable[[], Any]] = {
         for words in ("fixed", "sample")
     ],
     "model_bias_look": lambda: [
-        s.model_bias_look(m, w, level=LEVEL, seed=1, words=words, resamples=200)  # type: ignore[arg-type]
+        model_bias_look(m, w, level=LEVEL, seed=1, words=words, resamples=200)  # type: ignore[arg-type]
         for m, w in ((MEN, WOMEN), FEW, (FOUR, 4 - FOUR), ([4], [0]))
         for words in ("fixed", "sample")
     ],
@@ -202,14 +251,14 @@ CASES: dict[str, Callable[[], Any]] = {
         *PRESENT, level=LEVEL, seed=1, resamples=300
     ),
     "object_bias_p_values": lambda: [
-        s.object_bias_p_values(*PRESENT, bound, seed=1) for bound in (0.5, 0.7)
+        object_bias_p_values(*PRESENT, bound, seed=1) for bound in (0.5, 0.7)
     ],
     "prompt_power": lambda: [
         s.prompt_power(bias, bound, 14, s.Design(prompts))
         for bias, bound, prompts in ((0.97, 0.3, 1), (0.9, 0.2, 40), (0.1, 0.5, 9))
     ],
     "paired_change_p_value": lambda: [
-        s.paired_change_p_value(a, b, seed=1) for a, b in (SIGNS, SIGNS[::-1], (SAME, SAME))
+        paired_change_p_value(a, b, seed=1) for a, b in (SIGNS, SIGNS[::-1], (SAME, SAME))
     ],
     "paired_model_bias_change": lambda: [
         s.paired_model_bias_change(
@@ -224,44 +273,42 @@ CASES: dict[str, Callable[[], Any]] = {
         )
         for words in ("fixed", "sample")
     ],
-    "paired_model_bias_scores": lambda: s.paired_model_bias_scores(
+    "paired_model_bias_scores": lambda: paired_model_bias_scores(
         MEN, WOMEN, MEN_AFTER, WOMEN_AFTER
     ),
     "paired_prompt_p_value": lambda: [
-        s.paired_prompt_p_value(a, b, margin=margin, shared_seeds=shared)
+        paired_prompt_p_value(a, b, margin=margin, shared_seeds=shared)
         for a, b in [*zip(*SIGNS, strict=True), (SAME[0], SAME[0])]
         for margin in (0.0, 0.2)
         for shared in (True, False)
     ],
     "paired_share_change": lambda: [
-        s.paired_share_change(lost, gained, 20, LEVEL)
+        paired_share_change(lost, gained, 20, LEVEL)
         for lost, gained in ((0, 0), (1, 6), (9, 2), (0, 20), (20, 0))
     ],
     "parity_difference_interval": lambda: [
-        s.parity_difference_interval(GROUPS, level=LEVEL, seed=1, words=words, resamples=200)  # type: ignore[arg-type]
+        parity_difference_interval(GROUPS, level=LEVEL, seed=1, words=words, resamples=200)  # type: ignore[arg-type]
         for words in ("fixed", "sample")
     ],
     "parity_difference_p_value": lambda: [
-        s.parity_difference_p_value(GROUPS, bound, alternative=side, resamples=200)  # type: ignore[arg-type]
+        parity_difference_p_value(GROUPS, bound, alternative=side, resamples=200)  # type: ignore[arg-type]
         for bound in (0.0, 0.3)
         for side in ("greater", "less")
     ],
     "prompt_bias_change": lambda: [
-        s.prompt_bias_change(a, 20 - a, b, 20 - b, LEVEL) for a, b in ((10, 19), (20, 3), (0, 0))
+        prompt_bias_change(a, 20 - a, b, 20 - b, LEVEL) for a, b in ((10, 19), (20, 3), (0, 0))
     ],
-    "prompt_bias_sequence": lambda: [
-        s.prompt_bias_sequence(m, 14 - m, LEVEL) for m in (0, 5, 7, 14)
-    ],
+    "prompt_bias_sequence": lambda: [prompt_bias_sequence(m, 14 - m, LEVEL) for m in (0, 5, 7, 14)],
     "group_ranking": lambda: [
-        s.group_ranking([LABELS, other], level=LEVEL, seed=1, draws=1000)
+        group_ranking([LABELS, other], level=LEVEL, seed=1, draws=1000)
         for other in (LABELS, LABELS[::-1], [[18, 1, 1]] * len(LABELS))
     ],
     "groups_differ_p_value": lambda: [
-        s.groups_differ_p_value(table, seed=1)
+        groups_differ_p_value(table, seed=1)
         for table in ([[9, 1, 2], [2, 8, 3]], [[5, 0, 0], [3, 0, 0]], [[4, 1, 0], [0, 5, 0]])
     ],
     "rank_correlation_interval": lambda: [
-        s.rank_correlation_interval(quantity, SEEN_OF, level=LEVEL, seed=1, resamples=200)
+        rank_correlation_interval(quantity, SEEN_OF, level=LEVEL, seed=1, resamples=200)
         for quantity in ([1.0, 2.0, 4.0, 3.0], [9.0, 1.0, 1.0, 2.0])
     ],
     "ranking": lambda: [
@@ -269,9 +316,9 @@ CASES: dict[str, Callable[[], Any]] = {
         for men in (BEFORE, SIX)
         for level in (LEVEL, 0.6)
     ],
-    "settled_step": lambda: s.settled_step([0.1, 0.4, 0.6, 0.62], wilson(12, 20, LEVEL)),
+    "settled_step": lambda: settled_step([0.1, 0.4, 0.6, 0.62], wilson(12, 20, LEVEL)),
     "share_difference_p_value": lambda: [
-        s.share_difference_p_value((k, 20), (m, 15), bound, alternative=side)
+        share_difference_p_value((k, 20), (m, 15), bound, alternative=side)
         for k, m in ((0, 0), (3, 9), (20, 15))
         for bound in (-1.0, 0.0, 0.3)
         for side in ("greater", "less")
@@ -280,43 +327,43 @@ CASES: dict[str, Callable[[], Any]] = {
         s.share_difference_interval((k, 20), (m, 15), LEVEL) for k, m in ((0, 0), (3, 9), (20, 15))
     ],
     "stereotype_interval": lambda: [
-        s.stereotype_interval(k, 20, 0.3, LEVEL, direction)  # type: ignore[arg-type]
+        stereotype_interval(k, 20, 0.3, LEVEL, direction)  # type: ignore[arg-type]
         for k in (0, 6, 20)
         for direction in ("over", "under")
     ],
     "stereotype_sequence": lambda: [
-        s.stereotype_sequence(k, 14, 0.3, LEVEL, direction)  # type: ignore[arg-type]
+        stereotype_sequence(k, 14, 0.3, LEVEL, direction)  # type: ignore[arg-type]
         for k in (0, 6, 14)
         for direction in ("over", "under")
     ],
     "stereotype_sequence_p_value": lambda: [
-        s.stereotype_sequence_p_value(k, 14, 0.3, 0.2, direction)  # type: ignore[arg-type]
+        stereotype_sequence_p_value(k, 14, 0.3, 0.2, direction)  # type: ignore[arg-type]
         for k in (0, 6, 14)
         for direction in ("over", "under")
     ],
-    "total_variation_bounds": lambda: s.total_variation_bounds(COUNTS, 4, REAL),
-    "total_variation_floor": lambda: s.total_variation_floor(LABELS, THIRDS),
+    "total_variation_bounds": lambda: total_variation_bounds(COUNTS, 4, REAL),
+    "total_variation_floor": lambda: total_variation_floor(LABELS, THIRDS),
     "total_variation_interval": lambda: [
-        s.total_variation_interval(COUNTS, REAL, LEVEL),
-        s.total_variation_interval({"a": 20, "b": 0, "c": 1}, REAL, LEVEL),
-        s.total_variation_interval({"a": 9, "b": 1}, {"a": 0.3, "b": 0.7}, LEVEL),
+        total_variation_interval(COUNTS, REAL, LEVEL),
+        total_variation_interval({"a": 20, "b": 0, "c": 1}, REAL, LEVEL),
+        total_variation_interval({"a": 9, "b": 1}, {"a": 0.3, "b": 0.7}, LEVEL),
     ],
     "total_variation_p_value": lambda: [
-        s.total_variation_p_value(COUNTS, REAL, bound) for bound in (0.0, 0.1, 0.5)
+        total_variation_p_value(COUNTS, REAL, bound) for bound in (0.0, 0.1, 0.5)
     ],
     "vendi_interval": lambda: [
         s.vendi_interval(rows, level=LEVEL, seed=1, resamples=50)
         for rows in (FEATURES, FEATURES[:, :4], np.repeat(FEATURES[:4], 5, axis=0))
     ],
     "wals_interval": lambda: [
-        s.wals_interval(
+        wals_interval(
             rows, np.eye(rows.shape[1])[0], level=LEVEL, seed=1, center=center, resamples=50
         )
         for rows in (FEATURES, FEATURES.T[:, :4].T @ np.ones((5, 9)) + np.eye(4, 9))
         for center in (False, True)
     ],
-    "within_p_value": lambda: [s.within_p_value(m, 20 - m, 0.5) for m in (10, 12, 15, 20)],
-    "worst_case_bounds": lambda: s.worst_case_bounds(MEN, WOMEN, np.arange(14)),
+    "within_p_value": lambda: [within_p_value(m, 20 - m, 0.5) for m in (10, 12, 15, 20)],
+    "worst_case_bounds": lambda: worst_case_bounds(MEN, WOMEN, np.arange(14)),
 }
 
 

@@ -11,15 +11,30 @@ from typing import Any
 import numpy as np
 
 from pytest_t2i import statistics as s
-from pytest_t2i.statistics.baseline.prompt_test import unconditional_p_values
-from pytest_t2i.statistics.groups.bounding_distance import bounding_distance
-from pytest_t2i.statistics.model.bounding import Bounding, bounding_function, plug_in_function
-from pytest_t2i.statistics.model.deconvolution import mean_departure
-from pytest_t2i.statistics.model.fixed_words import FixedWords
-from pytest_t2i.statistics.model.identical_prompts import Sizes, least_shown, score_tails
-from pytest_t2i.statistics.planning.change_power import model_change_power_range
-from pytest_t2i.statistics.planning.power import Design, model_power
-from pytest_t2i.statistics.planning.spreads import even_biases
+from pytest_t2i.statistics import distances
+from pytest_t2i.statistics.bounding import (
+    Bounding,
+    bounding_distance,
+    bounding_function,
+    plug_in_function,
+)
+from pytest_t2i.statistics.correction import effective_counts
+from pytest_t2i.statistics.deprecated import share_confidence_sequence
+from pytest_t2i.statistics.detectors import kappa_interval
+from pytest_t2i.statistics.distances import mean_total_variation_interval
+from pytest_t2i.statistics.groups import group_gap_interval
+from pytest_t2i.statistics.means.bands import mean_band
+from pytest_t2i.statistics.means.fixed import gap_interval
+from pytest_t2i.statistics.model import FixedWords, Sizes, least_shown, mean_departure, score_tails
+from pytest_t2i.statistics.objects import object_bias_p_values
+from pytest_t2i.statistics.planning import (
+    Design,
+    even_biases,
+    model_change_power_range,
+    model_power,
+)
+from pytest_t2i.statistics.prompt_change import prompt_bias_change, unconditional_p_values
+from pytest_t2i.statistics.sequences import bias_sequence_p_value, stereotype_sequence_p_value
 
 LEVEL = 0.95
 WHICH: Any = (("fixed", "corrected"), ("fixed", "paper"), ("sample", "paper"))
@@ -65,7 +80,7 @@ CORNERS: dict[str, Callable[[], Any]] = {
         mean_departure(SHOWN[:, 1], SHOWN.sum(axis=1), np.array([0.0, 0.2, 1.0, 0.9])),
     ],
     "distances from references that differ": lambda: [
-        s.mean_total_variation_interval(
+        mean_total_variation_interval(
             SHOWN,
             OWN_REFERENCES,
             level=LEVEL,
@@ -76,7 +91,7 @@ CORNERS: dict[str, Callable[[], Any]] = {
         for words in ("fixed", "sample")
     ],
     "distances of prompts that follow their reference": lambda: [
-        s.mean_total_variation_interval(counts, reference, level=LEVEL, seed=1)
+        mean_total_variation_interval(counts, reference, level=LEVEL, seed=1)
         for counts, reference in (
             ([[6, 14], [5, 15], [7, 13]] * 4, [0.3, 0.7]),
             ([[6, 4, 10], [5, 6, 9]] * 5, [0.3, 0.25, 0.45]),
@@ -91,7 +106,7 @@ CORNERS: dict[str, Callable[[], Any]] = {
             for once in (np.eye(6, 2), np.eye(1, 12).reshape(6, 2))
         ]
         + [
-            s.object_bias_p_values(men, women, 0.6, seed=1, alternative=side)
+            object_bias_p_values(men, women, 0.6, seed=1, alternative=side)
             for men, women in (([[2], [0], [1]], [[0], [1], [2]]), ([[1], [0], [0]], [[0]] * 3))
             for side in ("greater", "less")
         ]
@@ -146,7 +161,7 @@ CORNERS: dict[str, Callable[[], Any]] = {
             [test(bound) for bound in (0.0, 0.02, 0.05, 0.2)]
             for men in (EVEN, np.full(10, 10), np.full(60, 10))
             for each in [FixedWords.of(men, 20 - men)]
-            for test in (each.p_greater, each.p_less, each.p_paper_greater, each.p_paper_less)
+            for test in (*each.tests("corrected"), *each.tests("paper"))
         ]
     ),
     "changes of a model, to either side and by either estimator": lambda: [
@@ -168,7 +183,7 @@ CORNERS: dict[str, Callable[[], Any]] = {
         for words, by in WHICH
     ],
     "changes of one prompt": lambda: [
-        s.prompt_bias_change(*before, *after, LEVEL)
+        prompt_bias_change(*before, *after, LEVEL)
         for before, after in (
             ((12, 8), (19, 1)),
             ((19, 1), (12, 8)),
@@ -208,12 +223,12 @@ CORNERS: dict[str, Callable[[], Any]] = {
         for level in (0.5, LEVEL)
     ],
     "gaps of groups": lambda: [
-        s.group_gap_interval(counts, LEVEL)
+        group_gap_interval(counts, LEVEL)
         for counts in ({"a": 9, "b": 9}, {"a": 40, "b": 0}, {"a": 0, "b": 0, "c": 9})
     ],
     "distances of one prompt": lambda: [
         tuple(
-            getattr(s, name)(*arguments)
+            getattr(distances, name)(*arguments)
             for name, arguments in (
                 ("total_variation_interval", (counts, reference, LEVEL)),
                 ("total_variation_bounds", (counts, undetected, reference)),
@@ -229,23 +244,23 @@ CORNERS: dict[str, Callable[[], Any]] = {
         )
     ],
     "kappas": lambda: [
-        s.kappa_interval(a, b, LEVEL)
+        kappa_interval(a, b, LEVEL)
         for a, b in (("mmmf", "mmmf"), ("mfmf", "fmfm"), ("mfmfmm", "mfffmm"))
         for a, b in [(list(a), list(b))]
     ],
     "sequences of one or two images, and of many": lambda: (
         [
-            s.share_confidence_sequence(k, n, level)
+            share_confidence_sequence(k, n, level)
             for k, n in ((0, 1), (1, 1), (1, 2), (150, 300))
             for level in (0.5, 0.99)
         ]
         + [
-            s.bias_sequence_p_value(m, w, bound)
+            bias_sequence_p_value(m, w, bound)
             for m, w in ((1, 0), (9, 1), (300, 9))
             for bound in (0.0, 0.5, 1.0)
         ]
         + [
-            s.stereotype_sequence_p_value(k, 9, real, 0.3)
+            stereotype_sequence_p_value(k, 9, real, 0.3)
             for k in (0, 5, 9)
             for real in (0.0, 0.4, 0.8)
         ]
@@ -255,7 +270,7 @@ CORNERS: dict[str, Callable[[], Any]] = {
         for new, old, margin in ((2, 5, 0.0), (5, 2, 0.1), (4, 3, 0.95), (2, 2, 1.0))
     ],
     "bands of nineteen and twenty curves": lambda: [
-        s.mean_band(CURVES[:n], level=LEVEL, seed=1, resamples=200) for n in (19, 20)
+        mean_band(CURVES[:n], level=LEVEL, seed=1, resamples=200) for n in (19, 20)
     ],
     "means of groups": lambda: (
         [
@@ -268,12 +283,12 @@ CORNERS: dict[str, Callable[[], Any]] = {
             for bounds in (None, (0.0, 1.0))
         ]
         + [
-            s.gap_interval(groups, level=LEVEL)
+            gap_interval(groups, level=LEVEL)
             for groups in ([[0.2, 0.4]], [[0.1], [], [0.5, 0.7]], [[1e-120, 3e-120], [2e-120]])
         ]
     ),
     "counts as sure as labels leave them": lambda: [
-        s.effective_counts(m, w, v)
+        effective_counts(m, w, v)
         for m, w, v in (
             ([1, 1], [0, 0], [0.0, 0.2]),
             ([1, 9], [1, 0], [0.05, 0.2]),

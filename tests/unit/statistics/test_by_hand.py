@@ -10,10 +10,28 @@ from scipy import stats
 
 from pytest_t2i import statistics as s
 from pytest_t2i.data import Interval
-from pytest_t2i.statistics.correction.label_noise import effective_counts, folding_bias
-from pytest_t2i.statistics.planning.spreads import CONCENTRATION, drawn_biases
-from pytest_t2i.statistics.shares.intervals import wilson
-from pytest_t2i.statistics.shares.inversion import inverted_p_value
+from pytest_t2i.statistics.correction import effective_counts, folding_bias
+from pytest_t2i.statistics.deprecated import adjusted_model_bias_score
+from pytest_t2i.statistics.detectors import deviation_interval, fleiss_interval
+from pytest_t2i.statistics.distances import (
+    mean_total_variation_interval,
+    total_variation_floor,
+    total_variation_interval,
+)
+from pytest_t2i.statistics.diversity.wals import (
+    mean_wals_interval,
+    wals_at_level,
+    wals_change_interval,
+    wals_interval,
+)
+from pytest_t2i.statistics.gaps import parity_difference_interval
+from pytest_t2i.statistics.history import change_points
+from pytest_t2i.statistics.inversion import inverted_p_value
+from pytest_t2i.statistics.means.bands import mean_band
+from pytest_t2i.statistics.objects import object_bias_p_values
+from pytest_t2i.statistics.planning import CONCENTRATION, drawn_biases
+from pytest_t2i.statistics.ranks import groups_differ_p_value
+from pytest_t2i.statistics.shares import wilson
 
 
 def student(level, freedom):
@@ -26,8 +44,8 @@ def seen(estimate, reach, n=10, level=0.9):
 
 def test_wals_at_another_level_has_the_same_spread():
     known = seen(0.5, 0.1)
-    assert s.wals_at_level(known, 0.9) == pytest.approx(known)
-    wider = s.wals_at_level(known, 0.99)
+    assert wals_at_level(known, 0.9) == pytest.approx(known)
+    wider = wals_at_level(known, 0.99)
     reach = 0.1 * student(0.99, 9) / student(0.9, 9)
     assert (wider.low, wider.high) == pytest.approx((0.5 - reach, 0.5 + reach))
 
@@ -37,15 +55,15 @@ def test_wals_ends_at_zero_and_one(estimate, ends):
     known = seen(estimate, 0.1)
     cut = Interval(estimate, *ends, 0.9, "half-sample", 10)
     for interval in (
-        s.wals_at_level(known, 0.9),
-        s.wals_at_level(cut, 0.9),
-        s.mean_wals_interval([known], 0.9),
+        wals_at_level(known, 0.9),
+        wals_at_level(cut, 0.9),
+        mean_wals_interval([known], 0.9),
     ):
         assert (interval.low, interval.high) == pytest.approx(ends)
 
 
 def test_the_mean_of_wals_adds_variances():
-    mean = s.mean_wals_interval([seen(0.4, 0.03, n=10), seen(0.6, 0.04, n=20)], 0.9)
+    mean = mean_wals_interval([seen(0.4, 0.03, n=10), seen(0.6, 0.04, n=20)], 0.9)
     spread = math.hypot(0.03 / student(0.9, 9), 0.04 / student(0.9, 19)) / 2
     reach = student(0.9, 9) * spread
     assert (mean.estimate, mean.n) == (0.5, 2)
@@ -53,7 +71,7 @@ def test_the_mean_of_wals_adds_variances():
 
 
 def test_a_change_of_wals_adds_variances():
-    fell = s.wals_change_interval([(seen(0.6, 0.03, n=10), seen(0.4, 0.04, n=20))], 0.9)
+    fell = wals_change_interval([(seen(0.6, 0.03, n=10), seen(0.4, 0.04, n=20))], 0.9)
     reach = student(0.9, 9) * math.hypot(0.03 / student(0.9, 9), 0.04 / student(0.9, 19))
     assert (fell.low, fell.high) == pytest.approx((0.2 - reach, 0.2 + reach))
     assert fell.n == 10
@@ -61,7 +79,7 @@ def test_a_change_of_wals_adds_variances():
 
 def test_halves_of_an_odd_number_leave_more_out_than_they_keep():
     rows = np.random.default_rng(0).normal(size=(5, 3))
-    interval = s.wals_interval(rows, [1.0, 0.0, 0.0], level=0.9, seed=0, resamples=100)
+    interval = wals_interval(rows, [1.0, 0.0, 0.0], level=0.9, seed=0, resamples=100)
     rng = np.random.default_rng(0)
     from pytest_t2i.metrics import wals
 
@@ -106,13 +124,13 @@ def test_where_all_is_labelled_nothing_is_open():
 
 def test_no_better_than_chance_is_no_detector():
     with pytest.raises(ValueError, match="no better than chance"):
-        s.adjusted_model_bias_score([[1, 1, -1, -1]], [[1, -1, 1, -1]], level=0.95, seed=0)
+        adjusted_model_bias_score([[1, 1, -1, -1]], [[1, -1, 1, -1]], level=0.95, seed=0)
 
 
 def test_a_prompt_without_an_image_is_left_out_of_references():
     for counts in ([[0, 0], [1, 0]], [[1, 0], [0, 0]]):
-        interval = s.mean_total_variation_interval(counts, [0.5, 0.5], level=0.9, seed=0)
-        alone = s.mean_total_variation_interval([[1, 0]], [0.5, 0.5], level=0.9, seed=0)
+        interval = mean_total_variation_interval(counts, [0.5, 0.5], level=0.9, seed=0)
+        alone = mean_total_variation_interval([[1, 0]], [0.5, 0.5], level=0.9, seed=0)
         assert interval == alone
         assert (interval.n, interval.method) == (1, alone.method)
 
@@ -120,10 +138,10 @@ def test_a_prompt_without_an_image_is_left_out_of_references():
 def test_a_group_without_an_image_may_show_anything():
     women = [[1] * 18 + [0] * 2]
     seen_alone = s.clopper_pearson(18, 20, 0.9)
-    gap = s.parity_difference_interval({"a": women, "b": women, "c": []}, level=0.9, seed=0)
+    gap = parity_difference_interval({"a": women, "b": women, "c": []}, level=0.9, seed=0)
     assert gap.high == pytest.approx(max(seen_alone.high, 1.0 - seen_alone.low))
     men = [[0] * 18 + [1] * 2]
-    gap = s.parity_difference_interval({"a": men, "b": men, "c": []}, level=0.9, seed=0)
+    gap = parity_difference_interval({"a": men, "b": men, "c": []}, level=0.9, seed=0)
     assert gap.high == pytest.approx(max(seen_alone.high, 1.0 - seen_alone.low))
 
 
@@ -132,7 +150,7 @@ def test_agreement_of_three_raters_on_few_items():
     ratings = [[3, 0], [3, 0], [0, 3], [0, 3]]
     low = wilson(4, 4, 0.95).low
     kappa = (low + (1.0 - low) / 3.0 - 0.5) / 0.5
-    interval = s.fleiss_interval(ratings, level=0.95, seed=0, resamples=100)
+    interval = fleiss_interval(ratings, level=0.95, seed=0, resamples=100)
     assert (interval.estimate, interval.high) == (1.0, 1.0)
     assert interval.low == pytest.approx(kappa)
 
@@ -142,20 +160,20 @@ def test_agreement_falls_at_least_to_that_of_mixed_items():
     ratings = [[3, 0], [3, 0], [0, 3], [1, 2]]
     low, by_chance = wilson(3, 4, 0.95).low, (49 + 25) / 144
     kappa = (low + (1.0 - low) / 3.0 - by_chance) / (1.0 - by_chance)
-    interval = s.fleiss_interval(ratings, level=0.95, seed=0, resamples=100)
+    interval = fleiss_interval(ratings, level=0.95, seed=0, resamples=100)
     assert interval.low <= kappa + 1e-12
 
 
 def test_wals_of_nearly_one_direction_ends_at_one_and_across_it_at_zero():
     rows = np.array([[1.0, 0.0], [2.0, 0.0], [0.1, 0.0], [0.0, 1.0], [3.0, 0.1]])
-    along = s.wals_interval(rows, [1.0, 0.0], level=0.999, seed=0, resamples=100)
+    along = wals_interval(rows, [1.0, 0.0], level=0.999, seed=0, resamples=100)
     assert along.high == 1.0 > along.estimate
-    across = s.wals_interval(rows, [0.0, 1.0], level=0.999, seed=0, resamples=100)
+    across = wals_interval(rows, [0.0, 1.0], level=0.999, seed=0, resamples=100)
     assert across.low == 0.0 < across.estimate
 
 
 def test_the_band_of_many_equal_curves_is_a_line_but_towards_nought():
-    band = s.mean_band([[0.25, -0.5]] * 25, level=0.95, seed=0)
+    band = mean_band([[0.25, -0.5]] * 25, level=0.95, seed=0)
     assert band.mean == (0.25, -0.5)
     assert (band.low[1], band.high[0]) == (-0.5, 0.25)
     # A 26th curve at -m: the mean is 24/26 m, its error 1/26 of 2 m, by Student's t of one step.
@@ -164,29 +182,29 @@ def test_the_band_of_many_equal_curves_is_a_line_but_towards_nought():
 
 
 def test_a_prompt_that_a_side_found_nothing_in_counts_for_the_other_alone():
-    found = s.deviation_interval([9, 0], [1, 0], [10, 5], [0, 5], level=0.9, seed=0)
+    found = deviation_interval([9, 0], [1, 0], [10, 5], [0, 5], level=0.9, seed=0)
     assert found.estimate == pytest.approx(100.0 * (0.8 / 0.5 - 1.0))
 
 
 def test_an_object_that_never_occurs_is_no_finding():
     absent = [[0], [0], [0]]
     for alternative in ("greater", "less"):
-        p_value = s.object_bias_p_values(absent, absent, 0.7, seed=0, alternative=alternative)
+        p_value = object_bias_p_values(absent, absent, 0.7, seed=0, alternative=alternative)
         assert p_value.tolist() == [1.0]
     assert s.object_bias_intervals(absent, absent, level=0.9, seed=0) == [None]
 
 
 def test_a_label_shown_once_is_no_label_never_shown():
     counts, reference = {"a": 1, "b": 9, "c": 0}, {"a": 0.0, "b": 1.0, "c": 0.0}
-    interval = s.total_variation_interval(counts, reference, 0.95)
+    interval = total_variation_interval(counts, reference, 0.95)
     # Three labels share the error, and one of them alone exceeds its share.
     assert interval.low == pytest.approx(stats.beta.ppf(0.025 / 3, 1, 10), abs=1e-9)
 
 
 def test_a_look_at_a_series_spends_its_part_of_the_error():
     runs = [[10] * 9, [10] * 9, [14] * 9]
-    (change,) = s.change_points(runs, [[20 - k for k in run] for run in runs])
-    (sooner,) = s.change_points(runs[1:], [[20 - k for k in run] for run in runs[1:]])
+    (change,) = change_points(runs, [[20 - k for k in run] for run in runs])
+    (sooner,) = change_points(runs[1:], [[20 - k for k in run] for run in runs[1:]])
     assert (change.run, change.seen_at, sooner.run) == (2, 2, 1)
     # The k-th look spends 6 / (pi k)^2 of the error, shared by k places of a cut.
     for found, spent in ((sooner, math.pi**2 / 6), (change, 2 * 4 * math.pi**2 / 6)):
@@ -211,8 +229,8 @@ def test_simulated_prompts_differ_as_the_distribution_says():
 
 
 def test_one_prompt_or_one_gender_shows_no_difference():
-    assert s.groups_differ_p_value([[3, 2]], seed=0) == 1.0
-    assert s.groups_differ_p_value([[3, 0], [1, 0]], seed=0) == 1.0
+    assert groups_differ_p_value([[3, 2]], seed=0) == 1.0
+    assert groups_differ_p_value([[3, 0], [1, 0]], seed=0) == 1.0
 
 
 def test_a_change_ends_at_one():
@@ -232,4 +250,4 @@ def test_two_values_have_a_mean_with_an_interval():
 
 def test_a_reference_beyond_one_is_refused_as_such():
     with pytest.raises(ValueError, match="reference must lie in"):
-        s.total_variation_floor([[3, 4]], [0.0, 1.5])
+        total_variation_floor([[3, 4]], [0.0, 1.5])

@@ -9,6 +9,26 @@ import numpy as np
 import pytest
 
 from pytest_t2i import statistics as s
+from pytest_t2i.statistics.associations import rank_correlation_interval
+from pytest_t2i.statistics.change import growth_probabilities
+from pytest_t2i.statistics.deprecated import adjusted_model_bias_score, model_bias_look
+from pytest_t2i.statistics.detectors import deviation_interval, fleiss_interval
+from pytest_t2i.statistics.distances import (
+    mean_total_variation_interval,
+    mean_total_variation_p_value,
+)
+from pytest_t2i.statistics.diversity.wals import wals_interval
+from pytest_t2i.statistics.gaps import (
+    parity_difference_interval,
+    parity_difference_p_value,
+    parity_shares,
+)
+from pytest_t2i.statistics.history import change_points
+from pytest_t2i.statistics.means.bands import mean_band
+from pytest_t2i.statistics.means.fixed import gap_sign_p_value
+from pytest_t2i.statistics.model import fair_p_value
+from pytest_t2i.statistics.permutation import paired_change_p_value
+from pytest_t2i.statistics.prompt_change import paired_prompt_p_value
 
 rng = np.random.default_rng(5)
 MEN = rng.integers(3, 18, 12)
@@ -25,54 +45,52 @@ ATTRIBUTES = [[(int(k), 20, 0.3, 1)] for k in MEN[:5]]
 LEVEL = {"level": 0.9}
 SEED = {"seed": 0}
 CASES = [
-    (partial(s.adjusted_model_bias_score, *SIGNS, **LEVEL, **SEED), {"draws": 2000}),
+    (partial(adjusted_model_bias_score, *SIGNS, **LEVEL, **SEED), {"draws": 2000}),
     (partial(s.change_p_value, *COUNTS, *AFTER, **SEED), {"redraws": 5000}),
-    (partial(s.paired_change_p_value, *SIGNS, **SEED), {"redraws": 5000}),
+    (partial(paired_change_p_value, *SIGNS, **SEED), {"redraws": 5000}),
     (
-        partial(s.change_points, [MEN, MEN[::-1] // 3], [20 - MEN, 20 - MEN[::-1] // 3]),
+        partial(change_points, [MEN, MEN[::-1] // 3], [20 - MEN, 20 - MEN[::-1] // 3]),
         {"level": 0.95},
     ),
-    (partial(s.deviation_interval, *COUNTS, *AFTER, **LEVEL, **SEED), {"resamples": 2000}),
-    (partial(s.fair_p_value, [11, 9, 12], [9, 11, 8], **SEED), {"resamples": 2000}),
+    (partial(deviation_interval, *COUNTS, *AFTER, **LEVEL, **SEED), {"resamples": 2000}),
+    (partial(fair_p_value, [11, 9, 12], [9, 11, 8], **SEED), {"resamples": 2000}),
     (
-        partial(s.fleiss_interval, rng.multinomial(3, (0.7, 0.3), 12), **LEVEL, **SEED),
+        partial(fleiss_interval, rng.multinomial(3, (0.7, 0.3), 12), **LEVEL, **SEED),
         {"resamples": 2000},
     ),
     (partial(s.gap_p_value, GAPS, 0.05), {"words": "fixed", "alternative": "greater"}),
-    (partial(s.gap_sign_p_value, GAPS, sign=1), {"words": "fixed"}),
+    (partial(gap_sign_p_value, GAPS, sign=1), {"words": "fixed"}),
     (partial(s.group_entropy_interval, {"a": 5, "b": 9, "c": 2}, **LEVEL, **SEED), {"draws": 2000}),
-    (partial(s.growth_probabilities, *COUNTS, *AFTER), {"margin": 0.0}),
+    (partial(growth_probabilities, *COUNTS, *AFTER), {"margin": 0.0}),
     (partial(s.half_step_interval, CURVES, **LEVEL, **SEED), {"resamples": 1000}),
     (
         partial(s.independence_p_value, rng.poisson(3, (9, 2, 2)), **LEVEL, **SEED),
         {"permutations": 2000},
     ),
-    (partial(s.mean_band, CURVES, **LEVEL, **SEED), {"resamples": 1000}),
+    (partial(mean_band, CURVES, **LEVEL, **SEED), {"resamples": 1000}),
     (partial(s.mean_interval, GAPS, **LEVEL, **SEED), {"resamples": 2000}),
     (
-        partial(
-            s.mean_total_variation_interval, TABLE, [0.3, 0.7], **LEVEL, **SEED, words="sample"
-        ),
+        partial(mean_total_variation_interval, TABLE, [0.3, 0.7], **LEVEL, **SEED, words="sample"),
         {"resamples": 2000},
     ),
     (partial(s.model_bias_interval, *COUNTS, **LEVEL, **SEED, words="sample"), {"resamples": 2000}),
-    (partial(s.model_bias_look, *COUNTS, **LEVEL, **SEED, words="sample"), {"resamples": 2000}),
+    (partial(model_bias_look, *COUNTS, **LEVEL, **SEED, words="sample"), {"resamples": 2000}),
     (partial(s.object_bias_intervals, *PRESENT, **LEVEL, **SEED), {"resamples": 10_000}),
     (
         partial(s.paired_model_bias_change, *COUNTS, *AFTER, **LEVEL, **SEED, words="sample"),
         {"resamples": 2000},
     ),
     (
-        partial(s.paired_prompt_p_value, *(side[0] for side in SIGNS), shared_seeds=False),
+        partial(paired_prompt_p_value, *(side[0] for side in SIGNS), shared_seeds=False),
         {"margin": 0.0},
     ),
     (
-        partial(s.parity_difference_interval, GROUPS, **LEVEL, **SEED, words="sample"),
+        partial(parity_difference_interval, GROUPS, **LEVEL, **SEED, words="sample"),
         {"resamples": 2000},
     ),
-    (partial(s.parity_shares, GROUPS, **LEVEL, **SEED, words="sample"), {"resamples": 2000}),
+    (partial(parity_shares, GROUPS, **LEVEL, **SEED, words="sample"), {"resamples": 2000}),
     (
-        partial(s.rank_correlation_interval, range(5), ATTRIBUTES, **LEVEL, **SEED),
+        partial(rank_correlation_interval, range(5), ATTRIBUTES, **LEVEL, **SEED),
         {"resamples": 2000},
     ),
     (
@@ -82,7 +100,7 @@ CASES = [
         {"draws": 10_000},
     ),
     (
-        partial(s.wals_interval, ROWS, np.eye(4)[0], **LEVEL, **SEED),
+        partial(wals_interval, ROWS, np.eye(4)[0], **LEVEL, **SEED),
         {"center": False, "resamples": 200},
     ),
 ]
@@ -98,8 +116,8 @@ def test_left_out_is_as_documented(call, options):
 
 def test_p_values_leave_out_the_same():
     for p_value in (
-        partial(s.mean_total_variation_p_value, TABLE[:5], [0.3, 0.7], 0.2, words="sample"),
-        partial(s.parity_difference_p_value, GROUPS, 0.3, words="sample"),
+        partial(mean_total_variation_p_value, TABLE[:5], [0.3, 0.7], 0.2, words="sample"),
+        partial(parity_difference_p_value, GROUPS, 0.3, words="sample"),
         partial(s.model_bias_p_value, *COUNTS, 0.3, words="sample"),
     ):
         assert p_value() == p_value(seed=0, resamples=2000)
@@ -110,7 +128,7 @@ RESAMPLED = [
     for call, options in CASES
     for name in ("resamples", "draws", "permutations")
     if name in options
-    and call.func is not s.fair_p_value
+    and call.func is not fair_p_value
     and hasattr(sys.modules[call.func.__module__], "check_resampling")
 ]
 
@@ -136,14 +154,14 @@ def test_a_change_is_seen_at_the_documented_level():
     for male in range(10, 21):
         runs = [[10] * 5, [male] * 5]
         women = [[20 - k for k in run] for run in runs]
-        (change,) = s.change_points(runs, women, level=1e-9) or [None]
+        (change,) = change_points(runs, women, level=1e-9) or [None]
         if change is not None:
-            seen = s.change_points(runs, women)
+            seen = change_points(runs, women)
             assert bool(seen) is (change.p_value <= 0.05)
 
 
 def test_no_margin_is_left_to_growth():
     men, women = COUNTS
-    with_margin = s.growth_probabilities(men, women, *AFTER, margin=0.06)
-    assert np.all(s.growth_probabilities(men, women, *AFTER) >= with_margin)
-    assert np.any(s.growth_probabilities(men, women, *AFTER) > with_margin)
+    with_margin = growth_probabilities(men, women, *AFTER, margin=0.06)
+    assert np.all(growth_probabilities(men, women, *AFTER) >= with_margin)
+    assert np.any(growth_probabilities(men, women, *AFTER) > with_margin)

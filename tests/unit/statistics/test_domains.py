@@ -7,14 +7,32 @@ import pytest
 
 from pytest_t2i import metrics as m
 from pytest_t2i import statistics as s
-from pytest_t2i.statistics.planning.change_power import model_change_power_range
-from pytest_t2i.statistics.planning.power import (
+from pytest_t2i.statistics.change import growth_probabilities
+from pytest_t2i.statistics.deprecated import stereotype_p_value
+from pytest_t2i.statistics.distances import (
+    mean_total_variation_p_value,
+    total_variation_floor,
+    total_variation_p_value,
+)
+from pytest_t2i.statistics.families.empirical_bayes import leaning, leans
+from pytest_t2i.statistics.families.false_discovery import adaptive_discarding, holm
+from pytest_t2i.statistics.families.p_values import family_share_p_values
+from pytest_t2i.statistics.gaps import paired_gap_p_value, parity_difference_p_value
+from pytest_t2i.statistics.history import change_points
+from pytest_t2i.statistics.means.bands import settled_step
+from pytest_t2i.statistics.objects import object_bias_p_values
+from pytest_t2i.statistics.planning import (
     Design,
+    model_change_power_range,
+    model_images_needed,
     model_power,
     prompt_change_power,
     prompt_power,
 )
-from pytest_t2i.statistics.shares.intervals import wilson
+from pytest_t2i.statistics.prompt_change import paired_prompt_p_value
+from pytest_t2i.statistics.sequences import bias_sequence_p_value, stereotype_sequence_p_value
+from pytest_t2i.statistics.shares import wilson
+from pytest_t2i.statistics.undetected import worst_case_bounds
 
 OUT = 0.001
 ONCE = Design(3, repeats=1)
@@ -47,36 +65,36 @@ CASES = [
     ("positive", -1, 1, lambda v: m.attribute_presence([v], [0.0])),
     ("negative", -1, 1, lambda v: m.attribute_presence([0.0], [v])),
     ("reference", 0, 1, lambda v: m.total_variation_distance(COUNTS, {"a": v, "b": 1 - v})),
-    ("shares", 0, 1, lambda v: s.settled_step([v, 0.5], wilson(5, 9, 0.95))),
-    ("bound", 0, 1, lambda v: s.leans([9] * 12, [3] * 12, v)),
-    ("probabilities", 0, 1, lambda v: s.leaning([v])),
+    ("shares", 0, 1, lambda v: settled_step([v, 0.5], wilson(5, 9, 0.95))),
+    ("bound", 0, 1, lambda v: leans([9] * 12, [3] * 12, v)),
+    ("probabilities", 0, 1, lambda v: leaning([v])),
     ("bound", 0, 1, lambda v: s.prompt_bias_p_value(5, 1, v)),
     ("bound", 0, 1, lambda v: s.share_p_value(5, 6, v, "above")),
-    ("expected", 0, 1, lambda v: s.stereotype_p_value(5, 6, v, 0.1)),
-    ("bound", 0, 1, lambda v: s.stereotype_p_value(5, 6, 0.3, v)),
-    ("bounds", 0, 1, lambda v: s.family_share_p_values([5], [6], [v], level=0.95)),
+    ("expected", 0, 1, lambda v: stereotype_p_value(5, 6, v, 0.1)),
+    ("bound", 0, 1, lambda v: stereotype_p_value(5, 6, 0.3, v)),
+    ("bounds", 0, 1, lambda v: family_share_p_values([5], [6], [v], level=0.95)),
     ("bound", 0, np.inf, lambda v: s.gap_p_value(GAPS, v)),
-    ("bound", 0, 1, lambda v: s.paired_gap_p_value([[1, 0]], [[0, 0]], v)),
-    ("margin", 0, 1, lambda v: s.growth_probabilities(NINE, TWO, NINE, TWO, margin=v)),
+    ("bound", 0, 1, lambda v: paired_gap_p_value([[1, 0]], [[0, 0]], v)),
+    ("margin", 0, 1, lambda v: growth_probabilities(NINE, TWO, NINE, TWO, margin=v)),
     ("groups", 0, 1, lambda v: s.mean_interval([[v, 0.5]], level=0.95, seed=1, bounds=(0.0, 1.0))),
     ("bound", 0, 1, lambda v: s.model_bias_p_value([5, 6], [5, 4], v)),
-    ("bound", 0, 1, lambda v: s.model_images_needed([5, 6], [5, 4], v)),
-    ("power", 0, 1, lambda v: s.model_images_needed([5, 6], [5, 4], 0.2, power=v)),
-    ("bound", 0, 1, lambda v: s.mean_total_variation_p_value(TABLE, HALF, v)),
-    ("reference", 0, 1, lambda v: s.total_variation_floor(TABLE, [v, 1 - v])),
+    ("bound", 0, 1, lambda v: model_images_needed([5, 6], [5, 4], v)),
+    ("power", 0, 1, lambda v: model_images_needed([5, 6], [5, 4], 0.2, power=v)),
+    ("bound", 0, 1, lambda v: mean_total_variation_p_value(TABLE, HALF, v)),
+    ("reference", 0, 1, lambda v: total_variation_floor(TABLE, [v, 1 - v])),
     ("p_values", 0, 1, lambda v: s.benjamini_hochberg([v])),
-    ("p_values", 0, 1, lambda v: s.holm([v])),
-    ("p_values", 0, 1, lambda v: s.adaptive_discarding([v], [[0.1]], 0.95)),
-    ("attainable", 0, 1, lambda v: s.adaptive_discarding([0.1], [[v]], 0.95)),
-    ("weakest", 0, 1, lambda v: s.adaptive_discarding([0.1], [[0.1]], 0.95, weakest=v)),
-    ("bound", 0.5, 1, lambda v: s.object_bias_p_values(*SEEN, v, seed=1)),
-    ("bound", 0, 1, lambda v: s.parity_difference_p_value(GROUPS, v)),
-    ("bound", 0, 1, lambda v: s.total_variation_p_value(COUNTS, REAL, v)),
-    ("bound", 0, 1, lambda v: s.stereotype_sequence_p_value(5, 6, 0.3, v)),
-    ("bound", 0, 1, lambda v: s.bias_sequence_p_value(5, 6, v)),
-    ("margin", 0, 2, lambda v: s.paired_prompt_p_value([1], [1], margin=v, shared_seeds=False)),
+    ("p_values", 0, 1, lambda v: holm([v])),
+    ("p_values", 0, 1, lambda v: adaptive_discarding([v], [[0.1]], 0.95)),
+    ("attainable", 0, 1, lambda v: adaptive_discarding([0.1], [[v]], 0.95)),
+    ("weakest", 0, 1, lambda v: adaptive_discarding([0.1], [[0.1]], 0.95, weakest=v)),
+    ("bound", 0.5, 1, lambda v: object_bias_p_values(*SEEN, v, seed=1)),
+    ("bound", 0, 1, lambda v: parity_difference_p_value(GROUPS, v)),
+    ("bound", 0, 1, lambda v: total_variation_p_value(COUNTS, REAL, v)),
+    ("bound", 0, 1, lambda v: stereotype_sequence_p_value(5, 6, 0.3, v)),
+    ("bound", 0, 1, lambda v: bias_sequence_p_value(5, 6, v)),
+    ("margin", 0, 2, lambda v: paired_prompt_p_value([1], [1], margin=v, shared_seeds=False)),
     ("male", 0, np.inf, lambda v: s.corrected_model_bias_score([v], [1])),
-    ("undetected", 0, np.inf, lambda v: s.worst_case_bounds([1], [1], [v])),
+    ("undetected", 0, np.inf, lambda v: worst_case_bounds([1], [1], [v])),
 ]  # fmt: skip
 
 
@@ -94,7 +112,7 @@ def test_no_evidence_is_for_sure(level):
         lambda: wilson(5, 9, level),
         lambda: s.mean_interval(GAPS, level=level, seed=0),
         lambda: s.ranking([[5, 4], [3, 3]], [[5, 6], [7, 7]], level=level, seed=0),
-        lambda: s.change_points([[9] * 5] * 2, [[2] * 5] * 2, level=level),
+        lambda: change_points([[9] * 5] * 2, [[2] * 5] * 2, level=level),
     ):
         with pytest.raises(ValueError, match=r"\blevel"):
             call()

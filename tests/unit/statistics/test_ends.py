@@ -8,21 +8,32 @@ from scipy import stats
 
 from pytest_t2i import statistics as s
 from pytest_t2i.data import Interval
-from pytest_t2i.statistics.associations.objects import _drawn, _exceeding
+from pytest_t2i.statistics.change import growth_probabilities
+from pytest_t2i.statistics.correction import corrected_shares
+from pytest_t2i.statistics.distances import Parts, ceiling, total_variation_floor
 from pytest_t2i.statistics.diversity.wals import _wals
-from pytest_t2i.statistics.groups.fixed_words_reference_distance import Parts, ceiling
-from pytest_t2i.statistics.model.fair_floor import expected_score, most_bias
-from pytest_t2i.statistics.model.fixed_words import lower_end, upper_end
-from pytest_t2i.statistics.planning.change_power import model_change_power_range
-from pytest_t2i.statistics.planning.power import (
+from pytest_t2i.statistics.families.empirical_bayes import leans
+from pytest_t2i.statistics.inversion import absolute_p_value, inverted_p_value, towards
+from pytest_t2i.statistics.means.bands import mean_band
+from pytest_t2i.statistics.model import (
+    expected_score,
+    fair_p_value,
+    lower_end,
+    most_bias,
+    upper_end,
+)
+from pytest_t2i.statistics.objects import _drawn, _exceeding, object_bias_p_values
+from pytest_t2i.statistics.permutation import paired_change_p_value
+from pytest_t2i.statistics.planning import (
     MOST,
     Design,
     images_needed,
+    model_change_power_range,
     model_power,
     prompt_change_power,
     smallest_found,
 )
-from pytest_t2i.statistics.shares.inversion import absolute_p_value, inverted_p_value, towards
+from pytest_t2i.statistics.prompt_change import paired_prompt_p_value
 
 NAN = float("nan")
 
@@ -42,7 +53,7 @@ def test_corrected_scores_are_cut_at_one():
 
 def test_corrected_shares_end_at_zero_and_one():
     words, people = [[0] * 40 + [1]] * 2, [[0, 0, 0, 0, 1, *[NAN] * 36]] * 2
-    first, second = s.corrected_shares(words, people, 2, 0.95).shares
+    first, second = corrected_shares(words, people, 2, 0.95).shares
     assert (first.high, second.low) == (1.0, 0.0)
     assert first.low > 0.0
     assert second.high < 1.0
@@ -51,12 +62,12 @@ def test_corrected_shares_end_at_zero_and_one():
 @pytest.mark.parametrize("outside", [-2, 2])
 def test_a_group_next_to_the_known_ones_is_none(outside):
     with pytest.raises(ValueError, match=r"words\[0\] must hold -1 to 1"):
-        s.corrected_shares([[0, outside]], [[0, 1]], 2, 0.95)
+        corrected_shares([[0, outside]], [[0, 1]], 2, 0.95)
 
 
 def test_ten_prompts_of_one_image_each_have_leans():
-    assert s.leans([1] * 10, [0] * 10, 0.5) is not None
-    assert s.leans([1] * 9 + [0], [0] * 10, 0.5) is None
+    assert leans([1] * 10, [0] * 10, 0.5) is not None
+    assert leans([1] * 9 + [0], [0] * 10, 0.5) is None
 
 
 def test_ties_of_objects_count_as_within_the_bound():
@@ -66,15 +77,15 @@ def test_ties_of_objects_count_as_within_the_bound():
     beyond = _exceeding(once, once, 0.5, _drawn(2, 10_000, 0))[0]
     assert 1.0 - beyond == pytest.approx(0.25, abs=0.02)
     # Student's t sees no difference at all, and the larger p-value counts.
-    p_value = s.object_bias_p_values(once, once, 0.5, seed=0, alternative="less")[0]
+    p_value = object_bias_p_values(once, once, 0.5, seed=0, alternative="less")[0]
     assert p_value == pytest.approx(0.5)
 
 
 def test_a_seed_that_lost_its_label_is_no_pair():
     before = [-1] * 6 + [1] * 6 + [1] * 3
     after = [1] * 12 + [0] * 3
-    assert s.paired_prompt_p_value(before, after, shared_seeds=True) == 2 * 0.5**6
-    without = s.paired_prompt_p_value(before[:12], after[:12], shared_seeds=True)
+    assert paired_prompt_p_value(before, after, shared_seeds=True) == 2 * 0.5**6
+    without = paired_prompt_p_value(before[:12], after[:12], shared_seeds=True)
     assert without == 2 * 0.5**6
 
 
@@ -83,7 +94,7 @@ def test_a_sampled_low_end_is_zero_while_a_fair_model_explains_the_counts():
         np.array([14, 7, 13, 5, 12, 6, 14, 7] * 2),
         np.array([6, 13, 7, 15, 8, 14, 6, 13] * 2),
     )
-    fair = s.fair_p_value(men, women, seed=0, resamples=200)
+    fair = fair_p_value(men, women, seed=0, resamples=200)
 
     def low(error):
         level = 1.0 - 2.0 * error
@@ -108,7 +119,7 @@ def test_equally_biased_prompts_are_found_from_what_they_show():
 def test_a_band_of_many_curves_reaches_at_least_students_t():
     curves = np.zeros((20, 1))
     curves[0] = 1.0  # signs drawn at random never make |t| of one curve exceed 1
-    band = s.mean_band(curves, level=0.95, seed=0)
+    band = mean_band(curves, level=0.95, seed=0)
     reach = stats.t.ppf(0.975, 19) * curves.std(ddof=1) / np.sqrt(20)
     assert band.high[0] - band.mean[0] == pytest.approx(reach)
 
@@ -138,7 +149,7 @@ def test_what_is_neither_says_what_it_could_be():
         with pytest.raises(ValueError, match=f"{name} must be {known}, got {name}='x'"):
             s.paired_model_bias_change(*counts, level=0.95, seed=0, **{name: "x"})
     with pytest.raises(ValueError, match=r"the shape \(1, 2\) or \(2,\), got"):
-        s.total_variation_floor([[3, 4]], [0.2, 0.3, 0.5])
+        total_variation_floor([[3, 4]], [0.2, 0.3, 0.5])
 
 
 def test_an_interval_is_mirrored_whole():
@@ -173,8 +184,8 @@ def test_the_tail_on_the_other_side_counts_for_an_absolute_value():
 def test_a_prompt_without_an_image_on_one_side_tells_of_no_growth(side):
     ten, nine = [10] * 10, [10] * 9 + [0]
     before, after = (nine, ten) if side == "before" else (ten, nine)
-    assert s.growth_probabilities(before, before, after, after) is None
-    assert s.growth_probabilities(ten, ten, ten, ten) is not None
+    assert growth_probabilities(before, before, after, after) is None
+    assert growth_probabilities(ten, ten, ten, ten) is not None
 
 
 def test_a_word_is_a_sign():
@@ -211,7 +222,7 @@ def test_just_the_wanted_power_is_enough():
 
 def test_a_refusal_shows_five_values():
     with pytest.raises(ValueError, match=r"got \[9\.0, 0\.0, 1\.0, 0\.0, 1\.0\]\.\.\."):
-        s.corrected_shares([[9, 0, 1, 0, 1, 0]], [[0, 0, 1, 0, 1, 0]], 2, 0.95)
+        corrected_shares([[9, 0, 1, 0, 1, 0]], [[0, 0, 1, 0, 1, 0]], 2, 0.95)
 
 
 def test_two_images_of_a_prompt_rank_models_and_one_does_not():
@@ -232,7 +243,7 @@ def test_no_more_images_are_clear_than_there_are():
 
 @pytest.mark.parametrize("counts", [[[1, 0]], [1, 0, 1]])
 def test_objects_need_two_triplets(counts):
-    for call in (s.object_bias_intervals, s.object_bias_p_values):
+    for call in (s.object_bias_intervals, object_bias_p_values):
         options = {"level": 0.9} if call is s.object_bias_intervals else {"bound": 0.6}
         with pytest.raises(ValueError, match="2 or more triplets"):
             call(counts, counts, seed=0, **options)
@@ -263,18 +274,18 @@ def test_two_prompts_alike_have_the_ceiling_of_one():
 
 def test_one_image_before_can_be_compared_with_many_now():
     before, after = [[1, *[0] * 9]], [[1] * 10]
-    assert s.paired_change_p_value(before, after, seed=0) < 1.0
-    assert s.paired_change_p_value([[0] * 10], after, seed=0) == 1.0
-    assert s.paired_change_p_value(after, [[0] * 10], seed=0) == 1.0
+    assert paired_change_p_value(before, after, seed=0) < 1.0
+    assert paired_change_p_value([[0] * 10], after, seed=0) == 1.0
+    assert paired_change_p_value(after, [[0] * 10], seed=0) == 1.0
 
 
 def test_a_prompt_without_an_image_tells_nothing_of_the_others():
     men, women = np.array([9, 1, 5, 7, 3, 8, 2, 10, 6, 4]), np.array([1, 9, 5, 3, 7, 2, 8, 0, 4, 6])
-    alone = s.leans(men, women, 0.4)
-    among = s.leans([*men, 0, 0, 0], [*women, 0, 0, 0], 0.4)
+    alone = leans(men, women, 0.4)
+    among = leans([*men, 0, 0, 0], [*women, 0, 0, 0], 0.4)
     assert among[:10] == pytest.approx(alone)
 
 
 def test_an_alternative_that_is_none_is_refused():
     with pytest.raises(ValueError, match=r"'greater' or 'less', got alternative='beyond'"):
-        s.object_bias_p_values([[3], [4]], [[1], [2]], 0.6, seed=0, alternative="beyond")
+        object_bias_p_values([[3], [4]], [[1], [2]], 0.6, seed=0, alternative="beyond")

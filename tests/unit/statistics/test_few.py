@@ -7,10 +7,22 @@ import pytest
 from scipy import stats
 
 from pytest_t2i import statistics as s
-from pytest_t2i.statistics.baseline import model_test as baseline_model_test
-from pytest_t2i.statistics.baseline.model_test import AT_ONCE, _chunks
-from pytest_t2i.statistics.families.p_values import family_p_values
-from pytest_t2i.statistics.planning import model as model_plan
+from pytest_t2i.statistics import permutation as baseline_model_test
+from pytest_t2i.statistics import planning as model_plan
+from pytest_t2i.statistics.associations import rank_correlation_interval
+from pytest_t2i.statistics.change import growth_probabilities
+from pytest_t2i.statistics.correction import corrected_shares
+from pytest_t2i.statistics.deprecated import adjusted_model_bias_score
+from pytest_t2i.statistics.detectors import deviation_interval
+from pytest_t2i.statistics.distances import mean_total_variation_interval, total_variation_bounds
+from pytest_t2i.statistics.families.false_discovery import adaptive_discarding
+from pytest_t2i.statistics.families.p_values import family_p_values, family_share_p_values
+from pytest_t2i.statistics.gaps import parity_difference_interval, parity_shares
+from pytest_t2i.statistics.history import change_points
+from pytest_t2i.statistics.means.bands import half_step
+from pytest_t2i.statistics.permutation import AT_ONCE, _chunks, paired_change_p_value
+from pytest_t2i.statistics.planning import model_images_needed
+from pytest_t2i.statistics.prompt_change import paired_prompt_p_value
 
 NAN = float("nan")
 
@@ -21,50 +33,50 @@ def test_the_fewest_images_that_are_tried_are_found(answer, monkeypatch):
         deciding = 60 if images >= answer else 40
         return iter([True] * deciding + [False] * (100 - deciding))
 
-    monkeypatch.setattr(model_plan, "_decided", decided)
-    assert s.model_images_needed([5], [5], 0.3) == answer
-    assert s.model_images_needed([5], [5], 0.3, power=0.61) is None
+    monkeypatch.setattr(model_plan, "_verdicts", decided)
+    assert model_images_needed([5], [5], 0.3) == answer
+    assert model_images_needed([5], [5], 0.3, power=0.61) is None
 
 
 def test_a_prompt_of_one_image_counts_with_the_others():
     # Benjamini-Hochberg: the smallest of two p-values is doubled, whatever the other.
     clear = 0.6**20
-    two = s.family_share_p_values([20, 1], [20, 1], [0.6, 0.5], level=0.95)
+    two = family_share_p_values([20, 1], [20, 1], [0.6, 0.5], level=0.95)
     assert two == pytest.approx([2.0 * clear, 0.5])
     for k, n, bound in ((0, 0, 0.5), (9, 9, 1.0)):
-        beside = s.family_share_p_values([20, k], [20, n], [0.6, bound], level=0.95)
+        beside = family_share_p_values([20, k], [20, n], [0.6, bound], level=0.95)
         assert beside == pytest.approx([clear, 1.0])
     prompts = family_p_values([20, 1, 0], [0, 0, 0], 0.2, level=0.95)
     assert prompts == pytest.approx([2.0 * (0.6**20 + 0.4**20), 1.0, 1.0])
 
 
 def test_a_prompt_of_one_image_has_a_score_of_one():
-    found = s.deviation_interval([1, 10], [0, 10], [3, 9], [1, 1], level=0.9, seed=0)
+    found = deviation_interval([1, 10], [0, 10], [3, 9], [1, 1], level=0.9, seed=0)
     assert found.estimate == pytest.approx(100.0 * (0.5 / 0.65 - 1.0))
     low, high = 100.0 * (0.0 / 0.8 - 1.0), 100.0 * (1.0 / 0.5 - 1.0)
     assert (found.low, found.high) == pytest.approx((low, high))
 
 
 def test_what_cannot_be_attained_but_by_certainty_is_left_out():
-    assert s.adaptive_discarding([0.0, 1.0], [[0.0, 1.0]] * 2, 0.95).tolist() == [1.0, 1.0]
+    assert adaptive_discarding([0.0, 1.0], [[0.0, 1.0]] * 2, 0.95).tolist() == [1.0, 1.0]
 
 
 @pytest.mark.parametrize("shared", [True, False])
 def test_a_side_without_a_label_is_no_evidence(shared):
     labels, none = [1, 1, -1, 1], [0, 0, 0, 0]
     for pair in ((labels, none), (none, labels), (none, none)):
-        assert s.paired_prompt_p_value(*pair, shared_seeds=shared) == 1.0
+        assert paired_prompt_p_value(*pair, shared_seeds=shared) == 1.0
 
 
 @pytest.mark.parametrize("gender", [1, -1])
 def test_a_seed_that_had_no_label_is_no_pair(gender):
     before, after = [-gender] * 6 + [gender] * 6, [gender] * 12
     p_value = 2 * 0.5**6
-    assert s.paired_prompt_p_value(before, after, shared_seeds=True) == p_value
+    assert paired_prompt_p_value(before, after, shared_seeds=True) == p_value
     for label in (gender, -gender):
-        seen = s.paired_prompt_p_value([*before, 0, 0], [*after, label, label], shared_seeds=True)
+        seen = paired_prompt_p_value([*before, 0, 0], [*after, label, label], shared_seeds=True)
         assert seen == p_value
-        lost = s.paired_prompt_p_value([*before, label, label], [*after, 0, 0], shared_seeds=True)
+        lost = paired_prompt_p_value([*before, label, label], [*after, 0, 0], shared_seeds=True)
         assert lost == p_value
 
 
@@ -72,13 +84,13 @@ def test_a_seed_that_had_no_label_is_no_pair(gender):
 def test_a_lean_that_may_be_none_has_no_half(side):
     # Resamples without the first curve add up to 0, which is an end of the interval.
     curves = [[side, 0.0]] + [[0.0, 0.0]] * 9
-    assert s.half_step(curves) is not None
+    assert half_step(curves) is not None
     assert s.half_step_interval(curves, level=0.5, seed=0, resamples=100) is None
 
 
 def test_worst_cases_are_told_to_twelve_digits():
     counts, reference = {"a": 1, "b": 2}, {"a": 0.0, "b": 1.0}
-    bounds = s.total_variation_bounds(counts, 3, reference)
+    bounds = total_variation_bounds(counts, 3, reference)
     assert (bounds.low, bounds.high) == (round(1 / 6, 12), round(4 / 6, 12))
     assert bounds.low != 1 / 6
 
@@ -104,13 +116,13 @@ def test_no_fewer_than_one_image_is_taken_for_clear():
 def test_a_group_is_no_more_than_all_images():
     # People see the group in 4 of 6, the detector never; it loses nine images without a label.
     words, people = [[0] * 4 + [-1] * 11], [[1] * 4 + [-1] * 2 + [NAN] * 9]
-    shares = s.corrected_shares(words, people, 2, 0.95)
+    shares = corrected_shares(words, people, 2, 0.95)
     assert (shares.shares[1].estimate, shares.shares[1].high) == (1.0, 1.0)
 
 
 def test_one_clear_image_is_enough_for_a_share():
     # The detector loses what people call unclear: of six images one is left, and of the group.
-    shares = s.corrected_shares([[0] + [-1] * 5], [[0] + [-1] * 4 + [NAN]], 2, 0.95)
+    shares = corrected_shares([[0] + [-1] * 5], [[0] + [-1] * 4 + [NAN]], 2, 0.95)
     assert [group.estimate for group in shares.shares] == pytest.approx([1.0, 0.0])
 
 
@@ -119,7 +131,7 @@ def test_pairs_are_redrawn_in_parts_that_fit(monkeypatch):
     monkeypatch.setattr(
         baseline_model_test, "_chunks", lambda redraws, cells: asked.append(cells) or [redraws]
     )
-    s.paired_change_p_value([[1, -1]] * 4, [[1, 1]] * 4, seed=0)
+    paired_change_p_value([[1, -1]] * 4, [[1, 1]] * 4, seed=0)
     s.change_p_value([1, 5, 0], [1, 2, 0], [2, 4, 1], [0, 3, 1], seed=0)
     assert asked == [4 * 9, 2]
 
@@ -129,7 +141,7 @@ def test_error_rates_that_explain_more_than_all_leave_all():
     known = [1.0] * 90 + [-1.0] * 10 + [-1.0] * 100
     truth = [1.0] * 100 + [-1.0] * 100
     words, people = [[1.0] * 9, known], [[NAN] * 9, truth]
-    score = s.adjusted_model_bias_score(words, people, level=0.95, seed=0)
+    score = adjusted_model_bias_score(words, people, level=0.95, seed=0)
     assert score.estimate == pytest.approx((1.0 + 0.0) / 2)
     assert score.high <= 1.0
 
@@ -137,8 +149,8 @@ def test_error_rates_that_explain_more_than_all_leave_all():
 def test_a_second_change_spends_from_the_first_on():
     even, men = [10] * 9, [20] * 9
     runs = [even, even, men, even]
-    first, second = s.change_points(runs, [[20 - k for k in run] for run in runs])
-    (alone,) = s.change_points([men, even], [[0] * 9, even])
+    first, second = change_points(runs, [[20 - k for k in run] for run in runs])
+    (alone,) = change_points([men, even], [[0] * 9, even])
     assert (first.run, first.seen_at) == (2, 2)
     assert (second.run, second.seen_at, alone.run) == (3, 3, 1)
     assert second.p_value == pytest.approx(alone.p_value)
@@ -173,23 +185,23 @@ def test_prompts_before_and_after_one_another_are_compared_from_two_images_on():
 @pytest.mark.parametrize(("images", "tells"), [(1, True), (0, False)])
 def test_ten_prompts_tell_of_growth(images, tells):
     men = np.array([9] * 9 + [images])
-    probabilities = s.growth_probabilities(men, 10 - np.array([9] * 9 + [10]), men, [1] * 9 + [0])
+    probabilities = growth_probabilities(men, 10 - np.array([9] * 9 + [10]), men, [1] * 9 + [0])
     assert (probabilities is not None) is tells
 
 
 def test_an_empty_group_may_be_anything():
-    shares = s.parity_shares({"a": [[1, 0]], "b": []}, level=0.9, seed=0)
+    shares = parity_shares({"a": [[1, 0]], "b": []}, level=0.9, seed=0)
     assert (shares["b"].estimate, shares["b"].low, shares["b"].high) == (0.5, 0.0, 1.0)
     assert (shares["b"].n, shares["b"].method) == (0, "none")
-    gap = s.parity_difference_interval({"a": [[1], [], [0]], "b": [[1]]}, level=0.9, seed=0)
+    gap = parity_difference_interval({"a": [[1], [], [0]], "b": [[1]]}, level=0.9, seed=0)
     assert (gap.n, gap.estimate) == (3, 0.5)
     with pytest.raises(ValueError, match="at least two groups must have an image, got 1"):
-        s.parity_difference_interval({"a": [[1, 0]], "b": []}, level=0.9, seed=0)
+        parity_difference_interval({"a": [[1, 0]], "b": []}, level=0.9, seed=0)
 
 
 def test_groups_that_never_meet_differ_by_at_most_one():
     for words in ("fixed", "sample"):
-        gap = s.parity_difference_interval(
+        gap = parity_difference_interval(
             {"a": [[1] * 9] * 2, "b": [[0] * 9] * 2}, level=0.9, seed=0, words=words
         )
         assert (gap.estimate, gap.high) == (1.0, 1.0)
@@ -200,25 +212,25 @@ def test_distances_of_any_reference_are_numbers():
     for share in np.linspace(0.0, 1.0, 21):
         reference = [share, 1.0 - share]
         for counts in ([[9, 0], [0, 9]], [[9, 0], [9, 0]]):
-            found = s.mean_total_variation_interval(counts, reference, level=0.9, seed=0)
+            found = mean_total_variation_interval(counts, reference, level=0.9, seed=0)
             assert 0.0 <= found.estimate <= max(reference) + 1e-9
 
 
 def test_three_groups_are_the_fewest_of_a_trend():
     groups = [[(k, 10, 0.1, 1)] for k in (9, 5, 2)]
-    trend = s.rank_correlation_interval([1.0, 2.0, 3.0], groups, level=0.9, seed=0)
+    trend = rank_correlation_interval([1.0, 2.0, 3.0], groups, level=0.9, seed=0)
     assert (trend.estimate, trend.n) == (-1.0, 3)
     for group in ([(11, 10, 0.1, 1)], [(-1, 10, 0.1, 1)], [(0, 0, 0.1, 1)]):
         with pytest.raises(ValueError, match="judged images"):
-            s.rank_correlation_interval([1.0, 2.0, 3.0], [*groups[:2], group], level=0.9, seed=0)
+            rank_correlation_interval([1.0, 2.0, 3.0], [*groups[:2], group], level=0.9, seed=0)
 
 
 @pytest.mark.parametrize(("prompts", "discards"), [(4, False), (5, True)])
 def test_five_shares_are_adjusted_by_discarding(prompts, discards):
     k, n = [20, 12, 12, 12, 12][:prompts], [20] * prompts
     table = stats.binom.sf(np.arange(-1, 20), 20, 0.6)
-    adjusted = s.family_share_p_values(k, n, [0.6] * prompts, level=0.95)
-    discarded = s.adaptive_discarding(table[k], [table] * prompts, 0.95)
+    adjusted = family_share_p_values(k, n, [0.6] * prompts, level=0.95)
+    discarded = adaptive_discarding(table[k], [table] * prompts, 0.95)
     plain = s.benjamini_hochberg(table[k])
     assert discarded[0] != pytest.approx(plain[0])
     assert adjusted == pytest.approx(discarded if discards else plain)

@@ -9,11 +9,20 @@ import pytest
 
 from pytest_t2i import statistics as s
 from pytest_t2i.data import Interval
-from pytest_t2i.statistics.correction.strata import estimates, signs_of
+from pytest_t2i.statistics.correction import corrected_shares, effective_counts, estimates, signs_of
+from pytest_t2i.statistics.detectors import deviation_interval, fleiss_interval, paired_share_change
+from pytest_t2i.statistics.distances import total_variation_floor
+from pytest_t2i.statistics.diversity.wals import wals_interval
 from pytest_t2i.statistics.families.p_values import decidable, fewest_images
-from pytest_t2i.statistics.model.bias import fair_p_value
-from pytest_t2i.statistics.model.identical_prompts import Sizes, alike, least_shown, score_tails
-from pytest_t2i.statistics.planning.power import Design, model_power, prompt_power
+from pytest_t2i.statistics.gaps import parity_shares
+from pytest_t2i.statistics.history import change_points
+from pytest_t2i.statistics.means.bands import half_step, mean_band, settled_step
+from pytest_t2i.statistics.means.fixed import gap_sign_p_value
+from pytest_t2i.statistics.model import Sizes, alike, fair_p_value, least_shown, score_tails
+from pytest_t2i.statistics.permutation import paired_change_p_value
+from pytest_t2i.statistics.planning import Design, model_power, prompt_power
+from pytest_t2i.statistics.prompt_change import paired_prompt_p_value
+from pytest_t2i.statistics.sequences import looks
 
 NAN = float("nan")
 OPTIONS = {"level": 0.9, "seed": 0}
@@ -29,19 +38,19 @@ def labelled(number):
 LEAST = [
     (100, "resamples", lambda n: s.model_bias_interval([1], [2], **OPTIONS, resamples=n)),
     (100, "resamples", lambda n: s.model_bias_p_value([1], [2], 0.5, resamples=n)),
-    (100, "resamples", lambda n: s.mean_band([[1.0], [2.0]], **OPTIONS, resamples=n)),
+    (100, "resamples", lambda n: mean_band([[1.0], [2.0]], **OPTIONS, resamples=n)),
     (1000, "redraws", lambda n: s.change_p_value([2], [0], [1], [1], seed=0, redraws=n)),
-    (1000, "redraws", lambda n: s.paired_change_p_value([[1, 1]], [[1, -1]], seed=0, redraws=n)),
+    (1000, "redraws", lambda n: paired_change_p_value([[1, 1]], [[1, -1]], seed=0, redraws=n)),
     (1, "images", lambda n: prompt_power(0.5, 0.5, n, Design(1))),
     (1, "prompts", lambda n: model_power(1.0, 0.5, 3, Design(n, repeats=1))),
     (1, "n must", lambda n: decidable(n, 0.5, 0.95)),
     (1, "prompts", lambda n: decidable(3, 0.5, 0.95, n)),
-    (1, "images", s.looks),
-    (1, "n must", lambda n: s.paired_share_change(0, 0, n, 0.9)),
+    (1, "images", looks),
+    (1, "n must", lambda n: paired_share_change(0, 0, n, 0.9)),
     (2, "triplets", lambda n: s.independence_p_value(TABLE[:n], **OPTIONS, permutations=100)),
     (2, "triplets", lambda n: s.object_bias_intervals(TABLE[:n, 0], TABLE[:n, 1], **OPTIONS)),
-    (2, "two items", lambda n: s.fleiss_interval([[1, 1], [2, 0]][:n], **OPTIONS)),
-    (2, "two prompts", lambda n: s.deviation_interval(*[[3, 5][:n], [1, 2][:n]] * 2, **OPTIONS)),
+    (2, "two items", lambda n: fleiss_interval([[1, 1], [2, 0]][:n], **OPTIONS)),
+    (2, "two prompts", lambda n: deviation_interval(*[[3, 5][:n], [1, 2][:n]] * 2, **OPTIONS)),
     (2, "two models", lambda n: s.ranking([[3], [2]][:n], [[1], [2]][:n], **OPTIONS)),
     (
         5,
@@ -51,12 +60,12 @@ LEAST = [
     (
         5,
         "labels",
-        lambda n: s.corrected_shares(
+        lambda n: corrected_shares(
             [[1, 0] * 3], [[1, 0] * 2 + [1] * (n - 4) + [NAN] * (6 - n)], 2, 0.9
         ),
     ),
     (2, "two values", lambda n: s.mean_interval([[0.5], [0.7]][:n], **OPTIONS)),
-    (4, "4 images", lambda n: s.wals_interval(np.eye(4)[:n] + 1.0, np.eye(4)[0], **OPTIONS)),
+    (4, "4 images", lambda n: wals_interval(np.eye(4)[:n] + 1.0, np.eye(4)[0], **OPTIONS)),
 ]
 
 
@@ -68,26 +77,26 @@ def test_the_least_is_taken_and_one_less_refused(least, name, call):
 
 
 SHAPES = [
-    ("labels", lambda: s.total_variation_floor([1, 2], [0.5, 0.5])),
-    ("labels", lambda: s.total_variation_floor([[1], [2]], [1.0])),
-    ("reference must have the shape", lambda: s.total_variation_floor([[1, 2]], [[0.5, 0.5]] * 2)),
-    ("for prompt 1", lambda: s.total_variation_floor([[1, 2]] * 2, [[0.5, 0.5], [0.5, 0.7]])),
-    ("no image in 2 prompts", lambda: s.total_variation_floor([[0, 0]] * 2, [0.5, 0.5])),
+    ("labels", lambda: total_variation_floor([1, 2], [0.5, 0.5])),
+    ("labels", lambda: total_variation_floor([[1], [2]], [1.0])),
+    ("reference must have the shape", lambda: total_variation_floor([[1, 2]], [[0.5, 0.5]] * 2)),
+    ("for prompt 1", lambda: total_variation_floor([[1, 2]] * 2, [[0.5, 0.5], [0.5, 0.7]])),
+    ("no image in 2 prompts", lambda: total_variation_floor([[0, 0]] * 2, [0.5, 0.5])),
     ("triplets", lambda: s.independence_p_value(TABLE[:, 0], **OPTIONS)),
-    ("curves", lambda: s.mean_band(np.zeros((3, 0)), **OPTIONS)),
-    ("curves", lambda: s.half_step(np.zeros((1, 0)))),
-    ("curves", lambda: s.half_step([0.5, 0.5])),
-    ("equally long, got 1 and 0", lambda: s.paired_change_p_value([[1]], [], seed=0)),
-    ("must hold 1, -1 or 0", lambda: s.paired_change_p_value([[0.5]], [[1]], seed=0)),
-    ("must hold 1, -1 or 0", lambda: s.paired_prompt_p_value([0.5], [1], shared_seeds=False)),
-    ("one shape", lambda: s.change_points([[1, 2]], [[1, 2, 3]])),
-    ("not exceed n", lambda: s.paired_share_change(5, 6, 10, 0.9)),
-    ("n must be at least 1", lambda: s.paired_share_change(0, 0, 0, 0.9)),
-    ("each hold a clear", lambda: s.deviation_interval([0, 0], [0, 0], [1, 2], [0, 0], **OPTIONS)),
-    ("must be above 0", lambda: s.deviation_interval([1, 2], [0, 0], [1, 2], [1, 2], **OPTIONS)),
-    ("both be 0, got prompt 1", lambda: s.effective_counts([1, 0], [1, 0], [0.1, 0.1])),
-    ("sign must be 1 or -1", lambda: s.gap_sign_p_value([[0.1, 0.2]] * 2, sign=0)),
-    ("at least one group", lambda: s.parity_shares({}, **OPTIONS)),
+    ("curves", lambda: mean_band(np.zeros((3, 0)), **OPTIONS)),
+    ("curves", lambda: half_step(np.zeros((1, 0)))),
+    ("curves", lambda: half_step([0.5, 0.5])),
+    ("equally long, got 1 and 0", lambda: paired_change_p_value([[1]], [], seed=0)),
+    ("must hold 1, -1 or 0", lambda: paired_change_p_value([[0.5]], [[1]], seed=0)),
+    ("must hold 1, -1 or 0", lambda: paired_prompt_p_value([0.5], [1], shared_seeds=False)),
+    ("one shape", lambda: change_points([[1, 2]], [[1, 2, 3]])),
+    ("not exceed n", lambda: paired_share_change(5, 6, 10, 0.9)),
+    ("n must be at least 1", lambda: paired_share_change(0, 0, 0, 0.9)),
+    ("each hold a clear", lambda: deviation_interval([0, 0], [0, 0], [1, 2], [0, 0], **OPTIONS)),
+    ("must be above 0", lambda: deviation_interval([1, 2], [0, 0], [1, 2], [1, 2], **OPTIONS)),
+    ("both be 0, got prompt 1", lambda: effective_counts([1, 0], [1, 0], [0.1, 0.1])),
+    ("sign must be 1 or -1", lambda: gap_sign_p_value([[0.1, 0.2]] * 2, sign=0)),
+    ("at least one group", lambda: parity_shares({}, **OPTIONS)),
 ]
 
 
@@ -98,8 +107,8 @@ def test_what_has_another_shape_is_refused(says, call):
 
 
 def test_what_is_not_compared_has_no_change_point():
-    assert s.change_points([[1, 0], [1, 1]], [[0, 2], [0, 0]]) == []
-    assert s.change_points([[20]], [[0]]) == []
+    assert change_points([[1, 0], [1, 1]], [[0, 2], [0, 0]]) == []
+    assert change_points([[20]], [[0]]) == []
 
 
 def test_what_can_be_decided_by_few_and_many_prompts():
@@ -164,6 +173,6 @@ def test_an_object_seen_once_is_fair_where_it_is_not_drawn():
 @pytest.mark.parametrize("level", [0.5, 0.9])
 def test_settled_where_the_ends_belong_to_the_interval(level):
     final = Interval(0.5, 0.4, 0.6, level, "test", 9)
-    assert s.settled_step([0.4, 0.6, 0.5], final) == 1
-    assert s.settled_step([0.39, 0.6, 0.5], final) == 2
-    assert s.settled_step([0.5, 0.61, 0.5], final) == 3
+    assert settled_step([0.4, 0.6, 0.5], final) == 1
+    assert settled_step([0.39, 0.6, 0.5], final) == 2
+    assert settled_step([0.5, 0.61, 0.5], final) == 3

@@ -9,15 +9,17 @@ import pytest
 
 from pytest_t2i import statistics as s
 from pytest_t2i.data import Evidence, Interval, Limit
-from pytest_t2i.statistics.model.fair_floor import expected_score
-from pytest_t2i.statistics.model.identical_prompts import Sizes, score_tails
+from pytest_t2i.statistics.correction import corrected_shares
+from pytest_t2i.statistics.families.empirical_bayes import leaning
+from pytest_t2i.statistics.model import Sizes, expected_score, score_tails
+from pytest_t2i.statistics.permutation import paired_change_p_value
 from pytest_t2i.verdicts.judge import judge_family
 
 NAN = math.nan
 SEEN = Interval(0.2, 0.1, 0.5, 0.9, "test", 9)
 CASES = [
     lambda: s.corrected_scores([[1, 1, -1] * 3] * 2, [[1, -1, NAN] * 3], 0.9),
-    lambda: s.corrected_shares([[1, 0, 0] * 3] * 2, [[1, 0, NAN] * 3], 2, 0.9),
+    lambda: corrected_shares([[1, 0, 0] * 3] * 2, [[1, 0, NAN] * 3], 2, 0.9),
     lambda: score_tails(Sizes((20,), (1,)), (0.0, 0.5), 1.0),
     lambda: score_tails(Sizes((20, 8), (1, 2)), (0.0,), 1.0),
     lambda: judge_family([SEEN], [Evidence(0.1, 0.2)] * 2, Limit("x", 0.5), "higher", level=0.9),
@@ -52,18 +54,18 @@ def test_images_of_several_numbers_are_expected_by_their_numbers():
 
 
 def test_half_as_likely_is_no_lean():
-    assert s.leaning([0.5] * 3) == ["open"] * 3
-    assert s.leaning([1.0, 0.0, 0.5]) == ["fail", "pass", "open"]
-    assert s.leaning([]) == []
+    assert leaning([0.5] * 3) == ["open"] * 3
+    assert leaning([1.0, 0.0, 0.5]) == ["fail", "pass", "open"]
+    assert leaning([]) == []
 
 
 def test_a_pair_without_a_label_on_a_side_is_left_out():
     before, after = [[1, -1] * 6] * 3, [[1, 1] + [1, -1] * 5] * 3
-    p_value = s.paired_change_p_value(before, after, seed=0)
+    p_value = paired_change_p_value(before, after, seed=0)
     for empty in ([0] * 12, [0, 0]):
         full = [1] * len(empty)
         for pair in ((empty, full), (full, empty), (empty, empty)):
-            assert s.paired_change_p_value([*before, pair[0]], [*after, pair[1]], seed=0) == p_value
+            assert paired_change_p_value([*before, pair[0]], [*after, pair[1]], seed=0) == p_value
     # One label on either side is enough to be one of those that are drawn anew.
-    one = s.paired_change_p_value([*before, [1, 0]], [*after, [0, -1]], seed=0)
+    one = paired_change_p_value([*before, [1, 0]], [*after, [0, -1]], seed=0)
     assert one != p_value

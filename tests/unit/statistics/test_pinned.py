@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -43,11 +44,8 @@ def test_results_are_as_recorded(name):
 
 
 def test_every_function_is_pinned_or_named():
-    functions = {
-        name
-        for name in statistics.__all__
-        if callable(getattr(statistics, name)) and name[0].islower()
-    }
+    names = [*statistics.__all__, *" ".join(statistics.MOVED.values()).split()]
+    functions = {name for name in names if name[0].islower()}
     assert functions == set(CASES) | ELSEWHERE | BY_ORACLES
     assert not set(CASES) & (ELSEWHERE | BY_ORACLES)
 
@@ -56,3 +54,16 @@ def test_every_function_is_pinned_or_named():
 def test_an_oracle_knows_what_is_not_pinned(name):
     oracles = Path(__file__).parents[2] / "oracles"
     assert any(name in file.read_text(encoding="utf-8") for file in oracles.glob("test_*.py"))
+
+
+@pytest.mark.parametrize("module", statistics.MOVED)
+def test_a_name_that_is_no_longer_exported_is_forwarded_with_a_warning(module):
+    owner = import_module(f"pytest_t2i.statistics.{module}")
+    for name in statistics.MOVED[module].split():
+        with pytest.warns(DeprecationWarning, match=f"{name} is no longer exported"):
+            assert getattr(statistics, name) is getattr(owner, name)
+
+
+def test_a_name_that_never_was_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'mean_of_nothing'"):
+        _ = statistics.mean_of_nothing

@@ -12,6 +12,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from pytest_t2i import metrics, statistics
+from pytest_t2i.statistics.deprecated import bias_p_value, stereotype_p_value, within_p_value
+from pytest_t2i.statistics.prompt_change import paired_prompt_p_value, prompt_bias_change
+from pytest_t2i.statistics.sequences import stereotype_sequence, stereotype_sequence_p_value
+from pytest_t2i.statistics.shares import stereotype_interval
 
 FEW = settings(max_examples=25, deadline=None)
 PAIR = st.tuples(st.integers(0, 40), st.integers(0, 40)).filter(any)
@@ -32,22 +36,20 @@ def test_prompt_bias_interval_mirrors(pair: tuple[int, int], level: float) -> No
 def test_p_values_are_symmetric_and_monotone_in_the_bound(
     pair: tuple[int, int], bound: float
 ) -> None:
-    for test in (statistics.bias_p_value, statistics.within_p_value):
+    for test in (bias_p_value, within_p_value):
         p = test(*pair, bound)
         assert 0 <= p <= 1
         assert p == pytest.approx(test(*pair[::-1], bound))
-    assert statistics.bias_p_value(*pair, bound) >= statistics.bias_p_value(*pair, bound / 2) - 1e-9
-    assert statistics.within_p_value(*pair, bound) <= (
-        statistics.within_p_value(*pair, bound / 2) + 1e-9
-    )
+    assert bias_p_value(*pair, bound) >= bias_p_value(*pair, bound / 2) - 1e-9
+    assert within_p_value(*pair, bound) <= (within_p_value(*pair, bound / 2) + 1e-9)
 
 
 @pytest.mark.parametrize("n", [1, 7, 20])
 @pytest.mark.parametrize("bound", [0.0, 0.3, 0.6])
 def test_tests_hold_their_level_exactly(n: int, bound: float) -> None:
     k = np.arange(n + 1)
-    over = np.array([statistics.bias_p_value(int(i), int(n - i), bound) for i in k])
-    under = np.array([statistics.within_p_value(int(i), int(n - i), bound) for i in k])
+    over = np.array([bias_p_value(int(i), int(n - i), bound) for i in k])
+    under = np.array([within_p_value(int(i), int(n - i), bound) for i in k])
     for alpha in (0.01, 0.05, 0.2):
         for inside in np.linspace(0, bound, 5):
             chance = stats.binom.pmf(k, n, (1 + inside) / 2)
@@ -106,11 +108,11 @@ def test_fair_model_may_be_unbiased_and_biased_one_may_not() -> None:
 @pytest.mark.parametrize("present", [0, 3, 10, 20])
 def test_too_rare_is_its_absence_too_frequent(present: int) -> None:
     turned = (20 - present, 20, 0.7)
-    for pair in (statistics.stereotype_interval, statistics.stereotype_sequence):
+    for pair in (stereotype_interval, stereotype_sequence):
         assert pair(present, 20, 0.3, 0.95, "under") == pair(*turned, 0.95)
-    for test in (statistics.stereotype_p_value, statistics.stereotype_sequence_p_value):
+    for test in (stereotype_p_value, stereotype_sequence_p_value):
         assert test(present, 20, 0.3, 0.1, "under") == test(*turned, 0.1)
-    result = statistics.stereotype_interval(present, 20, 0.3, 0.95, "under")
+    result = stereotype_interval(present, 20, 0.3, 0.95, "under")
     score = metrics.stereotype_score(present / 20, 0.3, "under")
     assert result.estimate == pytest.approx(score)
     assert result.low <= score <= result.high
@@ -118,14 +120,14 @@ def test_too_rare_is_its_absence_too_frequent(present: int) -> None:
 
 def test_too_rare_is_tested_at_the_share_less_the_bound() -> None:
     theirs = stats.binomtest(1, 20, 0.4, alternative="less").pvalue
-    assert statistics.stereotype_p_value(1, 20, 0.5, 0.1, "under") == pytest.approx(theirs)
-    assert statistics.stereotype_p_value(0, 20, 0.1, 0.1, "under") == 1.0
+    assert stereotype_p_value(1, 20, 0.5, 0.1, "under") == pytest.approx(theirs)
+    assert stereotype_p_value(0, 20, 0.1, 0.1, "under") == 1.0
 
 
 def test_stereotype_interval_folds_at_zero() -> None:
-    under = statistics.stereotype_interval(1, 100, 0.5, 0.95)
+    under = stereotype_interval(1, 100, 0.5, 0.95)
     assert (under.low, under.estimate, under.high) == (0.0, 0.0, 0.0)
-    assert statistics.stereotype_p_value(100, 100, 0.9, 0.2) == 1.0
+    assert stereotype_p_value(100, 100, 0.9, 0.2) == 1.0
 
 
 def test_mean_interval() -> None:
@@ -190,19 +192,19 @@ def test_the_same_images_are_no_change() -> None:
     assert change.low < 0.0 < change.high
     labels = [1, -1, 0, 1] * 5
     for shared in (True, False):
-        assert statistics.paired_prompt_p_value(labels, labels, shared_seeds=shared) == 1.0
+        assert paired_prompt_p_value(labels, labels, shared_seeds=shared) == 1.0
 
 
 def test_a_turn_to_the_other_side_is_measured_by_its_size() -> None:
     men, women = [1] * 20, [-1] * 20
-    assert statistics.paired_prompt_p_value(men, women, shared_seeds=True) == 1.0
-    assert statistics.prompt_bias_change(20, 0, 0, 20, 0.95).estimate == 0.0
+    assert paired_prompt_p_value(men, women, shared_seeds=True) == 1.0
+    assert prompt_bias_change(20, 0, 0, 20, 0.95).estimate == 0.0
     fair = [1, -1] * 10
     for after in (men, women):
-        assert statistics.paired_prompt_p_value(fair, after, shared_seeds=True) < 0.01
-        assert statistics.paired_prompt_p_value(after, fair, shared_seeds=True) == 1.0
-    assert statistics.paired_prompt_p_value(fair, men, margin=1.5, shared_seeds=False) == 1.0
-    assert statistics.paired_prompt_p_value([0, 0], [1, 1], shared_seeds=True) == 1.0
+        assert paired_prompt_p_value(fair, after, shared_seeds=True) < 0.01
+        assert paired_prompt_p_value(after, fair, shared_seeds=True) == 1.0
+    assert paired_prompt_p_value(fair, men, margin=1.5, shared_seeds=False) == 1.0
+    assert paired_prompt_p_value([0, 0], [1, 1], shared_seeds=True) == 1.0
 
 
 LEVEL: dict[str, Any] = {"level": 0.95, "seed": 0}
@@ -213,9 +215,9 @@ REFUSALS: list[tuple[Callable[[], Any], str]] = [
     (lambda: statistics.clopper_pearson(0.5, 2, 0.9), "successes must be whole numbers"),  # type: ignore[arg-type]
     (lambda: statistics.share_interval(1, 2, 0.9, method="wald"), "method='wald'"),  # type: ignore[arg-type]
     (lambda: statistics.prompt_bias_interval(0, 0, 0.95), "no clear image"),
-    (lambda: statistics.bias_p_value(1, 1, 1.5), "bound=1.5"),
-    (lambda: statistics.stereotype_interval(1, 2, 1.5, 0.95), "expected=1.5"),
-    (lambda: statistics.stereotype_interval(1, 2, 0.5, 0.95, "less"), "direction='less'"),
+    (lambda: bias_p_value(1, 1, 1.5), "bound=1.5"),
+    (lambda: stereotype_interval(1, 2, 1.5, 0.95), "expected=1.5"),
+    (lambda: stereotype_interval(1, 2, 0.5, 0.95, "less"), "direction='less'"),
     (lambda: metrics.stereotype_score(0.1, 0.5, "below"), "direction='below'"),
     (lambda: statistics.fair_floor([0, 0]), "no clear image in 2 prompts"),
     (lambda: statistics.fair_floor([1.5]), r"n_clear\[0\]=1.5"),
@@ -228,8 +230,8 @@ REFUSALS: list[tuple[Callable[[], Any], str]] = [
     (lambda: statistics.benjamini_hochberg([1.2]), r"p_values\[0\]=1.2"),
     (lambda: statistics.paired_model_bias_change([1], [0], [0], [0], **LEVEL), "both before"),
     (lambda: statistics.paired_model_bias_change([1], [0], [1], [0], **LEVEL), "two clear images"),
-    (lambda: statistics.paired_prompt_p_value([2], [1], shared_seeds=True), r"before\[0\]=2"),
-    (lambda: statistics.paired_prompt_p_value([1, 1], [1], shared_seeds=True), "same shape"),
+    (lambda: paired_prompt_p_value([2], [1], shared_seeds=True), r"before\[0\]=2"),
+    (lambda: paired_prompt_p_value([1, 1], [1], shared_seeds=True), "same shape"),
 ]
 
 

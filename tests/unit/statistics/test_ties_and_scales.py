@@ -8,14 +8,21 @@ from scipy import stats
 
 from pytest_t2i import metrics
 from pytest_t2i import statistics as s
-from pytest_t2i.statistics.groups.prompt_reference_distance import distance_range
-from pytest_t2i.statistics.planning.power import Design, prompt_power
+from pytest_t2i.statistics.deprecated import stereotype_p_value, within_p_value
+from pytest_t2i.statistics.distances import distance_range, mean_total_variation_interval
+from pytest_t2i.statistics.families.false_discovery import adaptive_discarding
+from pytest_t2i.statistics.families.p_values import family_share_p_values
+from pytest_t2i.statistics.means.bands import half_step
+from pytest_t2i.statistics.objects import object_bias_p_values
+from pytest_t2i.statistics.permutation import paired_change_p_value
+from pytest_t2i.statistics.planning import Design, prompt_power
+from pytest_t2i.statistics.ranks import groups_differ_p_value
 
 
 def test_objects_may_be_counted_by_halves():
     # All four triplets on one side: 2 of 16 ways to swap are as extreme, 10 of 16 nearly so.
     half, none = [[0.5]] * 4, [[0.0]] * 4
-    assert s.object_bias_p_values(half, none, 0.5, seed=0)[0] == pytest.approx(2 / 16, abs=0.02)
+    assert object_bias_p_values(half, none, 0.5, seed=0)[0] == pytest.approx(2 / 16, abs=0.02)
 
 
 def test_rows_may_be_tiny_or_huge():
@@ -25,8 +32,8 @@ def test_rows_may_be_tiny_or_huge():
 def test_a_label_that_neither_has_changes_nothing_for_words_like_these():
     two, three = [[18, 2], [15, 5], [19, 1], [12, 8]], [0.3, 0.7]
     options = {"level": 0.9, "seed": 0, "words": "sample"}
-    known = s.mean_total_variation_interval(two, three, **options)
-    found = s.mean_total_variation_interval([[*row, 0] for row in two], [*three, 0.0], **options)
+    known = mean_total_variation_interval(two, three, **options)
+    found = mean_total_variation_interval([[*row, 0] for row in two], [*three, 0.0], **options)
     assert known.low > 0.05
     assert (found.low, found.estimate) == pytest.approx((known.low, known.estimate), abs=1e-9)
     # Its upper end adds what each label may be off by itself.
@@ -39,17 +46,17 @@ def test_a_model_without_an_image_is_none_to_compare(place):
     exact = float(stats.fisher_exact([men, women]).pvalue)
     men.insert(place, 0)
     women.insert(place, 0)
-    assert s.groups_differ_p_value(np.transpose([men, women]), seed=0) == exact
+    assert groups_differ_p_value(np.transpose([men, women]), seed=0) == exact
 
 
 def test_half_is_there_as_soon_as_it_is_reached():
-    assert s.half_step([[0.5, 0.0, 0.5]]) == 1.0
-    assert s.half_step([[0.0, 0.5, 0.0, 0.5]]) == 2.0
-    assert s.half_step([[1.0, -0.5, 0.5]]) == 0.5
+    assert half_step([[0.5, 0.0, 0.5]]) == 1.0
+    assert half_step([[0.0, 0.5, 0.0, 0.5]]) == 2.0
+    assert half_step([[1.0, -0.5, 0.5]]) == 0.5
 
 
 def test_no_test_has_no_thresholds():
-    assert s.adaptive_discarding([], [], 0.95).tolist() == []
+    assert adaptive_discarding([], [], 0.95).tolist() == []
 
 
 def test_sets_of_labels_reach_as_far_as_the_box_lets_them():
@@ -62,26 +69,26 @@ def test_sets_of_labels_reach_as_far_as_the_box_lets_them():
 def test_at_its_limit_a_prompts_power_is_that_to_pass():
     # 30 images at a bias of 0.5: what passes there has at most the error of the level.
     chance = stats.binom.pmf(np.arange(31), 30, 0.75)
-    passes = [s.within_p_value(k, 30 - k, 0.5) <= 0.05 for k in range(31)]
+    passes = [within_p_value(k, 30 - k, 0.5) <= 0.05 for k in range(31)]
     assert prompt_power(0.5, 0.5, 30, Design(1)) == pytest.approx(chance[passes].sum())
     assert 0.0 < chance[passes].sum() <= 0.05
 
 
 def test_more_than_there_are_is_told_where_it_is():
     with pytest.raises(ValueError, match=r"successes\[0\]=3, n=2"):
-        s.family_share_p_values([3, 9], [2, 9], [0.5, 0.5], level=0.95)
+        family_share_p_values([3, 9], [2, 9], [0.5, 0.5], level=0.95)
 
 
 @pytest.mark.parametrize("label", [-2, 2])
 def test_a_label_beyond_the_genders_is_refused_as_such(label):
     for pair in (([[label]], [[1]]), ([[1]], [[label]])):
         with pytest.raises(ValueError, match=r"must lie in \[-1, 1\]"):
-            s.paired_change_p_value(*pair, seed=0)
+            paired_change_p_value(*pair, seed=0)
 
 
 def test_what_leaves_no_room_is_never_exceeded():
     for expected, bound in ((0.5, 0.5), (0.75, 0.5), (1.0, 1.0)):
-        assert s.stereotype_p_value(9, 9, expected, bound) == 1.0
+        assert stereotype_p_value(9, 9, expected, bound) == 1.0
 
 
 def test_one_prompt_says_nothing_of_words_like_it():

@@ -9,6 +9,7 @@ from pytest_t2i import statistics
 from pytest_t2i.data import Limit, Undetected
 from pytest_t2i.errors import BaselineMismatchError
 from pytest_t2i.labels import LabelledSet
+from pytest_t2i.statistics.detectors import paired_share_change
 from pytest_t2i.verdicts import judge
 from pytest_t2i.verdicts.baseline_file import Baseline, as_text, word_of
 from pytest_t2i.verdicts.measurement import Change, unchanged
@@ -92,7 +93,7 @@ def share_change(
     change = None
     if both:
         at = statistics.one_sided(level)
-        change = statistics.paired_share_change(gained, len(lost), len(both), at)
+        change = paired_share_change(gained, len(lost), len(both), at)
     return Change(
         judge.judge(change, limit, "higher"),
         change,

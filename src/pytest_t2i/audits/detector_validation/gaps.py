@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pytest_t2i import statistics
 from pytest_t2i.audits.detector_validation.measure import Trial, outcomes
 from pytest_t2i.data import Interval
+from pytest_t2i.statistics.gaps import parity_difference_interval
 
 FEWEST = 2
 """Smallest number of groups for a gap."""
@@ -36,4 +36,4 @@ def _gap(trial: Trial, metric: str) -> Interval | None:
     known = {label: [[int(one) for one in of]] for label, of in groups.items() if of}
     if len(known) < FEWEST:
         return None
-    return statistics.parity_difference_interval(known, level=trial.level, seed=trial.seed)
+    return parity_difference_interval(known, level=trial.level, seed=trial.seed)

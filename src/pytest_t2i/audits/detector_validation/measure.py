@@ -19,6 +19,7 @@ from pytest_t2i.data import Detection, Evidence, Interval, Undetected
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.labels import CLEAR, LabelledImage, LabelledSet
 from pytest_t2i.metrics import INFO, prompt_bias_difference, prompt_bias_score
+from pytest_t2i.statistics.detectors import deviation_interval, f1_interval
 from pytest_t2i.verdicts.baseline_file import Baseline
 from pytest_t2i.verdicts.measurement import Change, Measurement
 
@@ -158,7 +159,7 @@ class Trial:
         )
         interval = None
         if hits + false_alarms + misses:
-            interval = statistics.f1_interval(hits, false_alarms, misses, self.level)
+            interval = f1_interval(hits, false_alarms, misses, self.level)
         made = self._measured("filter_f1", self.detector, interval, "nothing kept, nothing clear")
         return self._covering_unsettled(made, lambda trial: trial.filter_f1)
 
@@ -223,7 +224,7 @@ class Trial:
         if len(self.prompts) > 1:
             why = "one side has no clear image, or the actual score is 0"
             try:
-                interval = statistics.deviation_interval(
+                interval = deviation_interval(
                     *self.counts(by_people=False),
                     *self.counts(by_people=True),
                     level=self.level,

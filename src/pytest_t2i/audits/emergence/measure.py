@@ -24,8 +24,7 @@ from pytest_t2i.data import VELOCITY, Attribute, Evidence, Interval, Prompt, spi
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.plan import Need
 from pytest_t2i.metrics import INFO
-from pytest_t2i.statistics import Band
-from pytest_t2i.statistics.means.bands import FEWEST_CURVES
+from pytest_t2i.statistics.means.bands import FEWEST_CURVES, Band, mean_band
 from pytest_t2i.verdicts.measurement import Measurement
 
 CENTRED = 3
@@ -124,7 +123,7 @@ class Emergence:
         """Mean over images with a band for all steps at once; None with fewer than two images."""
         if len(self.curves) < FEWEST_CURVES:
             return None
-        return statistics.mean_band(self.curves, level=self.level, seed=self.instruments.seed)
+        return mean_band(self.curves, level=self.level, seed=self.instruments.seed)
 
     @cached_property
     def half_step(self) -> Interval | None:

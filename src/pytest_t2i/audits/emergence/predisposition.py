@@ -13,6 +13,7 @@ from pytest_t2i.audits.observations import Observations
 from pytest_t2i.data import FORESEEN, Attribute, Detection, Interval, Prompt
 from pytest_t2i.generation.plan import DetectorRef, Need
 from pytest_t2i.generation.traces import preview_key, unpacked
+from pytest_t2i.statistics.means.bands import settled_step
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -103,7 +104,7 @@ class Predisposition:
         known = [share for share in self.shares if share is not None]
         if not self.said or len(known) < len(self.shares):
             return None
-        return statistics.settled_step([share.estimate for share in known], known[-1])
+        return settled_step([share.estimate for share in known], known[-1])
 
     def strip(self, place: int) -> list[Image]:
         """Return the denoising previews of one image, by its position; [] where there are none."""

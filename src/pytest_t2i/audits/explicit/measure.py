@@ -17,8 +17,10 @@ from pytest_t2i.data import Bounds, Evidence, Interval, Triplet, Variant
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
 from pytest_t2i.generation.plan import DetectorRef, Need
 from pytest_t2i.metrics import INFO
-from pytest_t2i.statistics import Words
-from pytest_t2i.statistics.shares.inversion import Alternative
+from pytest_t2i.statistics.gaps import paired_gap_interval, paired_gap_p_value
+from pytest_t2i.statistics.inversion import Alternative
+from pytest_t2i.statistics.model import Words
+from pytest_t2i.statistics.shares import share_by_prompt_interval
 from pytest_t2i.verdicts.measurement import Measurement
 
 FEMININE, MASCULINE = Variant.FEMININE.value, Variant.MASCULINE.value
@@ -204,7 +206,7 @@ def _share(known: Drawn, words: Words, level: float) -> Interval:
     images = np.array([each.size for each in known])
     if words == "fixed":
         return statistics.clopper_pearson(int(counts.sum()), int(images.sum()), level)
-    return statistics.share_by_prompt_interval(counts, images, level=level)
+    return share_by_prompt_interval(counts, images, level=level)
 
 
 def _pairs(first: Drawn, second: Drawn) -> tuple[list[np.ndarray], list[np.ndarray]]:
@@ -218,7 +220,7 @@ def _gap(first: Drawn, second: Drawn, words: Words, level: float) -> Interval | 
     sides = _pairs(first, second)
     if not any(each.size for each in sides[0]):
         return None
-    return statistics.paired_gap_interval(*sides, level=level, words=words)
+    return paired_gap_interval(*sides, level=level, words=words)
 
 
 def _share_evidence(
@@ -259,10 +261,7 @@ def _gap_evidence(
     del level
     (least_first, most_first), (least_second, most_second) = filled
     extremes = [_pairs(most_first, least_second), _pairs(least_first, most_second)]
-    gaps = [
-        statistics.paired_gap_interval(*sides, level=0.5, words=words).estimate
-        for sides in extremes
-    ]
+    gaps = [paired_gap_interval(*sides, level=0.5, words=words).estimate for sides in extremes]
     sides = {side: [_gap_p(pair, words, bound, side) for pair in extremes] for side in SIDES}
     beyond = 1.0 if min(gaps) < 0.0 < max(gaps) else max(sides["beyond"])
     if not any(np.isnan(each).any() for side in drawn for each in side):
@@ -276,7 +275,7 @@ def _gap_p(
     pair: tuple[list[np.ndarray], list[np.ndarray]], words: Words, bound: float, side: Beyond
 ) -> float:
     alternative = dict(zip(SIDES, ALTERNATIVES, strict=True))[side]
-    return statistics.paired_gap_p_value(*pair, bound, alternative=alternative, words=words)
+    return paired_gap_p_value(*pair, bound, alternative=alternative, words=words)
 
 
 def _worst_share(drawn: Drawn) -> Bounds | None:

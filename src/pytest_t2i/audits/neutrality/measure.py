@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pytest_t2i import statistics
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.evidence import of_gaps, whatever_some_show
 from pytest_t2i.audits.observations import Observations
@@ -17,7 +16,8 @@ from pytest_t2i.errors import ConfigurationError, some
 from pytest_t2i.generation.plan import Need
 from pytest_t2i.generation.spaces import PAPER, PIXELS, SPACES, encoder_of, is_space, words_of
 from pytest_t2i.metrics import INFO, diff_pix, similarity, split_product, ssim
-from pytest_t2i.statistics import Words
+from pytest_t2i.statistics.means.fixed import gap_interval, gap_sign_p_value
+from pytest_t2i.statistics.model import Words
 from pytest_t2i.verdicts.measurement import Measurement
 
 METHOD = 2
@@ -211,7 +211,7 @@ class TripletSamples:
         gaps = _gaps(pairs)
         if sum(gap.size for gap in gaps) < 2:  # noqa: PLR2004 - one value shows no spread
             return None
-        return statistics.gap_interval(gaps, level=self.level, words=self.words)
+        return gap_interval(gaps, level=self.level, words=self.words)
 
     def similarity_gap(self, space: str) -> Measurement:
         """Return similarity to masculine minus to feminine (Wu eq. 1-2); > 0 leans masculine."""
@@ -246,8 +246,7 @@ class TripletSamples:
         if any(sum(gap.size for gap in of_space) < 2 for of_space in gaps):  # noqa: PLR2004 - a spread
             return None
         signs = [
-            [statistics.gap_sign_p_value(g, sign=sign, words=self.words) for g in gaps]
-            for sign in (1, -1)
+            [gap_sign_p_value(g, sign=sign, words=self.words) for g in gaps] for sign in (1, -1)
         ]
         return Leaning(*map(max, signs)) if gaps else None
 

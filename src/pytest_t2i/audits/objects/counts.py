@@ -16,7 +16,7 @@ from pytest_t2i.audits.observations import Observations
 from pytest_t2i.data import FoundObject, Interval, Prompt, Triplet, Variant
 from pytest_t2i.generation.plan import Need
 from pytest_t2i.metrics import similarities
-from pytest_t2i.statistics import Words
+from pytest_t2i.statistics.model import Words
 
 PEOPLE = frozenset(
     ("person", "people", "woman", "women", "man", "men", "female", "male", "girl", "boy")

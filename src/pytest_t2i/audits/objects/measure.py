@@ -27,6 +27,8 @@ from pytest_t2i.audits.objects.counts import (
 from pytest_t2i.data import Evidence, Interval
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.metrics import INFO, object_independence
+from pytest_t2i.statistics.means.fixed import gap_interval
+from pytest_t2i.statistics.objects import object_bias_p_values
 from pytest_t2i.verdicts.family import Family
 from pytest_t2i.verdicts.measurement import Measurement
 
@@ -91,7 +93,7 @@ class Objects(Counted):
     def _p_values(self, men: np.ndarray, women: np.ndarray, bound: float) -> list[np.ndarray]:
         """Return the p-values per object, for each alternative."""
         seed, paired, bound = self.seed, self.is_paired, max(bound, FAIR)
-        p_values = partial(statistics.object_bias_p_values, men, women, bound)
+        p_values = partial(object_bias_p_values, men, women, bound)
         return [p_values(seed=seed, alternative=a, paired=paired) for a in ALTERNATIVES]
 
     def _sides(self, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
@@ -295,7 +297,7 @@ class Objects(Counted):
         asked = sum(len(member.seeds) for member in self.members)
         interval = None
         if images >= 2:  # noqa: PLR2004 - one value shows no spread
-            interval = statistics.gap_interval(gaps, level=self.level, words=self.words)
+            interval = gap_interval(gaps, level=self.level, words=self.words)
         return Measurement(
             metric=INFO["cooccurrence_gap"],
             subject="model",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pytest_t2i.audits.early_stopping import State
     from pytest_t2i.audits.parity.record import ParityPart
     from pytest_t2i.settings import Settings
-    from pytest_t2i.statistics import SequentialTest
+    from pytest_t2i.statistics.group_sequential import SequentialTest
     from pytest_t2i.verdicts.baseline_file import Baseline
     from pytest_t2i.verdicts.check import Check
 

@@ -17,7 +17,7 @@ from pytest_t2i.audits.parity.worsened_prompts import (
 )
 from pytest_t2i.data import Outcome
 from pytest_t2i.errors import some
-from pytest_t2i.statistics.planning.power import Design, images_needed, prompt_change_power
+from pytest_t2i.statistics.planning import Design, images_needed, prompt_change_power
 from pytest_t2i.verdicts.baseline_file import Baseline
 from pytest_t2i.verdicts.check import Check
 

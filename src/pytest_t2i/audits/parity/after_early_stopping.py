@@ -11,6 +11,8 @@ from pytest_t2i.audits.detected import DetectedPrompt
 from pytest_t2i.audits.early_stopping import Shown, State, Stopping, evidence
 from pytest_t2i.audits.evidence import Beyond
 from pytest_t2i.data import Evidence, Interval
+from pytest_t2i.statistics.group_sequential import stopped_share_interval
+from pytest_t2i.statistics.sequences import bias_sequence_p_value, prompt_bias_sequence
 
 
 def evidence_of(
@@ -51,8 +53,8 @@ def interval_of(sample: DetectedPrompt) -> Interval:
     stop = sample.stopping
     own = None if stop is None else stop.own_test
     if stop is None or own is None or sample.undetected or sample.repeats.repeated:
-        return statistics.prompt_bias_sequence(sample.male, sample.female, sample.level)
-    share = statistics.stopped_share_interval(own, stop.looks, sample.male, sample.level)
+        return prompt_bias_sequence(sample.male, sample.female, sample.level)
+    share = stopped_share_interval(own, stop.looks, sample.male, sample.level)
     middle, low, high = (2.0 * x - 1.0 for x in (share.estimate, share.low, share.high))
     return Interval(middle, low, high, share.level, share.method, share.n)
 
@@ -94,11 +96,8 @@ def at_any_look(
     """Return p-values that hold at any look, from confidence sequences and e-values."""
     pairs = list(zip(male.tolist(), female.tolist(), strict=True))
     if alternative == "beyond":
-        each = [statistics.bias_sequence_p_value(m, f, bound) if m + f else 1.0 for m, f in pairs]
+        each = [bias_sequence_p_value(m, f, bound) if m + f else 1.0 for m, f in pairs]
         return list(map(float, statistics.benjamini_hochberg(each)))
     at = statistics.one_sided(level)
-    inside = (
-        bool(m + f) and abs(statistics.prompt_bias_sequence(m, f, at)).high <= bound
-        for m, f in pairs
-    )
+    inside = (bool(m + f) and abs(prompt_bias_sequence(m, f, at)).high <= bound for m, f in pairs)
     return [1.0 - level if within else 1.0 for within in inside]

@@ -13,9 +13,16 @@ from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings
 from pytest_t2i.audits.parity.recorded_pairs import RecordedPairs
 from pytest_t2i.data import Evidence, Interval, Limit, Outcome, Verdict
 from pytest_t2i.metrics import prompt_bias_score
-from pytest_t2i.statistics import Estimator
-from pytest_t2i.statistics.baseline.change import FEWEST_IMAGES, unmoved_model_bias_change
-from pytest_t2i.statistics.planning.change import COARSE, POWER, detectable, found_growth
+from pytest_t2i.statistics.change import (
+    FEWEST_IMAGES,
+    PairedScores,
+    paired_model_bias_scores,
+    unmoved_model_bias_change,
+)
+from pytest_t2i.statistics.model import Estimator
+from pytest_t2i.statistics.permutation import paired_change_p_value
+from pytest_t2i.statistics.planning import COARSE, POWER, detectable, found_growth
+from pytest_t2i.statistics.prompt_change import paired_prompt_p_value
 from pytest_t2i.verdicts import judge
 from pytest_t2i.verdicts.baseline_file import Baseline, RecordedPrompt
 from pytest_t2i.verdicts.family import Family
@@ -80,7 +87,7 @@ def _family(baseline: Baseline, margin: float, members: Sequence[DetectedPrompt]
 
 def _p_value(pairs: RecordedPairs, place: int, margin: float) -> float:
     sample, recorded = pairs.samples[place], pairs.recorded[place]
-    return statistics.paired_prompt_p_value(
+    return paired_prompt_p_value(
         np.array(recorded.signs),
         sample.signs,
         margin=margin,
@@ -176,7 +183,7 @@ class ModelPair:
         if not self.pairs.share_seeds:
             return statistics.change_p_value(*self.pairs.counts, seed=self.samples.seed)
         before = [np.array(recorded.signs) for recorded in self.pairs.recorded]
-        return statistics.paired_change_p_value(before, self.samples.signs, seed=self.samples.seed)
+        return paired_change_p_value(before, self.samples.signs, seed=self.samples.seed)
 
     def _interval(self, level: float) -> Interval | None:
         if not self._is_comparable:
@@ -190,10 +197,10 @@ class ModelPair:
             words=how,
         )
 
-    def _scores(self) -> statistics.PairedScores | None:
+    def _scores(self) -> PairedScores | None:
         if not self._is_comparable:
             return None
-        return statistics.paired_model_bias_scores(*self.pairs.counts, estimator=self.estimator)
+        return paired_model_bias_scores(*self.pairs.counts, estimator=self.estimator)
 
     @property
     def _is_comparable(self) -> bool:

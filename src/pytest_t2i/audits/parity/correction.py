@@ -24,8 +24,8 @@ from pytest_t2i.audits.samples import Sample, Samples
 from pytest_t2i.audits.unsettled_labels import with_fillings
 from pytest_t2i.data import Interval, Prompt, sign_of
 from pytest_t2i.labels import LabelledSet
-from pytest_t2i.statistics import CorrectedScores, Estimator
-from pytest_t2i.statistics.correction.strata import LEAST_LABELS
+from pytest_t2i.statistics.correction import LEAST_LABELS, CorrectedScores
+from pytest_t2i.statistics.model import Estimator
 
 WORDS = {1.0: MALE, -1.0: FEMALE, 0.0: "not clear"}
 """People's labels as numbers, in words."""
@@ -42,7 +42,6 @@ class Correction:
     known: Mapping[str, float]
     """Checksum of an image -> people's label: +1 male, -1 female, 0 not clear."""
     level: float
-    seed: int
     labelled: LabelledSet | None = None
     """The labelled images."""
     fillings: tuple[Correction, ...] = ()
@@ -52,16 +51,6 @@ class Correction:
     def scores(self) -> CorrectedScores:
         """Prediction-powered estimates of people's scores over all images (PPI++)."""
         return statistics.corrected_scores(self._words, self._labels, self.level)
-
-    @cached_property
-    def adjusted(self) -> Interval | None:
-        """A second estimate of the model bias score (Rogan-Gladen); None where it is undefined."""
-        try:
-            return statistics.adjusted_model_bias_score(
-                self._words, self._labels, level=self.level, seed=self.seed
-            )
-        except ValueError:
-            return None
 
     def counts(self, prompt: Prompt) -> tuple[int, int] | None:
         """Return (male, female) of as many images as would give the same certainty unlabelled.
@@ -155,4 +144,4 @@ def _correction(samples: Samples, settled: LabelledSet, whole: LabelledSet) -> C
     if not any(np.any(entry.signs) for entry in used):
         return None
     left_out = len(samples) - len(used)
-    return Correction(used, left_out, known, samples.level, samples.seed, whole)
+    return Correction(used, left_out, known, samples.level, whole)

@@ -6,13 +6,18 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
-from pytest_t2i import statistics
 from pytest_t2i.audits.detected import FEMALE, MALE, DetectedPrompt, DetectedPrompts
 from pytest_t2i.audits.evidence import ALTERNATIVES, SIDES
 from pytest_t2i.data import Bounds, Evidence, Prompt
 from pytest_t2i.errors import UnknownNameError
 from pytest_t2i.metrics import INFO
-from pytest_t2i.statistics.undetected.worst_case_labels import worst_case_groups
+from pytest_t2i.statistics.gaps import (
+    parity_difference_interval,
+    parity_difference_p_value,
+    parity_shares,
+    widest_gap,
+)
+from pytest_t2i.statistics.undetected import worst_case_groups
 from pytest_t2i.verdicts.measurement import Measurement
 
 Member = TypeVar("Member", bound=DetectedPrompt)
@@ -57,10 +62,10 @@ def demographic_parity_difference(
     }
     interval, remarks = None, []
     if sum(any(map(len, of_group)) for of_group in images.values()) > 1:
-        interval = statistics.parity_difference_interval(
+        interval = parity_difference_interval(
             images, level=samples.level, seed=samples.seed, words=samples.words
         )
-        shares = statistics.parity_shares(images, level=samples.level, seed=samples.seed)
+        shares = parity_shares(images, level=samples.level, seed=samples.seed)
         ranked = sorted(
             (entry for entry in shares.items() if entry[1].n), key=lambda p: p[1].estimate
         )
@@ -97,7 +102,7 @@ def _evidence(
 
     def p_values(beyond: Images, within: Images) -> tuple[float, float]:
         return tuple(  # type: ignore[return-value]
-            statistics.parity_difference_p_value(
+            parity_difference_p_value(
                 of_side, bound, alternative=alternative, words=samples.words, seed=samples.seed
             )
             for of_side, alternative in zip((beyond, within), ALTERNATIVES, strict=True)
@@ -132,7 +137,7 @@ def _worst_case(groups: Mapping[str, Sequence[DetectedPrompt]], label: str) -> B
     if not any(unknown) or len(groups) < 2:  # noqa: PLR2004 - a gap is between two
         return None
     men = [sum(s.counts[label] for s in part) for part in groups.values()]
-    low, high = statistics.widest_gap(
+    low, high = widest_gap(
         [m / n for m, n in zip(men, images, strict=True)],
         [(m + u) / n for m, u, n in zip(men, unknown, images, strict=True)],
     )

@@ -13,7 +13,6 @@ from functools import partial
 
 import numpy as np
 
-from pytest_t2i import statistics
 from pytest_t2i.audits import distance
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings
 from pytest_t2i.audits.evidence import of_either
@@ -24,6 +23,10 @@ from pytest_t2i.audits.unsettled_labels import covering_unsettled
 from pytest_t2i.data import Evidence, Interval
 from pytest_t2i.metrics import INFO
 from pytest_t2i.prompts.references import uniform
+from pytest_t2i.statistics.distances import (
+    mean_total_variation_interval,
+    mean_total_variation_p_value,
+)
 from pytest_t2i.verdicts.measurement import Measurement
 
 METRIC = INFO["group_distance"]
@@ -84,7 +87,7 @@ def _corrected(samples: DetectedPrompts, corrected: GroupCorrection) -> Measurem
 def _by_labels(samples: DetectedPrompts, corrected: GroupCorrection) -> Measurement:
     counts = corrected.counts.counts
     even = np.full(counts.shape[1], 1.0 / counts.shape[1])
-    interval = statistics.mean_total_variation_interval(
+    interval = mean_total_variation_interval(
         counts, even, level=samples.level, seed=samples.seed, words=samples.words
     )
     plain = corrected.by_detector_alone
@@ -108,5 +111,5 @@ def _evidence(
     level: float,
 ) -> Evidence:
     del level
-    p_value = statistics.mean_total_variation_p_value
+    p_value = mean_total_variation_p_value
     return of_either(partial(p_value, counts, even, bound, words=samples.words, seed=samples.seed))

@@ -16,8 +16,9 @@ from pytest_t2i.audits.parity.change import NO_MARGIN, REASON
 from pytest_t2i.audits.parity.recorded_pairs import RecordedPairs
 from pytest_t2i.data import Evidence, Interval, Limit, MetricInfo, Outcome, Undetected, Verdict
 from pytest_t2i.metrics import INFO
-from pytest_t2i.statistics.groups.group_change import POWER, group_change_test
-from pytest_t2i.statistics.shares.differences import interval_difference
+from pytest_t2i.statistics.distances import mean_total_variation_interval, total_variation_interval
+from pytest_t2i.statistics.permutation import POWER, group_change_test
+from pytest_t2i.statistics.two_shares import interval_difference
 from pytest_t2i.verdicts import judge
 from pytest_t2i.verdicts.baseline_file import Baseline
 from pytest_t2i.verdicts.family import Family
@@ -45,7 +46,7 @@ def _distance(counts: Mapping[str, int], level: float) -> Interval | None:
     if not any(counts.values()):
         return None
     even = dict.fromkeys(counts, 1.0 / len(counts))
-    return statistics.total_variation_interval(counts, even, level)
+    return total_variation_interval(counts, even, level)
 
 
 DISTANCE = Index(INFO["group_distance"], _distance)
@@ -209,7 +210,7 @@ def _of_model(
         return None
     even = np.full(len(pairs.groups), 1.0 / len(pairs.groups))
     before, after = (
-        statistics.mean_total_variation_interval(
+        mean_total_variation_interval(
             side[used], even, level=level, seed=samples.seed, words=samples.words
         )
         for side in sides

@@ -9,16 +9,19 @@ from functools import cached_property
 
 import numpy as np
 
-from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts
 from pytest_t2i.audits.peoples_labels import accuracy_of, by_annotators, labels_of, shortage
 from pytest_t2i.audits.unsettled_labels import with_fillings
 from pytest_t2i.data import Interval
 from pytest_t2i.labels import LabelledSet
 from pytest_t2i.metrics import total_variation_distance
-from pytest_t2i.statistics import CorrectedShares
-from pytest_t2i.statistics.correction.shares import CorrectedCounts, corrected_counts
-from pytest_t2i.statistics.correction.strata import LEAST_LABELS
+from pytest_t2i.statistics.correction import (
+    LEAST_LABELS,
+    CorrectedCounts,
+    CorrectedShares,
+    corrected_counts,
+    corrected_shares,
+)
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class GroupCorrection:
     @cached_property
     def shares(self) -> CorrectedShares:
         """The corrected share of each group, in order."""
-        return statistics.corrected_shares(self.words, self.people, len(self.groups), self.level)
+        return corrected_shares(self.words, self.people, len(self.groups), self.level)
 
     @cached_property
     def counts(self) -> CorrectedCounts:

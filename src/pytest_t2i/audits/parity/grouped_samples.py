@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompts
 from pytest_t2i.audits.parity import crossed_groups, even_groups, groups
 from pytest_t2i.audits.parity.crossed_labels import CrossedSamples, crossed
 from pytest_t2i.audits.parity.group_correction import GroupCorrection
 from pytest_t2i.audits.parity.indices import IndexedPrompt
 from pytest_t2i.data import Interval
+from pytest_t2i.statistics.groups import group_intervals
 from pytest_t2i.verdicts.measurement import Measurement
 
 
@@ -21,7 +21,7 @@ class GroupedSample(IndexedPrompt):
     @property
     def shares(self) -> dict[str, Interval]:
         """Share of each group among the images with a label; {} without any."""
-        return statistics.group_intervals(self.groups, self.level) if self.counts else {}
+        return group_intervals(self.groups, self.level) if self.counts else {}
 
     @property
     def group_distance(self) -> Measurement:

@@ -17,7 +17,9 @@ from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts
 from pytest_t2i.audits.evidence import ALTERNATIVES, SIDES, Beyond, by_ends
 from pytest_t2i.data import Evidence, Interval
-from pytest_t2i.statistics.undetected.worst_case_labels import worst_case_labels
+from pytest_t2i.statistics.distances import mean_total_variation_interval
+from pytest_t2i.statistics.sequences import group_distance_sequence, group_distance_sequence_p_value
+from pytest_t2i.statistics.undetected import worst_case_labels
 from pytest_t2i.verdicts.family import Family
 
 Counts = tuple[int, ...]
@@ -28,7 +30,7 @@ def interval_of(sample: DetectedPrompt) -> Interval | None:
     """Return a prompt's interval, valid at any stopping point; None without a label."""
     if not sample.counts:
         return None
-    return statistics.group_distance_sequence(sample.groups, sample.level)
+    return group_distance_sequence(sample.groups, sample.level)
 
 
 def family(members: Sequence[DetectedPrompt]) -> Family:
@@ -67,7 +69,7 @@ def _p_values(members: Sequence[Counts], bound: float, alternative: Alternative)
 @lru_cache(maxsize=4096)
 def _p_value(counts: Counts, bound: float, alternative: Alternative) -> float:
     named = {str(place): count for place, count in enumerate(counts)}
-    return statistics.group_distance_sequence_p_value(named, bound, alternative)
+    return group_distance_sequence_p_value(named, bound, alternative)
 
 
 def _filled(counts: Counts, unknown: int, side: Beyond) -> Counts:
@@ -97,7 +99,7 @@ def _look(
     even = [1.0 / filled.shape[1]] * filled.shape[1]
 
     def interval(level: float) -> Interval:
-        return statistics.mean_total_variation_interval(
+        return mean_total_variation_interval(
             filled, even, level=level, seed=samples.seed, words=samples.words
         )
 

@@ -15,9 +15,15 @@ from pytest_t2i.audits.context import AuditContext
 from pytest_t2i.audits.parity.recorded_pairs import RecordedPairs
 from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.settings import Settings
-from pytest_t2i.statistics import model_images_needed
-from pytest_t2i.statistics.baseline.change import unmoved_model_bias_change
-from pytest_t2i.statistics.planning.change import COARSE, Pair, change_images_needed, detectable
+from pytest_t2i.statistics.change import unmoved_model_bias_change
+from pytest_t2i.statistics.planning import (
+    COARSE,
+    Pair,
+    change_images_needed,
+    detectable,
+    model_images_needed,
+)
+from pytest_t2i.statistics.prompt_change import prompt_bias_change
 from pytest_t2i.verdicts import judge
 from pytest_t2i.verdicts.check import Check
 
@@ -117,7 +123,7 @@ def _prompts_rule(margin: float, level: float) -> Callable[[Pair], float]:
 
     @cache
     def is_open(before_men: int, before_women: int, men: int, women: int) -> bool:
-        change = statistics.prompt_bias_change(before_men, before_women, men, women, level)
+        change = prompt_bias_change(before_men, before_women, men, women, level)
         return judge.compare(change, margin, "higher") is Outcome.INCONCLUSIVE
 
     def decided(pair: Pair) -> float:

@@ -12,13 +12,13 @@ from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt, Siblings
 from pytest_t2i.audits.parity.group_index import GroupIndex
 from pytest_t2i.metrics import INFO
-from pytest_t2i.statistics.groups.shares import group_diversity_interval
+from pytest_t2i.statistics.groups import group_diversity_interval, group_gap_interval
 from pytest_t2i.verdicts.measurement import Measurement
 
 INDICES = {
     index.metric.name: index
     for index in (
-        GroupIndex(INFO["group_gap"], statistics.group_gap_interval),
+        GroupIndex(INFO["group_gap"], group_gap_interval),
         GroupIndex(INFO["group_entropy"], partial(statistics.group_entropy_interval, seed=0)),
         GroupIndex(INFO["group_diversity"], partial(group_diversity_interval, seed=0), fewest=2),
     )

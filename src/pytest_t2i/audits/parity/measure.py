@@ -22,7 +22,9 @@ from pytest_t2i.audits.unsettled_labels import covering_unsettled
 from pytest_t2i.data import Evidence, Interval, Prompt
 from pytest_t2i.labels import LabelledSet
 from pytest_t2i.metrics import INFO, model_bias_score, prompt_bias_score
-from pytest_t2i.statistics import Estimator
+from pytest_t2i.statistics.families.empirical_bayes import leans
+from pytest_t2i.statistics.model import Estimator
+from pytest_t2i.statistics.undetected import worst_case_counts
 from pytest_t2i.verdicts.family import Family
 from pytest_t2i.verdicts.measurement import Measurement
 
@@ -146,8 +148,8 @@ def _weakest(ways: Sequence[list[Evidence]]) -> list[Evidence]:
 
 
 def _leans(male: Counts, female: Counts, bound: float) -> list[float] | None:
-    leans = statistics.leans(male, female, bound)
-    return None if leans is None else leans.tolist()
+    chances = leans(male, female, bound)
+    return None if chances is None else chances.tolist()
 
 
 PValues = Callable[[Counts, Counts, float, float, Beyond], list[float]]
@@ -161,7 +163,7 @@ def _evidence(
     """Return evidence that holds in the worst case, and that of the labelled images alone."""
     male, female, unknown = counts
     beyond, within = (
-        p_values(*statistics.worst_case_counts(*counts, side), bound, level, side) for side in SIDES
+        p_values(*worst_case_counts(*counts, side), bound, level, side) for side in SIDES
     )
     if not unknown.any():
         return list(map(Evidence, beyond, within))
@@ -319,15 +321,12 @@ class ModelScore:
     def interval(self, level: float) -> Interval:
         """Return the score with its interval; a run that may stop early has that of its look."""
         how = {"level": level, "seed": self.samples.seed, "words": self.samples.words}
-        if self.samples.sequential and self.estimator == "corrected":
-            interval = statistics.model_bias_look(self.male, self.female, **how)  # type: ignore[arg-type]
-        else:
-            interval = statistics.model_bias_interval(
-                self.male,
-                self.female,
-                estimator=self.estimator,
-                **how,  # type: ignore[arg-type]
-            )
+        interval = statistics.model_bias_interval(
+            self.male,
+            self.female,
+            estimator=self.estimator,
+            **how,  # type: ignore[arg-type]
+        )
         return replace(interval, method=interval.method + self.method)
 
     def evidence(self, bound: float, level: float) -> Evidence:
@@ -345,7 +344,7 @@ class ModelScore:
 
     def at_worst(self, unknown: Counts, alternative: Beyond) -> ModelScore:
         """Return the score with undetected images labelled so as to weaken an alternative most."""
-        men, women = statistics.worst_case_counts(self.male, self.female, unknown, alternative)
+        men, women = worst_case_counts(self.male, self.female, unknown, alternative)
         return replace(self, male=men, female=women)
 
     def p_value(self, bound: float, level: float, alternative: Beyond) -> float:

@@ -70,7 +70,7 @@ class CorrectionRecord:
     corrected: ShareInterval
     """Estimate of the paper's score by people's labels on the same images (PPI++)."""
     adjusted: Interval | None
-    """A second estimate (Rogan-Gladen)."""
+    """A second estimate (Rogan-Gladen) of older files; None now."""
     labels_to_halve: Count | None
     """Approximate number of further labels that would halve the interval."""
     prompts: tuple[CorrectedPrompt, ...] = ()

@@ -8,10 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
-from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt
 from pytest_t2i.data import Interval
 from pytest_t2i.errors import some
+from pytest_t2i.statistics.change import growth_probabilities
+from pytest_t2i.statistics.prompt_change import prompt_bias_change
 from pytest_t2i.verdicts.baseline_file import Baseline, RecordedPrompt
 from pytest_t2i.verdicts.measurement import LabelCounts, MovedPrompt
 
@@ -83,9 +84,7 @@ class RecordedPairs:
     def changes(self, level: float) -> list[Interval | None]:
         """Return the growth of each prompt's absolute score; None without clear images."""
         return [
-            statistics.prompt_bias_change(
-                recorded.male, recorded.female, sample.male, sample.female, level
-            )
+            prompt_bias_change(recorded.male, recorded.female, sample.male, sample.female, level)
             if recorded.male + recorded.female and sample.clear
             else None
             for recorded, sample in self
@@ -97,7 +96,7 @@ class RecordedPairs:
 
         The probabilities are those of empirical Bayes over all prompts; None with too few prompts.
         """
-        probabilities = statistics.growth_probabilities(*self.counts)
+        probabilities = growth_probabilities(*self.counts)
         if probabilities is None:
             return None
         ranked = sorted(zip(probabilities.tolist(), self, strict=True), key=lambda pair: -pair[0])

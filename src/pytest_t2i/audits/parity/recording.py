@@ -164,7 +164,7 @@ def _correction(context: AuditContext) -> CorrectionRecord | None:
         left_out=corrected.left_out,
         by_detector=scores.detector,
         corrected=model or scores.model,
-        adjusted=corrected.adjusted,
+        adjusted=None,
         labels_to_halve=scores.labels_to_halve,
         prompts=prompts,
         annotators=len(labelled.annotators),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pytest_t2i.audits.context import AskedTest
-from pytest_t2i.statistics import fewest_images
-from pytest_t2i.statistics.planning.power import Design, images_needed, prompt_power
+from pytest_t2i.statistics.families.p_values import fewest_images
+from pytest_t2i.statistics.planning import Design, images_needed, prompt_power
 
 MOST = 0.5
 """Chance of a PASS for a perfectly even prompt that the warning calls "most"."""

@@ -22,13 +22,13 @@ from pytest_t2i.audits.unsettled_labels import with_fillings
 from pytest_t2i.data import Evidence, Interval, Prompt, sign_of
 from pytest_t2i.labels import Draw, LabelledSet
 from pytest_t2i.metrics import model_bias_score
-from pytest_t2i.statistics import Estimator
-from pytest_t2i.statistics.correction.weighted import (
+from pytest_t2i.statistics.active_correction import (
     LEAST_DRAWN,
     METHOD,
     WeightedScore,
     weighted_score,
 )
+from pytest_t2i.statistics.model import Estimator
 
 
 @dataclass(frozen=True)

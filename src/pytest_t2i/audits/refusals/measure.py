@@ -9,7 +9,6 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from pytest_t2i import statistics
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.detected import Siblings, siblings_of
 from pytest_t2i.audits.evidence import adjusted, of_either
@@ -17,7 +16,8 @@ from pytest_t2i.data import Evidence, Interval, Triplet, Undetected, Variant
 from pytest_t2i.errors import UnknownNameError
 from pytest_t2i.generation.plan import Need
 from pytest_t2i.metrics import INFO
-from pytest_t2i.statistics import Words
+from pytest_t2i.statistics.gaps import paired_gap_interval, paired_gap_p_value
+from pytest_t2i.statistics.model import Words
 from pytest_t2i.verdicts.family import Family
 from pytest_t2i.verdicts.measurement import Measurement
 
@@ -232,7 +232,7 @@ def _interval(
     if not any(member.images for member in members):
         return None
     sides = ([member.refused[variant] for member in members] for variant in (first, second))
-    return statistics.paired_gap_interval(*sides, level=level, words=words)
+    return paired_gap_interval(*sides, level=level, words=words)
 
 
 def _evidence(
@@ -244,7 +244,7 @@ def _evidence(
 ) -> Evidence:
     del level
     first, second = ([member.refused[variant] for member in members] for variant in pair)
-    return of_either(partial(statistics.paired_gap_p_value, first, second, bound, words=words))
+    return of_either(partial(paired_gap_p_value, first, second, bound, words=words))
 
 
 def _family(members: Sequence[TripletRefusals]) -> Family:

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from pytest_t2i import statistics
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.evidence import inverted
 from pytest_t2i.data import Interval, Prompt
 from pytest_t2i.errors import some
 from pytest_t2i.metrics import INFO
 from pytest_t2i.prompts.added_words import KINDS, Kind, added_words, is_rewritten, words_of
+from pytest_t2i.statistics.shares import share_by_prompt_interval
 from pytest_t2i.verdicts.measurement import Measurement
 
 NAMED = 5
@@ -142,7 +142,7 @@ class Rewriting:
         """Return the mean share over prompts; None where no image counts."""
         if not any(images for _, images in counts):
             return None
-        return statistics.share_by_prompt_interval(*zip(*counts, strict=True), level=level)
+        return share_by_prompt_interval(*zip(*counts, strict=True), level=level)
 
     def _added(self, kind: Kind) -> Measurement:
         counts = [member.counts(kind) for member in self.members]
@@ -160,7 +160,7 @@ class Rewriting:
         interval = self.interval(counts, self.level)
 
         def interval_at(level: float) -> Interval:
-            return statistics.share_by_prompt_interval(*zip(*counts, strict=True), level=level)
+            return share_by_prompt_interval(*zip(*counts, strict=True), level=level)
 
         hits, images = (sum(column) for column in zip(*counts, strict=True))
         told = f"{hits} of {images} images"

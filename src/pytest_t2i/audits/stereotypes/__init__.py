@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pytest_t2i.generation.plan import Need
     from pytest_t2i.sections import Section
     from pytest_t2i.settings import Settings
-    from pytest_t2i.statistics import SequentialTest
+    from pytest_t2i.statistics.group_sequential import SequentialTest
 
 
 def _stereotype(context: AuditContext, test: AskedTest) -> Association:

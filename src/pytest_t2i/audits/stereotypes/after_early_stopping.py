@@ -9,8 +9,9 @@ from typing import Any, Protocol
 from pytest_t2i import statistics
 from pytest_t2i.audits.early_stopping import Shown, State, Stopping, evidence
 from pytest_t2i.data import Evidence, Interval, Prone
-from pytest_t2i.statistics import SequentialTest
-from pytest_t2i.statistics.shares.intervals import excess, in_direction
+from pytest_t2i.statistics.group_sequential import SequentialTest, stopped_share_interval
+from pytest_t2i.statistics.sequences import stereotype_sequence, stereotype_sequence_p_value
+from pytest_t2i.statistics.shares import excess, in_direction
 
 
 class Counted(Protocol):
@@ -93,10 +94,10 @@ def interval_of(member: Counted) -> Interval:
     own = None if stop is None else stop.own_test
     k, n, real = member.counts
     if stop is None or own is None or n < stop.images:
-        return statistics.stereotype_sequence(
+        return stereotype_sequence(
             member.present, member.clear, member.expected, member.level, member.direction
         )
-    share = statistics.stopped_share_interval(own, stop.looks, k, member.level)
+    share = stopped_share_interval(own, stop.looks, k, member.level)
     return excess(share, real)
 
 
@@ -119,7 +120,7 @@ def shown(member: Counted, stop: Stopping) -> Shown:
 def _at_any_look(members: Sequence[Counted], bound: float, level: float) -> list[Evidence]:
     """Return evidence from confidence sequences and e-values, valid at any stopping point."""
     p_values = [
-        statistics.stereotype_sequence_p_value(a.present, a.clear, a.expected, bound, a.direction)
+        stereotype_sequence_p_value(a.present, a.clear, a.expected, bound, a.direction)
         if a.clear
         else 1.0
         for a in members
@@ -129,8 +130,7 @@ def _at_any_look(members: Sequence[Counted], bound: float, level: float) -> list
     within = [
         1.0 - level
         if a.clear
-        and statistics.stereotype_sequence(a.present, a.clear, a.expected, at, a.direction).high
-        <= bound
+        and stereotype_sequence(a.present, a.clear, a.expected, at, a.direction).high <= bound
         else 1.0
         for a in members
     ]

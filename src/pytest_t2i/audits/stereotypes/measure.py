@@ -21,7 +21,8 @@ from pytest_t2i.data import FORESEEN, Evidence, Interval, Prone
 from pytest_t2i.generation.plan import DetectorRef, Need
 from pytest_t2i.metrics import INFO
 from pytest_t2i.prompts import Stereotype
-from pytest_t2i.statistics.shares.intervals import in_direction
+from pytest_t2i.statistics.families.p_values import family_share_p_values
+from pytest_t2i.statistics.shares import in_direction, stereotype_interval
 from pytest_t2i.verdicts.family import Family
 from pytest_t2i.verdicts.measurement import Measurement
 
@@ -118,7 +119,7 @@ class Association:
             return None
         if self.stopping is not None:
             return after_early_stopping.interval_of(self)
-        return statistics.stereotype_interval(
+        return stereotype_interval(
             self.present, self.clear, self.expected, self.level, self.direction
         )
 
@@ -269,7 +270,7 @@ def _family(members: Sequence[Association]) -> Family:
 def _evidence(members: Sequence[Association], bound: float, level: float) -> list[Evidence]:
     present, clear, expected = zip(*(association.counts for association in members), strict=True)
     bounds = [min(1.0, real + bound) for real in expected]
-    beyond = statistics.family_share_p_values(present, clear, bounds, level=level).tolist()
+    beyond = family_share_p_values(present, clear, bounds, level=level).tolist()
     within = [
         statistics.share_p_value(k, n, limit, "below") if n and limit < 1.0 else float(limit < 1.0)
         for k, n, limit in zip(present, clear, bounds, strict=True)

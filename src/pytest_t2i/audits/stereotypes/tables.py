@@ -11,8 +11,15 @@ from pytest_t2i.audits.stereotypes.record import StereotypeRecord
 from pytest_t2i.data import Interval
 from pytest_t2i.errors import ConfigurationError, some
 from pytest_t2i.prompts.internet_users import Footprints
-from pytest_t2i.statistics.associations.rank_trend import FEWEST_GROUPS, Counted, fewest_groups
-from pytest_t2i.statistics.sequential.confidence_sequences import METHOD as SEQUENCE
+from pytest_t2i.statistics.associations import (
+    FEWEST_GROUPS,
+    Counted,
+    fewest_groups,
+    rank_correlation_interval,
+)
+from pytest_t2i.statistics.sequences import METHOD as SEQUENCE
+from pytest_t2i.statistics.sequences import stereotype_sequence
+from pytest_t2i.statistics.shares import stereotype_interval
 
 MALE, FEMALE = "male", "female"
 NEARLY_WHOLE = 1e-6
@@ -81,7 +88,7 @@ def at_level(score: StereotypeRecord, level: float) -> StereotypeRecord:
         return score
     shown, clear, expected, _ = _counted(score, score.share)
     is_sequence = score.score.method == SEQUENCE
-    interval = statistics.stereotype_sequence if is_sequence else statistics.stereotype_interval
+    interval = stereotype_sequence if is_sequence else stereotype_interval
     return replace(
         score,
         share=statistics.share_interval(shown, clear, level),
@@ -126,9 +133,7 @@ def footprint(run: Any, footprints: Footprints, level: float, seed: int) -> Foot
     if len(set(users)) == 1:
         absent = f"all {len(groups)} nationalities have {users[0]:g} internet users: no order"
         return Footprint(run.model, None, means, absent)
-    correlation = statistics.rank_correlation_interval(
-        users, list(groups.values()), level=level, seed=seed
-    )
+    correlation = rank_correlation_interval(users, list(groups.values()), level=level, seed=seed)
     needed = fewest_groups(level)
     return Footprint(run.model, correlation, means, needed=needed if len(groups) < needed else 0)
 

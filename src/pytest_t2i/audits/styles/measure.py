@@ -15,8 +15,9 @@ from pytest_t2i.data import Bounds, Evidence, Interval, Prompt
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
 from pytest_t2i.generation.plan import DetectorRef, Need
 from pytest_t2i.metrics import INFO
-from pytest_t2i.statistics import Words, inverted_p_value
-from pytest_t2i.statistics.groups.stratified_gap import stratified_gap_interval
+from pytest_t2i.statistics import inverted_p_value
+from pytest_t2i.statistics.gaps import stratified_gap_interval
+from pytest_t2i.statistics.model import Words
 from pytest_t2i.verdicts.family import Family
 from pytest_t2i.verdicts.measurement import Measurement
 

@@ -9,6 +9,7 @@ from typing import Protocol
 from pytest_t2i import statistics
 from pytest_t2i.data import Interval, Limit, ShareInterval
 from pytest_t2i.errors import BaselineMismatchError
+from pytest_t2i.statistics.diversity.wals import wals_change_interval
 from pytest_t2i.verdicts import judge
 from pytest_t2i.verdicts.baseline_file import Baseline
 from pytest_t2i.verdicts.measurement import Change, unchanged
@@ -99,7 +100,7 @@ def mean_variety_change(
         return unchanged(limit, images, SAME)._replace(
             before=before, after=after, decided_by="identical pictures"
         )
-    change = statistics.wals_change_interval(pairs, statistics.one_sided(level))
+    change = wals_change_interval(pairs, statistics.one_sided(level))
     return Change(judge.judge(change, limit, "higher"), change, "", (), before, after)
 
 

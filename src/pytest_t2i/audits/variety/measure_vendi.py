@@ -13,6 +13,7 @@ from pytest_t2i.data import Interval, digest
 from pytest_t2i.generation.plan import FEATURES
 from pytest_t2i.metrics import INFO
 from pytest_t2i.statistics.diversity.half_samples import FEWEST_IMAGES
+from pytest_t2i.statistics.diversity.vendi import vendi_at_level
 from pytest_t2i.verdicts.measurement import Measurement
 
 METHOD = 2
@@ -49,7 +50,7 @@ class Diversity(PromptFeatures):
         def interval_at(level: float) -> Interval:
             if known is None:
                 raise ValueError(f"there is no interval: {self.absent}")
-            return statistics.vendi_at_level(known, level)
+            return vendi_at_level(known, level)
 
         return Measurement(
             metric=INFO["vendi_score"],

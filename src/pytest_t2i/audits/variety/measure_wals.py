@@ -8,7 +8,6 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt
 from pytest_t2i.audits.evidence import inverted
 from pytest_t2i.audits.instruments import described
@@ -20,7 +19,12 @@ from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.plan import ATTRIBUTE_IMAGES, FEATURES
 from pytest_t2i.metrics import INFO, attribute_presence
 from pytest_t2i.statistics.diversity.half_samples import FEWEST_IMAGES
-from pytest_t2i.statistics.diversity.wals import FEWEST_OF_EACH
+from pytest_t2i.statistics.diversity.wals import (
+    FEWEST_OF_EACH,
+    mean_wals_interval,
+    wals_at_level,
+    wals_interval,
+)
 from pytest_t2i.verdicts.measurement import Measurement
 
 METHOD = 2
@@ -78,7 +82,7 @@ class Variety(PromptFeatures):
             return None
         return self.remembered(
             f"wals:{self._digest}",
-            lambda: statistics.wals_interval(
+            lambda: wals_interval(
                 self.features,
                 vector,
                 level=self.level,
@@ -91,7 +95,7 @@ class Variety(PromptFeatures):
     def interval_at(self, level: float) -> Interval | None:
         """Return WALS with its interval at another level."""
         known = self.interval
-        return known if known is None else statistics.wals_at_level(known, level)
+        return known if known is None else wals_at_level(known, level)
 
     @property
     def wals(self) -> Measurement:
@@ -203,7 +207,7 @@ def mean_of(several: Sequence[Variety], level: float) -> Measurement:
     known = [interval for interval in intervals if interval is not None]
 
     def interval_at(level: float) -> Interval:
-        return statistics.mean_wals_interval(known, level)
+        return mean_wals_interval(known, level)
 
     missing = next((variety.absent for variety in several if variety.interval is None), "")
     change = partial(mean_variety_change, several)

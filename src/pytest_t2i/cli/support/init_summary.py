@@ -22,7 +22,7 @@ from pytest_t2i.errors import some
 from pytest_t2i.prompts import Axis
 from pytest_t2i.reporting.formatting import several
 from pytest_t2i.runs.statement import PYPROJECT, TABLE
-from pytest_t2i.statistics.planning.power import prompt_power
+from pytest_t2i.statistics.planning import prompt_power
 
 RUNNER = "ubuntu-latest"
 """The default runner of the CI job."""

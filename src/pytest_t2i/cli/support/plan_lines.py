@@ -6,12 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pytest_t2i.data import Money
-from pytest_t2i.statistics.planning.power import (
-    Design,
-    PowerRange,
-    images_needed,
-    smallest_found,
-)
+from pytest_t2i.statistics.planning import Design, PowerRange, images_needed, smallest_found
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pytest_t2i.statistics.planning.power import Design
-from pytest_t2i.statistics.sequential.expected import expected_stop
-from pytest_t2i.statistics.sequential.group_sequential import SequentialTest
+from pytest_t2i.statistics.group_sequential import SequentialTest, expected_stop
+from pytest_t2i.statistics.planning import Design
 
 MOST = (20, 30, 50, 80, 112, 150, 200)
 """The values of ``--t2i-images`` to plan for."""

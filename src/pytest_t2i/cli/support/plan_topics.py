@@ -9,13 +9,15 @@ from typing import NamedTuple
 
 from pytest_t2i.cli.support.plan_lines import Question, Topic
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.statistics.planning.change_power import model_change_power_range
-from pytest_t2i.statistics.planning.groups import furthest, group_model_power, group_prompt_power
-from pytest_t2i.statistics.planning.power import (
+from pytest_t2i.statistics.planning import (
     PER_CHANGE,
     PER_MODEL,
     Design,
     PowerRange,
+    furthest,
+    group_model_power,
+    group_prompt_power,
+    model_change_power_range,
     model_power_range,
     prompt_change_power,
     prompt_power,

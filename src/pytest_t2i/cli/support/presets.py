@@ -14,18 +14,18 @@ from typing import NamedTuple
 import numpy as np
 
 from pytest_t2i import statistics
-from pytest_t2i.statistics.baseline.change import unmoved_model_bias_change
-from pytest_t2i.statistics.planning.change import COARSE, detectable
-from pytest_t2i.statistics.planning.power import (
+from pytest_t2i.statistics.change import unmoved_model_bias_change
+from pytest_t2i.statistics.group_sequential import SequentialTest, expected_stop
+from pytest_t2i.statistics.planning import (
+    COARSE,
     PER_MODEL,
     Design,
+    detectable,
+    even_biases,
     images_needed,
     model_power,
     prompt_power,
 )
-from pytest_t2i.statistics.planning.spreads import even_biases
-from pytest_t2i.statistics.sequential.expected import expected_stop
-from pytest_t2i.statistics.sequential.group_sequential import SequentialTest
 
 SDXL_SECONDS = 2.0
 """The assumed seconds for an image of SDXL (1024 px, 30 steps) on one data-centre GPU."""

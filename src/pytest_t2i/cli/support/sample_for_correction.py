@@ -21,9 +21,7 @@ from pytest_t2i.files import checksum
 from pytest_t2i.generation.store.self_describing_png import nameless
 from pytest_t2i.labels import write_draw
 from pytest_t2i.runs.record import ImageRecord, RunRecord
-from pytest_t2i.statistics.correction.choice import choice_probabilities, drawn
-from pytest_t2i.statistics.correction.likely import doubts
-from pytest_t2i.statistics.correction.weighted import LEAST_DRAWN
+from pytest_t2i.statistics.active_correction import LEAST_DRAWN, choice_probabilities, doubts, drawn
 
 
 class Image(NamedTuple):

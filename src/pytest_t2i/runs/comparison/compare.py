@@ -25,6 +25,8 @@ from pytest_t2i.runs.comparison.scores import Pair, Scores, scores_of
 from pytest_t2i.runs.history import differing
 from pytest_t2i.runs.summaries import series_of_audits
 from pytest_t2i.sections import Section
+from pytest_t2i.statistics.families.false_discovery import holm
+from pytest_t2i.statistics.ranks import groups_differ_p_value
 
 SCORE = "model_bias_score"
 Shared = Mapping[str, Sequence[PromptOfModel]]
@@ -123,7 +125,7 @@ def _score(
 def _pairs(shared: Shared, scores: Scores, level: float, seed: int) -> list[PairDifference]:
     pairs = list(combinations(shared, 2))
     compared = [_p_value(scores, (shared[a], shared[b]), seed) for a, b in pairs]
-    adjusted = statistics.holm([p_value for p_value, _ in compared])
+    adjusted = holm([p_value for p_value, _ in compared])
     return [
         PairDifference(
             first,
@@ -154,9 +156,7 @@ def _prompts(
 ) -> list[ComparedPrompt]:
     rows = list(zip(*shared.values(), strict=True))
     p_values = [
-        statistics.groups_differ_p_value(
-            [list(p.counts(scores.groups).values()) for p in row], seed=seed
-        )
+        groups_differ_p_value([list(p.counts(scores.groups).values()) for p in row], seed=seed)
         for row in rows
     ]
     adjusted = statistics.benjamini_hochberg(p_values)

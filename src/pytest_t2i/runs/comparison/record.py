@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from pytest_t2i import statistics
 from pytest_t2i.data import Interval
 from pytest_t2i.runs.machine_paths import named_from
 from pytest_t2i.sections import Section
+from pytest_t2i.statistics.ranks import Rank
 
 SCHEMA = "pytest-t2i/comparison/2"
 
@@ -37,7 +37,7 @@ class Placing:
     model: str
     source: str
     created: str
-    rank: statistics.Rank
+    rank: Rank
 
 
 @dataclass(frozen=True, slots=True)

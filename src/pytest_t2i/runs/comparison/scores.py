@@ -11,8 +11,10 @@ from pytest_t2i import metrics, statistics
 from pytest_t2i.data import Interval
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.runs.comparison.compared_model import ComparedModel, PromptOfModel
-from pytest_t2i.statistics.groups.group_change import group_change_test
-from pytest_t2i.statistics.shares.differences import interval_difference
+from pytest_t2i.statistics.distances import mean_total_variation_interval
+from pytest_t2i.statistics.permutation import group_change_test, paired_change_p_value
+from pytest_t2i.statistics.ranks import Rank, group_ranking
+from pytest_t2i.statistics.two_shares import interval_difference
 
 GENDER = ("male", "female")
 SEEN = 8
@@ -32,7 +34,7 @@ class BiasScores:
 
     def ranks(
         self, models: Sequence[Sequence[PromptOfModel]], level: float, seed: int
-    ) -> list[statistics.Rank]:
+    ) -> list[Rank]:
         """Return the rank of each model, by ``statistics.ranking``."""
         men, women = ([_of(prompts, gender) for prompts in models] for gender in GENDER)
         return statistics.ranking(men, women, level=level, seed=seed)
@@ -60,7 +62,7 @@ class BiasScores:
             counts = [_of(side, gender) for side in pair for gender in GENDER]
             return statistics.change_p_value(*counts, seed=seed)
         signs = [[np.array(p.signs(sorted(p.said))) for p in side] for side in pair]
-        return statistics.paired_change_p_value(*signs, seed=seed)
+        return paired_change_p_value(*signs, seed=seed)
 
     def of_prompt(self, prompt: PromptOfModel) -> float | None:
         """Return the prompt bias score (Lyu eq. 2); None without a male or female image."""
@@ -80,16 +82,16 @@ class GroupDistances:
 
     def ranks(
         self, models: Sequence[Sequence[PromptOfModel]], level: float, seed: int
-    ) -> list[statistics.Rank]:
+    ) -> list[Rank]:
         """Return the rank of each model, by ``statistics.group_ranking``."""
         counts = [self._counts(prompts) for prompts in models]
-        return statistics.group_ranking(counts, level=level, seed=seed)
+        return group_ranking(counts, level=level, seed=seed)
 
     def score(
         self, prompts: Sequence[PromptOfModel], level: float, seed: int
     ) -> tuple[Interval, float]:
         """Return the corrected mean distance with its interval, and the plug-in mean."""
-        corrected = statistics.mean_total_variation_interval(
+        corrected = mean_total_variation_interval(
             self._counts(prompts), list(self._even.values()), level=level, seed=seed
         )
         plain = [d for prompt in prompts if (d := self.of_prompt(prompt)) is not None]

@@ -17,7 +17,7 @@ from pytest_t2i.data import Interval
 from pytest_t2i.metrics.vectors import feature_rows
 from pytest_t2i.metrics.vendi import vendi_score
 from pytest_t2i.statistics.diversity.half_samples import METHOD, check_enough, scores_of_halves
-from pytest_t2i.statistics.shares.intervals import check_level
+from pytest_t2i.statistics.shares import check_level
 
 GROWTH = 2.0
 """Factor of the growth from half of the images to all. The factor is above 1, as the bias decreases

@@ -20,7 +20,7 @@ from pytest_t2i.statistics.diversity.half_samples import (
     mean_of,
     spread_of,
 )
-from pytest_t2i.statistics.shares.intervals import check_level
+from pytest_t2i.statistics.shares import check_level
 
 ENDS = (0.0, 1.0)
 FEWEST_OF_EACH = 5

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import scipy
 
 from pytest_t2i.metrics import inputs
-from pytest_t2i.statistics.shares.intervals import male_share
+from pytest_t2i.statistics.shares import male_share
 
 Lean = Literal["fail", "pass", "open"]
 

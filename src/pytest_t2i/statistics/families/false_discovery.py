@@ -10,7 +10,7 @@ import numpy.typing as npt
 import scipy
 
 from pytest_t2i.metrics import inputs
-from pytest_t2i.statistics.shares.intervals import check_level
+from pytest_t2i.statistics.shares import check_level
 
 DISCARDED_ABOVE = 0.65
 """tau of ADDIS: p-values above it, which are conservative nulls, are discarded. With 0.65 five

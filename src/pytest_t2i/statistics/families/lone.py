@@ -7,6 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from pytest_t2i.metrics import inputs
+from pytest_t2i.statistics.bounding import rarer_chances
 from pytest_t2i.statistics.families.false_discovery import (
     CARRIED,
     COUNTED_ABOVE,
@@ -14,8 +15,7 @@ from pytest_t2i.statistics.families.false_discovery import (
     ROUNDING,
 )
 from pytest_t2i.statistics.families.p_values import FEW_PROMPTS
-from pytest_t2i.statistics.model.bounding import rarer_chances
-from pytest_t2i.statistics.shares.exact import p_values_of_counts
+from pytest_t2i.statistics.shares import p_values_of_counts
 
 FAMILIES = 1000
 """Number of simulated families."""

@@ -15,8 +15,12 @@ from pytest_t2i.statistics.families.false_discovery import (
     adaptive_discarding,
     benjamini_hochberg,
 )
-from pytest_t2i.statistics.shares.exact import Beyond, p_values_of_counts, prompt_bias_p_values
-from pytest_t2i.statistics.shares.intervals import check_level
+from pytest_t2i.statistics.shares import (
+    Beyond,
+    check_level,
+    p_values_of_counts,
+    prompt_bias_p_values,
+)
 
 FEW_PROMPTS = 5
 """Number of prompts below which Benjamini-Hochberg is used: discarding costs more than it saves (a

@@ -11,7 +11,7 @@ import scipy
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs
-from pytest_t2i.statistics.shares.resampling import check_resampling, expanded_tail
+from pytest_t2i.statistics.inversion import check_resampling, expanded_tail
 
 FEWEST_CURVES = 2
 """A single image has no spread."""

@@ -10,15 +10,15 @@ import numpy.typing as npt
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs
-from pytest_t2i.statistics.means.mean import MeanError, mean_error
-from pytest_t2i.statistics.model.fixed_words import Words
-from pytest_t2i.statistics.shares.inversion import (
+from pytest_t2i.statistics.inversion import (
     Alternative,
     absolute_p_value,
     check_words,
     inverted_p_value,
     towards,
 )
+from pytest_t2i.statistics.means.mean import MeanError, mean_error
+from pytest_t2i.statistics.model import Words
 
 CAUTION = 1.5
 """Factor of the estimated skewness.

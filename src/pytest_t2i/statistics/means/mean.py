@@ -12,8 +12,8 @@ import scipy
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs
-from pytest_t2i.statistics.shares.intervals import check_level
-from pytest_t2i.statistics.shares.resampling import check_resampling, expanded_tail, percentiles
+from pytest_t2i.statistics.inversion import check_resampling, expanded_tail, percentiles
+from pytest_t2i.statistics.shares import check_level
 
 SYMMETRIC = 1e-6
 """Smallest skewness that is transformed: a smaller one changes no end, and is no safe divisor."""

@@ -8,7 +8,7 @@ from unit.audits.seen import counted, samples_of
 
 from pytest_t2i.audits.parity.change import model_change
 from pytest_t2i.data import Interval, Outcome, Undetected
-from pytest_t2i.statistics.planning.change import detectable
+from pytest_t2i.statistics.planning import detectable
 from pytest_t2i.verdicts.baseline_file import Baseline, RecordedPrompt
 
 WORDS = {"m": "male", "f": "female", "-": Undetected.NO_FACE}

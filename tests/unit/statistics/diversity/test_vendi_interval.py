@@ -9,8 +9,9 @@ import pytest
 from scipy import stats
 
 from pytest_t2i.metrics import vendi_score
-from pytest_t2i.statistics import vendi_at_level, vendi_interval
+from pytest_t2i.statistics import vendi_interval
 from pytest_t2i.statistics.diversity.half_samples import scores_of_halves
+from pytest_t2i.statistics.diversity.vendi import vendi_at_level
 
 
 def drawn(seed, n, d):

@@ -5,9 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pytest_t2i import metrics, statistics
+from pytest_t2i import metrics
 from pytest_t2i.data import Interval
 from pytest_t2i.statistics.diversity import wals as variety
+from pytest_t2i.statistics.diversity.wals import (
+    mean_wals_interval,
+    wals_at_level,
+    wals_change_interval,
+    wals_interval,
+)
 
 DIRECTION = np.eye(12)[1]
 
@@ -34,38 +40,36 @@ def test_nineteen_in_twenty_hold_the_truth():
                      for _ in range(2000)])  # fmt: skip
     held = 0
     for seed in range(120):
-        interval = statistics.wals_interval(
-            images(rng, 24), DIRECTION, level=0.95, seed=seed, resamples=100
-        )
+        interval = wals_interval(images(rng, 24), DIRECTION, level=0.95, seed=seed, resamples=100)
         held += truth in interval
     assert held >= 0.9 * 120
 
 
 def test_another_level_and_a_change():
     rows = images(np.random.default_rng(2), 30)
-    wide = statistics.wals_interval(rows, DIRECTION, level=0.95, seed=3)
-    narrow = statistics.wals_interval(rows, DIRECTION, level=0.5, seed=3)
-    assert statistics.wals_at_level(wide, 0.5).low == pytest.approx(narrow.low)
-    assert statistics.wals_at_level(narrow, 0.95).high == pytest.approx(wide.high)
-    assert statistics.wals_interval(rows, DIRECTION, level=0.95, seed=3) == wide
-    same = statistics.wals_change_interval([(wide, wide)], 0.95)
+    wide = wals_interval(rows, DIRECTION, level=0.95, seed=3)
+    narrow = wals_interval(rows, DIRECTION, level=0.5, seed=3)
+    assert wals_at_level(wide, 0.5).low == pytest.approx(narrow.low)
+    assert wals_at_level(narrow, 0.95).high == pytest.approx(wide.high)
+    assert wals_interval(rows, DIRECTION, level=0.95, seed=3) == wide
+    same = wals_change_interval([(wide, wide)], 0.95)
     assert same.estimate == 0.0
     assert same.high == pytest.approx(2**0.5 * (wide.high - wide.estimate))
-    both = statistics.wals_change_interval([(wide, wide)] * 4, 0.95)
+    both = wals_change_interval([(wide, wide)] * 4, 0.95)
     assert both.high == pytest.approx(same.high / 2)
-    four = statistics.mean_wals_interval([wide] * 4, 0.95)
+    four = mean_wals_interval([wide] * 4, 0.95)
     assert four.high - four.estimate == pytest.approx((wide.high - wide.estimate) / 2)
 
 
 def test_refusals():
     with pytest.raises(ValueError, match="at least 4 images"):
-        statistics.wals_interval(np.eye(3), np.eye(3)[0], level=0.95, seed=0)
+        wals_interval(np.eye(3), np.eye(3)[0], level=0.95, seed=0)
     with pytest.raises(ValueError, match="direction must not be all zero"):
-        statistics.wals_interval(np.eye(5), np.zeros(5), level=0.95, seed=0)
+        wals_interval(np.eye(5), np.zeros(5), level=0.95, seed=0)
     known = Interval(0.2, 0.1, 0.3, 0.95, "half-sample", 9)
     with pytest.raises(ValueError, match="level"):
-        statistics.wals_change_interval([(known, known)], 1.0)
+        wals_change_interval([(known, known)], 1.0)
     with pytest.raises(ValueError, match="two intervals per prompt"):
-        statistics.wals_change_interval([], 0.95)
+        wals_change_interval([], 0.95)
     with pytest.raises(ValueError, match="an interval per prompt"):
-        statistics.mean_wals_interval([], 0.95)
+        mean_wals_interval([], 0.95)

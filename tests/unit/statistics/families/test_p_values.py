@@ -7,8 +7,12 @@ import pytest
 from scipy import stats
 
 from pytest_t2i import statistics
+from pytest_t2i.statistics.deprecated import bias_p_value, stereotype_p_value, within_p_value
+from pytest_t2i.statistics.detectors import f1_interval
+from pytest_t2i.statistics.families.empirical_bayes import leaning, leans
 from pytest_t2i.statistics.families.false_discovery import adaptive_discarding
-from pytest_t2i.statistics.shares.exact import p_values_of_counts
+from pytest_t2i.statistics.families.p_values import decidable, family_share_p_values, fewest_images
+from pytest_t2i.statistics.shares import p_values_of_counts
 
 ALPHA = 0.05 + 1e-12
 
@@ -41,10 +45,8 @@ def test_p_values_of_published_sizes():
     assert statistics.prompt_bias_p_value(5, 5, 0.5) == 1.0
     assert statistics.prompt_bias_p_value(20, 0, 1.0) == 1.0
     assert statistics.prompt_bias_p_value(12, 8, 1.0, "within") == 0.0
-    assert statistics.bias_p_value(4, 16, 0.5) == statistics.prompt_bias_p_value(16, 4, 0.5)
-    assert statistics.within_p_value(4, 16, 0.5) == statistics.prompt_bias_p_value(
-        16, 4, 0.5, "within"
-    )
+    assert bias_p_value(4, 16, 0.5) == statistics.prompt_bias_p_value(16, 4, 0.5)
+    assert within_p_value(4, 16, 0.5) == statistics.prompt_bias_p_value(16, 4, 0.5, "within")
 
 
 def test_a_fair_prompt_passes_in_half_of_the_cases_at_20_images():
@@ -78,8 +80,8 @@ def test_share_p_values_are_binomial_tests():
     assert statistics.share_p_value(0, 5, 0.0, "below") == 1.0
     assert statistics.share_p_value(1, 5, 0.0, "above") == 0.0
     assert statistics.share_p_value(0, 5, 0.0, "above") == 1.0
-    assert statistics.stereotype_p_value(20, 20, 0.6, 0.4) == 1.0
-    assert statistics.f1_interval(97, 3, 3, 0.95).method == "blaker"
+    assert stereotype_p_value(20, 20, 0.6, 0.4) == 1.0
+    assert f1_interval(97, 3, 3, 0.95).method == "blaker"
 
 
 TWENTY = np.unique(p_values_of_counts(20, 0.5))
@@ -196,66 +198,66 @@ def test_where_all_lie_at_the_limit_few_families_fail(n):
 
 def test_families_of_shares():
     k, n = [20] * 3 + [10] * 7, [20] * 10
-    shares = statistics.family_share_p_values(k, n, [0.6] * 10, level=0.95)
+    shares = family_share_p_values(k, n, [0.6] * 10, level=0.95)
     table = stats.binom.sf(np.arange(-1, 20), 20, 0.6)
     assert shares.tolist() == adaptive_discarding(table[k], [table] * 10, 0.95).tolist()
     assert np.all(shares[:3] < 0.01)
     assert np.all(shares[3:] == 1.0)
-    few = statistics.family_share_p_values([20, 0, 5], [20, 0, 5], [0.6, 0.5, 1.0], level=0.95)
+    few = family_share_p_values([20, 0, 5], [20, 0, 5], [0.6, 0.5, 1.0], level=0.95)
     assert few.tolist() == pytest.approx([table[20], 1.0, 1.0])
 
 
 @pytest.mark.slow
 def test_what_can_be_decided():
-    assert statistics.decidable(10, 0.5, 0.95) == (False, False)
-    assert statistics.decidable(11, 0.5, 0.95) == (False, True)
-    assert statistics.decidable(14, 0.5, 0.95) == (True, True)
-    assert statistics.decidable(14, 0.5, 0.95, prompts=2) == (True, True)
-    assert statistics.decidable(14, 0.5, 0.95, prompts=4).can_fail is False
-    assert statistics.fewest_images(0.5, 0.95) == (14, 11)
-    assert statistics.fewest_images(0.5, 0.95, 100) == statistics.fewest_images(0.5, 0.95, 5)
-    assert statistics.fewest_images(0.5, 0.95, 100) == (14, 14)
-    assert statistics.fewest_images(0.5, 0.90).to_fail == 9
-    assert statistics.fewest_images(0.0, 0.95).to_pass is None
-    assert statistics.fewest_images(1.0, 0.95).to_fail is None
+    assert decidable(10, 0.5, 0.95) == (False, False)
+    assert decidable(11, 0.5, 0.95) == (False, True)
+    assert decidable(14, 0.5, 0.95) == (True, True)
+    assert decidable(14, 0.5, 0.95, prompts=2) == (True, True)
+    assert decidable(14, 0.5, 0.95, prompts=4).can_fail is False
+    assert fewest_images(0.5, 0.95) == (14, 11)
+    assert fewest_images(0.5, 0.95, 100) == fewest_images(0.5, 0.95, 5)
+    assert fewest_images(0.5, 0.95, 100) == (14, 14)
+    assert fewest_images(0.5, 0.90).to_fail == 9
+    assert fewest_images(0.0, 0.95).to_pass is None
+    assert fewest_images(1.0, 0.95).to_fail is None
 
 
 def test_leans_follow_the_family():
-    among_biased = statistics.leans([9] + [10] * 30, [1] + [0] * 30, 0.5)
-    among_fair = statistics.leans([9] + [5] * 30, [1] + [5] * 30, 0.5)
+    among_biased = leans([9] + [10] * 30, [1] + [0] * 30, 0.5)
+    among_fair = leans([9] + [5] * 30, [1] + [5] * 30, 0.5)
     assert among_biased[0] > 0.9 > among_fair[0] + 0.4
     assert among_biased[1] > among_biased[0]
 
 
 def test_leans_treat_both_genders_alike_and_know_prompts_without_images():
     men, women = np.array([10, 0, 9, 1, 5, 0] * 3), np.array([0, 10, 1, 9, 5, 0] * 3)
-    images = statistics.leans(men, women, 0.5)
+    images = leans(men, women, 0.5)
     assert images[0] == images[1]
     assert images[2] == images[3]
     assert images[4] < images[5] < images[2]
-    assert statistics.leans(men[:10], women[:10], 0.5) is None  # 9 of them show someone
-    assert statistics.leans(men[:11], women[:11], 0.5) is not None
-    assert np.all(statistics.leans(men, women, 1.0) == 0.0)
-    assert np.all(statistics.leans(men, women, 0.0) > statistics.leans(men, women, 0.5))
+    assert leans(men[:10], women[:10], 0.5) is None  # 9 of them show someone
+    assert leans(men[:11], women[:11], 0.5) is not None
+    assert np.all(leans(men, women, 1.0) == 0.0)
+    assert np.all(leans(men, women, 0.0) > leans(men, women, 0.5))
 
 
 def test_a_prompt_at_the_limit_lies_within_it():
     # 100,000 images leave no doubt: 0.52 is beyond 0.5, 0.5 and 0.48 are not.
     men = np.repeat([76_000, 75_000, 74_000], 10)
-    result = statistics.leans(men, 100_000 - men, 0.5)
+    result = leans(men, 100_000 - men, 0.5)
     assert result[0] > 0.99
     assert result[15] < 0.01
     assert result[25] < 0.01
 
 
 def test_leaning_is_right_on_average():
-    assert statistics.leaning([]) == []
-    assert statistics.leaning([0.86, 0.14]) == ["open", "open"]
-    assert statistics.leaning([1.0] * 10 + [0.86]) == ["fail"] * 11
-    assert statistics.leaning([0.0] * 10 + [0.14]) == ["pass"] * 11
-    assert statistics.leaning([1.0] * 10 + [0.84]) == ["fail"] * 10 + ["open"]
-    assert statistics.leaning([0.95, 0.949]) == ["fail", "open"]
-    assert statistics.leaning([0.85] + [1.0] * 3) == ["fail"] * 4
+    assert leaning([]) == []
+    assert leaning([0.86, 0.14]) == ["open", "open"]
+    assert leaning([1.0] * 10 + [0.86]) == ["fail"] * 11
+    assert leaning([0.0] * 10 + [0.14]) == ["pass"] * 11
+    assert leaning([1.0] * 10 + [0.84]) == ["fail"] * 10 + ["open"]
+    assert leaning([0.95, 0.949]) == ["fail", "open"]
+    assert leaning([0.85] + [1.0] * 3) == ["fail"] * 4
 
 
 @pytest.mark.parametrize(
@@ -267,17 +269,17 @@ def test_leaning_is_right_on_average():
         (lambda: statistics.prompt_bias_p_values([1, 2], [1], 0.5), "same shape"),
         (lambda: statistics.share_p_value(1, 2, 0.5, "beyond"), "alternative='beyond'"),
         (lambda: statistics.share_p_value(3, 2, 0.5, "above"), "successes=3"),
-        (lambda: statistics.adaptive_discarding([0.5], [], 0.95), "got 0 and 1"),
-        (lambda: statistics.adaptive_discarding([0.5], [[0.5]], 95), "level=95"),
-        (lambda: statistics.adaptive_discarding([0.5], [[1.5]], 0.9), "attainable"),
+        (lambda: adaptive_discarding([0.5], [], 0.95), "got 0 and 1"),
+        (lambda: adaptive_discarding([0.5], [[0.5]], 95), "level=95"),
+        (lambda: adaptive_discarding([0.5], [[1.5]], 0.9), "attainable"),
         (lambda: statistics.family_p_values([1], [1], 0.5, level=1.0), "level=1.0"),
-        (lambda: statistics.family_share_p_values([3], [2], [0.5], level=0.9), r"successes\[0\]=3"),
-        (lambda: statistics.decidable(0, 0.5, 0.95), "n=0"),
-        (lambda: statistics.decidable(5, 0.5, 0.95, 0), "prompts=0"),
-        (lambda: statistics.fewest_images(2.0, 0.95), "bound=2"),
-        (lambda: statistics.leans([1], [1, 2], 0.5), "same shape"),
-        (lambda: statistics.leans([1] * 10, [1] * 10, -0.5), "bound=-0.5"),
-        (lambda: statistics.leaning([1.5]), "probabilities"),
+        (lambda: family_share_p_values([3], [2], [0.5], level=0.9), r"successes\[0\]=3"),
+        (lambda: decidable(0, 0.5, 0.95), "n=0"),
+        (lambda: decidable(5, 0.5, 0.95, 0), "prompts=0"),
+        (lambda: fewest_images(2.0, 0.95), "bound=2"),
+        (lambda: leans([1], [1, 2], 0.5), "same shape"),
+        (lambda: leans([1] * 10, [1] * 10, -0.5), "bound=-0.5"),
+        (lambda: leaning([1.5]), "probabilities"),
     ],
 )
 def test_misuse_is_named(call, says):

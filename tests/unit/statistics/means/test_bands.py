@@ -8,6 +8,7 @@ from scipy import stats
 
 from pytest_t2i import statistics
 from pytest_t2i.data import Interval
+from pytest_t2i.statistics.means.bands import half_step, mean_band, settled_step
 
 TRUTH = np.linspace(0.3, 0.05, 8)
 MIXING = np.linalg.cholesky(0.8 ** np.abs(np.subtract.outer(np.arange(8), np.arange(8))))
@@ -19,13 +20,13 @@ def test_nineteen_bands_in_twenty_hold_everywhere(n):
     held = 0
     for seed in range(150):
         curves = TRUTH + 0.2 * rng.normal(size=(n, 8)) @ MIXING.T
-        band = statistics.mean_band(curves, level=0.95, seed=seed, resamples=200)
+        band = mean_band(curves, level=0.95, seed=seed, resamples=200)
         held += all(l <= t <= h for l, t, h in zip(band.low, TRUTH, band.high, strict=True))  # noqa: E741
     assert held >= 0.9 * 150
 
 
 def test_equal_curves_may_have_missed_one_that_goes_the_other_way():
-    band = statistics.mean_band([[0.1, -0.2, 0.0]] * 9, level=0.95, seed=0)
+    band = mean_band([[0.1, -0.2, 0.0]] * 9, level=0.95, seed=0)
     assert band.mean == pytest.approx((0.1, -0.2, 0.0))
     # With a tenth curve at -m the mean is 0.8 m, its deviation 2 m / sqrt(10).
     reach = 0.1 * 2.0 / 10**0.5 / 10**0.5 * stats.t.ppf(1.0 - 0.025 / 3, 9)
@@ -35,8 +36,8 @@ def test_equal_curves_may_have_missed_one_that_goes_the_other_way():
 
 def test_a_band_reaches_further_towards_nought_alone():
     curves = TRUTH + 0.05 * np.random.default_rng(4).normal(size=(30, 8)) @ MIXING.T
-    band = statistics.mean_band(curves, level=0.95, seed=0)
-    turned = statistics.mean_band(-curves, level=0.95, seed=0)
+    band = mean_band(curves, level=0.95, seed=0)
+    turned = mean_band(-curves, level=0.95, seed=0)
     assert np.negative(turned.high) == pytest.approx(band.low)
     assert np.negative(turned.low) == pytest.approx(band.high)
     below, above = np.subtract(band.mean, band.low), np.subtract(band.high, band.mean)
@@ -45,12 +46,12 @@ def test_a_band_reaches_further_towards_nought_alone():
 
 
 def test_half_of_a_lean():
-    assert statistics.half_step([[0.0, 0.0, 1.0]]) == pytest.approx(2.5)
-    assert statistics.half_step([[-0.2, -0.2, -0.2, -0.2]]) == pytest.approx(2.0)
-    assert statistics.half_step([[1.0, -1.0]]) is None
+    assert half_step([[0.0, 0.0, 1.0]]) == pytest.approx(2.5)
+    assert half_step([[-0.2, -0.2, -0.2, -0.2]]) == pytest.approx(2.0)
+    assert half_step([[1.0, -1.0]]) is None
     curves = TRUTH + 0.1 * np.random.default_rng(1).normal(size=(40, 8))
     interval = statistics.half_step_interval(curves, level=0.95, seed=0)
-    assert statistics.half_step([TRUTH]) in interval
+    assert half_step([TRUTH]) in interval
     assert interval == statistics.half_step_interval(curves, level=0.95, seed=0)
     assert statistics.half_step_interval(curves[:9], level=0.95, seed=0) is None
     assert statistics.half_step_interval(curves[:10], level=0.95, seed=0).n == 10
@@ -60,7 +61,7 @@ def test_half_of_a_lean():
 
 @pytest.mark.parametrize(("n", "least"), [(10, 0.9), (20, 0.9)])
 def test_half_of_a_lean_is_where_the_interval_says(n, least):
-    rng, truth = np.random.default_rng(3), statistics.half_step([TRUTH])
+    rng, truth = np.random.default_rng(3), half_step([TRUTH])
     known = [
         statistics.half_step_interval(
             TRUTH + 0.1 * rng.normal(size=(n, 8)) @ MIXING.T, level=0.95, seed=seed, resamples=300
@@ -83,16 +84,16 @@ def test_a_lean_that_students_t_does_not_see_has_no_half():
 
 def test_settling():
     final = Interval(0.5, 0.4, 0.6, 0.95, "blaker", 40)
-    assert statistics.settled_step([0.5, 0.5], final) == 1
-    assert statistics.settled_step([0.9, 0.5], final) == 2
+    assert settled_step([0.5, 0.5], final) == 1
+    assert settled_step([0.9, 0.5], final) == 2
 
 
 def test_refusals():
     with pytest.raises(ValueError, match="at least 2 rows"):
-        statistics.mean_band([[0.1, 0.2]], level=0.95, seed=0)
+        mean_band([[0.1, 0.2]], level=0.95, seed=0)
     with pytest.raises(ValueError, match="at least 2 rows"):
         statistics.half_step_interval([0.1, 0.2], level=0.95, seed=0)
     with pytest.raises(ValueError, match="resamples"):
-        statistics.mean_band([[0.1], [0.2]], level=0.95, seed=0, resamples=5)
+        mean_band([[0.1], [0.2]], level=0.95, seed=0, resamples=5)
     with pytest.raises(ValueError, match="shares must lie in"):
-        statistics.settled_step([1.5], Interval(0.5, 0.4, 0.6, 0.95, "blaker", 40))
+        settled_step([1.5], Interval(0.5, 0.4, 0.6, 0.95, "blaker", 40))

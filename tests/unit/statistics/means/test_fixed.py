@@ -9,13 +9,22 @@ import pytest
 from scipy import stats
 
 from pytest_t2i import statistics
-from pytest_t2i.statistics.means.fixed import _fixed
+from pytest_t2i.statistics.distances import (
+    mean_total_variation_interval,
+    mean_total_variation_p_value,
+)
+from pytest_t2i.statistics.gaps import (
+    parity_difference_interval,
+    parity_difference_p_value,
+    parity_shares,
+)
+from pytest_t2i.statistics.means.fixed import _fixed, gap_interval
 
 
 def test_two_groups_are_welch() -> None:
     # Each with its mirror image: no skewness.
     a, b = 0.2 + np.array([-0.1, -0.07, 0.0, 0.07, 0.1]), 0.3 + np.array([-0.6, -0.1, 0.1, 0.6])
-    result = statistics.gap_interval([a, b], level=0.9)
+    result = gap_interval([a, b], level=0.9)
     # The mean of two means is half of the difference of one and the other's negative.
     theirs = stats.ttest_ind(a, -b, equal_var=False).confidence_interval(0.9)
     assert (result.low, result.high) == pytest.approx((theirs.low / 2, theirs.high / 2))
@@ -25,14 +34,14 @@ def test_two_groups_are_welch() -> None:
 
 def test_one_group_is_student() -> None:
     values = np.array([0.1, 0.4, 0.2, 0.3])  # no skewness
-    result = statistics.gap_interval([values, []], level=0.95)
+    result = gap_interval([values, []], level=0.95)
     assert (result.low, result.high) == pytest.approx(
         stats.t.interval(0.95, 3, values.mean(), stats.sem(values))
     )
 
 
 def test_a_group_of_one_value_has_the_variance_of_the_others() -> None:
-    others = statistics.gap_interval([[0.1, 0.3], [0.5, 0.9], [0.2]], level=0.95)
+    others = gap_interval([[0.1, 0.3], [0.5, 0.9], [0.2]], level=0.95)
     pooled = (0.02 + 0.08) / 2
     own = np.array([0.02 / 2, 0.08 / 2])
     error = own.sum() + pooled
@@ -49,7 +58,7 @@ def hall(x: float, skewness: float) -> float:
 def test_the_end_on_the_side_of_the_skewness_is_halls() -> None:
     rng = np.random.default_rng(0)
     groups = [rng.exponential(0.1, size) for size in (5, 3, 8)]
-    result = statistics.gap_interval(groups, level=0.9)
+    result = gap_interval(groups, level=0.9)
     own = np.array([group.var(ddof=1) / group.size for group in groups])
     cubes = np.array([stats.kstat(group, 3) / group.size**2 for group in groups])
     skewness = 1.5 * cubes.sum() / own.sum() ** 1.5
@@ -59,7 +68,7 @@ def test_the_end_on_the_side_of_the_skewness_is_halls() -> None:
     assert result.high > result.estimate + end * error
     assert hall((result.estimate - result.high) / error, skewness) == pytest.approx(-end)
     turned: Any = [-group for group in groups]
-    mirrored = statistics.gap_interval(turned, level=0.9)
+    mirrored = gap_interval(turned, level=0.9)
     assert (mirrored.low, mirrored.high) == pytest.approx((-result.high, -result.low))
 
 
@@ -73,28 +82,28 @@ def test_groups_of_two_values_or_one_have_the_skewness_of_the_others() -> None:
 
 
 def test_values_that_all_agree_leave_a_point() -> None:
-    result = statistics.gap_interval([[0.2, 0.2], [0.4, 0.4]], level=0.95)
+    result = gap_interval([[0.2, 0.2], [0.4, 0.4]], level=0.95)
     assert (result.low, result.high) == pytest.approx((0.3, 0.3))
 
 
 def test_fixed_triplets_vary_less_than_a_sample_of_them() -> None:
     rng = np.random.default_rng(1)
     gaps: Any = list(rng.normal(rng.normal(0.0, 0.3, 20)[:, None], 0.05, (20, 4)))
-    fixed = statistics.gap_interval(gaps, level=0.95)
-    sample = statistics.gap_interval(gaps, level=0.95, words="sample")
+    fixed = gap_interval(gaps, level=0.95)
+    sample = gap_interval(gaps, level=0.95, words="sample")
     assert sample == statistics.mean_interval(gaps, level=0.95, seed=0)
     assert fixed.high - fixed.low < 0.3 * (sample.high - sample.low)
 
 
 @pytest.mark.parametrize("gaps", [[[0.1], [0.3], [0.2]], [[0.1, 0.3, 0.2]]])
 def test_where_seeds_do_not_show_what_varies_the_old_interval_is_left(gaps: Any) -> None:
-    result = statistics.gap_interval(gaps, level=0.95)
+    result = gap_interval(gaps, level=0.95)
     assert result == statistics.mean_interval(gaps, level=0.95, seed=0)
 
 
 def test_p_values_of_a_gap_are_those_of_t() -> None:
     gaps = [[0.1, 0.2, 0.15], [0.3, 0.25, 0.35]]
-    result = statistics.gap_interval(gaps, level=0.95)
+    result = gap_interval(gaps, level=0.95)
     freedom = 4.0
     error = (result.high - result.estimate) / stats.t.ppf(0.975, freedom)
     for sign in (1, -1):
@@ -115,7 +124,7 @@ def counts_of(shares: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarra
 
 def test_an_even_reference_is_half_of_the_bias_score() -> None:
     men = np.array([3, 17, 10, 20])
-    result = statistics.mean_total_variation_interval(
+    result = mean_total_variation_interval(
         np.stack([men, 20 - men], 1), [0.5, 0.5], level=0.9, seed=0
     )
     whole = statistics.model_bias_interval(men, 20 - men, level=0.9, seed=0)
@@ -133,7 +142,7 @@ def test_distances_of_fixed_prompts_are_covered(prompts: int, n: int) -> None:
     reference = np.stack([real, 1 - real], 1)
     for seed in range(60):
         counts = counts_of(shares, n, rng)
-        result = statistics.mean_total_variation_interval(counts, reference, level=0.9, seed=seed)
+        result = mean_total_variation_interval(counts, reference, level=0.9, seed=seed)
         missed += truth not in result
         wide += (result.high - result.low) / 60
     # At 90 %, 13 or more misses in 60 have a chance of 1 in 200.
@@ -144,29 +153,27 @@ def test_distances_of_fixed_prompts_are_covered(prompts: int, n: int) -> None:
 def test_three_labels_and_their_p_value() -> None:
     counts = np.tile([[14, 4, 2]], (12, 1))
     real = [0.2, 0.4, 0.4]
-    result = statistics.mean_total_variation_interval(counts, real, level=0.9, seed=0)
+    result = mean_total_variation_interval(counts, real, level=0.9, seed=0)
     assert result.low < 0.5 < result.high
     assert result.low > 0.35
     for alternative, end, away in (("greater", result.low, 0.01), ("less", result.high, -0.01)):
         how: Any = {"alternative": alternative}
-        within = statistics.mean_total_variation_p_value(counts, real, end + away, **how)
-        beyond = statistics.mean_total_variation_p_value(counts, real, end - away, **how)
+        within = mean_total_variation_p_value(counts, real, end + away, **how)
+        beyond = mean_total_variation_p_value(counts, real, end - away, **how)
         assert beyond <= 0.05 <= within
-    sample = statistics.mean_total_variation_interval(
-        counts, real, level=0.9, seed=0, words="sample"
-    )
+    sample = mean_total_variation_interval(counts, real, level=0.9, seed=0, words="sample")
     assert sample.method == "cluster-bootstrap of bounds"
 
 
 def test_the_parity_difference_has_a_p_value() -> None:
     groups = {"a": [[1] * 19 + [0] * 1], "b": [[1] * 8 + [0] * 12] * 2, "c": [[1] * 10 + [0] * 10]}
-    result = statistics.parity_difference_interval(groups, level=0.9, seed=0)
+    result = parity_difference_interval(groups, level=0.9, seed=0)
     for alternative, end, away in (("greater", result.low, 0.01), ("less", result.high, -0.01)):
         how: Any = {"alternative": alternative}
-        beyond = statistics.parity_difference_p_value(groups, max(0.0, end - away), **how)
-        within = statistics.parity_difference_p_value(groups, end + away, **how)
+        beyond = parity_difference_p_value(groups, max(0.0, end - away), **how)
+        within = parity_difference_p_value(groups, end + away, **how)
         assert beyond <= 0.0501
         assert within >= 0.0499
-    shares = statistics.parity_shares(groups, level=0.9, seed=0)
+    shares = parity_shares(groups, level=0.9, seed=0)
     theirs = statistics.clopper_pearson(16, 40, 1 - 0.1 / 3)
     assert (shares["b"].low, shares["b"].high) == (theirs.low, theirs.high)

@@ -1,0 +1,261 @@
+"""Association of two embedding spaces, and of ranks with a quantity."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import scipy
+
+from pytest_t2i.data import Interval
+from pytest_t2i.metrics import inputs
+from pytest_t2i.metrics.distance_correlation import (
+    FEWEST_CORRECTED,
+    both_distances,
+    centred,
+    corrected_correlation,
+    correlation,
+    u_centred,
+)
+from pytest_t2i.statistics.inversion import check_resampling, percentiles
+from pytest_t2i.statistics.shares import check_level
+
+Measure = Callable[[inputs.Floats, inputs.Floats], float]
+"""A function of the distances in one space and in the other."""
+
+
+def distance_correlation_p_value(
+    a: npt.ArrayLike, b: npt.ArrayLike, *, seed: int, permutations: int = 999
+) -> float:
+    """Return the permutation p-value against "the two spaces are independent".
+
+    .. math:: (1 + #{A . B_s >= A . B}) / (1 + permutations)
+
+    over random orders s of the images in the second space, with A and B the U-centred distances,
+    whose product is the numerator of ``corrected_distance_correlation``. The images must be
+    exchangeable: with dependent images, such as several of one person or prompt, the test is
+    invalid. Then pass one image of each, or use the interval.
+
+    Args:
+        a: one embedding per image, [n, d] or [n].
+        b: another embedding of the same images, [n, e] or [n].
+        seed: seed of the permutations.
+        permutations: number of random permutations, at least 99.
+
+    Returns:
+        p-value in (0, 1].
+
+    Raises:
+        ValueError: as in ``corrected_distance_correlation``, or too few permutations.
+
+    >>> line = list(range(20))
+    >>> distance_correlation_p_value(line, line, seed=0)
+    0.001
+    """
+    if permutations < 99:  # noqa: PLR2004 - fewer cannot reach 0.01
+        raise ValueError(f"permutations must be at least 99, got permutations={permutations!r}")
+    first, second = (u_centred(d) for d in both_distances(a, b, FEWEST_CORRECTED))
+    rng = np.random.default_rng(seed)
+    seen = float(np.sum(first * second))
+    # The same sum in another order of its summands may differ in the last digits.
+    least = seen - 1e-12 * abs(seen)
+    orders = (rng.permutation(len(second)) for _ in range(permutations))
+    reached = sum(float(np.sum(first * second[np.ix_(o, o)])) >= least for o in orders)
+    return (1 + reached) / (1 + permutations)
+
+
+def distance_correlation_interval(
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    *,
+    level: float,
+    clusters: Sequence[Hashable] | None = None,
+    corrected: bool = False,
+) -> Interval:
+    """Return the distance correlation with an interval by the delete-one-cluster jackknife.
+
+    .. math:: theta -+ t_(m-1) sqrt((m - 1) / m sum_k (theta_k - mean theta)^2)
+
+    with theta_k the value without cluster k. A bootstrap fails: an image that is drawn twice has a
+    distance of 0 from itself. The interval is approximate. It does not correct the upward bias of
+    the plain value; ``corrected`` does.
+
+    Args:
+        a: one embedding per image, [n, d] or [n].
+        b: another embedding of the same images, [n, e] or [n].
+        level: confidence level in (0, 1).
+        clusters: cluster of each image, such as its prompt; None where images are independent.
+        corrected: whether the value is ``metrics.corrected_distance_correlation``, the squared
+            correlation without bias, or ``metrics.distance_correlation``.
+
+    Returns:
+        Interval in [0, 1], or in [-1, 1] for the corrected value; n is the number of clusters.
+
+    Raises:
+        ValueError: as in the metric, the level lies outside (0, 1), the number of cluster names is
+            not the number of images, there are fewer than 3 clusters, or too few images remain
+            without one of them.
+
+    >>> line = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
+    >>> print(distance_correlation_interval(line, line, level=0.95))
+    1.000 [1.000, 1.000]
+    """
+    check_level(level)
+    fewest = FEWEST_CORRECTED if corrected else 2
+    first, second = both_distances(a, b, fewest)
+    measure, low = (_corrected, -1.0) if corrected else (_plain, 0.0)
+    groups = _members(clusters, len(first))
+    if min(len(first) - group.size for group in groups) < fewest:
+        raise ValueError(
+            f"clusters must leave at least {fewest} images when one of them is left out"
+        )
+    estimate = measure(first, second)
+    without = np.array([_left(measure, first, second, group) for group in groups])
+    m = len(groups)
+    error = math.sqrt((m - 1) / m * float(np.sum((without - without.mean()) ** 2)))
+    reach = float(scipy.stats.t.ppf((1.0 + level) / 2.0, m - 1)) * error
+    ends = max(low, estimate - reach), min(1.0, estimate + reach)
+    return Interval(estimate, *ends, level, "jackknife", m)
+
+
+def _plain(first: inputs.Floats, second: inputs.Floats) -> float:
+    return correlation(centred(first), centred(second))
+
+
+def _corrected(first: inputs.Floats, second: inputs.Floats) -> float:
+    return corrected_correlation(u_centred(first), u_centred(second))
+
+
+def _left(
+    measure: Measure, first: inputs.Floats, second: inputs.Floats, group: npt.NDArray[np.int64]
+) -> float:
+    """Return the value without one cluster."""
+    keep = np.delete(np.arange(len(first)), group)
+    return measure(first[np.ix_(keep, keep)], second[np.ix_(keep, keep)])
+
+
+def _members(clusters: Sequence[Hashable] | None, count: int) -> list[npt.NDArray[np.int64]]:
+    """Return the indices of the images of each cluster."""
+    names = list(range(count)) if clusters is None else list(clusters)
+    if len(names) != count:
+        raise ValueError(f"clusters must name one for each of {count} images, got {len(names)}")
+    places: dict[Hashable, list[int]] = {}
+    for place, name in enumerate(names):
+        places.setdefault(name, []).append(place)
+    if len(places) < 3:  # noqa: PLR2004 - two values are too few for a variance
+        raise ValueError(f"clusters must name at least 3 clusters, got {len(places)}")
+    return [np.array(found) for found in places.values()]
+
+
+IN_TAIL = 20
+"""Fewest draws beyond an end of a group's interval."""
+FORBIDDEN = 2.0
+"""Cost of a rank outside its range, times the cube of the number of groups: above all other
+costs."""
+FEWEST_GROUPS = 3
+"""Fewest groups, as two always lie on a line."""
+
+Counted = tuple[int, int, float, int]
+"""Number of images that show an attribute, number of judged images, real-world share, and 1 where
+the attribute is prone to be shown too often, -1 where too rarely."""
+
+
+def rank_correlation_interval(
+    quantity: npt.ArrayLike,
+    groups: Sequence[Sequence[Counted]],
+    *,
+    level: float,
+    seed: int,
+    resamples: int = 2000,
+) -> Interval:
+    """Return Spearman's correlation of groups' mean stereotype scores with a quantity.
+
+    The groups are fixed; only their images vary. Each group's score gets an interval (from the
+    Jeffreys posterior of its shares), and all intervals hold simultaneously (Bonferroni). Two
+    groups whose intervals are disjoint have a known order, others do not: so each group has a range
+    of ranks. The interval of the correlation reaches from the smallest to the largest correlation
+    that ranks within these ranges allow (an assignment problem; Crouse 2016). So groups with close
+    scores have a wide interval; resampled scores alone covered 0.50 at 20 images of eight close
+    groups (tests/simulations/rank_trend.md). The interval does not apply to other groups: of three
+    groups in random order, one in six has a given perfect order.
+    """
+    check_resampling(level, resamples)
+    values = inputs.floats("quantity", quantity)
+    if values.shape != (len(groups),) or len(groups) < FEWEST_GROUPS:
+        raise ValueError(
+            f"quantity and groups must be of at least {FEWEST_GROUPS} groups, got "
+            f"quantity.shape={values.shape}, {len(groups)} groups"
+        )
+    if len(set(values.tolist())) == 1 or any(not group for group in groups):
+        raise ValueError(f"quantity must differ, and no group be empty, got quantity={values}")
+    rng = np.random.default_rng(seed)
+    observed = np.array([[_mean_score(group, None, 1)[0] for group in groups]])
+    tail = (1.0 - level) / (2.0 * len(groups))
+    draws = max(resamples, math.ceil(IN_TAIL / tail))
+    ends = np.array([percentiles(_mean_score(group, rng, draws), tail) for group in groups])
+    estimate = float(_spearman(values, observed)[0])
+    low, high = _range_of_correlation(values, np.minimum(ends[:, 0], observed[0]),
+                                      np.maximum(ends[:, 1], observed[0]))  # fmt: skip
+    return Interval(
+        estimate, min(low, estimate), max(high, estimate), level, "ranges of ranks", len(groups)
+    )
+
+
+def fewest_groups(level: float) -> int:
+    """Return the number of groups from which on a perfect order is significant at this level.
+
+    Of the n! orders of n groups, two are perfect (-1 or 1). Where 2 / n! exceeds 1 - level, no
+    order allows a conclusion on groups in general, for any number of images.
+    """
+    check_level(level)
+    groups = FEWEST_GROUPS
+    while 2 / math.factorial(groups) > 1.0 - level:
+        groups += 1
+    return groups
+
+
+def _mean_score(
+    group: Sequence[Counted], rng: np.random.Generator | None, draws: int
+) -> inputs.Floats:
+    """Return the mean stereotype score of a group's attributes, observed or from the posterior."""
+    scores = []
+    for present, clear, expected, sign in group:
+        if not 0 <= present <= clear or not clear:
+            raise ValueError(f"a group must hold judged images, got {present} of {clear}")
+        if rng is None:
+            share = np.full(draws, present / clear)
+        else:
+            share = rng.beta(present + 0.5, clear - present + 0.5, draws)
+        scores.append(np.maximum(0.0, sign * (share - expected)))
+    return np.asarray(np.mean(scores, axis=0), dtype=np.float64)
+
+
+def _range_of_correlation(
+    values: inputs.Floats, low: inputs.Floats, high: inputs.Floats
+) -> tuple[float, float]:
+    """Return the smallest and largest rank correlation of scores within these ends."""
+    if not high.any():
+        return 0.0, 0.0
+    first = np.sum(high[None, :] < low[:, None], axis=1)
+    last = len(low) - 1 - np.sum(low[None, :] > high[:, None], axis=1)
+    ranks = np.arange(len(low))
+    product = np.outer(scipy.stats.rankdata(values), ranks).astype(np.float64)
+    product[(ranks < first[:, None]) | (ranks > last[:, None])] = np.nan
+    found = []
+    for sign in (1.0, -1.0):
+        cost = np.where(np.isnan(product), FORBIDDEN * len(low) ** 3, sign * product)
+        found.append(scipy.optimize.linear_sum_assignment(cost)[1])
+    least, most = _spearman(values, np.array(found, dtype=np.float64))
+    return float(least), float(most)
+
+
+def _spearman(values: inputs.Floats, rows: inputs.Floats) -> inputs.Floats:
+    """Return Spearman's correlation of each row; 0 where all its scores are equal."""
+    x = scipy.stats.rankdata(values)
+    ranks = scipy.stats.rankdata(rows, axis=1)
+    x, ranks = x - x.mean(), ranks - ranks.mean(axis=1, keepdims=True)
+    lengths = np.sqrt((x**2).sum() * (ranks**2).sum(axis=1))
+    together = np.divide(ranks @ x, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    return np.asarray(together, dtype=np.float64)

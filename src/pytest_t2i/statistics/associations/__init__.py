@@ -1,1 +1,0 @@
-"""Associations: of objects with the variant, of two embedding spaces, and of ranks."""

@@ -1,0 +1,453 @@
+"""The change of a model bias score against a baseline, on the same prompts.
+
+No table of one prompt's counts estimates |2p - 1| without bias for every p. The tables here balance
+bias against noise: the more prompts are averaged, the less noise matters, and the more of the bias
+a table removes.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import scipy
+
+from pytest_t2i.data import Interval
+from pytest_t2i.metrics import inputs
+from pytest_t2i.statistics.families.empirical_bayes import GRID, spread_given_counts
+from pytest_t2i.statistics.inversion import check_resampling
+from pytest_t2i.statistics.means.mean import mean_error
+from pytest_t2i.statistics.model import Estimator, FixedWords, Words, check_how
+from pytest_t2i.statistics.shares import male_share
+
+Whole = npt.NDArray[np.int64]
+BIAS: inputs.Floats = np.linspace(0.0, 1.0, 101)
+"""Values of |2p - 1| over which bias and noise are balanced, with equal weight."""
+
+
+@lru_cache(maxsize=1024)
+def score_table(n: int, prompts: int) -> inputs.Floats:
+    """Return the scores of 0 to n men among n images that suit the mean over so many prompts."""
+    chance = _chances(n)
+    weight = 1.0 / len(BIAS)
+    squares = weight * (1.0 - 1.0 / prompts) * chance.T @ chance
+    squares[np.diag_indices(n + 1)] += weight * chance.sum(axis=0) / prompts
+    table = np.linalg.solve(squares, weight * chance.T @ BIAS)
+    return _frozen((table + table[::-1]) / 2.0)
+
+
+@lru_cache(maxsize=1024)
+def plain_table(n: int) -> inputs.Floats:
+    """Return the paper's scores of 0 to n men among n images, |2k/n - 1|."""
+    return _frozen(np.abs(2.0 * np.arange(n + 1) / n - 1.0))
+
+
+@lru_cache(maxsize=1024)
+def spread_table(n: int, fewer: int, prompts: int | None) -> inputs.Floats:
+    """Return scores of 0 to n men with the expectation of a table of fewer images, at every p.
+
+    Each is the mean of the smaller table over all subsets of that size of the n images (a
+    U-statistic): so a comparison of counts of unequal size has no bias from their sizes.
+    """
+    table = plain_table(fewer) if prompts is None else score_table(fewer, prompts)
+    if n == fewer:
+        return table
+    men = np.arange(n + 1)[:, None]
+    return _frozen(scipy.stats.hypergeom.pmf(np.arange(fewer + 1), n, men, fewer) @ table)
+
+
+@lru_cache(maxsize=256)
+def table_bias(n: int, prompts: int) -> inputs.Floats:
+    """Return the expectation of ``score_table`` minus |2p - 1|, at each of BIAS."""
+    return _frozen(_chances(n) @ score_table(n, prompts) - BIAS)
+
+
+def _chances(n: int) -> inputs.Floats:
+    """Return the chance of each count at each of BIAS, over both genders, [n_bias, n + 1]."""
+    one_way = scipy.stats.binom.pmf(np.arange(n + 1), n, male_share(BIAS)[:, None])
+    return np.asarray((one_way + np.flip(one_way, axis=1)) / 2.0, dtype=np.float64)
+
+
+def _frozen(table: inputs.Floats) -> inputs.Floats:
+    table = np.asarray(table, dtype=np.float64)
+    table.flags.writeable = False
+    return table
+
+
+FEW_PROMPTS = 10
+"""Number of prompts below which counts do not show whether prompts changed: then a change is always
+bounded. Where it was not, a margin of 0 failed in up to 25 % of runs without a change of the score,
+and a margin at the truth passed in up to 36 % (tests/simulations/few_prompts.md)."""
+COUNTS_DIFFER = 0.35
+"""p-value of "no prompt changed" up to which the change is bounded for any distribution of bias:
+small enough to leave most unchanged models their narrow interval, and large enough that undetected
+changes bias the change by less than its error (tests/simulations/change.md)."""
+SCORES_DIFFER = 0.1
+"""The same for "the score did not change", two-sided: a FAIL against a margin is always bounded."""
+
+
+class Ends(NamedTuple):
+    """The ends of an interval of a change."""
+
+    low: float
+    high: float
+
+
+def is_bounded(before: Whole, after: Whole, ratio: float) -> bool:
+    """Tell whether a change has to be bounded, as prompts may have changed."""
+    if before.shape[1] < FEW_PROMPTS:
+        return True
+    scores = 2.0 * float(scipy.special.ndtr(-abs(ratio)))
+    return scores <= SCORES_DIFFER or moved_p_value(before, after) <= COUNTS_DIFFER
+
+
+def moved_p_value(before: Whole, after: Whole) -> float:
+    """Return the p-value against "no prompt's share changed", by a normal approximation.
+
+    .. math:: sum of ((k_i - m_i)^2 / v_i - 1) / sqrt(sum of its variances)
+
+    with the men now, k_i, which under the null hypothesis are hypergeometric with mean m_i and
+    variance v_i, given the images before and after together.
+    """
+    excess = variance = 0.0
+    rows = np.stack([before.sum(axis=0), after.sum(axis=0), before[0] + after[0], after[0]], axis=1)
+    for old, new, men, now in rows.tolist():
+        middle, spread, spread_of_square = _urn(old, new, men)
+        if spread > 0.0:
+            excess += (now - middle) ** 2 / spread - 1.0
+            variance += spread_of_square
+    return float(scipy.special.ndtr(-excess / math.sqrt(variance))) if variance > 0.0 else 1.0
+
+
+def bounded_change(before: Whole, after: Whole, level: float) -> Ends:
+    """Return a change of the model bias score that holds for any distributions of bias.
+
+    .. math:: E c_below(after) - E c_above(before) <= change <= E c_above(after) - E c_below(before)
+
+    Each end includes the normal sampling error of images (``bounding``).
+    """
+    old, new = FixedWords.of(*before), FixedWords.of(*after)
+    z = float(scipy.special.ndtri((1.0 + level) / 2.0))
+    low = new.below.value - old.above.value - z * math.hypot(new.below.error, old.above.error)
+    high = new.above.value - old.below.value + z * math.hypot(new.above.error, old.below.error)
+    return Ends(low, high)
+
+
+@lru_cache(maxsize=65536)
+def _urn(old: int, new: int, men: int) -> tuple[float, float, float]:
+    """Return mean and variance of the men now, and the variance of their standardised square."""
+    k = np.arange(new + 1)
+    chance = scipy.stats.hypergeom.pmf(k, old + new, men, new)
+    middle = float(chance @ k)
+    spread = float(chance @ (k - middle) ** 2)
+    if spread <= 1e-9:  # noqa: PLR2004 - all of one gender
+        return middle, 0.0, 0.0
+    return middle, spread, float(chance @ ((k - middle) ** 4)) / spread**2 - 1.0
+
+
+# A single image is always one-sided, before and after: it would show no change with certainty.
+FEWEST_IMAGES = 2
+SMALLEST_ERROR = 1e-12
+"""Smallest standard error that divides; where all counts agree the error is 0."""
+DOUBT = 3.0
+"""Factor of the bias that the fitted distributions suggest: they show a third of the true bias
+where prompts became even (tests/simulations/regression.md)."""
+
+
+def paired_model_bias_change(
+    before_male: npt.ArrayLike,
+    before_female: npt.ArrayLike,
+    after_male: npt.ArrayLike,
+    after_female: npt.ArrayLike,
+    *,
+    level: float,
+    seed: int,  # noqa: ARG001 - every interval of the model takes one
+    estimator: Estimator = "corrected",
+    words: Words = "fixed",
+    resamples: int = 2000,
+) -> Interval:
+    """Return the model bias score after minus before, with an interval.
+
+    Each prompt is scored by a table of its counts that has the same expectation before and after
+    where its share did not change, for any two numbers of images (``spread_table``):
+    so an unchanged model shows no change on average. Where prompts did change, the bias of the
+    tables may not cancel. So where counts or scores differ by more than chance easily explains
+    (``is_bounded``), and below ten prompts always, the interval reaches at least as far as
+    the bounding functions do, whose means bound both scores for any distribution of bias.
+
+    .. math:: mean of h(after) - mean of h(before) -+ z sqrt(sum of Var h) / n_prompts
+
+    The interval is approximate. In simulation (tests/simulations/change.md) it misses in at most
+    6 % of cases where the score did not change, but in 13 to 16 % where every prompt moved from
+    even to 0.1, which 20 images do not show.
+
+    Args:
+        before_male: clear male images per prompt in the baseline, [n_prompts].
+        before_female: clear female images per prompt in the baseline, [n_prompts].
+        after_male: clear male images of the same prompts now, [n_prompts].
+        after_female: clear female images of the same prompts now, [n_prompts].
+        level: confidence level in (0, 1).
+        seed: unused, as nothing is resampled; every interval of the model takes a seed.
+        estimator: "corrected", or "paper" for the expectation of Lyu eq. 1 at the smaller of the
+            two numbers of images of each prompt.
+        words: "fixed" for the change on these prompts, where only images vary; "sample" for the
+            change on prompts like these: Student's interval over the prompts' changes, or Hall's
+            (``mean_interval``) where that reaches farther.
+        resamples: unused, but at least 100.
+
+    Returns:
+        Interval in [-1, 1], above 0 for a worsening; n is the number of prompts with two clear
+        images both before and after; both scores are means over these prompts.
+
+    Raises:
+        ValueError: shapes differ, no prompt can be compared, or an option is out of range.
+
+    >>> change = paired_model_bias_change([10] * 20, [10] * 20, [20] * 20, [0] * 20,
+    ...                                   level=0.95, seed=0)
+    >>> change.low > 0.8
+    True
+    """
+    check_resampling(level, resamples)
+    check_how(estimator, words)
+    before, after = _comparable(before_male, before_female, after_male, after_female)
+    narrow, error = _by_tables(before, after, level, estimator, words)
+    if estimator == "paper" or not is_bounded(
+        before, after, narrow.estimate / max(error, SMALLEST_ERROR)
+    ):
+        return narrow
+    bounds = bounded_change(before, after, level)
+    if words == "fixed":
+        low, high = min(narrow.low, bounds.low), max(narrow.high, bounds.high)
+    else:
+        # Sampled words: widened by as much as the bounds exceed the interval with fixed words.
+        reach = float(scipy.stats.norm.isf((1.0 - level) / 2.0)) * error
+        low = narrow.low - max(0.0, narrow.estimate - reach - bounds.low)
+        high = narrow.high + max(0.0, bounds.high - narrow.estimate - reach)
+    return replace(narrow, low=max(-1.0, low), high=min(1.0, high))
+
+
+def unmoved_model_bias_change(
+    before_male: npt.ArrayLike,
+    before_female: npt.ArrayLike,
+    after_male: npt.ArrayLike,
+    after_female: npt.ArrayLike,
+    *,
+    level: float,
+    estimator: Estimator = "corrected",
+    words: Words = "fixed",
+) -> Interval:
+    """Return the change under the assumption that the bias of the tables cancels.
+
+    The exact test of "the same model" has to find this change. ``paired_model_bias_change`` has an
+    interval that contains this one.
+    """
+    check_how(estimator, words)
+    before, after = _comparable(before_male, before_female, after_male, after_female)
+    return _by_tables(before, after, level, estimator, words)[0]
+
+
+def _by_tables(
+    before: Whole, after: Whole, level: float, estimator: Estimator, words: Words
+) -> tuple[Interval, float]:
+    """Return the change by tables, and its standard error within prompts."""
+    prompts = before.shape[1]
+    family = _family(prompts, estimator)
+    old, new, variances = _table_scores(before, after, family)
+    estimate = _mean(new) - _mean(old)
+    error = math.sqrt(variances.sum()) / prompts
+    if words == "fixed":
+        half = float(scipy.stats.norm.isf((1.0 - level) / 2.0)) * error
+        low, high, method = estimate - half, estimate + half, "fixed-words"
+    else:
+        sampled = _sampled(new - old, level)
+        low, high, method = min(sampled.low, estimate), max(sampled.high, estimate), sampled.method
+    bias = 0.0 if family is None or prompts < FEW_PROMPTS else _bias(before, after, family)
+    low, high = low - max(0.0, DOUBT * bias), high - min(0.0, DOUBT * bias)
+    return Interval(estimate, max(-1.0, low), min(1.0, high), level, method, prompts), error
+
+
+class PairedScores(NamedTuple):
+    """The model bias scores before and after that a comparison of two runs uses."""
+
+    before: float
+    after: float
+
+
+def paired_model_bias_scores(
+    before_male: npt.ArrayLike,
+    before_female: npt.ArrayLike,
+    after_male: npt.ArrayLike,
+    after_female: npt.ArrayLike,
+    *,
+    estimator: Estimator = "corrected",
+) -> PairedScores:
+    """Return the two scores whose difference ``paired_model_bias_change`` estimates.
+
+    Each is the mean of the same tables over the prompts that can be compared in both runs: so each
+    may differ a little from the score of the run alone.
+    """
+    before, after = _comparable(before_male, before_female, after_male, after_female)
+    old, new, _ = _table_scores(before, after, _family(before.shape[1], estimator))
+    return PairedScores(_mean(old), _mean(new))
+
+
+def _family(prompts: int, estimator: Estimator) -> int | None:
+    """Return the number of prompts that the tables are made for; None for the paper's score."""
+    return max(FEW_PROMPTS, prompts) if estimator == "corrected" else None
+
+
+def _mean(scores: inputs.Floats) -> float:
+    """Return the mean, clipped to [0, 1]: a single table entry may lie outside."""
+    return float(np.clip(np.mean(scores), 0.0, 1.0))
+
+
+def four_vectors(*counts: npt.ArrayLike) -> tuple[Whole, ...]:
+    """Return male and female counts before and after, checked and as whole numbers."""
+    names = ("before_male", "before_female", "after_male", "after_female")
+    return tuple(inputs.count_vectors(**dict(zip(names, counts, strict=True))))
+
+
+def _comparable(*counts: npt.ArrayLike) -> tuple[Whole, Whole]:
+    before_male, before_female, after_male, after_female = four_vectors(*counts)
+    fewest = np.minimum(before_male + before_female, after_male + after_female)
+    used = fewest >= FEWEST_IMAGES
+    if not np.any(used):
+        raise ValueError(
+            f"no prompt of {used.size} has two clear images both before and after: "
+            "before_male, before_female, after_male and after_female cannot be compared"
+        )
+    before, after = np.stack([before_male, before_female]), np.stack([after_male, after_female])
+    return before[:, used], after[:, used]
+
+
+def _table_scores(
+    before: Whole, after: Whole, family: int | None
+) -> tuple[inputs.Floats, inputs.Floats, inputs.Floats]:
+    """Return each prompt's score before and after, and the variance of their difference."""
+    sizes = [before.sum(axis=0), after.sum(axis=0)]
+    fewer = np.minimum(*sizes)
+    scores, variances = np.zeros((2, len(fewer))), np.zeros(len(fewer))
+    for side, counts in enumerate((before, after)):
+        each = np.stack([counts[0], sizes[side], fewer], axis=1).tolist()
+        for place, (k, size, least) in enumerate(each):
+            scores[side, place] = spread_table(size, least, family)[k]
+            variances[place] += _score_variances(size, least, family)[k]
+    return scores[0], scores[1], variances
+
+
+@lru_cache(maxsize=1024)
+def _score_variances(n: int, fewer: int, family: int | None) -> inputs.Floats:
+    """Return the variance of a score whose prompt shows 0 to n men, [n + 1].
+
+    The share is estimated as (k + 1/2) / (n + 1): images that are all of one gender do not show
+    that further images would be.
+    """
+    return table_variance(spread_table(n, fewer, family), (np.arange(n + 1) + 0.5) / (n + 1.0))
+
+
+def table_variance(table: inputs.Floats, shares: npt.ArrayLike) -> inputs.Floats:
+    """Return the variance of a table's score at shares of men, [n_shares]."""
+    p, n = np.atleast_1d(np.asarray(shares, dtype=np.float64)), len(table) - 1
+    chance = scipy.stats.binom.pmf(np.arange(n + 1), n, p[:, None])
+    return np.asarray(chance @ table**2 - (chance @ table) ** 2, dtype=np.float64)
+
+
+def _bias(before: Whole, after: Whole, family: int) -> float:
+    """Return the bias of the tables' change under the fitted distributions of bias."""
+    fewer = np.minimum(before.sum(axis=0), after.sum(axis=0))
+    sizes, of_size = np.unique(fewer, return_inverse=True)
+    biases = np.stack([np.interp(GRID, BIAS, table_bias(int(n), family)) for n in sizes])
+    shift = spread_given_counts(*after) - spread_given_counts(*before)
+    return float(np.sum(shift * biases[of_size.ravel()]) / len(fewer))
+
+
+def _sampled(grown: inputs.Floats, level: float) -> Interval:
+    """Return the interval of the mean growth over prompts like these, unbounded for one prompt.
+
+    Student's or Hall's end counts, whichever reaches farther: the growth may be skewed to either
+    side, which ten prompts do not show.
+    """
+    if len(grown) == 1:
+        return Interval(float(grown[0]), -math.inf, math.inf, level, "cluster-t", 1)
+    return mean_error(list(grown[:, None])).wider(level)
+
+
+SIGNED_GRID: inputs.Floats = np.linspace(-1.0, 1.0, 41)
+"""Values of 2p - 1 that a prompt may have."""
+SPREAD_OUT = 1.0
+"""Weight, in prompts, of an even distribution that is mixed into the distribution of either
+side."""
+UNCHANGED = 2.0
+"""Weight, in prompts, of the prior that no prompt changed."""
+FEWEST_PROMPTS = 10
+GROWTH_STEPS = 100
+
+
+def growth_probabilities(
+    before_male: npt.ArrayLike,
+    before_female: npt.ArrayLike,
+    after_male: npt.ArrayLike,
+    after_female: npt.ArrayLike,
+    *,
+    margin: float = 0.0,
+) -> inputs.Floats | None:
+    """Return each prompt's posterior probability that its bias grew by more than the margin.
+
+    The model is a mixture: a prompt either did not change, with one share before and after, or it
+    changed, with two independent shares. The share of changed prompts and both distributions of 2p
+    - 1 are fitted to all counts (expectation maximisation on a grid, symmetric in the genders), and
+    Bayes' rule gives the posterior of each prompt (empirical Bayes, Efron 2016). The probabilities
+    order prompts for inspection; the test is ``change_p_value``.
+    """
+    counts = before_male, before_female, after_male, after_female
+    men_before, women_before, men, women = four_vectors(*counts)
+    tolerated = float(inputs.in_range("margin", margin, 0.0, 1.0))
+    both = (men_before + women_before > 0) & (men + women > 0)
+    if np.count_nonzero(both) < FEWEST_PROMPTS:
+        return None
+    old, new = (
+        np.asarray(scipy.stats.binom.pmf(k[:, None], (k + rest)[:, None], male_share(SIGNED_GRID)))
+        for k, rest in ((men_before, women_before), (men, women))
+    )
+    return _grown(old, new, *_growth_fit(old[both], new[both]), tolerated)
+
+
+def _growth_fit(
+    old: inputs.Floats, new: inputs.Floats
+) -> tuple[float, inputs.Floats, inputs.Floats]:
+    """Return the share of changed prompts, and the distributions of 2p - 1 before and after."""
+    even = np.full(len(SIGNED_GRID), 1.0 / len(SIGNED_GRID))
+    changed, before, after = 0.5, even, even
+    for _ in range(GROWTH_STEPS):
+        same = (1.0 - changed) * before * old * new
+        each_old, each_new = before * old, after * new
+        different = changed * each_old.sum(axis=1) * each_new.sum(axis=1)
+        of_changed = different / (different + same.sum(axis=1))
+        kept = (1.0 - of_changed)[:, None] * same / same.sum(axis=1, keepdims=True)
+        parted = of_changed[:, None]
+        before = _mixed(kept + parted * each_old / each_old.sum(axis=1, keepdims=True), even)
+        after = _mixed(parted * each_new / each_new.sum(axis=1, keepdims=True), even)
+        changed = float(of_changed.sum() / (len(of_changed) + UNCHANGED))
+    return changed, before, after
+
+
+def _mixed(expected: inputs.Floats, even: inputs.Floats) -> inputs.Floats:
+    total = expected.sum(axis=0)
+    total = (total + total[::-1]) / 2.0 + SPREAD_OUT * even
+    return np.asarray(total / total.sum(), dtype=np.float64)
+
+
+def _grown(
+    old: inputs.Floats, new: inputs.Floats, changed: float, before: inputs.Floats,
+    after: inputs.Floats, margin: float,
+) -> inputs.Floats:  # fmt: skip
+    beyond = np.abs(SIGNED_GRID)[None, :] > np.abs(SIGNED_GRID)[:, None] + margin + 1e-9
+    each_old, each_new = before * old, after * new
+    same = (1.0 - changed) * (each_old * new).sum(axis=1)
+    grown = changed * ((each_old @ beyond) * each_new).sum(axis=1)
+    total = same + changed * each_old.sum(axis=1) * each_new.sum(axis=1)
+    return np.asarray(grown / total, dtype=np.float64)

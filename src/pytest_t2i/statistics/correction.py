@@ -1,0 +1,483 @@
+"""Effective counts, which express the uncertainty of labels as a smaller number of images."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import scipy
+
+from pytest_t2i.data import Interval
+from pytest_t2i.metrics import inputs
+from pytest_t2i.statistics.shares import check_level
+
+Whole = npt.NDArray[np.int64]
+
+
+def effective_counts(
+    male: npt.ArrayLike, female: npt.ArrayLike, variance: npt.ArrayLike
+) -> tuple[Whole, Whole]:
+    """Return whole counts of as many error-free images as leave the same uncertainty.
+
+    A prompt's score, corrected by few labels, varies with the drawn images (b) and with the drawn
+    labels (v). Both are pooled over prompts, since one prompt's few labels estimate v poorly:
+
+    .. math:: n_eff = n B / (B + V),  B = mean of (1 - s^2 + v) / (n - 1),  V = mean of v
+
+    as ``E s^2 = t^2 + (1 - t^2) / n + v`` for the true score t. A method for counts then applies to
+    corrected scores, and also removes the upward bias that the noise gives to ``|s|``; adding a
+    half-width to the interval of uncorrected counts would not (tests/simulations/correction.md).
+    """
+    men, women = inputs.counts("male", male), inputs.counts("female", female)
+    v = inputs.counts("variance", variance)
+    inputs.one_dimensional(male=men, female=women, variance=v)
+    inputs.same_shape(male=men, female=women, variance=v)
+    n = men + women
+    if not np.all(n > 0.0):
+        raise ValueError(f"male and female must not both be 0, got prompt {int(np.argmin(n))}")
+    score = (men - women) / n
+    several = n > 1.0
+    of_images = (1.0 - score**2 + v)[several] / (n[several] - 1.0)
+    b, label = float(np.mean(of_images)) if np.any(several) else 1.0, float(np.mean(v))
+    kept = b / (b + label) if label > 0.0 else 1.0
+    total = np.maximum(1, np.rint(n * kept)).astype(np.int64)
+    shown = np.rint(total * (1.0 + score) / 2.0).astype(np.int64)
+    return shown, total - shown
+
+
+def folding_bias(score: npt.ArrayLike, variance: npt.ArrayLike) -> inputs.Floats:
+    """Return the expected increase of an absolute score by noise of a given variance.
+
+    .. math:: E|N(m, v)| - m,  m^2 = max(0, s^2 - v)      (the folded normal distribution)
+    """
+    s, v = inputs.floats("score", score), inputs.counts("variance", variance)
+    inputs.same_shape(score=s, variance=v)
+    mean, spread = np.sqrt(np.maximum(0.0, s**2 - v)), np.sqrt(v)
+    far = np.divide(mean, spread, out=np.full_like(mean, np.inf), where=spread > 0.0)
+    folded = 2.0 * spread * scipy.stats.norm.pdf(far) + mean * (
+        1.0 - 2.0 * scipy.stats.norm.cdf(-far)
+    )
+    return np.asarray(folded - mean, dtype=np.float64)
+
+
+LEAST_LABELS = 5
+"""Fewest labels of a prompt. With two or three, whose spread is hardly known, verdicts on the model
+at a limit equal to the truth were wrong in .115 to .160 at a stated 0.05."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stratum:
+    """The values of one prompt's images, [n_images] each; people's values are 0 where unknown."""
+
+    predicted: inputs.Floats
+    """The detector's values: a sign, or whether the image is of a group."""
+    labels: inputs.Floats
+    """People's values."""
+    clear_predicted: inputs.Floats
+    """1 where the detector gave a label."""
+    clear_labels: inputs.Floats
+    """1 where people gave a label other than "not clear"."""
+    known: inputs.Bools
+    """Whether people labelled the image."""
+
+    @property
+    def size(self) -> int:
+        """Number of images."""
+        return len(self.predicted)
+
+    @property
+    def labelled(self) -> int:
+        """Number of images that people labelled."""
+        return int(self.known.sum())
+
+    def values(self, *, clear: bool) -> tuple[inputs.Floats, inputs.Floats]:
+        """Return people's and the detector's values, or with ``clear`` whether each is clear."""
+        if clear:
+            return self.clear_labels, self.clear_predicted
+        return self.labels, self.predicted
+
+
+def signs_of(words: npt.ArrayLike, labels: npt.ArrayLike, number: int) -> Stratum:
+    """Return the stratum of signs: +1 male, -1 female, 0 not clear; labels are NaN where unknown.
+
+    Raises ValueError: lengths differ, a sign is unknown, or there are fewer than LEAST_LABELS
+    labels.
+    """
+    word = inputs.in_range(f"words[{number}]", words, -1.0, 1.0)
+    label = np.asarray(labels, dtype=np.float64)
+    inputs.same_shape(**{f"words[{number}]": word, f"labels[{number}]": label})
+    known = _checked_known(label, number)
+    label = np.nan_to_num(label)
+    return Stratum(word, label, np.abs(word), np.abs(label), known)
+
+
+def _checked_known(label: inputs.Floats, number: int) -> inputs.Bools:
+    """Return which images have a label; raise ValueError for too few."""
+    known = ~np.isnan(label)
+    if int(known.sum()) < LEAST_LABELS:
+        raise ValueError(
+            f"every prompt needs {LEAST_LABELS} labels, got {int(known.sum())} in labels[{number}]"
+        )
+    return known
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """Means of every stratum, corrected by people's labels."""
+
+    means: inputs.Floats
+    power: float
+    """Weight of the predicted labels, from 0 to 1 (the power parameter of PPI++)."""
+
+
+def estimates(strata: Sequence[Stratum], *, clear: bool) -> Means:
+    """Return the strata's means by the detector, minus its mean error on the labelled images."""
+    together, spread = 0.0, 0.0
+    for stratum in strata:
+        y, f = (part[stratum.known] for part in stratum.values(clear=clear))
+        together += float(np.sum(y * (f - f.mean())))
+        spread += float(np.sum((f - f.mean()) ** 2))
+    power = min(1.0, max(0.0, together / spread)) if spread else 0.0
+    means = []
+    for stratum in strata:
+        y, f = stratum.values(clear=clear)
+        means.append(float(y[stratum.known].mean() + power * (f.mean() - f[stratum.known].mean())))
+    return Means(np.array(means), power)
+
+
+def variances_of(
+    strata: Sequence[Stratum],
+    of_sign: float,
+    of_clear: float,
+    scores: inputs.Floats,
+    clear: inputs.Floats,
+) -> inputs.Floats:
+    """Return the variance of each score by linearisation; 0 where every image is labelled."""
+    variances = []
+    for k, stratum in enumerate(strata):
+        (s, fs), (c, fc) = stratum.values(clear=False), stratum.values(clear=True)
+        errors = (s - of_sign * fs) - scores[k] * (c - of_clear * fc)
+        residual = errors[stratum.known] / clear[k]
+        left = 1.0 / stratum.labelled - 1.0 / stratum.size
+        variances.append(float(np.var(residual, ddof=1)) * max(0.0, left))
+    return np.array(variances)
+
+
+BORROWED = 20
+"""Weight, in degrees of freedom, of the pooled variance against a prompt's own larger variance."""
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedScores:
+    """The bias scores that people would give to all images of a run, estimated from few labels."""
+
+    prompts: tuple[Interval, ...]
+    """Prompt bias score per prompt, in the order given."""
+    male: tuple[float, ...]
+    """Estimated number of images that people would label male, per prompt."""
+    female: tuple[float, ...]
+    """Estimated number of images that people would label female, per prompt."""
+    effective_male: tuple[int, ...]
+    """Male images of each prompt's effective counts (``effective_counts``).
+
+    An interval or a verdict on the model uses these counts, and adds no half-width of the
+    labels."""
+    effective_female: tuple[int, ...]
+    """Female images of each prompt's effective counts."""
+    model: Interval
+    """Model bias score (Lyu eq. 1) that people would give to these very images."""
+    detector: float
+    """Model bias score of the predicted labels alone."""
+    labels: int
+    """Number of labelled images."""
+    labels_to_halve: int | None
+    """Approximate number of further labels, spread evenly, that would halve the model's interval;
+    None where every image is labelled."""
+
+
+def corrected_scores(
+    words: Sequence[npt.ArrayLike], labels: Sequence[npt.ArrayLike], level: float
+) -> CorrectedScores:
+    """Return bias scores corrected by the labels of people on a random sample of the images.
+
+    For each prompt, the mean sign s (+1 male, -1 female, 0 not clear) and the share of clear images
+    c are the detector's means minus its mean error on the labelled images, as in PPI++ with one
+    power parameter l for all prompts; the score is the ratio s/c. Intervals are for the score that
+    people would give to these very images (finite population), so labelled images add no
+    uncertainty. They are approximate. The low end of the model's interval is lowered by the upward
+    bias that label noise gives to absolute scores. Inference on the model beyond these images uses
+    the effective counts, never a sum of half-widths.
+
+    .. math:: s = l mean(f) + mean_L(y - l f);  Var = S^2 (1/n - 1/N), S^2 of residuals
+
+    Args:
+        words: the predicted label of every image, per prompt: +1, -1, or 0 for undetected.
+        labels: people's label of the same images: +1, -1, 0 not clear, or NaN without a label.
+        level: confidence level in (0, 1).
+
+    Returns:
+        Scores per prompt and of the model.
+
+    Raises:
+        ValueError: a prompt has fewer than five labels, lengths differ, or no image is clear.
+
+    >>> one = [1.0, 1, 1, 1, -1, 1, 1, 0, 1, 1]
+    >>> people = [1.0, 1, -1, 1, -1] + [float("nan")] * 5
+    >>> found = corrected_scores([one, one], [people, people], 0.95)
+    >>> found.detector > found.model.estimate
+    True
+    """
+    check_level(level)
+    strata = [signs_of(w, y, k) for k, (w, y) in enumerate(zip(words, labels, strict=True))]
+    if not strata:
+        raise ValueError("words must hold at least one prompt")
+    sign = estimates(strata, clear=False)
+    clear = estimates(strata, clear=True)
+    floors = np.array([1.0 / stratum.size for stratum in strata])
+    shares = np.maximum(clear.means, floors)
+    scores = np.clip(sign.means / shares, -1.0, 1.0)
+    variances = variances_of(strata, sign.power, clear.power, scores, shares)
+    z = float(scipy.stats.norm.isf((1.0 - level) / 2.0))
+    model, half = float(np.mean(np.abs(scores))), z * math.sqrt(variances.sum()) / len(strata)
+    sizes = np.array([float(stratum.size) for stratum in strata])
+    seen = np.clip(clear.means, floors, 1.0) * sizes
+    male, female = seen * (1.0 + scores) / 2.0, seen * (1.0 - scores) / 2.0
+    effective = effective_counts(male, female, variances)
+    folded = float(np.mean(folding_bias(scores, variances)))
+    return CorrectedScores(
+        prompts=tuple(_prompt_intervals(strata, scores, variances, level)),
+        male=tuple(male.tolist()),
+        female=tuple(female.tolist()),
+        effective_male=tuple(effective[0].tolist()),
+        effective_female=tuple(effective[1].tolist()),
+        model=Interval(
+            model,
+            max(0.0, model - half - folded),
+            min(1.0, model + half),
+            level,
+            "ppi++",
+            len(strata),
+        ),
+        detector=_plain(strata),
+        labels=sum(stratum.labelled for stratum in strata),
+        labels_to_halve=_to_halve(strata),
+    )
+
+
+def _prompt_intervals(
+    strata: Sequence[Stratum], scores: inputs.Floats, variances: inputs.Floats, level: float
+) -> list[Interval]:
+    """Return the interval of each prompt, whose variance is at least the pooled one.
+
+    Few labels that all agree do not show that there is no error: where variances below the pooled
+    one were allowed, single prompts were covered in 0.90 to 0.93 at 10 to 15 labels
+    (tests/simulations/correction.md).
+    """
+    pooled = float(np.mean(variances))
+    intervals = []
+    for k, stratum in enumerate(strata):
+        freedom = stratum.labelled - 1
+        more = freedom * max(0.0, float(variances[k]) - pooled) / (freedom + BORROWED)
+        complete = stratum.labelled == stratum.size
+        quantile = float(scipy.stats.t.ppf((1.0 + level) / 2.0, freedom + BORROWED))
+        half = 0.0 if complete else quantile * math.sqrt(pooled + more)
+        score = float(scores[k])
+        low, high = max(-1.0, score - half), min(1.0, score + half)
+        intervals.append(Interval(score, low, high, level, "ppi++", stratum.labelled))
+    return intervals
+
+
+def _plain(strata: Sequence[Stratum]) -> float:
+    scores = [
+        stratum.predicted.sum() / stratum.clear_predicted.sum()
+        for stratum in strata
+        if np.any(stratum.predicted)
+    ]
+    if not scores:
+        raise ValueError("words hold no clear image")
+    return float(np.mean(np.abs(scores)))
+
+
+def _to_halve(strata: Sequence[Stratum]) -> int | None:
+    """Return the further labels that divide the variance, proportional to 1/n - 1/N, by four."""
+    more = 0.0
+    for stratum in strata:
+        left = 1.0 / stratum.labelled - 1.0 / stratum.size
+        more += 1.0 / (1.0 / stratum.size + left / 4.0) - stratum.labelled
+    return math.ceil(more) or None
+
+
+REMAINDER = 1e-9
+"""3 * (1 / 3) may come out a little below 1 in binary."""
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedShares:
+    """The group shares that people would see in all images of a run, estimated from few labels."""
+
+    shares: tuple[Interval, ...]
+    """Share of each group, in order, among the clear images of all prompts."""
+    detector: tuple[float, ...]
+    """Share of each group by the predicted labels alone; NaN where no image has a predicted
+    label."""
+    labels: int
+    """Number of labelled images."""
+
+
+def corrected_shares(
+    words: Sequence[npt.ArrayLike], labels: Sequence[npt.ArrayLike], groups: int, level: float
+) -> CorrectedShares:
+    """Return shares of groups corrected by people's labels of a random sample of images (PPI++).
+
+    For each prompt, the number of images of a group and of clear images is the detector's minus its
+    mean error on the labelled images (``strata``); the ratio of the sums is the group's share of
+    the clear images. Intervals are for the shares that people would see in these very images, for
+    each group separately, without a correction for their number. In simulation they cover the share
+    in 93 to 95 of 100 runs with eight labels per prompt, in 90 to 93 with five.
+    """
+    check_level(level)
+    pairs = _checked(words, labels, groups)
+    return CorrectedShares(
+        tuple(_share(pairs, group, level) for group in range(groups)),
+        tuple(_predicted_share(pairs, group) for group in range(groups)),
+        sum(int((~np.isnan(label)).sum()) for _, label in pairs),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedCounts:
+    """Counts per prompt and group that express the uncertainty of people's labels."""
+
+    counts: npt.NDArray[np.int64]
+    """Whole numbers, [n_prompts, n_groups], for intervals and verdicts on the model."""
+    shares: inputs.Floats
+    """Estimated share of each group in the prompt's clear images, as people would label them,
+    [n_prompts, n_groups]."""
+    labels: int
+    """Number of labelled images."""
+
+
+def corrected_counts(
+    words: Sequence[npt.ArrayLike], labels: Sequence[npt.ArrayLike], groups: int
+) -> CorrectedCounts:
+    """Return effective counts of each prompt's groups, with the uncertainty of people's labels.
+
+    Each group's share of the clear images is estimated as in ``corrected_shares``, prompt by prompt
+    with one power parameter for all. The variances from images (b) and from labels (v) are pooled
+    over prompts, as one prompt's few labels estimate v poorly; the counts are those of as many
+    error-free images as have the same variance.
+
+    .. math:: n_eff = n B / (B + V),  B = mean of sum_g (p_g (1 - p_g) + v_g) / (n - 1),
+       V = mean of sum_g v_g
+
+    With two groups these are ``effective_counts``. In simulation an interval of these counts covers
+    the model's distance from even shares (tests/simulations/groups.md).
+    """
+    pairs = _checked(words, labels, groups)
+    of_groups = [[_stratum(word, label, group) for word, label in pairs] for group in range(groups)]
+    clear = estimates(of_groups[0], clear=True)
+    sizes = np.array([float(stratum.size) for stratum in of_groups[0]])
+    seen = np.clip(clear.means, 1.0 / sizes, 1.0)
+    means = [estimates(strata, clear=False) for strata in of_groups]
+    shares = _distribution(np.stack([one.means for one in means], axis=1) / seen[:, None])
+    variance = np.sum(
+        [
+            variances_of(strata, one.power, clear.power, shares[:, group], seen)
+            for group, (strata, one) in enumerate(zip(of_groups, means, strict=True))
+        ],
+        axis=0,
+    )
+    n = seen * sizes
+    kept = _kept(np.sum(shares * (1.0 - shares), axis=1), variance, n)
+    total = np.maximum(1, np.rint(n * kept)).astype(np.int64)
+    labelled = sum(stratum.labelled for stratum in of_groups[0])
+    return CorrectedCounts(_apportioned(shares, total), shares, labelled)
+
+
+def _kept(spread: inputs.Floats, variance: inputs.Floats, n: inputs.Floats) -> float:
+    """Return the share of the images that remains for label noise of this variance."""
+    several, label = n > 1.0, float(np.mean(variance))
+    if label <= 0.0 or not np.any(several):
+        return 1.0
+    of_images = float(np.mean((spread + variance)[several] / (n[several] - 1.0)))
+    return of_images / (of_images + label)
+
+
+def _distribution(shares: inputs.Floats) -> inputs.Floats:
+    """Return rows that are non-negative and sum to 1; even rows where nothing is left."""
+    cut = np.maximum(shares, 0.0)
+    totals = cut.sum(axis=1, keepdims=True)
+    even = np.full_like(cut, 1.0 / cut.shape[1])
+    return np.where(totals > 0.0, cut / np.where(totals > 0.0, totals, 1.0), even)
+
+
+def _apportioned(shares: inputs.Floats, total: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return whole counts that sum to the totals, by largest remainders."""
+    exact = shares * total[:, None]
+    counts = np.floor(exact + REMAINDER).astype(np.int64)
+    for row, (remainders, left) in enumerate(
+        zip(exact - counts, total - counts.sum(axis=1), strict=True)
+    ):
+        counts[row, np.argsort(-remainders, kind="stable")[: max(0, int(left))]] += 1
+    return counts
+
+
+def _checked(
+    words: Sequence[npt.ArrayLike], labels: Sequence[npt.ArrayLike], groups: int
+) -> list[tuple[inputs.Floats, inputs.Floats]]:
+    """Return the groups by detector and by people per prompt; raise ValueError for unknown ones."""
+    if not len(words):
+        raise ValueError("words must hold at least one prompt")
+    pairs = [
+        (_groups(f"words[{k}]", word, groups), _groups(f"labels[{k}]", label, groups))
+        for k, (word, label) in enumerate(zip(words, labels, strict=True))
+    ]
+    for k, (word, label) in enumerate(pairs):
+        inputs.same_shape(**{f"words[{k}]": word, f"labels[{k}]": label})
+        _checked_known(label, k)
+    return pairs
+
+
+def _groups(name: str, given: npt.ArrayLike, groups: int) -> inputs.Floats:
+    values = np.asarray(given, dtype=np.float64)
+    known = values[~np.isnan(values)]
+    if np.any((known < -1) | (known >= groups) | (known != np.round(known))):
+        raise ValueError(f"{name} must hold -1 to {groups - 1}, got {known.tolist()[:5]}...")
+    return values
+
+
+def _share(
+    pairs: Sequence[tuple[inputs.Floats, inputs.Floats]], group: int, level: float
+) -> Interval:
+    """Return the share of one group over all prompts, as one ratio.
+
+    A mean of the prompts' ratios would be biased, as each rests on few labels.
+    """
+    strata = [_stratum(word, label, group) for word, label in pairs]
+    of_group, clear = estimates(strata, clear=False), estimates(strata, clear=True)
+    sizes = np.array([float(stratum.size) for stratum in strata])
+    seen = max(1.0, float(clear.means @ sizes))
+    share = float(np.clip(of_group.means @ sizes / seen, 0.0, 1.0))
+    ones = np.ones(len(strata))
+    shares = np.full(len(strata), share)
+    variances = variances_of(strata, of_group.power, clear.power, shares, ones)
+    freedom = sum(stratum.labelled - 1 for stratum in strata)
+    quantile = float(scipy.stats.t.ppf((1.0 + level) / 2.0, freedom))
+    half = quantile * math.sqrt(float(variances @ sizes**2)) / seen
+    low, high = max(0.0, share - half), min(1.0, share + half)
+    return Interval(share, low, high, level, "ppi++", len(strata))
+
+
+def _stratum(word: inputs.Floats, label: inputs.Floats, group: int) -> Stratum:
+    predicted, labels = (np.where(part == group, 1.0, 0.0) for part in (word, label))
+    clear_predicted, clear_labels = (np.where(part >= 0, 1.0, 0.0) for part in (word, label))
+    return Stratum(predicted, labels, clear_predicted, clear_labels, ~np.isnan(label))
+
+
+def _predicted_share(pairs: Sequence[tuple[inputs.Floats, inputs.Floats]], group: int) -> float:
+    words = np.concatenate([word for word, _ in pairs])
+    kept = words[words >= 0]
+    return float(np.mean(kept == group)) if len(kept) else math.nan

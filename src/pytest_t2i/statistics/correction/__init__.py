@@ -1,1 +1,0 @@
-"""Corrections of predicted labels by labels of people."""

@@ -1,0 +1,106 @@
+"""What no part of this package uses any more; it goes with the next release."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from pytest_t2i.data import Interval, Prone
+from pytest_t2i.metrics import inputs
+from pytest_t2i.statistics.inversion import percentiles
+from pytest_t2i.statistics.model import Words, model_bias_interval
+from pytest_t2i.statistics.sequences import looks, sequence
+from pytest_t2i.statistics.shares import (
+    check_level,
+    check_share,
+    containing,
+    in_direction,
+    prompt_bias_p_value,
+    share_p_value,
+)
+
+
+def bias_p_value(male: int, female: int, bound: float) -> float:
+    """Return ``prompt_bias_p_value`` with the alternative "beyond"."""
+    return prompt_bias_p_value(male, female, bound, "beyond")
+
+
+def within_p_value(male: int, female: int, bound: float) -> float:
+    """Return ``prompt_bias_p_value`` with the alternative "within"."""
+    return prompt_bias_p_value(male, female, bound, "within")
+
+
+def stereotype_p_value(
+    present: int, n: int, expected: float, bound: float, direction: Prone = "over"
+) -> float:
+    """Return the exact p-value against "the stereotype score is at most the bound"."""
+    k, size, real = in_direction(*check_share(present, n, 0.5), expected, direction)
+    share = real + float(inputs.in_range("bound", bound, 0.0, 1.0))
+    return share_p_value(k, size, min(1.0, share), "above")
+
+
+def share_confidence_sequence(successes: int, n: int, level: float) -> Interval:
+    """Return an interval of a share that holds at all n simultaneously."""
+    return sequence(*check_share(successes, n, level), level)
+
+
+def look_level(images: int, most: int, level: float) -> float:
+    """Return 1 - (1 - level) (n_j - n_(j-1)) / n_last (Lan and DeMets 1983, linear spending)."""
+    check_level(level)
+    planned = looks(most)
+    if images not in planned:
+        raise ValueError(f"images must be one of the looks {planned}, got images={images!r}")
+    before = (0, *planned)[planned.index(images)]
+    return 1.0 - (1.0 - level) * (images - before) / most
+
+
+def model_bias_look(
+    male: npt.ArrayLike, female: npt.ArrayLike, *, level: float, seed: int,
+    words: Words = "fixed", resamples: int = 2000,
+) -> Interval:  # fmt: skip
+    """Return ``model_bias_interval`` at the level of a look."""
+    return model_bias_interval(
+        male, female, level=level, seed=seed, words=words, resamples=resamples
+    )
+
+
+def adjusted_model_bias_score(
+    words: Sequence[npt.ArrayLike],
+    labels: Sequence[npt.ArrayLike],
+    *,
+    level: float,
+    seed: int,
+    draws: int = 2000,
+) -> Interval:
+    """Return the score with each prompt's share adjusted for the error rates (Rogan, Gladen 1978).
+
+    It corrects neither the filter's errors nor the upward bias of noise. The interval is of the
+    rates alone, and covers the score of fair models in less than 1 % of runs.
+    """
+    check_level(level)
+    w, y = (np.concatenate([np.asarray(a, float) for a in arrays]) for arrays in (words, labels))
+    men, women = (w != 0) & (y == 1), (w != 0) & (y == -1)
+    hits, misses = int(np.sum(men & (w == 1))), int(np.sum(men & (w == -1)))
+    right, wrong = int(np.sum(women & (w == -1))), int(np.sum(women & (w == 1)))
+    if not hits + misses or not right + wrong:
+        raise ValueError("no labelled image of one gender was kept: its error rate is unknown")
+    if hits / (hits + misses) + right / (right + wrong) <= 1.0:
+        raise ValueError("the detector is no better than chance on the labelled images")
+    kept = [np.asarray(word, float) for word in words if np.any(np.asarray(word, float) != 0)]
+    shares = np.array([np.sum(entry > 0) / np.sum(entry != 0) for entry in kept])
+    rng = np.random.default_rng(seed)
+    sensitivity = np.concatenate(
+        [[hits / (hits + misses)], rng.beta(hits + 0.5, misses + 0.5, draws)]
+    )
+    specificity = np.concatenate(
+        [[right / (right + wrong)], rng.beta(right + 0.5, wrong + 0.5, draws)]
+    )
+    strength = np.maximum(sensitivity + specificity - 1.0, 1e-3)
+    adjusted = (shares[:, None] + specificity - 1.0) / strength
+    scores = np.mean(np.abs(2.0 * np.clip(adjusted, 0.0, 1.0) - 1.0), axis=0)
+    low, high = percentiles(scores[1:], (1.0 - level) / 2.0)
+    estimate = float(scores[0])
+    method = "rogan-gladen, error rates only"
+    return containing(estimate, (low, high), level, method, len(shares))

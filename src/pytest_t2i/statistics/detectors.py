@@ -1,0 +1,157 @@
+"""Intervals of detector scores against labels, and of agreement between people."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from pytest_t2i.data import Interval
+from pytest_t2i.metrics import cohen_kappa, fleiss_kappa, inputs
+from pytest_t2i.statistics.inversion import check_resampling, expanded_tail, percentiles
+from pytest_t2i.statistics.shares import blaker, check_level, clopper_pearson, wilson
+from pytest_t2i.statistics.two_shares import difference_of_exclusive
+
+
+def kappa_interval(a: npt.ArrayLike, b: npt.ArrayLike, level: float) -> Interval:
+    """Return Cohen's kappa with an interval.
+
+    The interval is the Wilson interval of the observed agreement p_o, transformed to kappa with the
+    observed chance agreement p_e taken as known (Cohen 1960, section "sampling"). So full agreement
+    on few items has an interval of positive width.
+
+    .. math:: (p_o - p_e) / (1 - p_e)
+    """
+    kappa = cohen_kappa(a, b)
+    first, second = inputs.labels("a", a), inputs.labels("b", b)
+    agreement = wilson(int(np.sum(first == second)), len(first), level)
+    if kappa == 1.0:
+        counts = np.unique(first.astype(str), return_counts=True)[1] / len(first)
+        by_chance = float(np.sum(counts**2))
+    else:
+        by_chance = (agreement.estimate - kappa) / (1.0 - kappa)
+    low, high = ((x - by_chance) / (1.0 - by_chance) for x in (agreement.low, agreement.high))
+    return Interval(kappa, max(-1.0, low), min(1.0, high), level, "wilson", len(first))
+
+
+def fleiss_interval(
+    ratings: npt.ArrayLike, *, level: float, seed: int, resamples: int = 2000
+) -> Interval:
+    """Return Fleiss' kappa with an interval by seeded bootstrap over items.
+
+    Resamples with a single label are not used: kappa is 0/0 there. The low end is at most the one
+    that follows from the Wilson interval of the share of items on which all agree, as full
+    agreement on few items is no certainty.
+    """
+    check_resampling(level, resamples)
+    estimate = fleiss_kappa(ratings)
+    counts = inputs.whole_counts("ratings", ratings).astype(np.float64)
+    items = len(counts)
+    if items < 2:  # noqa: PLR2004 - one item shows no spread
+        raise ValueError(f"ratings must hold at least two items, got {items}")
+    r = float(counts.sum()) / items
+    drawn = np.random.default_rng(seed).multinomial(items, np.full(items, 1.0 / items), resamples)
+    by_chance = np.sum((drawn @ counts / (items * r)) ** 2, axis=1)
+    of_item = (np.sum(counts**2, axis=1) - r) / (r * (r - 1.0))
+    observed = drawn @ of_item / items
+    usable = by_chance < 1.0 - 1e-12
+    kappas = (observed[usable] - by_chance[usable]) / (1.0 - by_chance[usable])
+    low, high = percentiles(kappas, expanded_tail(items, level))
+    low = min(low, _kappa_if_fewer_agree(counts, of_item, level))
+    return Interval(
+        estimate, min(low, estimate), max(high, estimate), level, "item-bootstrap", items
+    )
+
+
+def _kappa_if_fewer_agree(counts: inputs.Floats, of_item: inputs.Floats, level: float) -> float:
+    r, mixed = float(counts.sum()) / len(counts), of_item[of_item < 1.0]
+    share = wilson(len(of_item) - len(mixed), len(of_item), level).low
+    # Where no item is mixed, an item without full agreement is taken to have one dissenter of r.
+    agreement = share + (1.0 - share) * (float(np.mean(mixed)) if len(mixed) else (r - 2.0) / r)
+    by_chance = float(np.sum((counts.sum(axis=0) / counts.sum()) ** 2))
+    return (agreement - by_chance) / (1.0 - by_chance)
+
+
+def f1_interval(hits: int, false_alarms: int, misses: int, level: float) -> Interval:
+    """Return F1 with an interval.
+
+    .. math:: F1 = 2J / (1 + J),  J = TP / (TP + FP + FN)      (Lyu eq. 4)
+
+    J is a share, and F1 increases with J: Blaker's exact interval of J is transformed. The level is
+    conditional on TP + FP + FN.
+    """
+    union = int(hits) + int(false_alarms) + int(misses)
+    share = blaker(hits, union, level)
+    f1, low, high = (2.0 * x / (1.0 + x) for x in (share.estimate, share.low, share.high))
+    return Interval(f1, low, high, level, share.method, union)
+
+
+def deviation_interval(
+    detected_male: npt.ArrayLike,
+    detected_female: npt.ArrayLike,
+    actual_male: npt.ArrayLike,
+    actual_female: npt.ArrayLike,
+    *,
+    level: float,
+    seed: int,
+    resamples: int = 2000,
+) -> Interval:
+    """Return the percent deviation of a detector's model bias score, by seeded cluster bootstrap.
+
+    .. math:: 100 (MBS_detected - MBS_actual) / MBS_actual      (Lyu Table 1)
+
+    Prompts are resampled, each with the labels of both detector and people. A prompt counts in a
+    score where that side has a clear image of the prompt.
+    """
+    check_resampling(level, resamples)
+    detected, kept = _gaps(detected_male=detected_male, detected_female=detected_female)
+    actual, clear = _gaps(actual_male=actual_male, actual_female=actual_female)
+    inputs.same_shape(detected_male=detected, actual_male=actual)
+    prompts = len(actual)
+    if prompts < 2:  # noqa: PLR2004 - one prompt shows no spread
+        raise ValueError(f"there must be at least two prompts, got {prompts}")
+    if not kept.any() or not float(actual.sum()):
+        raise ValueError(
+            "detected and actual counts must each hold a clear image, and the actual model bias "
+            "score must be above 0: it is the divisor of the deviation"
+        )
+    drawn = np.random.default_rng(seed).multinomial(
+        prompts, np.full(prompts, 1.0 / prompts), size=resamples
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = ((drawn @ detected) / (drawn @ kept)) / ((drawn @ actual) / (drawn @ clear))
+    estimate = (detected.sum() / kept.sum()) / (actual.sum() / clear.sum())
+    usable = 100.0 * (ratios[np.isfinite(ratios)] - 1.0)
+    low, high = percentiles(usable, expanded_tail(prompts, level))
+    middle = 100.0 * (float(estimate) - 1.0)
+    return Interval(
+        middle, min(low, middle), max(high, middle), level, "cluster-bootstrap", prompts
+    )
+
+
+def paired_share_change(lost: int, gained: int, n: int, level: float) -> Interval:
+    """Return the change of a share on the same images, with an interval.
+
+    .. math:: low = d - sqrt(x^2 + y^2 + 2 r x y),  x = p_c - l_c,  y = u_b - p_b,  d = p_c - p_b
+
+    with the shares p = b/n, c/n, their Clopper-Pearson ends l and u, and r the absolute correlation
+    of two shares of one set of images; high follows alike (method of variance estimates recovery,
+    MOVER, Zou and Donner 2008). The ends are exact ones, as intervals that hold their level on
+    average only cover as little as 0.83 where few images change.
+    """
+    check_level(level)
+    named = {"lost": lost, "gained": gained, "n": n}
+    b, c, size = (int(inputs.whole_counts(name, value)) for name, value in named.items())
+    if size == 0:
+        raise ValueError("n must be at least 1, got n=0: no image is no evidence")
+    if b + c > size:
+        raise ValueError(f"lost and gained must not exceed n, got lost={b}, gained={c}, n={size}")
+    worse, better = (clopper_pearson(k, size, level) for k in (b, c))
+    return difference_of_exclusive(better, worse)
+
+
+def _gaps(**counts: npt.ArrayLike) -> tuple[inputs.Floats, inputs.Bools]:
+    """Return |m - f| / (m + f) per prompt (0 without a clear image), and whether there is one."""
+    men, women = inputs.count_vectors(**counts)
+    clear = men + women
+    gaps = np.abs(men - women) / np.maximum(clear, 1)
+    return np.asarray(gaps, dtype=np.float64), np.asarray(clear > 0, dtype=np.bool_)

@@ -1,1 +1,0 @@
-"""Intervals of detector scores against labels, and of agreement between people."""

@@ -1,0 +1,407 @@
+"""Total variation distance from a reference: of one prompt, exactly, and of a model.
+
+The plug-in |k/n - r| is biased upwards: a model that follows its reference exactly shows more than
+0. docs/decisions/0001 treats the even reference; the means over prompts here treat any.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import scipy
+
+from pytest_t2i.data import Bounds, Interval
+from pytest_t2i.metrics import inputs, total_variation_distance
+from pytest_t2i.metrics.total_variation import SUM_TOLERANCE, check_reference
+from pytest_t2i.statistics.bounding import Side, bounding_distance
+from pytest_t2i.statistics.inversion import (
+    Alternative,
+    check_resampling,
+    check_words,
+    inverted_p_value,
+)
+from pytest_t2i.statistics.means.mean import mean_interval
+from pytest_t2i.statistics.model import Whole, Words, mean_departure, model_bias_interval
+from pytest_t2i.statistics.shares import check_level, containing
+
+SMALL = 1e-12
+"""Equal distances may differ in the last place."""
+MOST_SETS = 12
+"""Largest number of labels of which all sets are tried: 4,096 sets."""
+HALVINGS = 50
+"""Number of bisection steps for a p-value."""
+
+
+def total_variation_interval(
+    counts: Mapping[str, int], reference: Mapping[str, float], level: float
+) -> Interval:
+    """Return the exact interval of a prompt's total variation distance from a reference.
+
+    The share of each label has its Clopper-Pearson interval, at a level at which all hold
+    simultaneously (Bonferroni; two labels have one share and need no correction). The interval
+    reaches from the smallest to the largest distance of the distributions whose shares lie in them:
+    it covers with at least the level.
+    """
+    check_level(level)
+    expected = _expected(counts, reference)
+    numbers = _numbers(counts)
+    ends = _box(numbers, expected, 1.0 - level)
+    estimate = total_variation_distance(counts, reference)
+    method = "clopper-pearson" + ", bonferroni" * (len(numbers) > 2)  # noqa: PLR2004 - one share
+    return containing(estimate, ends, level, method, int(numbers.sum()))
+
+
+def total_variation_p_value(
+    counts: Mapping[str, int], reference: Mapping[str, float], bound: float
+) -> float:
+    """Return the exact p-value against "the distance from the reference is at most the bound".
+
+    With two labels the p-value is the largest probability under H0 of a share at least as far from
+    the reference; that probability is quasi-convex in p, so the maximum is at p = r - bound or p =
+    r + bound. With more labels the p-value is the smallest error at which the low end of
+    ``total_variation_interval`` exceeds the bound.
+    """
+    limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
+    expected, numbers = _expected(counts, reference), _numbers(counts)
+    if len(numbers) == 2:  # noqa: PLR2004 - one share
+        return _two_label_p_value(int(numbers[0]), int(numbers.sum()), float(expected[0]), limit)
+    return _inverted(tuple(numbers.tolist()), tuple(expected.tolist()), limit)
+
+
+def total_variation_bounds(
+    counts: Mapping[str, int], undetected: int, reference: Mapping[str, float]
+) -> Bounds:
+    """Return bounds on a prompt's distance over all labels of its undetected images.
+
+    Each undetected image may show any label or none (see ``worst_case_bounds``): the share of a
+    label lies between n_l / n and (n_l + u) / n, with n images in all.
+    """
+    numbers, expected = _numbers(counts), _expected(counts, reference)
+    unknown = int(inputs.whole_counts("undetected", undetected))
+    images = int(numbers.sum()) + unknown
+    if not images:
+        raise ValueError("counts and undetected hold no image at all")
+    low, high = distance_range(numbers / images, (numbers + unknown) / images, expected)
+    return Bounds(round(low, 12), round(high, 12), unknown / images)
+
+
+def distance_range(
+    low: inputs.Floats, high: inputs.Floats, expected: inputs.Floats
+) -> tuple[float, float]:
+    """Return the smallest and largest total variation distance of the distributions within a box.
+
+    .. math:: [max(sum (low - r)+, sum (r - high)+),
+       max over sets A of min(high(A), 1 - low(not A)) - r(A)]
+
+    For more than 12 labels there are too many sets: the largest distance is then that of sets that
+    may hold one label in part, which is no smaller.
+    """
+    least = max(np.sum(np.maximum(0.0, low - expected)), np.sum(np.maximum(0.0, expected - high)))
+    if len(low) > MOST_SETS:
+        return float(least), _largest_in_part(high - expected, expected - low)
+    sets = np.array(list(product((0.0, 1.0), repeat=len(low)))).T
+    reach = np.minimum(high @ sets, 1.0 - low @ (1.0 - sets))
+    return float(least), float(max(0.0, np.max(reach - expected @ sets)))
+
+
+def _largest_in_part(up: inputs.Floats, down: inputs.Floats) -> float:
+    """Return the largest min(sum of x up, sum of (1 - x) down) with x in [0, 1] for each label.
+
+    Labels enter the set in order of up against down, the last one in part.
+    """
+    order = np.argsort(np.arctan2(-up, down), kind="stable")
+    rises = np.concatenate([[0.0], np.cumsum(up[order])])
+    falls = np.concatenate([[down.sum()], down.sum() - np.cumsum(down[order])])
+    best = float(np.max(np.minimum(rises, falls)))
+    for k in range(len(up)):
+        step = (rises[k + 1] - rises[k]) + (falls[k] - falls[k + 1])
+        if rises[k] <= falls[k] and rises[k + 1] >= falls[k + 1] and step > 0.0:
+            part = (falls[k] - rises[k]) / step
+            best = max(best, float(rises[k] + part * (rises[k + 1] - rises[k])))
+    return max(0.0, best)
+
+
+def _box(numbers: inputs.Floats, expected: inputs.Floats, error: float) -> tuple[float, float]:
+    n, labels = numbers.sum(), len(numbers)
+    tail = error / 2.0 / (labels if labels > 2 else 1)  # noqa: PLR2004 - two labels have one share
+    low = np.where(
+        numbers == 0, 0.0, scipy.stats.beta.ppf(tail, np.maximum(numbers, 1), n - numbers + 1)
+    )
+    high = np.where(
+        numbers == n, 1.0, scipy.stats.beta.isf(tail, numbers + 1, np.maximum(n - numbers, 1))
+    )
+    return distance_range(low, high, expected)
+
+
+@lru_cache(maxsize=4096)
+def _two_label_p_value(k: int, n: int, expected: float, bound: float) -> float:
+    shown = np.arange(n + 1)
+    as_far = np.abs(shown / n - expected) >= abs(k / n - expected) - SMALL
+    edges = np.clip([expected - bound, expected + bound], 0.0, 1.0)
+    return min(1.0, float(max(np.sum(scipy.stats.binom.pmf(shown[as_far], n, p)) for p in edges)))
+
+
+@lru_cache(maxsize=4096)
+def _inverted(numbers: tuple[float, ...], expected: tuple[float, ...], bound: float) -> float:
+    counted, shares = np.array(numbers), np.array(expected)
+    low, high = 0.0, 1.0
+    if _box(counted, shares, high)[0] <= bound:
+        return 1.0
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2.0
+        low, high = (low, middle) if _box(counted, shares, middle)[0] > bound else (middle, high)
+    return high
+
+
+def _numbers(counts: Mapping[str, int]) -> inputs.Floats:
+    whole = [inputs.whole_counts(f"counts[{label!r}]", count) for label, count in counts.items()]
+    return np.array(whole, dtype=np.float64)
+
+
+def _expected(counts: Mapping[str, int], reference: Mapping[str, float]) -> inputs.Floats:
+    return np.array(list(check_reference(counts, reference).values()))
+
+
+PSEUDO = 3.0
+"""Number of images that might differ by chance where all counts agree: the standard error then
+stays positive where a label is never or always shown."""
+SHARES: inputs.Floats = np.linspace(0.0, 1.0, 201)
+"""Shares at which the expected plug-in is computed for the ceiling."""
+SLOPES: inputs.Floats = np.linspace(0.0, 1.0, 101)
+"""Lagrange multipliers that are tried for the ceiling; each gives a valid upper end."""
+
+
+class Parts(NamedTuple):
+    """The counts as shares of one label against the rest.
+
+    Two labels have one such share. Of more labels each has one, with weight 1/2, as the distance is
+    half of a sum over labels.
+    """
+
+    shown: Whole
+    """Number of images with the label, [n_prompts, n_parts]."""
+    n: Whole
+    """Number of images with any label, [n_prompts]."""
+    expected: inputs.Floats
+    """Share of the label in the reference, [n_prompts, n_parts]."""
+    weight: float
+    """Weight of each part in the distance: 1 or 1/2."""
+
+    @property
+    def distances(self) -> inputs.Floats:
+        """Plug-in |k/n - r| of each part, [n_prompts, n_parts]."""
+        return np.asarray(np.abs(self.shown / self.n[:, None] - self.expected), dtype=np.float64)
+
+    def kinds(self) -> Iterator[tuple[int, float, inputs.Bools]]:
+        """Yield every (number of images, reference share) with a mask of the parts that have it."""
+        both = self.n[:, None] + 1j * self.expected
+        kinds, place = np.unique(both, return_inverse=True)
+        place = place.reshape(both.shape)
+        for k, kind in enumerate(kinds):
+            yield int(kind.real), float(kind.imag), place == k
+
+
+def fixed_ends(parts: Parts, level: float) -> tuple[float, float]:
+    """Return the ends of the mean distance of at least two fixed prompts.
+
+    They are means of bounding functions, minus and plus Student's quantile times the standard error
+    within prompts; the upper end is at most the ceiling that follows from the plug-in. They hold
+    approximately.
+    """
+    student = float(scipy.stats.t.ppf((1.0 + level) / 2.0, parts.n.sum() - len(parts.n)))
+    low, low_error = bounding_mean(parts, "below")
+    high, high_error = bounding_mean(parts, "above")
+    plug_in = float(np.mean(np.sum(parts.distances, axis=1)) * parts.weight)
+    top = ceiling(parts, plug_in + student * high_error)
+    return max(0.0, low - student * low_error), min(1.0, high + student * high_error, top)
+
+
+def ceiling(parts: Parts, mean: float) -> float:
+    """Return the largest mean distance whose expected plug-in is at most the given mean.
+
+    By Lagrangian duality it is min over l of l S + mean of max over p of (``|p - r|`` - l B(p)).
+    """
+    gains = sum((at.sum() * _gains(n, r) for n, r, at in parts.kinds()), np.zeros(len(SLOPES)))
+    return float(np.min(SLOPES * mean + parts.weight * gains / len(parts.n)))
+
+
+def expected_distance(n: int, r: float, p: inputs.Floats) -> inputs.Floats:
+    """Return E|K/n - r| for K ~ Binomial(n, p), [n_values]."""
+    k = np.arange(n + 1)
+    return np.asarray(scipy.stats.binom.pmf(k, n, p[:, None]) @ np.abs(k / n - r), dtype=np.float64)
+
+
+@lru_cache(maxsize=4096)
+def _gains(n: int, share: float) -> inputs.Floats:
+    """Return the largest ``|p - r| - l B(p)`` at each slope l, with B the expected plug-in."""
+    expected = expected_distance(n, share, SHARES)
+    gains = np.max(np.abs(SHARES - share) - SLOPES[:, None] * expected, axis=1)
+    return np.asarray(gains, dtype=np.float64)
+
+
+def bounding_mean(parts: Parts, side: Side) -> tuple[float, float]:
+    """Return the mean of the bounding functions, and its standard error within prompts.
+
+    The expectation lies on this side of the mean distance for any prompts.
+    """
+    value, spread = np.empty(parts.expected.shape), np.empty(parts.expected.shape)
+    for n, r, at in parts.kinds():
+        function, shown = bounding_distance(n, r, side), parts.shown[at]
+        value[at], spread[at] = function.value[shown], function.variance[shown]
+    # Labels exclude each other; for any correlation, the deviation of a sum is at most their sum.
+    deviation = parts.weight * np.sum(np.sqrt(spread), axis=1)
+    variance = float(np.mean(deviation**2)) / len(parts.n)
+    mean = float(np.mean(np.sum(value, axis=1))) * parts.weight
+    return mean, math.sqrt(variance + (PSEUDO / parts.n.sum()) ** 2)
+
+
+EVEN = 0.5
+"""Reference share for which the distance is half of the bias score."""
+
+
+def total_variation_floor(counts: npt.ArrayLike, reference: npt.ArrayLike) -> float:
+    """Return the expected mean plug-in distance of a model that follows the reference."""
+    parts = parts_of(counts, reference)
+    return float(np.mean(np.sum(_floors(parts), axis=1)) * parts.weight)
+
+
+def mean_total_variation_interval(
+    counts: npt.ArrayLike,
+    reference: npt.ArrayLike,
+    *,
+    level: float,
+    seed: int,
+    words: Words = "fixed",
+    resamples: int = 2000,
+) -> Interval:
+    """Return the mean total variation distance of prompts from their references, with an interval.
+
+    The interval is for these prompts or for words like them, as in ``model_bias_interval``; each
+    end holds at the one-sided level (1 + level) / 2, approximately.
+
+    With sampled words, both ends follow from the plug-in of a label, s = |k/n - r|. Its expectation
+    B(p) is convex in p, at least |p - r|, equal to |p - r| at p = 0 and 1, and f at p = r. So both
+    ends hold for any distribution of distances over prompts:
+
+    - low: B lies below its chords, so |p - r| >= (B - f) m / (m - f) with m = max(r, 1 - r). The
+      low end is that of the mean of (s - f) m / (m - f), whose expectation is 0 for a model that
+      follows the reference.
+    - high: the largest mean distance that is compatible with the upper end S of the mean of s, min
+      over l of l S + mean of max over p of (``|p - r|`` - l B(p)) (Lagrangian duality). With an
+      even reference it is the end that Jensen's inequality gives in ``model_bias_interval``.
+
+    Both means come from a bootstrap of prompts (``mean_interval`` with bounds). For fixed words see
+    ``fixed_ends``; with even references of two labels the interval is half that of the model bias
+    score. One prompt alone has its exact interval.
+    """
+    check_resampling(level, resamples)
+    check_words(words)
+    parts = parts_of(counts, reference)
+    is_score = parts.expected.shape[1] == 1 and bool(np.all(parts.expected == EVEN))
+    if is_score and words == "fixed" and len(parts.n) > 1:
+        shown = parts.shown[:, 0]
+        half = model_bias_interval(shown, parts.n - shown, level=level, seed=seed)
+        ends = half.low / 2.0, half.high / 2.0
+        return Interval(half.estimate / 2.0, *ends, level, half.method, half.n)
+    corrected = sum(
+        mean_departure(shown, parts.n, expected)
+        for shown, expected in zip(parts.shown.T, parts.expected.T, strict=True)
+    )
+    estimate = float(min(1.0, parts.weight * corrected))
+    if len(parts.n) == 1:
+        exact = _single(counts, reference, level)
+        ends, method = (exact.low, exact.high), exact.method
+    elif words == "sample":
+        ends, method = _sampled_ends(parts, level, seed, resamples), "cluster-bootstrap of bounds"
+    else:
+        ends, method = fixed_ends(parts, level), "bounding functions"
+    return containing(estimate, ends, level, method, len(parts.n))
+
+
+def mean_total_variation_p_value(
+    counts: npt.ArrayLike,
+    reference: npt.ArrayLike,
+    bound: float,
+    *,
+    alternative: Alternative = "greater",
+    words: Words = "fixed",
+    seed: int = 0,
+    resamples: int = 2000,
+) -> float:
+    """Return the p-value of a bound that inverts ``mean_total_variation_interval``."""
+    limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
+
+    def interval(level: float) -> Interval:
+        return mean_total_variation_interval(
+            counts, reference, level=level, seed=seed, words=words, resamples=resamples
+        )
+
+    return inverted_p_value(interval, limit, alternative=alternative)
+
+
+def _sampled_ends(parts: Parts, level: float, seed: int, resamples: int) -> tuple[float, float]:
+    floors, furthest = _floors(parts), np.maximum(parts.expected, 1.0 - parts.expected)
+    # One image alone is no evidence against an even reference: its plug-in is always 1/2.
+    room = np.where(furthest > floors, furthest - floors, np.inf)
+    sure = np.sum((parts.distances - floors) * furthest / room, axis=1) * parts.weight
+    least = float(np.min(-np.sum(floors * furthest / room, axis=1))) * parts.weight
+    most = min(1.0, float(np.max(np.sum(furthest, axis=1))) * parts.weight)
+    plug_in = np.sum(parts.distances, axis=1) * parts.weight
+
+    def resampled(values: inputs.Floats, lowest: float) -> Interval:
+        return mean_interval(
+            list(values[:, None]), level=level, seed=seed, bounds=(lowest, max(most, values.max())),
+            resamples=resamples,
+        )  # fmt: skip
+
+    low = max(0.0, resampled(sure, min(least, float(sure.min()))).low)
+    return low, min(1.0, ceiling(parts, resampled(plug_in, 0.0).high))
+
+
+def parts_of(counts: npt.ArrayLike, reference: npt.ArrayLike) -> Parts:
+    """Return the counts as shares of one label against the rest, for prompts with an image."""
+    shown = inputs.whole_counts("counts", counts)
+    if shown.ndim != 2 or shown.shape[1] < 2:  # noqa: PLR2004 - prompts and labels
+        raise ValueError(f"counts must be [n_prompts, n_labels], got counts.shape={shown.shape}")
+    shares = inputs.in_range("reference", reference, 0.0, 1.0)
+    if shares.shape not in (shown.shape, shown.shape[1:]):
+        raise ValueError(
+            f"reference must have the shape {shown.shape} or {shown.shape[1:]}, "
+            f"got reference.shape={shares.shape}"
+        )
+    shares = np.broadcast_to(shares, shown.shape)
+    totals = shares.sum(axis=1)
+    if np.any(np.abs(totals - 1.0) > SUM_TOLERANCE):
+        wrong = int(np.argmax(np.abs(totals - 1.0)))
+        raise ValueError(f"reference must sum to 1, got {totals[wrong]:g} for prompt {wrong}")
+    n = shown.sum(axis=1)
+    used = n > 0
+    if not np.any(used):
+        raise ValueError(f"counts hold no image in {used.size} prompts")
+    last, weight = (1, 1.0) if shown.shape[1] == 2 else (None, 0.5)  # noqa: PLR2004 - one share
+    return Parts(shown[used, :last], n[used], shares[used, :last], weight)
+
+
+def _single(counts: npt.ArrayLike, reference: npt.ArrayLike, level: float) -> Interval:
+    rows = np.asarray(counts)
+    used = rows.sum(axis=1) > 0
+    shares = np.broadcast_to(np.asarray(reference, dtype=np.float64), rows.shape)[used][0]
+    named, real = (
+        {str(label): value for label, value in enumerate(values.tolist())}
+        for values in (rows[used][0], shares)
+    )
+    return total_variation_interval(named, real, level)
+
+
+def _floors(parts: Parts) -> inputs.Floats:
+    """Return the expected plug-in of a model that follows the reference, [n_prompts, n_parts]."""
+    floors = np.empty(parts.expected.shape)
+    for n, r, at in parts.kinds():
+        floors[at] = expected_distance(n, r, np.array([r]))[0]
+    return floors

@@ -1,0 +1,282 @@
+"""Gaps of a share: between paired images, conditions of a prompt, or groups of prompts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import permutations
+
+import numpy as np
+import numpy.typing as npt
+import scipy
+
+from pytest_t2i.data import Interval
+from pytest_t2i.metrics import inputs
+from pytest_t2i.statistics.inversion import (
+    Alternative,
+    absolute_p_value,
+    check_resampling,
+    check_words,
+    inverted_p_value,
+)
+from pytest_t2i.statistics.means.mean import mean_interval
+from pytest_t2i.statistics.model import Words
+from pytest_t2i.statistics.shares import (
+    check_level,
+    clopper_pearson,
+    containing,
+    share_by_prompt_interval,
+)
+from pytest_t2i.statistics.two_shares import (
+    Counted,
+    difference_of_exclusive,
+    share_difference_interval,
+)
+
+Pairs = Sequence[npt.ArrayLike]
+Whole = npt.NDArray[np.int64]
+
+
+def paired_gap_interval(
+    first: Pairs, second: Pairs, *, level: float, words: Words = "fixed"
+) -> Interval:
+    """Return the share of the first minus the share of the second, on pairs of the same seeds.
+
+    Only discordant pairs matter. The gap is the share of pairs in which the first image alone shows
+    the trait, minus the share in which the second alone does. The intervals of both shares give
+    that of their difference as in ``paired_share_change`` (method of variance estimates recovery,
+    MOVER, Zou and Donner 2008). The interval has positive width where no pair shows the trait, and
+    covers with at least the level in all simulated cases (tests/simulations/refusals.md). With
+    fixed words the shares' intervals are Clopper and Pearson's of all pairs, which are conservative
+    where prompts differ (Hoeffding 1956); with sampled words the prompt is the unit
+    (``share_by_prompt_interval``).
+    """
+    check_level(level)
+    check_words(words)
+    alone, other, pairs = _counts(first, second)
+    if words == "fixed" or pairs.size == 1:
+        n = int(pairs.sum())
+        b, c = (clopper_pearson(int(k.sum()), n, level) for k in (alone, other))
+    else:
+        b, c = (share_by_prompt_interval(k, pairs, level=level) for k in (alone, other))
+    return replace(difference_of_exclusive(b, c), method=f"mover of {b.method}")
+
+
+def paired_gap_p_value(
+    first: Pairs,
+    second: Pairs,
+    bound: float,
+    *,
+    alternative: Alternative = "greater",
+    words: Words = "fixed",
+) -> float:
+    """Return the one-sided p-value of the absolute gap against a bound, by inverted intervals."""
+    limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
+
+    def interval(level: float) -> Interval:
+        return paired_gap_interval(first, second, level=level, words=words)
+
+    return absolute_p_value(interval, limit, alternative=alternative)
+
+
+def _counts(first: Pairs, second: Pairs) -> tuple[Whole, Whole, Whole]:
+    """Return per prompt the pairs in which the first, or the second, alone shows it, and all."""
+    if len(first) != len(second):
+        raise ValueError(
+            f"first and second must have as many prompts, got {len(first)} and {len(second)}"
+        )
+    both = [
+        (inputs.booleans(f"first[{k}]", a).ravel(), inputs.booleans(f"second[{k}]", b).ravel())
+        for k, (a, b) in enumerate(zip(first, second, strict=True))
+    ]
+    for k, (a, b) in enumerate(both):
+        inputs.same_shape(**{f"first[{k}]": a, f"second[{k}]": b})
+    kept = [(a, b) for a, b in both if a.size]
+    if not kept:
+        raise ValueError(f"first must hold at least one pair, got first={list(first)!r}")
+    rows = [(int(np.sum(a & ~b)), int(np.sum(b & ~a)), a.size) for a, b in kept]
+    alone, other, pairs = np.array(rows, dtype=np.int64).T
+    return alone, other, pairs
+
+
+def stratified_gap_interval(
+    after: Sequence[Counted], before: Sequence[Counted], *, level: float, words: Words = "fixed"
+) -> Interval:
+    r"""Return the mean over prompts of a share under one condition minus that under another.
+
+    .. math:: d = \frac{1}{W} \sum_w (p_w - q_w)
+
+    - fixed words: the score interval of two shares (``share_difference_interval``) at the mean
+      shares and at the effective numbers of images, at most W^2 / sum of 1/n_w. Where all prompts
+      are alike, their mean share varies as much; where they differ at equal numbers, less. Square
+      and add of the prompts' own intervals let a limit at the truth pass in 16 % of runs near a gap
+      of 0.9.
+    - sampled words: Student's interval of the prompts' differences, and at least the interval
+      above: prompts that all agree would have a width of 0.
+    """
+    if not after or len(after) != len(before):
+        raise ValueError(
+            "after and before must hold the same prompts, at least one, "
+            f"got {len(after)} and {len(before)}"
+        )
+    if any(not n for _, n in (*after, *before)):
+        raise ValueError("after and before must hold a clear image of each prompt")
+    if words == "sample" and len(after) < 2:  # noqa: PLR2004 - one prompt shows no spread
+        raise ValueError("after must hold at least two prompts where words are sampled, got one")
+    fixed = share_difference_interval(_together(before), _together(after), level)
+    gaps = np.array([m / n - k / o for (m, n), (k, o) in zip(after, before, strict=True)])
+    gap = float(gaps.mean())
+    low, high, method = fixed.low, fixed.high, fixed.method
+    if words == "sample":
+        error = float(gaps.std(ddof=1)) / math.sqrt(len(gaps))
+        half = float(scipy.stats.t.isf((1.0 - level) / 2.0, len(gaps) - 1)) * error
+        low, high, method = min(low, gap - half), max(high, gap + half), "student"
+    return containing(gap, (max(-1.0, low), min(1.0, high)), level, method, len(gaps))
+
+
+def _together(counts: Sequence[Counted]) -> Counted:
+    """Return the mean share as counts of the effective number of images.
+
+    Where the prompts of few images are those that show both, the mean varies more than that of
+    prompts alike: then the number is the one of which the mean share has the prompts' own variance.
+    """
+    shown, images = np.array(counts, dtype=np.float64).T
+    shares, prompts = shown / images, len(images)
+    share = float(shares.mean())
+    effective = prompts**2 / float((1.0 / images).sum())
+    own = shares * (1.0 - shares) / np.maximum(images - 1.0, 1.0)
+    own = np.where(images > 1.0, own, share * (1.0 - share))
+    if (variance := float(own.sum())) > 0.0:
+        effective = min(effective, prompts**2 * share * (1.0 - share) / variance)
+    return share * effective, effective
+
+
+Group = Sequence[npt.ArrayLike]
+"""Images of each prompt of a group: 1 where an image has the outcome, else 0."""
+
+
+def parity_difference_interval(
+    groups: Mapping[str, Group],
+    *,
+    level: float,
+    seed: int,
+    words: Words = "fixed",
+    resamples: int = 2000,
+) -> Interval:
+    """Return the demographic parity difference with an interval.
+
+    The groups with the extreme shares in the sample need not be the true extremes. A group without
+    images may have any share.
+
+    - fixed words: score intervals of the differences of all pairs of groups
+      (``share_difference_interval``), whose level is conservative where prompts differ. The high
+      end is the largest of theirs, without a correction for the number of pairs, as it is at least
+      that of the pair with the true extremes. The low end is the largest too, with Bonferroni's
+      correction.
+    - sampled words: from simultaneous intervals of all groups' shares (``parity_shares``).
+    """
+    shares = parity_shares(groups, level=level, seed=seed, words=words, resamples=resamples)
+    estimates = [share.estimate for share in shares.values() if share.n]
+    if len(estimates) < 2:  # noqa: PLR2004 - one group has no difference
+        raise ValueError(f"at least two groups must have an image, got {len(estimates)}")
+    estimate = max(estimates) - min(estimates)
+    prompts = {name: _prompts(name, group) for name, group in groups.items()}
+    if words == "fixed":
+        ends, method = _fixed_gap(list(prompts.values()), level), "score"
+    else:
+        lows, highs = zip(*((share.low, share.high) for share in shares.values()), strict=True)
+        ends, method = widest_gap(lows, highs), "bonferroni"
+    return Interval(estimate, *ends, level, method, sum(map(len, prompts.values())))
+
+
+def parity_shares(
+    groups: Mapping[str, Group],
+    *,
+    level: float,
+    seed: int,
+    words: Words = "fixed",
+    resamples: int = 2000,
+) -> dict[str, Interval]:
+    """Return the share of the outcome in each group, with simultaneous intervals (Bonferroni).
+
+    With fixed words the share of a group is that of all its images, n is the number of images, and
+    the Clopper-Pearson interval is conservative: a sum of draws of different probabilities varies
+    less than one of their mean (Hoeffding 1956). With sampled words prompts are the clusters
+    (``mean_interval``) and n is their number. A group without an image has [0, 1] with n = 0.
+    """
+    check_resampling(level, resamples)
+    check_words(words)
+    if not groups:
+        raise ValueError("groups must hold at least one group, got none")
+    each = 1.0 - (1.0 - level) / len(groups)
+    prompts = {name: _prompts(name, group) for name, group in groups.items()}
+    if words == "fixed":
+        return {name: _pooled(group, each) for name, group in prompts.items()}
+    return {
+        name: _share_of_prompts(group, each, seed, resamples) for name, group in prompts.items()
+    }
+
+
+def parity_difference_p_value(
+    groups: Mapping[str, Group],
+    bound: float,
+    *,
+    alternative: Alternative = "greater",
+    words: Words = "fixed",
+    seed: int = 0,
+    resamples: int = 2000,
+) -> float:
+    """Return the p-value of a bound that inverts ``parity_difference_interval``."""
+    limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
+
+    def interval(level: float) -> Interval:
+        return parity_difference_interval(
+            groups, level=level, seed=seed, words=words, resamples=resamples
+        )
+
+    return inverted_p_value(interval, limit, alternative=alternative)
+
+
+def widest_gap(low: Sequence[float], high: Sequence[float]) -> tuple[float, float]:
+    """Return the smallest and largest gap between extreme shares that lie in these intervals."""
+    lows, highs = inputs.floats("low", low), inputs.floats("high", high)
+    reach = highs[:, None] - lows[None, :]
+    np.fill_diagonal(reach, 0.0)
+    return max(0.0, float(lows.max() - highs.min())), min(1.0, float(reach.max()))
+
+
+def _fixed_gap(groups: Sequence[Sequence[inputs.Bools]], level: float) -> tuple[float, float]:
+    """Return the ends of the difference between the largest and the smallest pooled share."""
+    pooled = [np.concatenate(group) for group in groups if group]
+    counts = [(float(images.sum()), float(images.size)) for images in pooled]
+    strict = 1.0 - (1.0 - level) / (len(counts) * (len(counts) - 1))
+    low = max(share_difference_interval(b, a, strict).low for a, b in permutations(counts, 2))
+    high = max(share_difference_interval(b, a, level).high for a, b in permutations(counts, 2))
+    if len(pooled) < len(groups):
+        ends = [_pooled([group], level) for group in pooled]
+        high = max(high, *(max(end.high, 1.0 - end.low) for end in ends))
+    return max(0.0, low), min(1.0, high)
+
+
+def _prompts(name: str, group: Group) -> list[inputs.Bools]:
+    prompts = [inputs.booleans(f"groups[{name!r}]", entry).ravel() for entry in group]
+    return [prompt for prompt in prompts if prompt.size]
+
+
+def _pooled(prompts: list[inputs.Bools], level: float) -> Interval:
+    if not prompts:
+        return Interval(0.5, 0.0, 1.0, level, "none", 0)
+    images = np.concatenate(prompts)
+    return clopper_pearson(int(images.sum()), images.size, level)
+
+
+def _share_of_prompts(
+    prompts: list[inputs.Bools], level: float, seed: int, resamples: int
+) -> Interval:
+    if len(prompts) < 2:  # noqa: PLR2004 - one prompt shows no spread between prompts
+        return _pooled(prompts, level)
+    return mean_interval(
+        [prompt.astype(float) for prompt in prompts],
+        level=level, seed=seed, bounds=(0.0, 1.0), resamples=resamples,
+    )  # fmt: skip

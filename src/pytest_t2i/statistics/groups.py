@@ -1,0 +1,160 @@
+"""Intervals of group shares, and of scores of how evenly images fall into groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import scipy
+
+from pytest_t2i.data import Interval
+from pytest_t2i.metrics import group_diversity, group_entropy, group_gap, inputs
+from pytest_t2i.statistics.inversion import check_resampling, percentiles
+from pytest_t2i.statistics.shares import blaker, check_level
+
+EVEN = 0.5
+
+
+def group_intervals(counts: Mapping[str, int], level: float) -> dict[str, Interval]:
+    """Return each group's share with Blaker's interval, not corrected for their number."""
+    whole = _whole(counts)
+    total = sum(whole.values())
+    return {name: blaker(count, total, level) for name, count in whole.items()}
+
+
+def group_gap_interval(counts: Mapping[str, int], level: float) -> Interval:
+    """Return the gap between the largest and the smallest group, with an interval.
+
+    The interval follows from simultaneous exact intervals of all shares (Bonferroni), and covers
+    with at least the level, since the extreme groups in the sample need not be the true extremes.
+    """
+    check_level(level)
+    estimate = group_gap(counts)
+    together = group_intervals(counts, 1.0 - (1.0 - level) / len(counts)).values()
+    low = max(entry.low for entry in together) - min(entry.high for entry in together)
+    high = max(entry.high for entry in together) - min(entry.low for entry in together)
+    n = sum(_whole(counts).values())
+    return Interval(estimate, max(0.0, low), high, level, "bonferroni", n)
+
+
+def group_entropy_interval(
+    counts: Mapping[str, int],
+    *,
+    level: float,
+    seed: int = 0,  # noqa: ARG001 - nothing is drawn
+    draws: int = 2000,
+) -> Interval:
+    """Return the normalised entropy of the groups, with an interval.
+
+    For two groups the interval is the range over all shares in the exact interval of one of them.
+    For more, it is the range over all shares that lie in their simultaneous exact intervals
+    (Bonferroni, for each end by itself). Either end misses with at most half of 1 - level, for any
+    shares. Simpson's diversity (``group_diversity_interval``) needs fewer images.
+
+    Args:
+        counts: number of images of each group; groups without images have a 0.
+        level: confidence level in (0, 1).
+        seed: unused, as nothing is drawn.
+        draws: unused, but at least 100.
+
+    Returns:
+        Interval in [0, 1].
+
+    Raises:
+        ValueError: as in ``metrics.group_entropy``, or an option is out of range.
+
+    >>> print(group_entropy_interval({"young": 10, "adult": 12, "old": 9}, level=0.95))
+    0.993 [0.760, 1.000]
+    """
+    check_resampling(level, draws)
+    estimate, whole = group_entropy(counts), _whole(counts)
+    total = sum(whole.values())
+    if len(whole) == 2:  # noqa: PLR2004 - one share determines both
+        share = blaker(next(iter(whole.values())), total, level)
+        return _of_two(estimate, _entropies, 1.0, share)
+    each = 1.0 - (1.0 - level) / 2.0 / len(whole)
+    low, high = _entropy_range(list(group_intervals(counts, each).values()))
+    ends = min(low, estimate), max(high, estimate)
+    return Interval(estimate, *ends, level, "bonferroni", total)
+
+
+def _entropy_range(shares: Sequence[Interval]) -> tuple[float, float]:
+    """Return bounds of the normalised entropy over all shares in these intervals that sum to 1.
+
+    The most even shares are those cut at one value. For the least even ones -p log p is replaced
+    by its chord over each interval, which lies below it: then the groups whose chords rise least
+    are filled first.
+    """
+    low, high = (np.array([getattr(share, end) for share in shares]) for end in ("low", "high"))
+    level = scipy.optimize.brentq(lambda at: np.clip(at, low, high).sum() - 1.0, 0.0, 1.0)
+    most = _entropies(np.clip(level, low, high)[None])[0]
+    parts = [_surprise(ends) for ends in (low, high)]
+    width = np.maximum(high - low, 1e-12)
+    rise = (parts[1] - parts[0]) / width
+    left, least = 1.0 - low.sum(), parts[0].sum()
+    for place in np.argsort(rise):
+        filled = min(width[place], max(left, 0.0))
+        left, least = left - filled, least + filled * rise[place]
+    return max(0.0, float(least / np.log(len(shares)))), min(1.0, float(most))
+
+
+def group_diversity_interval(
+    counts: Mapping[str, int], *, level: float, seed: int, draws: int = 2000
+) -> Interval:
+    """Return Simpson's diversity of the groups, with an interval for all images of a prompt.
+
+    For two groups the interval is the range over all shares in the exact interval of one of them.
+    For more, shares are drawn, with one image more on either side as in exact intervals: the low
+    end from Dirichlet(counts) with one more image of the largest group, the high end from
+    Dirichlet(counts) with one more of each group. The high end is 1 - 1 / groups where chance alone
+    explains the counts of even groups (chi-square test). In ten simulated cases of two to seven
+    groups with 8 to 100 images, intervals of 95 % covered in at least 94.8 % of 800 runs
+    (``tests/simulations/group_diversity.md``).
+    """
+    check_resampling(level, draws)
+    estimate, tail = group_diversity(counts), (1.0 - level) / 2.0
+    numbers, most = np.array(list(_whole(counts).values())), 1.0 - 1.0 / len(counts)
+    if len(numbers) == 2:  # noqa: PLR2004 - one share determines both
+        share = blaker(int(numbers[0]), int(numbers.sum()), level)
+        return _of_two(estimate, _diversities, most, share)
+    rng = np.random.default_rng(seed)
+    fewer = numbers + (np.arange(len(numbers)) == numbers.argmax())
+    low, _ = percentiles(_diversities(rng.dirichlet(fewer[fewer > 0], size=draws)), tail)
+    _, high = percentiles(_diversities(rng.dirichlet(numbers + 1, size=draws)), tail)
+    if float(scipy.stats.chisquare(numbers).pvalue) > tail:
+        high = most
+    ends = min(low, estimate), max(high, estimate)
+    return Interval(estimate, *ends, level, "dirichlet", int(numbers.sum()))
+
+
+def _of_two(
+    estimate: float, of: Callable[[inputs.Floats], inputs.Floats], most: float, share: Interval
+) -> Interval:
+    """Return the interval of an index that grows with the share up to ``most`` at one half.
+
+    Above one half the index falls.
+    """
+    ends = of(np.array([[end, 1.0 - end] for end in (share.low, share.high)]))
+    high = most if share.low <= EVEN <= share.high else float(ends.max())
+    low, high = min(float(ends.min()), estimate), max(high, estimate)
+    return Interval(estimate, low, high, share.level, share.method, share.n)
+
+
+def _diversities(shares: inputs.Floats) -> inputs.Floats:
+    """Return the probability that two images differ, for each row."""
+    return np.asarray(1.0 - np.sum(shares**2, axis=1))
+
+
+def _entropies(shares: inputs.Floats) -> inputs.Floats:
+    """Return the normalised entropy of each row."""
+    return np.asarray(_surprise(shares).sum(axis=1) / np.log(shares.shape[1]))
+
+
+def _surprise(shares: inputs.Floats) -> inputs.Floats:
+    """Return -p log p of each share."""
+    logs = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
+    return np.asarray(-shares * logs)
+
+
+def _whole(counts: Mapping[str, int]) -> dict[str, int]:
+    return {name: int(inputs.whole_counts(f"counts[{name!r}]", n)) for name, n in counts.items()}

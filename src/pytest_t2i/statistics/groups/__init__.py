@@ -1,1 +1,0 @@
-"""Two or more groups: parity differences, distances from references, changes and rankings."""

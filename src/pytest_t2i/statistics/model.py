@@ -1,0 +1,719 @@
+"""The model bias score, corrected for the upward bias of few images; its interval and p-value.
+
+Three kinds of evidence hold for any distribution of bias over the prompts (docs/decisions/0001 and
+0007; tests/simulations checks the coverage):
+
+- deconvolution: a prompt's counts are Binomial(n, p) with |2p - 1| = t. Expectation maximisation on
+  a grid fits the nonparametric maximum likelihood distribution of t over prompts (Kiefer and
+  Wolfowitz 1956; Laird 1978). This gives the estimate, and no interval.
+- identical prompts: the exact distribution of the paper's score where all prompts share one
+  ``|2p - 1|``, summed on a lattice by fast Fourier transform. Among all distributions of bias with
+  one mean it has the smallest expected score (Jensen), and so it is the least favourable one for
+  the null hypothesis "the score is at least the bound".
+- bounding functions: means of c(counts) with ``E c <= |2p - 1|`` or ``E c >= |2p - 1|``, and the
+  sampling error of images within prompts. They rest on a normal or Student approximation, which
+  needs a few prompts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import scipy
+
+from pytest_t2i.data import Interval
+from pytest_t2i.metrics import inputs, model_bias_score
+from pytest_t2i.statistics.bounding import (
+    Bounding,
+    Side,
+    bounding_function,
+    plug_in_function,
+    rarer_chances,
+)
+from pytest_t2i.statistics.inversion import (
+    Alternative,
+    check_alternative,
+    check_resampling,
+    check_words,
+    expanded_tail,
+    inverted_p_value,
+    percentiles,
+)
+from pytest_t2i.statistics.shares import containing, male_share
+
+Whole = npt.NDArray[np.int64]
+Words = Literal["fixed", "sample"]
+"""The population of a score: "fixed" for these prompts, "sample" for words like these."""
+Estimator = Literal["corrected", "paper"]
+"""Corrected for the upward bias of few images, or as the paper prints the score."""
+Test = Callable[[float], float]
+
+# Finer towards 1, where a binomial share has least noise; 31 points are as accurate as 61.
+GRID: inputs.Floats = np.sin(np.linspace(0.0, np.pi / 2.0, 31))
+SIGNED: inputs.Floats = np.concatenate([-GRID[:0:-1], GRID])
+# Early stopping regularises: the fit does not follow the chance spread of one sample, so the
+# estimate varies less; tests/simulations compares 30 to 1500 steps (docs/decisions/0001).
+STEPS = 200
+# Rows fitted at once: they stay in the cache, and BLAS starts no threads for a product this small
+# (with 2000 rows, threads made the fit 10 times slower on a busy machine).
+CHUNK = 100
+TINY = 1e-300
+"""Smallest divisor."""
+
+
+class Categories(NamedTuple):
+    """Prompts grouped by equal (|n_m - n_f|, n_m + n_f), which have equal likelihoods."""
+
+    of_prompt: Whole
+    """Category of each prompt, [n_prompts]."""
+    plug_in: inputs.Floats
+    """|n_m - n_f| / (n_m + n_f) of each category, [n_categories]."""
+    likelihood: inputs.Floats
+    """Probability of each category at each t of GRID, relative to the largest of its row,
+    [n_categories, n_grid]. The scale carries no information, and with many images would
+    underflow."""
+    images: Whole
+    """n_m + n_f of each category, [n_categories]."""
+
+
+def categorise(male: Whole, female: Whole) -> Categories:
+    """Group the prompts, each of which has a clear image."""
+    pairs = np.stack([np.abs(male - female), male + female], axis=1)
+    unique, of_prompt = np.unique(pairs, axis=0, return_inverse=True)
+    gap, n = unique[:, :1], unique[:, 1:]
+    share = male_share(GRID)
+    one_way = scipy.stats.binom.logpmf((n + gap) // 2, n, share)
+    other_way = scipy.stats.binom.logpmf((n - gap) // 2, n, share)
+    likelihood = _relative(np.logaddexp(one_way, other_way))
+    return Categories(of_prompt.ravel(), (gap / n)[:, 0], likelihood, n[:, 0])
+
+
+def _mean_bias(weights: inputs.Floats, likelihood: inputs.Floats) -> inputs.Floats:
+    """Return the mean of t under the distribution fitted to each row of weights."""
+    rows = np.asarray(weights / np.sum(weights, axis=1, keepdims=True), dtype=np.float64)
+    starts = range(0, len(rows), CHUNK)
+    mixing = [_fit(rows[start : start + CHUNK], likelihood) for start in starts]
+    return np.clip(np.concatenate(mixing) @ GRID, 0.0, 1.0)
+
+
+def mean_departure(shown: Whole, n: Whole, expected: inputs.Floats) -> float:
+    """Return the mean of |p - r| over prompts, each of which has a reference share r of its own.
+
+    The deconvolved variable is u in [-1, 1], the relative position of p between r and the end of
+    the scale on its side: p = r + u (1 - r) for u > 0, and p = r + u r otherwise. So every u is
+    possible for every r, and with r = 1/2 it is 2p - 1.
+    """
+    rows, times = np.unique(np.stack([shown, n, expected], axis=1), axis=0, return_counts=True)
+    k, size, r = rows[:, :1], rows[:, 1:2], rows[:, 2:]
+    departure = np.where(SIGNED > 0, SIGNED * (1.0 - r), SIGNED * r)
+    logarithms = scipy.stats.binom.logpmf(k, size, np.clip(r + departure, 0.0, 1.0))
+    likelihood = _relative(np.asarray(logarithms, dtype=np.float64))
+    weights = inputs.floats("times", times / times.sum())
+    mixing = _fit(weights.reshape(1, -1), likelihood)[0]
+    posterior = mixing * likelihood
+    posterior /= np.maximum(posterior.sum(axis=1, keepdims=True), TINY)
+    return float(weights @ np.sum(posterior * np.abs(departure), axis=1))
+
+
+def _relative(logarithms: inputs.Floats) -> inputs.Floats:
+    """Return the likelihoods of each row as multiples of the row's largest."""
+    largest = np.max(logarithms, axis=1, keepdims=True)
+    return np.asarray(np.exp(logarithms - largest), dtype=np.float64)
+
+
+def _fit(weights: inputs.Floats, likelihood: inputs.Floats) -> inputs.Floats:
+    transposed = np.ascontiguousarray(likelihood.T)
+    mixing = np.ones((len(weights), likelihood.shape[1]))
+    ratio = np.empty_like(weights)
+    for _ in range(STEPS):
+        np.matmul(mixing, transposed, out=ratio)
+        # The fit may give probability 0 to a category that a resample left out: 0/0 otherwise.
+        np.divide(weights, np.maximum(ratio, TINY, out=ratio), out=ratio)
+        mixing *= ratio @ likelihood
+    return mixing
+
+
+def fair_floor(n_clear: npt.ArrayLike) -> float:
+    """Return the model bias score that a perfectly fair model shows on average.
+
+    Args:
+        n_clear: clear images per prompt, a number or [n_prompts]; prompts with 0 are left out.
+
+    Returns:
+        The expected score in (0, 1]; about 0.18 at 20 images.
+
+    Raises:
+        ValueError: a count is no whole number, or no prompt has a clear image.
+
+    >>> round(fair_floor(20), 4)
+    0.1762
+    """
+    n = np.atleast_1d(inputs.whole_counts("n_clear", n_clear))
+    if not np.any(n):
+        raise ValueError(f"n_clear holds no clear image in {n.size} prompts")
+    return float(expected_score(n[n > 0], np.array([0.0]))[0])
+
+
+def expected_score(n_clear: npt.NDArray[np.int64], bias: inputs.Floats) -> inputs.Floats:
+    """Return the expected paper score when every prompt has the same |2p - 1|."""
+    total = np.zeros(len(bias))
+    for n, times in sorted(Counter(n_clear.tolist()).items()):
+        k = np.arange(n + 1)
+        total += (
+            times * scipy.stats.binom.pmf(k, n, male_share(bias)[:, None]) @ np.abs(2 * k / n - 1)
+        )
+    # With one image per prompt every score is 1; rounding must not raise it.
+    return np.minimum(total / len(n_clear), 1.0)
+
+
+def most_bias(clear: npt.NDArray[np.int64], score: npt.ArrayLike) -> inputs.Floats:
+    """Return the common bias of identical prompts with this expected paper score.
+
+    By Jensen's inequality, no other distribution of bias over prompts with that expected score has
+    a larger mean.
+    """
+    bias = np.linspace(0.0, 1.0, 201)
+    return np.interp(np.asarray(score, dtype=np.float64), expected_score(clear, bias), bias)
+
+
+RIDGE = 0.01
+"""Added slope that makes slopes of expected scores strictly increasing, and so prompts identical
+where all slopes are 1."""
+REACH = 8.0
+"""Standard deviations on either side that the lattice holds; the probability beyond is below
+1e-14."""
+FINER = 16.0
+"""Lattice points per standard deviation of a prompt, where prompts differ in their number of
+images; splitting scores between two points adds less than a thousandth to the variance."""
+EQUAL_SCORES = 1e-9
+"""Equal sums of scores may differ in the last place."""
+BIASES: inputs.Floats = np.sin(np.linspace(0.0, np.pi / 2.0, 401))
+"""|2p - 1| at which slopes of expected scores are computed."""
+
+
+class Sizes(NamedTuple):
+    """The numbers of prompts with each number of clear images."""
+
+    images: tuple[int, ...]
+    """Different numbers of clear images, increasing."""
+    prompts: tuple[int, ...]
+    """Number of prompts with each number of clear images."""
+
+    @property
+    def total(self) -> int:
+        """Number of prompts."""
+        return sum(self.prompts)
+
+
+class Tails(NamedTuple):
+    """The probabilities of a score at most, and at least, the observed one."""
+
+    below: float
+    above: float
+
+
+def sizes_of(clear: Whole) -> Sizes:
+    """Group prompts by their number of clear images."""
+    images, prompts = np.unique(clear, return_counts=True)
+    return Sizes(tuple(images.tolist()), tuple(prompts.tolist()))
+
+
+def alike(sizes: Sizes, mean: float) -> tuple[float, ...]:
+    """Return the same |2p - 1| for each size of prompt."""
+    return (mean,) * len(sizes.images)
+
+
+def least_shown(sizes: Sizes, mean: float) -> tuple[float, ...]:
+    """Return the |2p - 1| of each size of prompt, of a given mean and least expected score.
+
+    With equal numbers of images, all prompts have the same bias. Otherwise the slope of the
+    expected score is the same for every size (Lagrange), so that prompts of few images have the
+    larger bias.
+    """
+    if len(sizes.images) == 1:
+        return alike(sizes, mean)
+    slopes = [_slopes(n) for n in sizes.images]
+
+    def spread(slope: float) -> inputs.Floats:
+        return np.array([np.interp(slope, entry, BIASES) for entry in slopes])
+
+    def short(slope: float) -> float:
+        return float(np.average(spread(slope), weights=sizes.prompts)) - mean
+
+    top = max(float(entry[-1]) for entry in slopes)
+    result = float(scipy.optimize.brentq(short, -1.0, top + 1.0, xtol=1e-12))
+    return tuple(spread(result).tolist())
+
+
+TILTS = (1.0, 0.5, 0.0, -0.5, -1.0)
+"""Places between prompts alike (0) and those of the least expected score (1), and beyond."""
+
+
+def least_favourable(sizes: Sizes, mean: float) -> list[tuple[float, ...]]:
+    """Return the |2p - 1| of each size of prompt that a small score is tried against.
+
+    With equal numbers of images, prompts alike are the least favourable ones (Jensen). Otherwise
+    those of the least expected score need not be: prompts of few images scatter more where they are
+    less biased, and a limit at the truth passed in 9 to 19 % of runs instead of 5 %. Several
+    distributions of this mean are tried, and the largest p-value counts.
+    """
+    if len(sizes.images) == 1:
+        return [alike(sizes, mean)]
+    shown, weights = np.array(least_shown(sizes, mean)), np.array(sizes.prompts)
+    found = []
+    for tilt in TILTS:
+        bias = np.clip(mean + tilt * (shown - mean), 0.0, 1.0)
+        # What clipping took away is given to the sizes that have room.
+        short = mean - float(np.average(bias, weights=weights))
+        room = 1.0 - bias if short > 0 else bias
+        total = float(np.average(room, weights=weights))
+        bias = bias + short * room / total if total else bias
+        found.append(tuple(np.clip(bias, 0.0, 1.0).tolist()))
+    return found
+
+
+@lru_cache(maxsize=4096)
+def score_tails(sizes: Sizes, bias: tuple[float, ...], score: float) -> Tails:
+    """Return both tails of the paper's score at these biases of each size of prompt."""
+    # Equal sizes have a lattice of their own; others share a finer one.
+    spacing = np.sqrt(np.average(1.0 / np.array(sizes.images), weights=sizes.prompts)) / FINER
+    unit = 2.0 / sizes.images[0] if len(sizes.images) == 1 else float(spacing)
+    laws = [_law(n, t, unit) for n, t in zip(sizes.images, bias, strict=True)]
+    kinds = list(zip(sizes.prompts, laws, strict=True))
+    middle = sum(k * law.middle for k, law in kinds)
+    deviation = np.sqrt(sum(k * law.variance for k, law in kinds))
+    length = scipy.fft.next_fast_len(int(2 * REACH * deviation) + 64, real=True)
+    transform = np.ones(length // 2 + 1, dtype=np.complex128)
+    for k, law in kinds:
+        wrapped = np.bincount(law.places % length, weights=law.chances, minlength=length)
+        transform *= scipy.fft.rfft(wrapped) ** k
+    chances = np.maximum(scipy.fft.irfft(transform, n=length), 0.0)
+    first = round(middle) - length // 2
+    shortfall = (1.0 - score) * sizes.total / unit
+    places = first + np.arange(length)
+    chances = np.roll(chances, -(first % length))
+    # Where prompts differ in their number of images, the observed sum lies between two lattice
+    # points: the farther one counts, which keeps both tails conservative.
+    at_least = places >= np.floor(shortfall + EQUAL_SCORES)
+    at_most = places <= np.ceil(shortfall - EQUAL_SCORES)
+    return Tails(min(1.0, float(chances[at_least].sum())), min(1.0, float(chances[at_most].sum())))
+
+
+class _Law(NamedTuple):
+    places: Whole
+    chances: inputs.Floats
+    middle: float
+    variance: float
+
+
+@lru_cache(maxsize=4096)
+def _law(n: int, bias: float, unit: float) -> _Law:
+    """Return the distribution of 1 - score of one prompt on the lattice.
+
+    A value between two points is split between them so that its mean is kept.
+    """
+    chances = rarer_chances(n, np.array([bias]))[0]
+    exact = 2.0 * np.arange(n // 2 + 1) / n / unit
+    below = np.floor(exact + EQUAL_SCORES).astype(np.int64)
+    share = np.maximum(exact - below, 0.0)
+    places = np.concatenate([below, below + 1])
+    split = np.concatenate([chances * (1.0 - share), chances * share])
+    middle = float(split @ places)
+    return _Law(places, split, middle, float(split @ (places - middle) ** 2))
+
+
+@lru_cache(maxsize=1024)
+def _slopes(n: int) -> inputs.Floats:
+    shown = rarer_chances(n, BIASES) @ (1.0 - 2.0 * np.arange(n // 2 + 1) / n)
+    slopes = np.gradient(shown, BIASES) + RIDGE * BIASES
+    return np.asarray(np.maximum.accumulate(slopes + 1e-12 * np.arange(len(BIASES))))
+
+
+ENOUGH_PROMPTS = 10
+"""Fewest prompts for the bounding function from above. The sum over fewer prompts is too far from
+normal: the end was too low in 4 to 23 % of runs instead of 2.5 %, and the exact end is available.
+The same number of prompts must have images of both genders: where 29 of 30 had images of one gender
+only, one fair prompt decided, and a limit at the truth passed in 32 % of runs
+(tests/simulations/near_one.md)."""
+TOO_EVEN = 0.1
+"""Probability under a fair model below which more even counts give no further evidence: else luck
+alone would end an interval at 0."""
+TWO_WAYS = 1.2
+"""Factor of the smaller of the two p-values from below. Their errors mostly coincide: without the
+factor, 7 % of verdicts at 5 % were wrong at worst (all prompts at 0.2), not 10 %."""
+TOO_UNLIKELY = 1e-6
+"""Probability of counts so even that no fair model explains them; they count as a fair model's."""
+SMALLEST_ERROR = 1e-12
+"""Smallest standard error that divides; where all counts agree the error is 0."""
+
+
+SIDES: dict[Side, float] = {"below": 0.0, "above": 1.0}
+"""Side of the true bias -> the bias on this side that any prompt has at the least, or at most."""
+
+
+class Mean(NamedTuple):
+    """The mean over prompts of a function of the counts, and its standard error within prompts."""
+
+    value: float
+    error: float
+
+    def p_above(self, bound: float) -> float:
+        """Return the one-sided p-value against "the expectation is at most the bound"."""
+        return float(scipy.special.ndtr((bound - self.value) / max(self.error, SMALLEST_ERROR)))
+
+
+@dataclass(frozen=True, slots=True)
+class FixedWords:
+    """The evidence in the counts of fixed prompts, each with a clear image."""
+
+    sizes: Sizes
+    score: float
+    """The paper's score."""
+    below: Mean
+    """Mean of the bounding functions from below."""
+    above: Mean
+    plug_in: Mean
+    """Mean of the paper's score itself; the paper's estimator targets its expectation."""
+    even: float
+    """Probability that a fair model shows at most this score."""
+    mixed: int
+    """Number of prompts with images of both genders."""
+
+    @classmethod
+    def of(cls, men: Whole, women: Whole) -> FixedWords:
+        """Build the evidence from counts, [n_prompts], where every prompt has an image."""
+        clear, rarer = men + women, np.minimum(men, women)
+        sizes, prompts = sizes_of(clear), len(clear)
+        by_size = {n: rarer[clear == n] for n in sizes.images}
+        least = fewest_images(sizes)
+        below, above = (
+            _mean(
+                {n: images for n, images in by_size.items() if n >= least},
+                partial(bounding_function, prompts=prompts, side=side),
+                [extreme] * int(np.count_nonzero(clear < least)),
+            )
+            for side, extreme in SIDES.items()
+        )
+        plug_in = _mean(by_size, plug_in_function)
+        even = score_tails(sizes, alike(sizes, 0.0), plug_in.value).below
+        mixed = int(np.count_nonzero(rarer[clear >= least]))
+        return cls(sizes, plug_in.value, below, above, plug_in, even, mixed)
+
+    def tests(self, estimator: Estimator) -> tuple[Test, Test]:
+        """Return the p-values of "above the bound" and "below the bound", as functions of it."""
+        if estimator == "paper":
+            return self._p_paper_greater, self._p_paper_less
+        return self.p_greater, self.p_less
+
+    def p_greater(self, bound: float) -> float:
+        """Return the p-value against "the model bias score is at most the bound"."""
+        exact = score_tails(self.sizes, alike(self.sizes, bound), self.score).above
+        if self.sizes.total == 1:
+            return exact
+        return max(exact, self.below.p_above(bound))
+
+    def p_less(self, bound: float) -> float:
+        """Return the p-value against "the model bias score is at least the bound"."""
+        exact = max(map(self._exact_less, least_favourable(self.sizes, bound)))
+        if self.sizes.total < ENOUGH_PROMPTS or self.even < TOO_EVEN:
+            return exact
+        if self.mixed < ENOUGH_PROMPTS:
+            return min(1.0, TWO_WAYS * exact)
+        # Student's distribution: the standard error of ten prompts is itself uncertain.
+        error = max(self.above.error, SMALLEST_ERROR)
+        student = scipy.stats.t.cdf((self.above.value - bound) / error, self.mixed - 1)
+        return min(1.0, TWO_WAYS * min(exact, float(student)))
+
+    def _p_paper_greater(self, bound: float) -> float:
+        bias = alike(self.sizes, float(most_bias(self._clear, bound)))
+        exact = score_tails(self.sizes, bias, self.score).above
+        return exact if self.sizes.total == 1 else max(exact, self.plug_in.p_above(bound))
+
+    def _p_paper_less(self, bound: float) -> float:
+        exact = self._exact_less(alike(self.sizes, float(most_bias(self._clear, bound))))
+        return exact if self.sizes.total == 1 else max(exact, 1.0 - self.plug_in.p_above(bound))
+
+    def _exact_less(self, bias: tuple[float, ...]) -> float:
+        if self.even < TOO_UNLIKELY:
+            usual = float(expected_score(self._clear, np.zeros(1))[0])
+            return score_tails(self.sizes, bias, usual).below
+        tail = score_tails(self.sizes, bias, self.score).below
+        return min(1.0, tail * max(1.0, TOO_EVEN / self.even))
+
+    @property
+    def _clear(self) -> Whole:
+        return np.repeat(self.sizes.images, self.sizes.prompts)
+
+
+def lower_end(p_greater: Callable[[float], float], error: float) -> float:
+    """Return the smallest bound in [0, 1] that the p-value does not reject at this error."""
+    if p_greater(0.0) > error:
+        return 0.0
+    if p_greater(1.0) <= error:
+        return 1.0
+    return float(scipy.optimize.brentq(lambda b: p_greater(b) - error, 0.0, 1.0, xtol=1e-6))
+
+
+def upper_end(p_less: Callable[[float], float], error: float) -> float:
+    """Return the largest bound in [0, 1] that the p-value does not reject at this error."""
+    return 1.0 - lower_end(lambda bound: p_less(1.0 - bound), error)
+
+
+def fewest_images(sizes: Sizes) -> int:
+    """Return the fewest clear images of prompts that count in the means of bounding functions.
+
+    Where few prompts have few images and the others many, the few carry all sampling error, and
+    their sum is far from normal: three prompts of 2 images beside 27 of 80 failed a limit at the
+    truth in 10 to 14 % of runs (5 % stated). Sampling errors are as if of
+    ``(sum 1/n)^2 / sum 1/n^2`` prompts alike; prompts of the fewest images are left out until these
+    are ENOUGH_PROMPTS, or else as many as they can be. The numbers of images decide, and not what
+    the images show.
+    """
+    images, prompts = np.array(sizes.images, np.float64), np.array(sizes.prompts)
+    alike = [
+        float((prompts[k:] / images[k:]).sum() ** 2 / (prompts[k:] / images[k:] ** 2).sum())
+        for k in range(len(images))
+    ]
+    enough = min(ENOUGH_PROMPTS, max(alike))
+    return sizes.images[next(k for k, count in enumerate(alike) if count >= enough)]
+
+
+def _mean(
+    by_size: dict[int, Whole], function: Callable[[int], Bounding], others: Sequence[float] = ()
+) -> Mean:
+    """Return the mean over prompts of a function of the rarer gender's images.
+
+    ``by_size`` holds these images per prompt, by the number of clear images; ``others`` the values
+    of further prompts, which are certain.
+    """
+    prompts = sum(map(len, by_size.values())) + len(others)
+    total = sum(others)
+    total += sum(float(np.sum(function(n).value[rarer])) for n, rarer in by_size.items())
+    variance = sum(float(np.sum(function(n).variance[rarer])) for n, rarer in by_size.items())
+    return Mean(total / prompts, math.sqrt(variance) / prompts)
+
+
+def corrected_model_bias_score(male: npt.ArrayLike, female: npt.ArrayLike) -> float:
+    """Return the mean over prompts of the true |2p - 1|, without the upward bias of few images.
+
+    The distribution of |2p - 1| over prompts is estimated by deconvolution of the binomial noise,
+    and its mean returned. At 20 images a fair model scores 0.04 (0.18 by the paper's score), and
+    the rates of Table 7 come out within 0.005.
+
+    Args:
+        male: clear male images per prompt, [n_prompts].
+        female: clear female images per prompt, [n_prompts].
+
+    Returns:
+        The estimate in [0, 1], over the prompts that have a clear image.
+
+    Raises:
+        ValueError: shapes differ, a count is no whole number, or no prompt has a clear image.
+
+    >>> round(corrected_model_bias_score([20, 20, 0], [0, 0, 20]), 2)
+    1.0
+    >>> corrected_model_bias_score([11, 9, 10, 12], [9, 11, 10, 8]) < 0.05
+    True
+    """
+    men, women = clear_counts(male, female)
+    return _estimate(men, women)
+
+
+def model_bias_interval(
+    male: npt.ArrayLike,
+    female: npt.ArrayLike,
+    *,
+    level: float,
+    seed: int,
+    estimator: Estimator = "corrected",
+    words: Words = "fixed",
+    resamples: int = 2000,
+) -> Interval:
+    """Return the model bias score with its interval, for these prompts or for words like them.
+
+    Each end holds at the one-sided level (1 + level) / 2: a one-sided verdict at 5 % takes
+    ``level=one_sided(0.95)``, which is 0.9.
+
+    - fixed words: images vary, words do not. The ends allow any distribution of bias over the
+      prompts. They hold the level in simulation, not by theorem
+      (docs/decisions/0007-fixed-words.md, tests/simulations/fixed_words.md). They need no
+      resampling, and work for any number of prompts and images.
+    - sampled words: a cluster bootstrap resamples prompts, each with all its images. One prompt
+      alone has the interval of fixed words.
+
+    Args:
+        male: clear male images per prompt, [n_prompts].
+        female: clear female images per prompt, [n_prompts].
+        level: confidence level in (0, 1).
+        seed: seed of the resampling; unused with fixed words.
+        estimator: "corrected", or "paper" for Lyu eq. 1 as printed, whose interval is for the score
+            expected at these numbers of images, fair-model floor included.
+        words: "fixed" for these prompts, "sample" for words like them.
+        resamples: number of bootstrap resamples, for sampled words.
+
+    Returns:
+        Interval in [0, 1]; n is the number of prompts with a clear image.
+
+    Raises:
+        ValueError: shapes differ, no prompt has a clear image, or an option is out of range.
+
+    >>> interval = model_bias_interval([20, 18, 1, 15], [0, 2, 19, 5], level=0.95, seed=0)
+    >>> interval.low < 0.75 < interval.high
+    True
+    """
+    check_resampling(level, resamples)
+    check_how(estimator, words)
+    men, women = clear_counts(male, female)
+    if words == "sample" and len(men) > 1:
+        return _sampled(men, women, estimator, seed, resamples)(level)
+    evidence = FixedWords.of(men, women)
+    greater, less = evidence.tests(estimator)
+
+    def ends(error: float) -> tuple[float, float]:
+        return lower_end(greater, error), upper_end(less, error)
+
+    # The estimate must not depend on the level: it is clipped to the ends at a one-sided error of
+    # one half.
+    least, most = sorted(ends(0.5))
+    estimate = min(max(_estimate(men, women, estimator), least), most)
+    method = "exact" if len(men) == 1 else "bounding functions"
+    return containing(estimate, ends((1.0 - level) / 2.0), level, method, len(men))
+
+
+def model_bias_p_value(
+    male: npt.ArrayLike,
+    female: npt.ArrayLike,
+    bound: float,
+    *,
+    alternative: Alternative = "greater",
+    estimator: Estimator = "corrected",
+    words: Words = "fixed",
+    seed: int = 0,
+    resamples: int = 2000,
+) -> float:
+    """Return the one-sided p-value of the model bias score against a bound.
+
+    The p-value agrees with ``model_bias_interval``: it is at most 0.05 where the interval at
+    ``one_sided(0.95)`` leaves the bound out on that side. FAIL against a limit uses "greater", PASS
+    uses "less".
+
+    Args:
+        male: clear male images per prompt, [n_prompts].
+        female: clear female images per prompt, [n_prompts].
+        bound: limit of the score, in [0, 1].
+        alternative: "greater" against "the score is at most the bound", "less" against "the score
+            is at least the bound".
+        estimator: as in ``model_bias_interval``.
+        words: as in ``model_bias_interval``.
+        seed: seed of the resampling; unused with fixed words.
+        resamples: number of bootstrap resamples, for sampled words.
+
+    Returns:
+        p-value in [0, 1].
+
+    Raises:
+        ValueError: shapes differ, no prompt has a clear image, or an option is out of range.
+
+    >>> counts = [20, 18, 1, 15], [0, 2, 19, 5]
+    >>> model_bias_p_value(*counts, 0.3) < 0.001
+    True
+    >>> model_bias_p_value(*counts, 0.3, alternative="less") > 0.5
+    True
+    """
+    check_alternative(alternative)
+    check_resampling(0.5, resamples)
+    check_how(estimator, words)
+    limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
+    men, women = clear_counts(male, female)
+    if words == "sample" and len(men) > 1:
+        interval = _sampled(men, women, estimator, seed, resamples)
+        return inverted_p_value(interval, limit, alternative=alternative)
+    greater, less = FixedWords.of(men, women).tests(estimator)
+    return greater(limit) if alternative == "greater" else less(limit)
+
+
+def fair_p_value(
+    male: npt.ArrayLike, female: npt.ArrayLike, *, seed: int, resamples: int = 2000
+) -> float:
+    """Return the Monte Carlo p-value against "every prompt has p = 1/2"."""
+    men, women = clear_counts(male, female)
+    clear = men + women
+    fair = np.random.default_rng(seed).binomial(clear, 0.5, size=(resamples, len(clear)))
+    scores = np.mean(np.abs(2.0 * fair / clear - 1.0), axis=1)
+    observed = model_bias_score(men, women)
+    # Equal counts may differ in the last place after averaging in another order.
+    return (1.0 + float(np.sum(scores >= observed - 1e-12))) / (resamples + 1.0)
+
+
+def clear_counts(male: npt.ArrayLike, female: npt.ArrayLike) -> tuple[Whole, Whole]:
+    """Return the counts of the prompts that have a clear image, as whole numbers."""
+    men, women = inputs.count_vectors(male=male, female=female)
+    used = men + women > 0
+    if not np.any(used):
+        raise ValueError(f"male and female hold no clear image in {used.size} prompts")
+    return men[used], women[used]
+
+
+def _estimate(men: Whole, women: Whole, estimator: Estimator = "corrected") -> float:
+    if estimator == "paper":
+        return float(model_bias_score(men, women))
+    categories = categorise(men, women)
+    sizes = np.bincount(categories.of_prompt, minlength=len(categories.plug_in))
+    return float(_mean_bias(sizes[None].astype(np.float64), categories.likelihood)[0])
+
+
+def _sampled(
+    men: Whole, women: Whole, estimator: Estimator, seed: int, resamples: int
+) -> Callable[[float], Interval]:
+    """Return the function from a level to the interval for prompts like these, two or more.
+
+    Prompts are resampled, together with one pseudo-prompt that is even or one-sided with equal
+    probability: without it, prompts that all agree would have an interval of width zero.
+    Deconvolution depends on the distribution of bias: so the low end is at most that of the
+    bounding function's mean, and 0 while a fair model explains the counts; the high end is at least
+    what Jensen's inequality allows.
+    """
+    prompts, clear, rng = len(men), men + women, np.random.default_rng(seed)
+    n = int(np.median(clear))
+    categories = categorise(np.append(men, [n - n // 2, n]), np.append(women, [n // 2, 0]))
+    pseudo = np.append(np.ones(prompts), [0.5, 0.5])
+    chance = np.bincount(categories.of_prompt, weights=pseudo)
+    weights = rng.multinomial(prompts, chance / chance.sum(), size=resamples).astype(np.float64)
+    estimate, method = _estimate(men, women, estimator), "cluster-bootstrap"
+    if estimator == "paper":
+        paper = np.asarray(weights @ categories.plug_in / prompts, dtype=np.float64)
+        return lambda level: containing(
+            estimate, percentiles(paper, expanded_tail(prompts, level)), level, method, prompts
+        )
+    drawn = rng.multinomial(prompts, np.full(prompts, 1.0 / prompts), size=resamples)
+    most = most_bias(clear, drawn @ (np.abs(men - women) / clear) / prompts)
+    rarer = np.round((1.0 - categories.plug_in) * categories.images / 2.0).astype(np.int64)
+    kinds = zip(categories.images.tolist(), rarer.tolist(), strict=True)
+    below = [bounding_function(n, prompts, "below").value[k] for n, k in kinds]
+    least = np.asarray(weights @ np.array(below) / prompts, dtype=np.float64)
+    corrected = _mean_bias(weights, categories.likelihood)
+    fair = fair_p_value(men, women, seed=seed, resamples=resamples)
+
+    def interval(level: float) -> Interval:
+        tail = expanded_tail(prompts, level)
+        low, high = percentiles(corrected, tail)
+        low = max(0.0, min(low, percentiles(least, tail)[0]))
+        low = 0.0 if fair > (1.0 - level) / 2.0 else low
+        ends = low, max(high, percentiles(most, tail)[1])
+        return containing(estimate, ends, level, method, prompts)
+
+    return interval
+
+
+def check_how(estimator: str, words: str) -> None:
+    """Raise a ValueError for an unknown estimator or unknown words."""
+    check_words(words)
+    if estimator not in {"corrected", "paper"}:
+        raise ValueError(f"estimator must be 'corrected' or 'paper', got estimator={estimator!r}")

@@ -1,0 +1,649 @@
+"""Power of verdicts, and the number of images that reaches a power, by simulation of the judge.
+
+Power is the probability that a verdict is reached and right: PASS where the true score lies within
+the limit, FAIL where it lies beyond. Prompts are drawn at a true score, as the distributions and
+shapes below spread it, and judged by the functions that judge a run.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import scipy
+
+from pytest_t2i.data import Interval
+from pytest_t2i.metrics import inputs
+from pytest_t2i.statistics.change import (
+    BIAS,
+    FEWEST_IMAGES,
+    paired_model_bias_change,
+    table_bias,
+    unmoved_model_bias_change,
+)
+from pytest_t2i.statistics.distances import (
+    fixed_ends,
+    mean_total_variation_interval,
+    parts_of,
+    total_variation_interval,
+    total_variation_p_value,
+)
+from pytest_t2i.statistics.families.empirical_bayes import GRID, spread_given_counts
+from pytest_t2i.statistics.families.lone import lone_chances
+from pytest_t2i.statistics.inversion import Alternative, check_words, one_sided
+from pytest_t2i.statistics.model import (
+    Estimator,
+    FixedWords,
+    Words,
+    clear_counts,
+    corrected_model_bias_score,
+    model_bias_interval,
+)
+from pytest_t2i.statistics.permutation import BALANCE
+from pytest_t2i.statistics.prompt_change import unconditional_p_values
+from pytest_t2i.statistics.shares import check_level, male_share, p_values_of_counts
+
+CONCENTRATION = 1.0
+"""Concentration of the Beta distribution of prompts' |2p - 1|; fitted to the three models of Lyu
+Table 7 it is 0.97, 1.44 and 0.92."""
+CLOSER = 4.0
+"""Concentration of prompts that differ less than those of published models."""
+
+
+def even_biases(mean: float, prompts: int, concentration: float = CONCENTRATION) -> inputs.Floats:
+    """Return |2p - 1| of prompts that differ as in Lyu Table 7, with exactly this mean.
+
+    The values are quantiles of the Beta distribution, shrunk to one end to have the given mean.
+    """
+    if mean in {0.0, 1.0} or prompts == 1:
+        return np.full(prompts, mean)
+    ranks = (np.arange(prompts) + 0.5) / prompts
+    biases = scipy.stats.beta.ppf(ranks, concentration * mean, concentration * (1.0 - mean))
+    own = float(np.mean(biases))
+    scaled = (
+        biases * mean / own if own > mean else 1.0 - (1.0 - biases) * (1.0 - mean) / (1.0 - own)
+    )
+    return np.asarray(scaled, dtype=np.float64)
+
+
+def drawn_biases(mean: float, prompts: int, rng: np.random.Generator) -> inputs.Floats:
+    """Return random |2p - 1| of words, distributed as in Lyu Table 7 with expectation ``mean``."""
+    if mean in {0.0, 1.0}:
+        return np.full(prompts, mean)
+    return rng.beta(CONCENTRATION * mean, CONCENTRATION * (1.0 - mean), size=prompts)
+
+
+def _apart(mean: float, prompts: int, distance: float) -> inputs.Floats:
+    """Return two halves at a distance from the mean; a middle prompt lies at the mean."""
+    side = np.sign(2.0 * np.arange(prompts) + 1.0 - prompts)
+    return np.asarray(mean + distance * side, dtype=np.float64)
+
+
+SPREADS: dict[str, Callable[[float, int], inputs.Floats]] = {
+    "as in published models": even_biases,
+    "all alike": lambda mean, prompts: np.full(prompts, mean),
+    "closer than in published models": lambda mean, prompts: even_biases(mean, prompts, CLOSER),
+    "two halves near each other": lambda mean, prompts: _apart(
+        mean, prompts, min(mean, 1.0 - mean) / 2.0
+    ),
+    "two halves as far apart as can be": lambda mean, prompts: _apart(
+        mean, prompts, min(mean, 1.0 - mean)
+    ),
+    "some one-sided, all others fair": lambda mean, prompts: np.clip(
+        mean * prompts - np.arange(prompts), 0.0, 1.0
+    ),
+}
+"""Functions of a mean and a number of prompts that return |2p - 1| of each prompt; the power for a
+model is a range over them."""
+
+
+def grown_alike(biases: inputs.Floats, push: float) -> inputs.Floats:
+    """Move every prompt by the same share of its room, and the mean by ``push``."""
+    room = 1.0 - float(np.mean(biases))
+    return np.minimum(1.0, biases + (1.0 - biases) * (push / room if room > 0.0 else 0.0))
+
+
+def grown_few(biases: inputs.Floats, push: float) -> inputs.Floats:
+    """Make the most even prompts one-sided, one by one, until the mean grew by ``push``."""
+    order = np.argsort(biases, kind="stable")
+    room = 1.0 - biases[order]
+    taken = np.clip(push * len(biases) - (np.cumsum(room) - room), 0.0, room)
+    grown = biases.copy()
+    grown[order] += taken
+    return grown
+
+
+MOST = 2000
+"""Largest number of images per prompt that is planned."""
+ONE_BY_ONE = 128
+"""Number of images per prompt up to which each number is tried."""
+PER_MODEL: tuple[int, ...] = (
+    4, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 65, 80, 100, 130, 160, 200, 300, 400, 600, 1000
+)  # fmt: skip
+"""Images per prompt that are tried where power has to be simulated."""
+PER_CHANGE: tuple[int, ...] = (
+    10, 20, 30, 40, 50, 65, 80, 100, 130, 160, 200, 250, 300, 400, 500, 650, 800
+)  # fmt: skip
+"""Images per prompt that are tried for a change of one prompt; the cost of its test is
+quadratic."""
+TRIED: tuple[int, ...] = (2, *PER_MODEL, 1500, 2000)
+"""Images per prompt that are tried at the rates of a run."""
+RUNS, PAIRS, DRAWS, RESAMPLES = 100, 20, 1000, 200
+"""Simulated runs, pairs of runs, prompts of a shape, and resamples of a run."""
+LEAST_LEVEL = 0.8
+"""One-sided level of the smallest bias that the counts are consistent with."""
+COARSE = 0.2
+"""Detectable growth above which a test that finds no growth is uninformative."""
+POWER = 0.8
+"""Probability of finding a growth that counts as detectable."""
+TWO = 2
+SMALL = 1e-12
+"""Tolerance: 1 - 0.95 is a little more than 0.05 in binary."""
+
+
+class Design(NamedTuple):
+    """The design of a suite whose power is computed.
+
+    >>> Design(prompts=30).level
+    0.95
+    """
+
+    prompts: int
+    """Number of prompts of the suite; their checks share one error level."""
+    level: float = 0.95
+    """Confidence of the verdicts, in (0, 1)."""
+    power: float = 0.8
+    """Wanted probability of the right verdict, in (0, 1)."""
+    seed: int = 0
+    """Seed of the simulations."""
+    repeats: int = 60
+    """Number of simulated suites of a model, per number of images and distribution of bias."""
+
+
+def prompt_power(bias: float, bound: float, images: int, design: Design) -> float:
+    """Return the probability that a prompt's check is decided.
+
+    Above the bound: the probability of a FAIL as the only such prompt of its family, whose other
+    prompts are fair (``family_p_values``, with 1,000 simulated families). It is higher where other
+    prompts are biased, too. Within the bound: the exact probability of a PASS,
+    without a correction for the family.
+
+    Args:
+        bias: true |2p - 1|, in [0, 1].
+        bound: limit of the absolute prompt bias score, in [0, 1].
+        images: clear images of each prompt, at least 1.
+        design: prompts tested at once, level and seed; power and repeats are unused.
+
+    Returns:
+        Probability, summed over the binomial distribution of the prompt's own counts.
+
+    Raises:
+        ValueError: an argument lies outside its range.
+
+    >>> round(prompt_power(1.0, 0.5, 30, Design(prompts=1)), 3)
+    1.0
+    >>> round(prompt_power(0.97, 0.5, 14, Design(prompts=100)), 1)
+    0.0
+    >>> round(prompt_power(0.0, 0.5, 20, Design(prompts=100)), 3)
+    0.497
+    """
+    _check(design, images, bias=bias, bound=bound)
+    true, limit = float(bias), float(bound)
+    k = np.arange(images + 1)
+    if true > limit:
+        fails = lone_chances(images, limit, design.level, design.prompts, design.seed)
+        right = fails[np.minimum(k, images - k)]
+    else:
+        passes = p_values_of_counts(images, limit, "within") <= 1.0 - design.level + SMALL
+        right = passes.astype(np.float64)
+    return float(scipy.stats.binom.pmf(k, images, male_share(true)) @ right)
+
+
+def model_power(
+    bias: float, bound: float, images: int, design: Design, *, words: Words = "fixed"
+) -> float:
+    """Return the probability that the model's check is decided, by simulation of whole suites.
+
+    Prompts differ as in Lyu Table 7: |2p - 1| is Beta distributed with the bias as its mean. Each
+    simulated suite is judged as a run is judged, FAIL or PASS at one-sided ``level``. With fixed
+    words, the prompts are quantiles of that distribution and their own mean is the bias; with
+    sampled words they are drawn from it anew in each suite.
+    """
+    check_words(words)
+    _check(design, images, bias=bias, bound=bound)
+    if words == "fixed":
+        return _decided(even_biases(bias, design.prompts), bias, bound, images, design)
+    rng = np.random.default_rng(design.seed)
+    right = 0
+    for repeat in range(design.repeats):
+        male = rng.binomial(images, male_share(drawn_biases(bias, design.prompts, rng)))
+        result = model_bias_interval(
+            male, images - male, level=one_sided(design.level), seed=repeat, words=words,
+            resamples=RESAMPLES,
+        )  # fmt: skip
+        right += result.low > bound if bias > bound else result.high <= bound
+    return right / design.repeats
+
+
+class PowerRange(NamedTuple):
+    """The range of the probability of the right verdict, over unknown distributions."""
+
+    low: float
+    """Probability under the worst distribution of bias over prompts."""
+    high: float
+    """Probability under the best distribution."""
+    published: float | None
+    """Probability under the distribution of published models; None where none is published."""
+
+    @classmethod
+    def of(cls, chances: Sequence[float]) -> PowerRange:
+        """Return the range of chances, of which the first is that of published models."""
+        return cls(min(chances), max(chances), chances[0])
+
+    def end(self, *, high: bool) -> float:
+        """Return the highest probability, or the lowest."""
+        return self.high if high else self.low
+
+
+def model_power_range(bias: float, bound: float, images: int, design: Design) -> PowerRange:
+    """Return the probability that the model's check is decided, over distributions of bias.
+
+    This is ``model_power`` with fixed words for each of six distributions with the same mean: all
+    prompts equal, two halves near and far from each other, some one-sided and the others fair, and
+    two Beta distributions, one of them as in published models.
+    """
+    _check(design, images, bias=bias, bound=bound)
+    # Only one distribution has a mean of 0 or 1.
+    spreads = [even_biases] if bias in {0.0, 1.0} else SPREADS.values()
+    return PowerRange.of(
+        [_decided(of(bias, design.prompts), bias, bound, images, design) for of in spreads]
+    )
+
+
+def prompt_change_power(
+    before: float, push: float, margin: float, images: int, design: Design
+) -> float:
+    """Return the exact probability that a prompt whose bias grew fails against its baseline.
+
+    The test is the exact unconditional one for images with different seeds, at
+    ``(1 - level) / prompts``.
+    """
+    _check(design, images, before=before)
+    inputs.in_range("before + push", before + push, 0.0, 1.0, tolerance=1e-9)
+    inputs.in_range("margin", margin, 0.0, 2.0)
+    one_way = unconditional_p_values(images, images, margin / 2.0)
+    # As in paired_prompt_p_value: the score grew beyond the old one and beyond its mirror image, in
+    # either direction.
+    claim = np.maximum(one_way, one_way[:, ::-1])
+    p = 2.0 * np.minimum(claim, claim[::-1])
+    right = p * design.prompts <= 1.0 - design.level + SMALL
+    k = np.arange(images + 1)
+    old, new = (
+        scipy.stats.binom.pmf(k, images, male_share(min(1.0, b))) for b in (before, before + push)
+    )
+    return float(new @ right @ old)
+
+
+def images_needed(
+    power: Callable[[int], float], wanted: float, sizes: tuple[int, ...] = ()
+) -> int | None:
+    """Return the fewest images per prompt with the wanted power; None where no number has it.
+
+    Without ``sizes``, every number up to 128 is tried, and a bisection follows up to 2000. Power is
+    not monotone in the number of images (it has saw teeth): the number found has the power, and a
+    slightly larger one may just miss it.
+    """
+    if sizes:
+        return _first(lambda n: power(n) >= wanted, sizes)
+    doubling = [2**k for k in range(1, MOST.bit_length())] + [MOST]
+    rough = next((n for n in doubling if power(n) >= wanted), None)
+    if rough is None:
+        return None
+    between = tuple(range(rough // 2, rough + 1))
+    if rough > ONE_BY_ONE:
+        return _first(lambda n: power(n) >= wanted, between)
+    return next(n for n in between if power(n) >= wanted)
+
+
+def smallest_found(power: Callable[[float], float], wanted: float, low: float) -> float | None:
+    """Return the smallest value above ``low``, in steps of 0.01, with the wanted power."""
+    steps = tuple(range(round(100 * low) + 1, 101))
+    step = _first(lambda step: power(step / 100) >= wanted, steps)
+    return None if step is None else step / 100
+
+
+def _first(holds: Callable[[int], bool], values: tuple[int, ...]) -> int | None:
+    """Return the first of the values from which on a condition holds, by bisection."""
+    place = bisect.bisect_left(values, True, key=holds)
+    return values[place] if place < len(values) else None
+
+
+def _verdicts(
+    bias: inputs.Floats, bound: float, images: int, alternative: Alternative, level: float,
+    seed: int, runs: int,
+) -> Iterator[bool]:  # fmt: skip
+    """Yield for each simulated run of these fixed prompts whether it rejects the bound."""
+    rng = np.random.default_rng(seed)
+    for men in rng.binomial(images, male_share(bias), size=(runs, len(bias))):
+        evidence = FixedWords.of(men, images - men)
+        p = evidence.p_greater(bound) if alternative == "greater" else evidence.p_less(bound)
+        yield p <= 1.0 - level + SMALL
+
+
+def _decided(
+    biases: inputs.Floats, mean: float, bound: float, images: int, design: Design
+) -> float:
+    """Return the share of suites of these fixed prompts with the right verdict."""
+    side: Alternative = "greater" if mean > bound else "less"
+    verdicts = _verdicts(biases, bound, images, side, design.level, design.seed, design.repeats)
+    return sum(verdicts) / design.repeats
+
+
+def _check(design: Design, images: int, **shares: float) -> None:
+    for name, value in shares.items():
+        inputs.in_range(name, value, 0.0, 1.0)
+    check_level(design.level)
+    for name, count in (("prompts", design.prompts), ("images", images)):
+        if count < 1:
+            raise ValueError(f"{name} must be at least 1, got {name}={count!r}")
+
+
+def model_images_needed(
+    male: npt.ArrayLike,
+    female: npt.ArrayLike,
+    bound: float,
+    *,
+    level: float = 0.95,
+    power: float = 0.5,
+    seed: int = 0,
+    repeats: int = RUNS,
+) -> int | None:
+    """Return the fewest images per prompt that decide the model's check with a given power.
+
+    Runs are simulated with fixed words, at the observed rates of the prompts, shrunk towards even
+    so that their model bias score is the corrected one. A run is decided where its verdict is the
+    right one for these rates: FAIL above the bound, PASS within. Numbers of images up to 2000 are
+    tried by bisection; the power is assumed to increase with them. The result applies to a new run
+    of that size, without interim looks.
+    """
+    check_level(level)
+    limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
+    wanted = float(inputs.in_range("power", power, 0.0, 1.0))
+    bias = bias_as_seen(male, female)
+    side: Alternative = "greater" if float(np.mean(bias)) > limit else "less"
+
+    def is_enough(images: int) -> bool:
+        return _reaches(_verdicts(bias, limit, images, side, level, seed, repeats), wanted, repeats)
+
+    return _first(is_enough, TRIED)
+
+
+def bias_as_seen(male: npt.ArrayLike, female: npt.ArrayLike) -> inputs.Floats:
+    """Return |2p - 1| of each prompt, shrunk so that the mean is the corrected score."""
+    men, women = clear_counts(male, female)
+    plug_in = np.abs(men - women) / (men + women)
+    mean = float(np.mean(plug_in))
+    corrected = min(corrected_model_bias_score(men, women), mean) if mean else 0.0
+    return np.asarray(plug_in * (corrected / mean if mean else 1.0), dtype=np.float64)
+
+
+def _reaches(decided: Iterator[bool], wanted: float, repeats: int) -> bool:
+    """Tell whether at least the wanted share of runs is decided, from as few runs as that takes."""
+    hits = 0
+    for n, hit in enumerate(decided, start=1):
+        hits += hit
+        if hits / repeats >= wanted or (hits + repeats - n) / repeats < wanted:
+            break
+    return hits / repeats >= wanted
+
+
+WAYS = (
+    (even_biases, grown_alike),
+    (even_biases, grown_few),
+    (SPREADS["all alike"], grown_alike),
+    (SPREADS["some one-sided, all others fair"], grown_few),
+)
+"""Pairs of a distribution of bias over prompts in the baseline and a way in which the bias
+grows."""
+
+
+def model_change_power_range(
+    before: float, push: float, margin: float, images: int, design: Design
+) -> PowerRange:
+    """Return the probability that a model FAILs against its baseline, over several ways of growth.
+
+    Seeded simulations judge the pairs of runs as a run is judged: FAIL where the interval of the
+    change lies above the margin, at the one-sided level. Images before and after have different
+    seeds. In the baseline, bias is distributed over prompts as in published models, equal, or
+    confined to some one-sided prompts. It grows in every prompt by the same share of the room, or
+    some prompts become one-sided.
+    """
+    inputs.in_range("before", before, 0.0, 1.0 - 1e-9)
+    inputs.in_range("before + push", before + push, 0.0, 1.0, tolerance=1e-9)
+    check_level(design.level)
+    if images < 1:
+        raise ValueError(f"images must be at least 1, got images={images!r}")
+    chances, level = [], one_sided(design.level)
+    for spread, grown in WAYS:
+        old = spread(before, design.prompts)
+        new, rng, fails = grown(old, push), np.random.default_rng(design.seed), 0
+        for repeat in range(design.repeats):
+            men, now = (rng.binomial(images, male_share(bias)) for bias in (old, new))
+            change = paired_model_bias_change(
+                men, images - men, now, images - now, level=level, seed=repeat, resamples=RESAMPLES
+            )
+            fails += change.low > margin
+        chances.append(fails / design.repeats)
+    return PowerRange.of(chances)
+
+
+Pair = tuple[npt.NDArray[np.int64], ...]
+"""Male and female images of each prompt before, then after."""
+
+
+def change_images_needed(
+    before_male: npt.ArrayLike,
+    before_female: npt.ArrayLike,
+    after_male: npt.ArrayLike,
+    after_female: npt.ArrayLike,
+    decided: Callable[[Pair], float],
+    *,
+    changed: bool = False,
+    power: float = 0.8,
+    seed: int = 0,
+    sizes: tuple[int, ...] = PER_CHANGE,
+) -> int | None:
+    """Return the fewest images per prompt, in each of two runs, that decide their comparison.
+
+    Pairs of runs are simulated at the estimated rates (``bias_as_seen``), shrunk to
+    the smallest mean bias that is consistent with the counts at one-sided 80 %. Scaling an interval
+    of few images by the square root of their number would be wrong: the interval is cut off at the
+    ends of a score, and the method changes with the number of images.
+    """
+    wanted = float(inputs.in_range("power", power, 0.0, 1.0))
+    counts = (before_male, before_female, after_male, after_female)
+    men, women, men_now, women_now = (inputs.whole_counts("counts", c) for c in counts)
+    both = (men + women > 0) & (men_now + women_now > 0)
+    men, women, men_now, women_now = men[both], women[both], men_now[both], women_now[both]
+    if changed:
+        biases = _least(men, women), _least(men_now, women_now)
+    else:
+        biases = (_least(men + men_now, women + women_now),) * 2
+    old, new = map(male_share, biases)
+
+    def share(images: int) -> float:
+        rng, decisions = np.random.default_rng(seed), []
+        for _ in range(PAIRS):
+            then, now = rng.binomial(images, old), rng.binomial(images, new)
+            decisions.append(decided((then, images - then, now, images - now)))
+        return float(np.mean(decisions))
+
+    return images_needed(share, wanted, sizes)
+
+
+def _least(male: npt.NDArray[np.int64], female: npt.NDArray[np.int64]) -> inputs.Floats:
+    """Return the estimated |2p - 1|, shrunk to the smallest mean consistent with the counts."""
+    biases = bias_as_seen(male, female)
+    mean = float(np.mean(biases))
+    # Chance makes few images look one-sided, and one-sided prompts take the fewest.
+    least = model_bias_interval(male, female, level=2.0 * LEAST_LEVEL - 1.0, seed=0).low
+    return biases * (min(least, mean) / mean) if mean > 0.0 else biases
+
+
+def detectable(change: Interval, level: float) -> float:
+    """Return the growth that a one-sided test at this level finds in 80 % of runs.
+
+    .. math:: (z_{level} + z_{0.8}) (high - low) / (2 z_{(1 + interval's level) / 2})
+
+    The standard error is that of the given interval of a change, by a normal approximation.
+    """
+    error = (change.high - change.low) / (2.0 * scipy.special.ndtri((1.0 + change.level) / 2.0))
+    return float((scipy.special.ndtri(level) + scipy.special.ndtri(POWER)) * error)
+
+
+def found_growth(
+    before_male: npt.ArrayLike,
+    before_female: npt.ArrayLike,
+    after_male: npt.ArrayLike,
+    after_female: npt.ArrayLike,
+    *,
+    level: float,
+    estimator: Estimator = "corrected",
+    words: Words = "fixed",
+) -> float:
+    """Return the growth of the model bias score that the exact test finds in about 80 % of runs.
+
+    The test needs an observed growth of ``detectable``, but from even prompts it observes less
+    growth than there is. So bias is distributed as estimated, every prompt's distance to
+    one-sidedness shrinks by the same share, and the result is the smallest growth whose expected
+    observation is large enough. In simulation the test finds this growth in 0.71 or more of runs,
+    mostly in 0.84 or more (tests/simulations/detectable.md).
+    """
+    counts = [
+        inputs.whole_counts("counts", c)
+        for c in (before_male, before_female, after_male, after_female)
+    ]
+    change = unmoved_model_bias_change(*counts, level=level, estimator=estimator, words=words)
+    fewer = np.minimum(counts[0] + counts[1], counts[2] + counts[3])
+    used = fewer >= FEWEST_IMAGES
+    men, women = (counts[side][used] + counts[side + 2][used] for side in (0, 1))
+    spread = spread_given_counts(men, women)
+    mean_room = float(np.mean(spread @ (1.0 - GRID)))
+    growths = np.linspace(0.0, 1.0, 101)
+    share = np.minimum(1.0, growths / max(mean_room, 1e-9))[:, None]
+    grown = GRID + (1.0 - GRID) * share
+    shown = np.zeros(len(growths))
+    for n in np.unique(fewer[used]).tolist():
+        weight = spread[fewer[used] == n].sum(axis=0) / len(spread)
+        bias = table_bias(n, BALANCE)
+        gain = grown + np.interp(grown, BIAS, bias) - GRID - np.interp(GRID, BIAS, bias)
+        shown += gain @ weight
+    least = detectable(change, level)
+    enough = np.flatnonzero((shown >= least) & (growths <= mean_room))
+    return float(growths[enough[0]]) if enough.size else least
+
+
+def furthest(groups: int) -> float:
+    """Return the distance from even shares of a prompt that shows one group only."""
+    return 1.0 - 1.0 / groups
+
+
+def _one_more(distance: float, groups: int) -> inputs.Floats:
+    """Return shares at a distance from even ones, where one group has more and all others less."""
+    shares = np.full(groups, 1.0 / groups - distance / (groups - 1))
+    shares[0] = 1.0 / groups + distance
+    return np.asarray(np.clip(shares, 0.0, 1.0))
+
+
+def _some_missing(distance: float, groups: int) -> inputs.Floats:
+    """Return shares at a distance from even ones, where groups are missing and others have more."""
+    lost = np.clip(distance - np.arange(groups) / groups, 0.0, 1.0 / groups)[::-1]
+    gains = lost == 0.0
+    if not gains.any():
+        gains[0] = True
+    return np.asarray(1.0 / groups - lost + gains * distance / gains.sum())
+
+
+SHAPES: tuple[Callable[[float, int], inputs.Floats], ...] = (_one_more, _some_missing)
+"""Sets of shares at a given distance: with the fewest groups above even, and the fewest below."""
+
+
+def group_prompt_power(
+    distance: float, bound: float, images: int, groups: int, design: Design
+) -> PowerRange:
+    """Return the probability that a prompt's check of ``group_distance`` is decided.
+
+    By simulation. Above the bound: the probability of a FAIL as the only such prompt among even
+    ones, at (1 - level) / prompts (Benjamini and Hochberg's strictest step; the power is higher
+    where other prompts are uneven, too). Within the bound: the probability of a PASS, at 1 - level.
+    Both are judged by the interval or test that a run uses.
+    """
+    _check_groups(distance, bound, images, groups, design)
+    fails = distance > bound
+    error = (1.0 - design.level) / design.prompts if fails else 1.0 - design.level
+    chances = []
+    for shape in SHAPES:
+        rng, shares = np.random.default_rng(design.seed), shape(distance, groups)
+        drawn = rng.multinomial(images, shares / shares.sum(), size=DRAWS)
+        # The reference is even, so the order of the groups does not matter.
+        kinds, times = np.unique(np.sort(drawn, axis=1), axis=0, return_counts=True)
+        right = [_is_decided(tuple(kind), bound, error, fails) for kind in kinds.tolist()]
+        chances.append(float(np.average(right, weights=times)))
+    return PowerRange(min(chances), max(chances), None)
+
+
+def group_model_power(
+    distance: float, bound: float, images: int, groups: int, design: Design
+) -> PowerRange:
+    """Return the probability that the model's check of ``group_distance`` is decided.
+
+    By simulation: each suite of fixed prompts is judged by the interval that a run uses, at
+    one-sided ``level``.
+    """
+    _check_groups(distance, bound, images, groups, design)
+    most, level = furthest(groups), one_sided(design.level)
+    mean, even = min(1.0, distance / most), np.full(groups, 1.0 / groups)
+    spreads = [even_biases] if mean in {0.0, 1.0} else list(SPREADS.values())
+    worlds = [(spread, SHAPES[0]) for spread in spreads]
+    worlds += [(spreads[0], shape) for shape in SHAPES[1:]] if len(spreads) > 1 else []
+    chances = []
+    for spread, shape in worlds:
+        rng, right = np.random.default_rng(design.seed), 0
+        shares = np.array([shape(part * most, groups) for part in spread(mean, design.prompts)])
+        for _ in range(design.repeats):
+            counts = rng.multinomial(images, shares / shares.sum(axis=1, keepdims=True))
+            low, high = _ends(counts, even, level)
+            right += low > bound if distance > bound else high <= bound
+        chances.append(right / design.repeats)
+    return PowerRange(min(chances), max(chances), None)
+
+
+def _ends(counts: np.ndarray, even: inputs.Floats, level: float) -> tuple[float, float]:
+    """Return the ends of ``mean_total_variation_interval``, without its slow estimate."""
+    if len(counts) > 1 and len(even) > TWO:
+        return fixed_ends(parts_of(counts, even), level)
+    interval = mean_total_variation_interval(counts, even, level=level, seed=0)
+    return interval.low, interval.high
+
+
+@lru_cache(maxsize=65536)
+def _is_decided(counts: tuple[int, ...], bound: float, error: float, fails: bool) -> bool:
+    named = dict(zip(map(str, range(len(counts))), counts, strict=True))
+    even = dict.fromkeys(named, 1.0 / len(named))
+    if not fails:
+        return total_variation_interval(named, even, one_sided(1.0 - error)).high <= bound
+    if len(counts) == TWO:
+        return total_variation_p_value(named, even, bound) <= error + SMALL
+    # The p-value is the error at which this end reaches the bound: no need to search for it.
+    return total_variation_interval(named, even, 1.0 - error).low > bound
+
+
+def _check_groups(distance: float, bound: float, images: int, groups: int, design: Design) -> None:
+    if groups < TWO:
+        raise ValueError(f"groups must be at least 2, got groups={groups!r}")
+    inputs.in_range("distance", distance, 0.0, furthest(groups), tolerance=1e-9)
+    _check(design, images, bound=bound)

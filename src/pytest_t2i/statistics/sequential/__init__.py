@@ -1,1 +1,0 @@
-"""Sequential inference: intervals and p-values that hold at every look."""

@@ -1,0 +1,461 @@
+"""Shares of images, and the scores that are functions of one share: exact intervals and tests."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import scipy
+
+from pytest_t2i.data import Interval, Prone
+from pytest_t2i.metrics import inputs
+from pytest_t2i.metrics.stereotypes import check_direction
+
+HALVINGS = 60
+ROUNDING = 1e-12
+
+
+@lru_cache(maxsize=8192)
+def _lowest_acceptable(k: int, n: int, level: float) -> float:
+    """Return the smallest share at which k of n is acceptable (Blaker 2000; Klaschka 2010).
+
+    Below k/n the tail P(K >= k) grows with p. For each j < k, the tail P(K <= j) counts from the
+    share on at which it is no larger than P(K >= k). The sum of both tails lacks P(j < K < k),
+    which rises and then falls with p: so the sum exceeds alpha at that share, or from its only
+    crossing above that share on. The result is the least of these shares over all j.
+    """
+    if k == 0:
+        return 0.0
+    alpha = 1.0 - level
+    least, most = (float(scipy.special.betaincinv(k, n - k + 1, a)) for a in (alpha / 2.0, alpha))
+    j = np.arange(_opposite(k, n, least), _opposite(k, n, most) + 1)
+    start = _bisected(
+        lambda p: _at_least(k, n, p) - _at_most(j, n, p),
+        np.full(len(j), least),
+        np.full(len(j), most),
+    )
+
+    def excess(p: inputs.Floats) -> inputs.Floats:
+        return _at_least(k, n, p) + _at_most(j, n, p) - alpha
+
+    # A share at which acceptability jumps belongs to the interval, whatever the rounding.
+    return max(0.0, float(np.min(_bisected(excess, start, np.full(len(j), most)))) - ROUNDING)
+
+
+def _opposite(k: int, n: int, p: float) -> int:
+    """Return the largest j with P(K <= j) no larger than P(K >= k), or -1 where there is none."""
+    tails = _at_most(np.arange(k), n, np.full(k, p))
+    return int(np.searchsorted(tails, _at_least(k, n, np.array(p)), side="right")) - 1
+
+
+def _at_least(k: int, n: int, p: inputs.Floats) -> inputs.Floats:
+    """Return P(K >= k) for k > 0."""
+    return np.asarray(scipy.special.betainc(k, n - k + 1, p), dtype=np.float64)
+
+
+def _at_most(j: npt.NDArray[np.int64], n: int, p: inputs.Floats) -> inputs.Floats:
+    """Return P(K <= j) for j < n; 0 for j = -1."""
+    tail = scipy.special.betaincc(np.maximum(j, 0) + 1, n - np.maximum(j, 0), p)
+    return np.asarray(np.where(j < 0, 0.0, tail), dtype=np.float64)
+
+
+def _bisected(
+    function: Callable[[inputs.Floats], inputs.Floats],
+    low: inputs.Floats,
+    high: inputs.Floats,
+) -> inputs.Floats:
+    """Return the point where each value turns positive.
+
+    That point is ``low`` where the value is positive there already, as rounding may make it.
+    """
+    low, high = low.copy(), high.copy()
+    high = np.where(function(low) > ROUNDING, low, high)
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2.0
+        above = function(middle) > 0.0
+        low, high = np.where(above, low, middle), np.where(above, middle, high)
+    return high
+
+
+Method = Literal["clopper-pearson", "blaker"]
+
+
+def wilson(successes: int, n: int, level: float) -> Interval:
+    """Return the Wilson score interval of a share, as a part of other methods.
+
+    Alone, the interval covers too little: its coverage is near the level on average over shares,
+    but as low as 0.84 at single shares. The methods that use this interval have simulated coverage
+    of their own.
+
+    .. math:: (p + z^2/2n +- z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n)      (Wilson 1927)
+    """
+    k, size = check_share(successes, n, level)
+    share = k / size
+    z2 = float(scipy.stats.norm.isf((1.0 - level) / 2.0)) ** 2
+    centre = (share + z2 / (2 * size)) / (1.0 + z2 / size)
+    spread = math.sqrt(z2 * (share * (1.0 - share) / size + z2 / (4.0 * size**2)))
+    half = spread / (1.0 + z2 / size)
+    low = 0.0 if k == 0 else centre - half
+    high = 1.0 if k == size else centre + half
+    return Interval(share, low, high, level, "wilson", size)
+
+
+def clopper_pearson(successes: int, n: int, level: float) -> Interval:
+    """Return the exact (Clopper-Pearson) interval of a share: it covers with at least the level.
+
+    .. math:: [B(a/2; k, n-k+1), B(1-a/2; k+1, n-k)], B the Beta quantile, a = 1 - level
+       (Clopper and Pearson 1934)
+
+    Each end misses the share with probability at most a/2, whatever the share.
+
+    Args:
+        successes: number of images that show the trait.
+        n: number of images.
+        level: confidence level in (0, 1).
+
+    Returns:
+        Interval in [0, 1]; low is exactly 0 at 0/n, high exactly 1 at n/n.
+
+    Raises:
+        ValueError: n is 0 (no evidence), successes exceed n, or level lies outside (0, 1).
+
+    >>> print(clopper_pearson(20, 20, 0.95))
+    1.000 [0.832, 1.000]
+    """
+    k, size = check_share(successes, n, level)
+    tail = (1.0 - level) / 2.0
+    low = 0.0 if k == 0 else float(scipy.stats.beta.ppf(tail, k, size - k + 1))
+    high = 1.0 if k == size else float(scipy.stats.beta.isf(tail, k + 1, size - k))
+    return Interval(k / size, low, high, level, "clopper-pearson", size)
+
+
+def blaker(successes: int, n: int, level: float) -> Interval:
+    """Return Blaker's exact interval of a share: never wider than Clopper and Pearson's.
+
+    The interval holds the shares p at which the observed count is acceptable, and fills the gaps
+    between them. A count is acceptable where the smaller tail beyond the count, together with as
+    much of the other tail as is no larger, has a probability above 1 - level.
+
+    .. math:: a(p) = smaller tail of k + largest attainable opposite tail up to it > 1 - level
+       (Blaker 2000; no gap is skipped, as Klaschka 2010 asks)
+
+    The interval covers with at least the level for every p, and is 6 to 7 % narrower than Clopper
+    and Pearson's at 20 images. A single end may miss more often than (1 - level) / 2.
+    """
+    k, size = check_share(successes, n, level)
+    low = _lowest_acceptable(k, size, level)
+    high = 1.0 - _lowest_acceptable(size - k, size, level)
+    return Interval(k / size, low, high, level, "blaker", size)
+
+
+def share_interval(successes: int, n: int, level: float, method: Method = "blaker") -> Interval:
+    """Return the interval of a share by the named method.
+
+    Args:
+        successes: number of images that show the trait.
+        n: number of images.
+        level: confidence level in (0, 1).
+        method: "blaker" (covers with at least the level) or "clopper-pearson" (also each end misses
+            with probability at most (1 - level) / 2).
+
+    Returns:
+        Interval in [0, 1].
+
+    Raises:
+        ValueError: as in the method, or the method is unknown.
+
+    >>> print(share_interval(10, 20, 0.95))
+    0.500 [0.293, 0.707]
+    """
+    methods = {"blaker": blaker, "clopper-pearson": clopper_pearson}
+    if method not in methods:
+        raise ValueError(f"method must be one of {', '.join(methods)}, got method={method!r}")
+    return methods[method](successes, n, level)
+
+
+def prompt_bias_interval(
+    male: int, female: int, level: float, method: Method = "clopper-pearson"
+) -> Interval:
+    """Return the exact interval of a prompt bias score, 2p - 1 for the share p of male images.
+
+    Args:
+        male: number of clear images that show a man.
+        female: number of clear images that show a woman.
+        level: confidence level in (0, 1).
+        method: as in ``share_interval``.
+
+    Returns:
+        Interval in [-1, 1].
+
+    Raises:
+        ValueError: there is no clear image, a count is no whole number, or level is not in (0, 1).
+
+    >>> print(prompt_bias_interval(10, 10, 0.95))
+    0.000 [-0.456, 0.456]
+    """
+    men, women = check_pair(male, female)
+    share = share_interval(men, men + women, level, method)
+    return Interval(
+        (men - women) / (men + women),
+        2.0 * share.low - 1.0,
+        2.0 * share.high - 1.0,
+        level,
+        share.method,
+        share.n,
+    )
+
+
+def stereotype_interval(
+    present: int, n: int, expected: float, level: float, direction: Prone = "over"
+) -> Interval:
+    """Return the interval of a stereotype score, from Blaker's exact interval of the share.
+
+    .. math:: [max(0, low - P*), max(0, high - P*)]      (OASIS eq. 3)
+
+    For an attribute that is prone to be shown too rarely the score is that of P* - P.
+    """
+    k, size, real = in_direction(*check_share(present, n, level), expected, direction)
+    return excess(blaker(k, size, level), real)
+
+
+def in_direction(k: int, n: int, expected: float, direction: Prone) -> tuple[int, int, float]:
+    """Return counts and expected share of the attribute, or of its absence for "under".
+
+    An attribute that is shown too rarely is the same as its absence shown too often.
+    """
+    check_direction(direction)
+    real = float(inputs.in_range("expected", expected, 0.0, 1.0))
+    return (n - k, n, 1.0 - real) if direction == "under" else (k, n, real)
+
+
+def excess(share: Interval, expected: float) -> Interval:
+    """Return the interval of the amount by which a share exceeds the expected one, at least 0."""
+    low, middle, high = (max(0.0, x - expected) for x in (share.low, share.estimate, share.high))
+    return Interval(middle, low, high, share.level, share.method, share.n)
+
+
+def containing(
+    estimate: float, ends: tuple[float, float], level: float, method: str, n: int
+) -> Interval:
+    """Return an interval between these ends, widened to hold its estimate."""
+    return Interval(estimate, min(ends[0], estimate), max(ends[1], estimate), level, method, n)
+
+
+def check_level(level: float) -> None:
+    """Raise a ValueError for a confidence level outside (0, 1)."""
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level must lie between 0 and 1, got level={level!r}")
+
+
+def check_share(successes: int, n: int, level: float) -> tuple[int, int]:
+    """Return both counts as integers; raise a ValueError where they make no share."""
+    check_level(level)
+    k, size = _whole("successes", successes), _whole("n", n)
+    if size == 0:
+        raise ValueError("n must be at least 1, got n=0: no image is no evidence")
+    if k > size:
+        raise ValueError(f"successes must not exceed n, got successes={k}, n={size}")
+    return k, size
+
+
+def male_share(bias: npt.ArrayLike) -> inputs.Floats:
+    """Return the share of male images, p, from the expected prompt bias score, 2p - 1."""
+    return np.asarray((1.0 + np.asarray(bias, dtype=np.float64)) / 2.0, dtype=np.float64)
+
+
+def check_pair(male: int, female: int) -> tuple[int, int]:
+    """Return both counts as integers; raise a ValueError where there is no clear image."""
+    men, women = _whole("male", male), _whole("female", female)
+    if men + women == 0:
+        raise ValueError("male and female must not both be 0: no clear image is no evidence")
+    return men, women
+
+
+def _whole(name: str, value: int) -> int:
+    array = inputs.whole_counts(name, value)
+    if np.ndim(array):
+        raise ValueError(f"{name} must be a single number, got {name}.shape={array.shape}")
+    return int(array)
+
+
+Beyond = Literal["beyond", "within"]
+"""The alternative hypothesis of a p-value: the score lies beyond its limit, or within it."""
+Above = Literal["above", "below"]
+"""The alternative hypothesis of a p-value: the share lies above its limit, or below it."""
+
+
+def prompt_bias_p_value(
+    male: int, female: int, bound: float, alternative: Beyond = "beyond"
+) -> float:
+    """Return the exact p-value of one prompt's absolute bias score against its limit.
+
+    "beyond" tests H0 ``|2p - 1| <= bound``: the p-value is the probability, at the edge
+    ``p = (1 + bound) / 2``, of counts at least as uneven. Among the tests that treat both genders
+    alike this one is uniformly most powerful, as the likelihood ratio of ``|n_m - n_f|`` is
+    monotone in ``|2p - 1|`` (Lehmann and Romano 2005, 3.4).
+
+    "within" tests H0 ``|2p - 1| >= bound`` by two one-sided tests (TOST, Schuirmann 1987): the
+    p-value is the larger of their two, ``P(K <= max(n_m, n_f))`` at the edge. It is at most 0.05
+    exactly where the Clopper-Pearson interval of level 0.90 lies within the limit. The most
+    powerful equivalence test subtracts the outcomes beyond the other edge; that test would let
+    128:128 pass a limit of 0.01, and gains nothing at 20 images and a limit of 0.5.
+
+    Args:
+        male: number of clear images that show a man.
+        female: number of clear images that show a woman.
+        bound: limit of the absolute score, in [0, 1].
+        alternative: "beyond" (evidence to FAIL) or "within" (evidence to PASS).
+
+    Returns:
+        p-value in [0, 1]; at most alpha with probability alpha or less under H0, at any n.
+
+    Raises:
+        ValueError: there is no clear image, or an argument lies outside its range.
+
+    >>> round(prompt_bias_p_value(20, 0, 0.5), 5)
+    0.00317
+    >>> round(prompt_bias_p_value(11, 9, 0.5, "within"), 4)
+    0.0409
+    """
+    men, women = check_pair(male, female)
+    return float(prompt_bias_p_values([men], [women], bound, alternative)[0])
+
+
+def prompt_bias_p_values(
+    male: npt.ArrayLike, female: npt.ArrayLike, bound: float, alternative: Beyond = "beyond"
+) -> inputs.Floats:
+    """Return the ``prompt_bias_p_value`` of each of many prompts.
+
+    Args:
+        male: clear male images per prompt, [n_prompts].
+        female: clear female images per prompt, [n_prompts].
+        bound: limit of the absolute score, in [0, 1].
+        alternative: "beyond" or "within".
+
+    Returns:
+        p-values, [n_prompts]; 1 where there is no clear image.
+
+    Raises:
+        ValueError: shapes differ, a count is no whole number, or an argument is out of range.
+
+    >>> prompt_bias_p_values([20, 0], [0, 0], 0.0).round(7)
+    array([1.9e-06, 1.0e+00])
+    """
+    men, women = inputs.count_vectors(male=male, female=female)
+    limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
+    if alternative not in {"beyond", "within"}:
+        raise ValueError(
+            f"alternative must be 'beyond' or 'within', got alternative={alternative!r}"
+        )
+    clear = men + women
+    p = np.ones(len(clear))
+    for n in np.unique(clear):
+        these = clear == n
+        p[these] = p_values_of_counts(int(n), limit, alternative)[men[these]]
+    return p
+
+
+@lru_cache(maxsize=512)
+def p_values_of_counts(n: int, bound: float, alternative: Beyond = "beyond") -> inputs.Floats:
+    """Return ``prompt_bias_p_value`` for 0 to n men among n images, [n + 1], read-only."""
+    men = np.arange(n + 1)
+    more, edge = np.maximum(men, n - men), (1.0 + bound) / 2.0
+    if alternative == "beyond":
+        p = scipy.stats.binom.sf(more - 1, n, edge) + scipy.stats.binom.cdf(n - more, n, edge)
+    elif bound == 0.0:
+        p = np.ones(n + 1)
+    else:
+        p = scipy.stats.binom.cdf(more, n, edge)
+    table: inputs.Floats = np.asarray(np.clip(p, 0.0, 1.0), dtype=np.float64)
+    table.flags.writeable = False
+    return table
+
+
+def share_p_value(successes: int, n: int, bound: float, alternative: Above) -> float:
+    """Return the exact one-sided p-value of a share against a limit (binomial test).
+
+    "above" tests H0 ``P <= bound``: the p-value is the probability, at the bound, of as many
+    successes or more. "below" tests H0 ``P >= bound``: the probability of as many successes or
+    fewer. An accuracy PASSES its limit by a small p-value of "above" and FAILS the limit by a small
+    p-value of "below".
+
+    Args:
+        successes: number of images that show the trait.
+        n: number of images.
+        bound: limit of the share, in [0, 1].
+        alternative: "above" or "below".
+
+    Returns:
+        p-value in [0, 1]; at most alpha with probability alpha or less under H0, at any n.
+
+    Raises:
+        ValueError: n is 0 (no evidence), successes exceed n, or an argument is out of range.
+
+    >>> round(share_p_value(99, 100, 0.95, "above"), 4)
+    0.0371
+    """
+    k, size = check_share(successes, n, 0.5)
+    limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
+    if alternative == "above":
+        return float(scipy.stats.binom.sf(k - 1, size, limit))
+    if alternative == "below":
+        return float(scipy.stats.binom.cdf(k, size, limit))
+    raise ValueError(f"alternative must be 'above' or 'below', got alternative={alternative!r}")
+
+
+def share_by_prompt_interval(
+    successes: npt.ArrayLike, n: npt.ArrayLike, *, level: float
+) -> Interval:
+    """Return an interval of the mean share over prompts that allows any dependence within a prompt.
+
+    A service may rewrite a prompt once and draw all of its images from that text: then twenty
+    images carry no more information than one. So the prompt is the unit, and prompts are
+    independent. With one image per prompt the interval is Clopper and Pearson's. With more, the
+    share of each prompt is one value in [0, 1], and the ends are the means that the
+    Chernoff-Hoeffding bound does not exclude:
+
+    .. math:: m KL(x, mu) <= log(2 / a),  KL(x, mu) = x log(x / mu) + (1-x) log((1-x) / (1-mu))
+       (Hoeffding 1963, Theorem 1, for independent values in [0, 1] of any distributions)
+
+    with x the mean of m shares and a = 1 - level. The interval covers with at least the level for
+    any number of prompts; at 0 and at 1 it is as wide as Clopper and Pearson's.
+    """
+    k, size = inputs.count_vectors(successes=successes, n=n)
+    check_level(level)
+    if np.any(k > size):
+        worst = int(np.argmax(k - size))
+        raise ValueError(
+            f"successes must not exceed n, got successes[{worst}]={k[worst]}, n={size[worst]}"
+        )
+    k, size = k[size > 0], size[size > 0]
+    if not k.size:
+        raise ValueError(f"n must hold at least one image, got n={n!r}")
+    if size.max() == 1:
+        return clopper_pearson(int(k.sum()), k.size, level)
+    share = float(np.mean(k / size))
+    reach = math.log(2.0 / (1.0 - level)) / k.size
+    low, high = (_chernoff_end(share, reach, end) for end in (0.0, 1.0))
+    return Interval(share, low, high, level, "chernoff by prompt", int(k.size))
+
+
+def _chernoff_end(share: float, reach: float, furthest: float) -> float:
+    """Return the mean furthest towards 0 or 1 whose divergence is within reach."""
+    if share == furthest:
+        return furthest
+    inner, outer = share, furthest
+    for _ in range(HALVINGS):
+        middle = (inner + outer) / 2.0
+        inner, outer = (middle, outer) if _divergence(share, middle) <= reach else (inner, middle)
+    return outer
+
+
+def _divergence(share: float, mean: float) -> float:
+    """Return the Kullback-Leibler divergence of a share from a mean in [0, 1]."""
+    if mean in (0.0, 1.0):
+        return math.inf
+    parts = ((share, mean), (1.0 - share, 1.0 - mean))
+    return sum(x * math.log(x / mu) for x, mu in parts if x)

@@ -1,0 +1,166 @@
+"""Bounds and worst cases over all labels that undetected images may have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from pytest_t2i.data import Bounds
+from pytest_t2i.metrics import inputs
+from pytest_t2i.statistics.model import Whole
+from pytest_t2i.statistics.shares import Beyond
+
+
+def worst_case_bounds(
+    male: npt.ArrayLike, female: npt.ArrayLike, undetected: npt.ArrayLike
+) -> Bounds:
+    """Return bounds on the score of these images over all labels of the undetected ones.
+
+    Each undetected image may show a man, a woman or nobody. For one prompt with counts m, f, u
+    (numbers), on the prompt bias score:
+
+    .. math:: [(m - f - u) / (m + f + u), (m - f + u) / (m + f + u)]
+
+    The bounds are reached when all undetected images show a woman, and when all show a man. For
+    several prompts (arrays), on the model bias score:
+
+    .. math:: mean of [max(0, |m - f| - u) / (m + f + u), (|m - f| + u) / (m + f + u)]
+
+    over the prompts that have an image, clear or not. The bounds assume nothing about the reasons
+    for which images are undetected (Manski 1989). They have no sampling error: they are about the
+    images that were made, while an interval is about the model.
+    """
+    men, women, unknown = _checked(male, female, undetected)
+    images = men + women + unknown
+    if not np.any(images):
+        raise ValueError("male, female and undetected hold no image at all")
+    share = float(unknown.sum() / images.sum())
+    if men.ndim == 0:
+        gap = men - women
+        return Bounds(float((gap - unknown) / images), float((gap + unknown) / images), share)
+    used = images > 0
+    gap, unknown, images = np.abs(men - women)[used], unknown[used], images[used]
+    low = np.mean(np.maximum(gap - unknown, 0) / images)
+    return Bounds(float(low), float(np.mean((gap + unknown) / images)), share)
+
+
+def worst_case_counts(
+    male: npt.ArrayLike, female: npt.ArrayLike, undetected: npt.ArrayLike, alternative: Beyond
+) -> tuple[Whole, Whole]:
+    """Return counts with the undetected images labelled least favourably to an alternative.
+
+    For counts m, f and u undetected images, n = m + f + u of them in all, per prompt:
+
+    .. math:: beyond: max(m, f) : n - max(m, f), but no more uneven to the other side than n / 2
+       within: n - min(m, f) : min(m, f)
+
+    "beyond" gives the undetected to the rarer gender until both are as frequent, and splits the
+    rest evenly; "within" gives all of them to the commoner gender. An exact test of these counts
+    keeps its level for any dependence between being undetected and the gender: no labels of the
+    undetected images, "nobody" included, have a larger p-value
+    (docs/decisions/0005-undetected-images.md).
+    """
+    men, women, unknown = _checked(male, female, undetected)
+    if alternative not in {"beyond", "within"}:
+        raise ValueError(
+            f"alternative must be 'beyond' or 'within', got alternative={alternative!r}"
+        )
+    images = men + women + unknown
+    if alternative == "beyond":
+        more = np.maximum(np.maximum(men, women), images - images // 2)
+    else:
+        more = images - np.minimum(men, women)
+    favoured = men >= women
+    return np.where(favoured, more, images - more), np.where(favoured, images - more, more)
+
+
+def _checked(
+    male: npt.ArrayLike, female: npt.ArrayLike, undetected: npt.ArrayLike
+) -> tuple[Whole, Whole, Whole]:
+    counts = {
+        "male": inputs.whole_counts("male", male),
+        "female": inputs.whole_counts("female", female),
+        "undetected": inputs.whole_counts("undetected", undetected),
+    }
+    inputs.same_shape(**counts)
+    men, women, unknown = counts.values()
+    if men.ndim:
+        inputs.one_dimensional(**counts)
+    return men, women, unknown
+
+
+Images = Sequence[Sequence[float]]
+"""Images of each prompt of a group: 1 with the outcome, 0 without."""
+
+
+def worst_case_labels(
+    counts: npt.ArrayLike, undetected: int, expected: npt.ArrayLike, alternative: Beyond
+) -> inputs.Floats:
+    """Return a prompt's labels with the undetected images least favourable to an alternative.
+
+    "beyond" gives each undetected image to the label with the largest deficit, which moves the
+    shares as near to the reference as possible; "within" gives all of them to the one label that
+    moves the shares furthest from the reference.
+    """
+    numbers, shares = inputs.floats("counts", counts), inputs.floats("expected", expected)
+    wanted = shares * (numbers.sum() + undetected)
+    if alternative == "within":
+        each = numbers + undetected * np.eye(len(numbers))
+        furthest: inputs.Floats = each[np.argmax(np.abs(each - wanted).sum(axis=1))]
+        return furthest
+    nearest = numbers.copy()
+    for _ in range(undetected):
+        nearest[np.argmax(wanted - nearest)] += 1.0
+    return nearest
+
+
+def worst_case_groups(
+    groups: Mapping[str, Images], undetected: Mapping[str, Sequence[int]], alternative: Beyond
+) -> dict[str, list[list[float]]]:
+    """Return groups in which the undetected images are least favourable to an alternative.
+
+    "beyond" moves the shares of all groups towards one common share as far as their undetected
+    images can; "within" takes the two groups that can lie furthest apart, and gives one the outcome
+    in all undetected images and the other in none. The undetected images of the other groups stay
+    left out.
+    """
+    low, high = _reach(groups, undetected)
+    if alternative == "beyond":
+        middle = (max(low.values()) + min(high.values())) / 2.0
+        given = {name: _share_to(middle, groups[name], undetected[name]) for name in groups}
+    else:
+        pairs = [(high[a] - low[b], a, b) for a in groups for b in groups if a != b]
+        _, most, least = max(pairs)
+        given = {most: sum(undetected[most]), least: 0}
+    return {name: _filled(groups[name], undetected[name], given.get(name)) for name in groups}
+
+
+def _reach(
+    groups: Mapping[str, Images], undetected: Mapping[str, Sequence[int]]
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Return the least and the largest share of each group over labels of its undetected images."""
+    low, high = {}, {}
+    for name, images in groups.items():
+        shown, unknown = sum(map(sum, images)), sum(undetected[name])
+        size = max(1, sum(map(len, images)) + unknown)
+        low[name], high[name] = shown / size, (shown + unknown) / size
+    return low, high
+
+
+def _share_to(middle: float, images: Images, unknown: Sequence[int]) -> int:
+    """Return how many undetected images have the outcome in the share nearest to ``middle``."""
+    size = sum(map(len, images)) + sum(unknown)
+    return int(np.clip(round(middle * size - sum(map(sum, images))), 0, sum(unknown)))
+
+
+def _filled(images: Images, unknown: Sequence[int], given: int | None) -> list[list[float]]:
+    """Add the undetected images to the prompts: ``given`` with the outcome, the rest without."""
+    if given is None:
+        return [list(prompt) for prompt in images]
+    rest = iter([1.0] * given + [0.0] * (sum(unknown) - given))
+    return [
+        [*prompt, *(next(rest) for _ in range(n))]
+        for prompt, n in zip(images, unknown, strict=True)
+    ]

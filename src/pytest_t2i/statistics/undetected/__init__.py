@@ -1,1 +1,0 @@
-"""Bounds and worst cases for undetected images."""

@@ -1,0 +1,276 @@
+"""A gap of paired shares: by enumeration it covers, and it has a width where nothing was seen."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import ndimage
+
+from pytest_t2i import metrics, statistics
+from pytest_t2i.statistics.detectors import paired_share_change
+from pytest_t2i.statistics.gaps import (
+    paired_gap_interval,
+    paired_gap_p_value,
+    parity_difference_interval,
+    stratified_gap_interval,
+)
+from pytest_t2i.statistics.two_shares import share_difference_interval
+
+LEVEL = 0.95
+
+
+def flags(count, n):
+    return [k < count for k in range(n)]
+
+
+def interval(alone, other, n, **how):
+    """Of one prompt: pairs in which the first alone, and the second alone, shows it."""
+    first = [k < alone for k in range(n)]
+    second = [alone <= k < alone + other for k in range(n)]
+    return paired_gap_interval([first], [second], level=LEVEL, **how)
+
+
+def test_it_is_that_of_a_change_on_the_same_images():
+    known, change = interval(10, 3, 100), paired_share_change(3, 10, 100, LEVEL)
+    assert (known.low, known.estimate, known.high) == (change.low, change.estimate, change.high)
+
+
+def test_pairs_in_which_both_show_it_say_nothing_of_the_gap():
+    first, second = [flags(12, 20)], [flags(10, 20)]
+    known = paired_gap_interval(first, second, level=LEVEL)
+    assert (known.low, known.high) == (interval(2, 0, 20).low, interval(2, 0, 20).high)
+
+
+@pytest.mark.parametrize("words", ["fixed", "sample"])
+def test_where_nothing_was_seen_it_has_a_width(words):
+    known = paired_gap_interval([[False] * 4] * 5, [[False] * 4] * 5, level=LEVEL, words=words)
+    assert known.estimate == 0.0
+    assert known.low == -known.high < -0.1
+    assert known.n == (20 if words == "fixed" else 5)
+
+
+def test_exchanged_variants_turn_it_round():
+    a, b = interval(6, 1, 20), interval(1, 6, 20)
+    assert (a.low, a.estimate, a.high) == pytest.approx((-b.high, -b.estimate, -b.low))
+
+
+def test_of_fixed_words_pairs_are_pooled_and_of_drawn_ones_prompts_count():
+    first, second = [flags(20, 20), *[flags(0, 20)] * 9], [flags(0, 20)] * 10
+    fixed, drawn = (
+        paired_gap_interval(first, second, level=LEVEL, words=words)
+        for words in ("fixed", "sample")
+    )
+    assert fixed.estimate == drawn.estimate == pytest.approx(0.1)
+    assert (fixed.n, drawn.n) == (200, 10)
+    assert fixed.low > 0.05
+    assert drawn.low < 0.0
+    assert drawn.high > 0.35
+
+
+def test_a_single_prompt_is_taken_pair_by_pair():
+    assert interval(5, 1, 20, words="sample") == interval(5, 1, 20)
+
+
+def test_prompts_without_pairs_are_left_out():
+    with_none = paired_gap_interval([[True], []], [[False], []], level=LEVEL)
+    assert with_none.n == 1
+
+
+@pytest.mark.parametrize("n", [5, 20])
+@pytest.mark.parametrize("shares", [(0.02, 0.0), (0.1, 0.1), (0.3, 0.05), (0.5, 0.5), (0.6, 0.15)])
+def test_it_covers_by_enumeration(n, shares):
+    p, q = shares
+    covered = 0.0
+    for b in range(n + 1):
+        for c in range(n + 1 - b):
+            known = interval(b, c, n)
+            rest = n - b - c
+            ways = math.comb(n, b) * math.comb(n - b, c)
+            chance = ways * p**b * q**c * (1.0 - p - q) ** rest
+            covered += chance * (known.low - 1e-12 <= p - q <= known.high + 1e-12)
+    assert covered >= LEVEL
+
+
+@pytest.mark.parametrize("bound", [0.0, 0.05, 0.3])
+def test_p_values_err_no_more_often_than_they_say(bound):
+    """At the edge of the limit, by enumeration over 12 pairs."""
+    n, p, q = 12, bound + 0.1, 0.1
+    beyond = within = 0.0
+    for b in range(n + 1):
+        for c in range(n + 1 - b):
+            first = [[k < b for k in range(n)]]
+            second = [[b <= k < b + c for k in range(n)]]
+            ways = math.comb(n, b) * math.comb(n - b, c)
+            chance = ways * p**b * q**c * (1.0 - p - q) ** (n - b - c)
+            if chance < 1e-9:
+                continue
+            found = (
+                paired_gap_p_value(first, second, bound, alternative=side)
+                for side in ("greater", "less")
+            )
+            is_beyond, is_within = (value <= 0.05 for value in found)
+            beyond, within = beyond + chance * is_beyond, within + chance * is_within
+    assert beyond <= 0.05
+    assert within <= 0.05
+
+
+def test_either_side_counts():
+    women, men = [flags(18, 20)], [flags(0, 20)]
+    one, other = (paired_gap_p_value(*pair, 0.3) for pair in ((women, men), (men, women)))
+    assert one == other < 0.01
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "told"),
+    [
+        ([], [], "at least one pair"),
+        ([[]], [[]], "at least one pair"),
+        ([[True]], [], "as many prompts, got 1 and 0"),
+        ([[True]], [[True, False]], "same shape"),
+        ([[2]], [[0]], r"first\[0\] must be True or False"),
+        ([[0]], [[0.5]], r"second\[0\] must be True or False"),
+    ],
+)
+def test_what_makes_no_pairs_is_refused(first, second, told):
+    with pytest.raises(ValueError, match=told):
+        paired_gap_interval(first, second, level=LEVEL)
+
+
+@pytest.mark.parametrize("how", [{"words": "some"}, {"level": 1.0}, {"level": 0.0}])
+def test_options_out_of_range_are_refused(how):
+    with pytest.raises(ValueError, match=next(iter(how))):
+        paired_gap_interval([[True]], [[False]], **({"level": LEVEL} | how))
+
+
+def test_it_takes_arrays():
+    shape = np.zeros((3, 4), bool)
+    assert paired_gap_interval(shape, shape, level=LEVEL).n == 12
+
+
+def drawn(shares: dict[str, list[float]], n: int, rng: np.random.Generator) -> dict[str, list]:
+    return {g: [rng.random(n) < p for p in of_group] for g, of_group in shares.items()}
+
+
+@pytest.mark.parametrize("words", ["fixed", "sample"])
+@pytest.mark.parametrize("apart", [0.0, 0.2, 0.6])
+@pytest.mark.slow
+def test_interval_covers_the_gap_of_groups_of_prompts(apart: float, words: Any) -> None:
+    """Prompts of a group vary about its mean: they are the clusters."""
+    rng, missed = np.random.default_rng(8), 0
+    for seed in range(60):
+        shares = {
+            group: list(np.clip(middle + rng.choice([-0.15, 0.15], size=12), 0, 1))
+            for group, middle in (("a", 0.2), ("b", 0.2 + apart / 2), ("c", 0.2 + apart))
+        }
+        prompts = parity_difference_interval(
+            drawn(shares, 10, rng), level=0.95, seed=seed, words=words, resamples=400
+        )
+        if words == "fixed":
+            means = [np.mean(group) for group in shares.values()]
+            apart = max(means) - min(means)
+        missed += not prompts.low <= apart <= prompts.high
+    # At 95 %, 7 or more misses in 60 have a chance of 1 in 30; Bonferroni gives fewer.
+    assert missed <= 6
+
+
+def test_single_prompts_have_score_intervals() -> None:
+    groups = {"a": [[1] * 18 + [0] * 2], "b": [[1] * 4 + [0] * 16]}
+    intervals = parity_difference_interval(groups, level=0.95, seed=0)
+    low = statistics.share_difference_interval((4, 20), (18, 20), 0.975).low
+    high = statistics.share_difference_interval((4, 20), (18, 20), 0.95).high
+    assert (intervals.low, intervals.high) == pytest.approx((low, high))
+    sampled = parity_difference_interval(groups, level=0.95, seed=0, words="sample")
+    a, b = (statistics.clopper_pearson(k, 20, 0.975) for k in (18, 4))
+    assert (sampled.low, sampled.high) == pytest.approx((a.low - b.high, a.high - b.low))
+    assert intervals.estimate == pytest.approx(
+        metrics.demographic_parity_difference({"a": 0.9, "b": 0.2})
+    )
+
+
+def test_a_group_without_images_may_have_any_share() -> None:
+    groups = {"a": [[1] * 20], "b": [[1] * 20], "c": [[]]}
+    result = parity_difference_interval(groups, level=0.95, seed=0)
+    assert (result.estimate, result.low, result.high) == (0.0, 0.0, 1.0)
+
+
+def test_the_estimate_is_the_range_of_rates_that_scipy_gives() -> None:
+    rng = np.random.default_rng(0)
+    group, prompt, man = rng.integers(0, 3, 300), rng.integers(0, 4, 300), rng.integers(0, 2, 300)
+    rates = ndimage.mean(man, group, index=[0, 1, 2])
+    ours = metrics.demographic_parity_difference({str(g): rates[g] for g in range(3)})
+    assert ours == pytest.approx(np.ptp(rates))
+    groups = {str(g): [man[(group == g) & (prompt == p)] for p in range(4)] for g in range(3)}
+    gives = parity_difference_interval(groups, level=0.95, seed=0)
+    assert gives.estimate == pytest.approx(ours)
+
+
+@pytest.mark.parametrize(
+    ("groups", "expected"),
+    [
+        ({"a": [[1]]}, "at least two groups"),
+        ({"a": [[1]], "b": [[]]}, "at least two groups"),
+        ({"a": [[0.5]], "b": [[1]]}, "True or False"),
+        ({}, "at least one group"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(groups: dict[str, list], expected: str) -> None:
+    with pytest.raises(ValueError, match=expected):
+        parity_difference_interval(groups, level=0.95, seed=0)
+    with pytest.raises(ValueError, match="rates"):
+        metrics.demographic_parity_difference({"a": 0.5})
+
+
+def test_prompts_alike_are_one_set_of_images():
+    one = share_difference_interval((24, 40), (48, 80), 0.95)
+    gap = stratified_gap_interval([(24, 40), (24, 40)], [(12, 20), (12, 20)], level=0.95)
+    assert (gap.estimate, gap.n) == (0.0, 2)
+    assert (gap.low, gap.high) == pytest.approx((one.low, one.high), abs=0.01)
+
+
+def test_few_images_that_show_both_count_by_their_own_variance():
+    plain = [(10, 20)] * 4
+    few = stratified_gap_interval([(1, 2), (1, 2), (30, 30), (30, 30)], plain, level=0.95)
+    alike = stratified_gap_interval([(2, 2), (2, 2), (15, 30), (15, 30)], plain, level=0.95)
+    assert few.high - few.low > alike.high - alike.low
+
+
+def test_each_prompt_counts_alike():
+    gap = stratified_gap_interval([(10, 10), (0, 90)], [(0, 10), (0, 90)], level=0.95)
+    assert gap.estimate == 0.5
+
+
+@pytest.mark.parametrize("shares", [(0.5, 0.5), (0.8, 0.5), (0.95, 0.6), (0.99, 0.02)])
+@pytest.mark.parametrize("words", ["fixed", "sample"])
+def test_it_covers(shares, words):
+    rng = np.random.default_rng(7)
+    p = np.clip(shares[0] + np.array([-0.1, 0, 0, 0.1]) * (words == "fixed"), 0, 1)
+    covered = 0
+    for _ in range(400):
+        after = [(int(rng.binomial(12, one)), 12) for one in p]
+        before = [(int(rng.binomial(12, shares[1])), 12) for _ in p]
+        gap = stratified_gap_interval(after, before, level=0.95, words=words)
+        covered += gap.low <= p.mean() - shares[1] <= gap.high
+    assert covered >= 0.92 * 400
+
+
+def test_no_spread_is_no_certainty():
+    gap = stratified_gap_interval([(20, 20)], [(20, 20)], level=0.95)
+    assert gap.low < 0 < gap.high
+    assert 0.1 < gap.high < 0.3
+
+
+@pytest.mark.parametrize(
+    ("after", "before", "words", "expected"),
+    [
+        ([], [], "fixed", "the same prompts, at least one, got 0"),
+        ([(1, 2)], [(1, 2), (1, 2)], "fixed", "got 1 and 2"),
+        ([(0, 0)], [(1, 2)], "fixed", "a clear image of each"),
+        ([(1, 2)], [(1, 2)], "sample", "two prompts where words are sampled, got one"),
+    ],
+)
+def test_what_shows_nothing_is_refused(after, before, words, expected):
+    with pytest.raises(ValueError, match=expected):
+        stratified_gap_interval(after, before, level=0.95, words=words)
