@@ -15,13 +15,13 @@ import numpy as np
 from uncertainty import rate
 
 from pytest_t2i.statistics import (
-    change_points,
     model_bias_p_value,
     paired_model_bias_change,
     prompt_bias_p_values,
     ranking,
 )
 from pytest_t2i.statistics.gaps import stratified_gap_interval
+from pytest_t2i.statistics.history import change_points
 
 ALPHA, LEVEL = 0.05, 0.9
 Floats = np.ndarray
