@@ -17,6 +17,7 @@ import os
 import re
 import stat
 import tempfile
+import threading
 import time
 import tomllib
 import unicodedata
@@ -634,6 +635,9 @@ def cell_text(value: str) -> str:
     return plain[1:] if FORMULA.match(plain) else plain
 
 
+CONVERTING = threading.Lock()
+"""msgspec 0.22 looks at a type when it is first used, and two threads that do so at the same time
+end the process with a segmentation fault."""
 LITERAL = "literal:"
 """Prefix of a cell that is written as a Python string, as a table would not keep its text: outer
 blanks, control characters, bytes of a file's name that are no UTF-8."""
@@ -736,7 +740,8 @@ def convert(
             was given.
     """
     try:
-        record = msgspec.convert(plain, kind)
+        with CONVERTING:
+            record = msgspec.convert(plain, kind)
     except (ValueError, TypeError, ArithmeticError, RecursionError) as error:
         problem, key = mismatch(str(error), plain, kind)
         place = " ".join(part for part in (where, key) if part)

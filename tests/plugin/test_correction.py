@@ -154,7 +154,7 @@ def test_every_place_shows_the_judged_number(sampled, wrong, estimator):
 def test_what_few_labels_leave_open_asks_for_labels_and_not_for_images(sampled):
     project, folder = sampled
     label_by_eye(folder)
-    first = [label for label in labels.read_labels(folder) if int(label.file[:2]) <= 30]
+    first = [label for label in labels.read_labels(folder) if int(label.file[:2]) <= 40]
     labels.write_labels(folder, first)
     project.run("-k", "test_prompt or test_model", "--t2i-labels", str(folder))
     record = project.record()
@@ -164,6 +164,43 @@ def test_what_few_labels_leave_open_asks_for_labels_and_not_for_images(sampled):
     assert "on people's labels: more of them decide" in told
     assert "images per prompt" not in told
     assert "number of images" not in told
+
+
+FEW = {
+    "four of each": [4] * 6,
+    "two of each": [2] * 6,
+    "one of one": [1],
+    "half have enough": [6, 6, 6, 2, 2, 2],
+    "one has four": [8, 8, 8, 8, 8, 4],
+    "one has none": [5, 5, 5, 5, 5, 0],
+}
+"""Labels of each prompt; its correction needs five, and all but a tenth must have them."""
+
+
+@pytest.mark.parametrize("few", FEW)
+def test_too_few_labels_give_the_model_no_verdict_and_the_reason(sampled, few):
+    project, folder = sampled
+    rows = list(csv.DictReader((folder / "manifest.csv").read_text().splitlines()))
+    left = dict(zip(sorted({row["prompt"] for row in rows}), FEW[few], strict=False))
+    chosen = set()
+    for row in rows:
+        if left.get(row["prompt"], 0):
+            left[row["prompt"]] -= 1
+            chosen.add(row["file"])
+    label_by_eye(folder)
+    labels.write_labels(folder, [one for one in labels.read_labels(folder) if one.file in chosen])
+    result = project.run("-k", "test_prompt or test_model", "--t2i-labels", str(folder))
+    [check] = [c for c in project.record()["checks"] if c["is_of_model"]]
+    assert (check["outcome"], check["estimate"]) == ("INCONCLUSIVE", None)
+    short = sum(count < 5 for count in FEW[few]) + 6 - len(FEW[few])
+    told = f"{short} of 6 prompts have fewer than the 5 labels that their correction needs"
+    assert told in " ".join(result.stdout.str().split())
+    assert told in unescape(project.page())
+    assert told in (project.path / "reports/t2i/summary.md").read_text()
+    assert project.part("parity")["correction"] is None
+    remarks = [c["remarks"] for c in project.record()["checks"] if not c["is_of_model"]]
+    plain = sum(any(told.startswith("not corrected: ") for told in each) for each in remarks)
+    assert plain <= sum(0 < count < 5 for count in FEW[few])
 
 
 def test_labels_of_other_images_are_told(sampled):

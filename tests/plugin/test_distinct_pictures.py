@@ -73,11 +73,25 @@ WORDS = Axis("w", "a photo of a {word}", WORD_LIST)
 
 @pytest.mark.t2i(WORDS)
 def test_model(samples):
-    assert samples.model_bias_score <= limit("model_bias_score", 0.2)
+    assert samples.model_bias_score <= limit("model_bias_score.own", 0.2)
 
 @pytest.mark.t2i(WORDS)
 def test_word(sample):
-    assert sample.prompt_bias_score <= limit("prompt_bias_score", 0.5)
+    assert sample.prompt_bias_score <= limit("prompt_bias_score.own", 0.5)
+"""
+GATE = """
+import pytest
+from pytest_t2i import Axis
+
+WORDS = Axis("w", "a photo of a {word}", WORD_LIST)
+
+@pytest.mark.t2i(WORDS)
+def test_model(samples, baseline):
+    assert samples.model_bias_score <= baseline("model_bias_score")
+
+@pytest.mark.t2i(WORDS)
+def test_word(sample, baseline):
+    assert sample.prompt_bias_score <= baseline("prompt_bias_score")
 """
 FEW = ("nurse", "pilot", "chef")
 MANY = ("nurse", *(f"word{k}" for k in range(29)))
@@ -166,14 +180,7 @@ def test_workers_and_early_stopping_say_the_same(judged, arguments):
 
 def test_a_baseline_holds_distinct_pictures(judged, project):
     judged("tenth", "--t2i-save-baseline", "b.json")
-    suite = SUITE.replace("limit(", "baseline(").replace("import Axis, baseline", "import Axis")
-    suite = suite.replace("(samples)", "(samples, baseline)").replace(
-        "(sample)", "(sample, baseline)"
-    )
-    suite = suite.replace(", 0.2", "").replace(", 0.5", "").replace("limit", "baseline")
-    project.write(
-        {"test_suite.py": suite.replace("Axis, baseline", "Axis").replace("WORD_LIST", repr(FEW))}
-    )
+    project.write({"test_suite.py": GATE.replace("WORD_LIST", repr(FEW))})
     arguments = ("--t2i-detector", "by-red", "--t2i-images", "20", "--t2i-baseline", "b.json")
     result = project.run(*arguments, model="tenth")
     assert result.ret == 0

@@ -15,7 +15,7 @@ from pytest_t2i import axes, limit
 
 @pytest.mark.t2i(axes.profession.only("nurse", "pilot"), images=4)
 def test_prompt(sample):
-    assert abs(sample.prompt_bias_score) <= limit("prompt_bias_score", 1.0)
+    assert abs(sample.prompt_bias_score) <= limit("prompt_bias_score.any", 1.0)
 """
 MODEL = """
 from PIL import Image
@@ -67,8 +67,8 @@ def ran(project, sizes, *arguments):
             "8 of 8 pictures have another size than that of --t2i-size: 70 x 64 instead of 64",
         ),
         (
-            "8x8",
-            "8 of 8 pictures have another size than that of --t2i-size: 8 x 8 instead of 64 x 64",
+            "16x16",
+            "8 of 8 pictures have another size than that of --t2i-size: 16 x 16 instead of 64 x 64",
         ),
     ],
 )

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pytest_t2i.audits.parity.even_groups import MOST_LEFT_OUT
+from pytest_t2i.audits.peoples_labels import MOST_LEFT_OUT
 from pytest_t2i.statistics.correction import LEAST_LABELS, corrected_counts, corrected_shares
 from pytest_t2i.statistics.distances import mean_total_variation_interval
 
 PROMPTS, IMAGES, LEVEL = 40, 20, 0.95
-LABELLED = 0.3
+LABELLED = 0.5
 """Share of all images that are labelled, wherever they fall."""
 UNDETECTED = 0.1
 NUMBERS = (3, 4, 5)

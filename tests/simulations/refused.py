@@ -18,7 +18,7 @@ import object_worlds
 from uncertainty import rate
 
 from pytest_t2i.audits.objects.measure import FEWEST_JUDGED
-from pytest_t2i.audits.parity.even_groups import MOST_LEFT_OUT
+from pytest_t2i.audits.peoples_labels import MOST_LEFT_OUT
 from pytest_t2i.statistics import half_step_interval
 from pytest_t2i.statistics.correction import LEAST_LABELS
 
@@ -83,7 +83,7 @@ def main(repeats: int = 400) -> None:
     print(f"\n## Groups corrected by labels\n\nLabels of a random part of the images of "
           f"{groups.PROMPTS} prompts\nwith {groups.IMAGES} images each.\n")  # fmt: skip
     print("| labelled | refused |\n|---|---|")
-    for percent in (10, 15, 20, 30):
+    for percent in (20, 30, 40, 50):
         print(f"| {percent} % | {rate(labels_refused(percent, repeats))} |", flush=True)
 
 

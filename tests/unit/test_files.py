@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
+import sys
 from typing import Literal
 
 import msgspec
@@ -207,3 +209,31 @@ def test_links_out_of_a_folder_are_not_followed(tmp_path):
 def test_a_key_that_stands_twice_is_no_json_of_ours(tmp_path):
     with pytest.raises(FileFormatError, match="the key 'file' stands twice in one table"):
         parse_json(tmp_path / "a.json", '[{"file": "a.png", "file": "b.png"}]')
+
+
+RACE = """
+import dataclasses, sys, threading
+from pathlib import Path
+from pytest_t2i.files import convert
+
+sys.setswitchinterval(1e-6)
+PLAIN = {f"f{k}": [{"x": 1}] for k in range(20)}
+
+def go(kind, start):
+    start.wait()
+    convert(Path("f"), PLAIN, kind)
+
+for n in range(200):
+    inner = dataclasses.make_dataclass(f"Inner{n}", [("x", int)])
+    kind = dataclasses.make_dataclass(f"Kind{n}", [(name, list[inner]) for name in PLAIN])
+    start = threading.Barrier(6)
+    threads = [threading.Thread(target=go, args=(kind, start)) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+"""
+
+
+def test_threads_that_convert_to_a_new_type_at_once_do_not_end_the_process():
+    assert subprocess.run([sys.executable, "-c", RACE], check=False).returncode == 0

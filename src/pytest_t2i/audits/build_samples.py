@@ -7,8 +7,9 @@ from dataclasses import replace
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.detected import siblings_of
 from pytest_t2i.audits.largest_samples import widest_of
-from pytest_t2i.audits.parity.correction import Correction, given_correction
+from pytest_t2i.audits.parity.correction import Correction, correct, given_correction
 from pytest_t2i.audits.parity.group_correction import given_group_correction
+from pytest_t2i.audits.peoples_labels import needs_more, shortage
 from pytest_t2i.audits.samples import Sample, Samples
 from pytest_t2i.data import Prompt
 from pytest_t2i.generation.plan import DetectorRef
@@ -41,6 +42,7 @@ def samples_of(context: AuditContext, test: AskedTest, detector: str | None = No
         uncorrected,
         corrected=given_correction(uncorrected, context.given_labels),
         corrected_groups=given_group_correction(uncorrected, context.given_labels),
+        few_labels=shortage(uncorrected, context.given_labels),
     )
 
 
@@ -56,8 +58,9 @@ def one_sample(
         return sample
     correction = _prompts_correction(context)
     corrected = None if correction is None else correction.of_prompt(prompt)
-    same = correction is not None and sample.seeds == correction.seeds_of(prompt)
-    return replace(sample, corrected=corrected) if same else sample
+    if correction is not None and sample.seeds == correction.seeds_of(prompt):
+        return replace(sample, corrected=corrected)
+    return replace(sample, few_labels=needs_more(sample, context.given_labels))
 
 
 def _prompts_correction(context: AuditContext) -> Correction | None:
@@ -65,18 +68,20 @@ def _prompts_correction(context: AuditContext) -> Correction | None:
 
     A run that may stop early has none, because its prompts have different numbers of images.
     """
-    if context.given_labels is None or context.settings.sequential:
+    labelled = context.given_labels
+    if labelled is None or labelled.draw.probabilities or context.settings.sequential:
+        return None
+    if not labelled.vocabulary.is_gender:
         return None
 
-    def correct() -> Correction | None:
+    def corrected() -> Correction | None:
         pairs = widest_of((p, test) for test in context.tests for p in test.selection.prompts)
         members = tuple(_plain_sample(context, prompt, test) for prompt, test in pairs)
         settings = context.settings
         samples = Samples(members, settings.confidence, settings.seed, settings.words)
-        made = given_correction(samples, context.given_labels)
-        return made if isinstance(made, Correction) else None
+        return correct(samples, labelled)
 
-    return context.once(("correction of prompts",), correct)
+    return context.once(("correction of prompts",), corrected)
 
 
 def _plain_sample(

@@ -118,6 +118,8 @@ class DetectedPrompt:
     """Share of undetected images up to which they are taken to be like the others."""
     corrected: CorrectedCounts | None = field(default=None, compare=False)
     """The counts as people's labels correct them; None without labels."""
+    few_labels: str = ""
+    """Why people's labels do not correct the counts; "" where they do, or without labels."""
     planned: tuple[int, ...] = ()
     """All seeds, of equal pictures too; () where ``seeds`` are all."""
 

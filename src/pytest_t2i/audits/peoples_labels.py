@@ -11,6 +11,10 @@ from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt
 from pytest_t2i.data import Interval
 from pytest_t2i.labels import LabelledSet
+from pytest_t2i.statistics.correction import LEAST_LABELS
+
+MOST_LEFT_OUT = 0.1
+"""Largest share of prompts with too few labels for a corrected verdict on the model."""
 
 
 def by_annotators(labelled: LabelledSet | None) -> str:
@@ -36,6 +40,41 @@ def recognised(samples: Iterable[DetectedPrompt], labelled: LabelledSet) -> int:
 def labelled_images(sample: DetectedPrompt, known: Mapping[str, float]) -> int:
     """Count the images of a prompt whose checksum is among ``known``."""
     return int(np.sum(~np.isnan(labels_of(sample, known))))
+
+
+def shortage(samples: Iterable[DetectedPrompt], labelled: LabelledSet | None) -> str:
+    """Return why people's labels give no verdict on the model, in words; "" where they may.
+
+    It is "" too where no label is of these images, and where images were drawn with known
+    probabilities, which correct the mean over prompts.
+    """
+    samples = list(samples)
+    if labelled is None or labelled.draw.probabilities or not recognised(samples, labelled):
+        return ""
+    settled = labelled.settled
+    known = dict.fromkeys((settled.checksums[image.file] for image in settled), 0.0)
+    each = [labelled_images(sample, known) for sample in samples]
+    few = sum(labels < LEAST_LABELS for labels in each)
+    if few <= MOST_LEFT_OUT * len(each):
+        return ""
+    return (
+        f"{few} of {len(each)} prompts have fewer than the {LEAST_LABELS} labels that their "
+        f"correction needs (the fewest have {min(each)}, the most {max(each)}): label more "
+        "(`t2i sample`, `t2i label`), or run without --t2i-labels"
+    )
+
+
+def needs_more(sample: DetectedPrompt, labelled: LabelledSet | None) -> str:
+    """Return that a prompt's labels are too few to correct its counts; "" without any label."""
+    if labelled is None or labelled.draw.probabilities:
+        return ""
+    have = recognised([sample], labelled)
+    if not 0 < have < LEAST_LABELS:
+        return ""
+    return (
+        f"not corrected: {have} of its images {'has' if have == 1 else 'have'} people's labels, "
+        f"and the correction needs {LEAST_LABELS}"
+    )
 
 
 def distinct_labels(samples: Iterable[DetectedPrompt], known: Mapping[str, float]) -> int:

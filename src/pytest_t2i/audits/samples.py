@@ -193,7 +193,7 @@ class Samples(GroupedSamples):
         Where people labelled some of the images, their labels correct the detector's and stand in
         for the undetected images, so that no worst case is left.
         """
-        return parity.of_model(self, self.estimator, self.corrected)
+        return parity.of_model(self, self.estimator, self.corrected, self.few_labels)
 
     def interval(self, estimator: Estimator) -> Interval | None:
         """Return the model bias score by one estimator; None without any clear image."""
@@ -251,4 +251,4 @@ class Samples(GroupedSamples):
         return parity.most_biased(self, count)
 
     def _part(self, members: tuple[Sample, ...]) -> Samples:
-        return replace(self, members=members, corrected=None, corrected_groups=None)
+        return replace(self, members=members, corrected=None, corrected_groups=None, few_labels="")

@@ -12,6 +12,7 @@ from typing import Any
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
 from pytest_t2i.metrics.info import INFO
 from pytest_t2i.runs.build_record import record_of
+from pytest_t2i.runs.earlier_looks import remember_looks, with_looks
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.runs.repeats import open_because
 from pytest_t2i.runs.results import Results
@@ -106,7 +107,9 @@ class Audited:
             if not self._results.session.fixtures[name].one_by_one:
                 value = self._value(name)
                 if isinstance(getattr(value, metric, None), Measurement):
-                    return self._judged(cases[0], getattr(value, metric), metric, bound)
+                    check = self._judged(cases[0], getattr(value, metric), metric, bound)
+                    remember_looks(self._results)
+                    return check
         raise UnknownNameError("measurement of the model", metric, self._measured())
 
     def verdicts(self, metric: str, bound: float | None = None) -> dict[str, Check]:
@@ -118,10 +121,12 @@ class Audited:
             if self._results.session.fixtures[name].one_by_one:
                 values = [(case, self._results.fixture(name, case)) for case in cases]
                 if values and isinstance(getattr(values[0][1], metric, None), Measurement):
-                    return {
+                    checks = {
                         _member_of(case): self._judged(case, getattr(value, metric), metric, bound)
                         for case, value in values
                     }
+                    remember_looks(self._results)
+                    return checks
         raise UnknownNameError("measurement of each member", metric, INFO)
 
     def _judged(
@@ -160,6 +165,7 @@ class Audited:
             settings.confidence,
             record,
             open_because(self._results, case),
+            with_looks(self._results, case),
             keep=session.compared.setdefault(case.node_id, []).append,
         )
         token = context.running.set(judging)

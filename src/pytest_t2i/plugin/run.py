@@ -42,6 +42,7 @@ from pytest_t2i.prompts import read_captions, read_reference
 from pytest_t2i.reporting.wrapping import wrapped
 from pytest_t2i.runs import calibration, canary
 from pytest_t2i.runs.build_record import conditions, environment, interrupted_record, record_of
+from pytest_t2i.runs.earlier_looks import remember_looks, with_looks
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.runs.repeats import open_because
 from pytest_t2i.runs.results import Results
@@ -250,6 +251,7 @@ class Run:
                 s.confidence,
                 lambda check: note(item, check),
                 self._open_because(item),
+                with_looks(self.results, self.session.tests.get(item.nodeid)),
                 lambda compared: keep(item, compared),
             )
         )
@@ -344,6 +346,8 @@ class Run:
                 record = interrupted_record(self.session, command, project)
             self.record = replace(record, statement=self.statement)
             of_project = project_folder(self.config)
+            if self.is_made and not self.session.is_interrupted:
+                remember_looks(self.results)
             report = write_run(self.record, reports, self.session.audits, of_project)
             past = None if history is None else keep(self.record, history, self.session.audits)
             made_of = manifest_of(self.session, self.record, report, project, past)

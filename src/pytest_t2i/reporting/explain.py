@@ -48,7 +48,7 @@ def explained(check: Check) -> list[str]:
 
 
 def _more_images(check: Check, more: int) -> str:
-    text = f"about {more} more images would decide if the score is as measured"
+    text = f"about {more} more images would have decided if the score is as measured"
     if check.interval is None:
         return text
     found = images_range(check.n + more, check.interval, check.bound).less(check.n)

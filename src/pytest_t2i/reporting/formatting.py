@@ -54,14 +54,14 @@ def sentence(words: str) -> str:
 NO_IMAGE = "no clear image"
 
 
-REPEATED = "too many repeated pictures"
+REPEATED = "repeats"
 
 
 def absent(labels: Mapping[str, int]) -> str:
     """Return why there is no gender score, by the numbers of distinct images per label.
 
     >>> absent({}), absent({"monk-4": 3}), absent({"male": 1})
-    ('no clear image', 'no gender label', 'too many repeated pictures')
+    ('no clear image', 'no gender label', 'repeats')
     """
     if not labels:
         return NO_IMAGE

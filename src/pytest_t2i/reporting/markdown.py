@@ -24,7 +24,7 @@ from pytest_t2i.reporting.formatting import (
     undetected_of,
 )
 from pytest_t2i.reporting.markdown_sections import section_lines, table_lines
-from pytest_t2i.reporting.run_counts import distinct_words, made_images
+from pytest_t2i.reporting.run_counts import distinct_words, looks_words, made_images
 from pytest_t2i.reporting.run_facts import (
     TOOL,
     how_known,
@@ -97,7 +97,8 @@ def made(record: RunRecord) -> str:
     """Return a sentence on how many images were made and how many the store had."""
     stopped = f" {early_stopping(record).capitalize()}." if early_stopping(record) else ""
     distinct = f" Distinct pictures: {distinct_words(record)}." if record.distinct else ""
-    return f"Images: {made_images(record)}.{distinct}{stopped}"
+    looks = f" Looked at before: {looks_words(record)}." if record.looked_at_before else ""
+    return f"Images: {made_images(record)}.{distinct}{looks}{stopped}"
 
 
 def _otherwise(record: RunRecord) -> list[str]:

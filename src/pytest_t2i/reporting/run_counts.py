@@ -8,6 +8,7 @@ from pytest_t2i.adapters.support.fault_counts import fault_words
 from pytest_t2i.data import Money, Outcome
 from pytest_t2i.errors import some
 from pytest_t2i.reporting.formatting import duration, early_stopping
+from pytest_t2i.runs.earlier_looks import looks_in_words
 from pytest_t2i.runs.record import RunRecord
 
 
@@ -83,6 +84,11 @@ def distinct_words(record: RunRecord) -> str:
     return "; ".join(words)
 
 
+def looks_words(record: RunRecord) -> str:
+    """Return ``2 runs, with 20 and 40 images``: who judged these tests before; "" for nobody."""
+    return looks_in_words(record.looked_at_before)
+
+
 MOST_NAMED = 5
 """Largest number of prompts that a line names."""
 TRYING = "to try the seeds"
@@ -118,6 +124,8 @@ def _of_model(record: RunRecord) -> list[tuple[str, str]]:
     ]
     if words := distinct_words(record):
         rows.append(("Distinct pictures", words))
+    if looks := looks_words(record):
+        rows.append(("Looked at before", looks))
     if work.probed:
         rows.append((f"Requests {TRYING}", str(work.probed)))
     if work.canary:

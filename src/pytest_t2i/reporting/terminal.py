@@ -28,6 +28,7 @@ from pytest_t2i.reporting.formatting import (
 from pytest_t2i.reporting.run_counts import (
     distinct_words,
     failed,
+    looks_words,
     made_images,
     paid,
     tried,
@@ -108,6 +109,8 @@ def _lines(
             record.distinct is not None and record.distinct.distinct < record.distinct.pictures
         )
         yield f"distinct pictures: {words}", {"yellow": repeats}
+    if looks := looks_words(record):
+        yield f"looked at before: {looks}", {"yellow": True}
 
 
 def _next(record: RunRecord, room: int, width: int | None) -> Iterator[str]:

@@ -17,6 +17,7 @@ from pytest_t2i.generation.seed_probe import seeding_of
 from pytest_t2i.runs import canary
 from pytest_t2i.runs.build_baseline_pictures import pictures_before
 from pytest_t2i.runs.build_prompts import prompt_records
+from pytest_t2i.runs.earlier_looks import looked_before
 from pytest_t2i.runs.manifest.inputs import input_digests
 from pytest_t2i.runs.next_steps import next_steps
 from pytest_t2i.runs.record import AuditRecord, BaselineRecord, RunRecord
@@ -57,6 +58,7 @@ def record_of(results: Results, command: str = "", project: Path | None = None) 
             if test in session.failed_because
         },
         distinct=distinct_record(results) if session.needs_model else None,
+        looked_at_before=looked_before(results),
         baseline=None if recorded is None else _baseline_record(results, recorded),
         judged=len(session.judged),
         is_interrupted=session.is_interrupted,

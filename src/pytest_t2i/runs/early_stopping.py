@@ -18,6 +18,7 @@ from pytest_t2i.data import Outcome, Request, digest
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.generate import Runner
 from pytest_t2i.generation.plan import ImageNeeds
+from pytest_t2i.runs.earlier_looks import is_looked_at
 from pytest_t2i.runs.repeats import TestedRepeats
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.selection import Comparison, SelectedTest
@@ -32,8 +33,9 @@ UNFORESEEN = (
     "tests whose comparison is not known before they run had all their images made at once: "
 )
 AGAIN = (
-    "early stopping: {count} tests had looks before with another largest number of images "
-    "(--t2i-images): they are decided by evidence that holds at any look, which takes more images"
+    "early stopping: {count} tests had looks before, with a fixed number of images or another "
+    "largest number (--t2i-images): they are decided by evidence that holds at any look, which "
+    "takes more images"
 )
 CUT = (
     "stopped at --t2i-total-images {total}: {count} tests that were open stay inconclusive, and a "
@@ -114,7 +116,8 @@ class Rounds:
         known = self.session.store.fact(name)
         if known is None:
             self.session.store.remember(name, test.images)
-        rule = "own" if known in {None, test.images} else "again"
+        looked = is_looked_at(self.results, test, test.comparisons[0].metric, tested.bound)
+        rule = "own" if known in {None, test.images} and not looked else "again"
         return Stopping(tested.looks, test.images, tested, rule=rule)  # type: ignore[arg-type]
 
     def _question(self, test: SelectedTest, tested: SequentialTest) -> list[Any]:

@@ -19,6 +19,9 @@ from pytest_t2i.verdicts import judge
 from pytest_t2i.verdicts.check import Check
 from pytest_t2i.verdicts.images_range import ImagesRange, change_range, images_range, middle_range
 
+ANY_LOOK = 4
+"""Largest number of images for evidence that holds at any look, as a multiple of the fixed number
+with the same chance to decide (1.5 to 5 times, tests/simulations/reruns.md)."""
 MOST = 4
 """Largest number of lines: a reader follows a short list."""
 
@@ -124,24 +127,26 @@ def _more_images(results: Results, inconclusive: list[Check]) -> Iterator[str]:
         )
         return
     found = _range(results, inconclusive, images).words("per prompt")
-    needed = f"if scores are as measured. Within their errors it takes {found}"
+    most = ANY_LOOK * images
     if is_ready_made(session):
         yield (
-            f"add images until every prompt has about {images}; that has an even chance to decide "
-            f"{needed}"
+            f"add images up to {most} per prompt and go on with --t2i-sequential --t2i-images "
+            f"{most}{_why(images, found)}"
         )
     else:
         yield (
-            f"about {images} images per prompt have an even chance to decide "
-            f"({price(session, images)}) {needed}. {_once(session)}"
+            f"go on with --t2i-sequential --t2i-images {most} (at most {price(session, most)})"
+            f"{_why(images, found)}"
         )
 
 
-def _once(session: Session) -> str:
-    """Return the warning against trying one number of images after another."""
-    if session.settings.sequential:
-        return "Another --t2i-images than the first is judged by evidence that holds at any look"
-    return "Choose the number once, or use --t2i-sequential, which stops early"
+def _why(images: int, found: str) -> str:
+    """Return why another fixed number of images is not proposed, and what it would have been."""
+    return (
+        ": these tests were looked at, and its evidence holds at any look. It has about an even "
+        f"chance to decide if scores are as measured. A number chosen before the first look would "
+        f"have been {images}, within the scores' errors {found}"
+    )
 
 
 def _range(results: Results, inconclusive: Sequence[Check], images: int) -> ImagesRange:
@@ -193,8 +198,9 @@ def _more_to_compare(results: Results, inconclusive: Sequence[Check]) -> Iterato
         return
     whom = "the model" if of_model else f"half of {counted_checks(first)}"
     yield (
-        f"to decide {whom} against the baseline take about {images} images per prompt, "
-        f"{price_of_both(results.session, images)}{_may_take(first, images)}"
+        f"against the baseline {whom} would have been decided by about {images} images per prompt, "
+        f"{price_of_both(results.session, images)}{_may_take(first, images)}: take them for the "
+        "next version, as a second look at this one is wrong more often than stated"
     )
 
 

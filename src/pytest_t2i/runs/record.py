@@ -153,6 +153,17 @@ class DistinctRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class LookRecord:
+    """An earlier run that judged comparisons of this one."""
+
+    seed: int
+    images: Count
+    """Images per prompt; of a run that could stop early, the largest number that was planned."""
+    is_sequential: bool = False
+    """Whether its evidence held at any look."""
+
+
+@dataclass(frozen=True, slots=True)
 class AuditRecord:
     """The record of one audit in a run."""
 
@@ -191,6 +202,8 @@ class RunRecord:
     """The baseline of --t2i-baseline; None without."""
     distinct: DistinctRecord | None = None
     """How many pictures are distinct; None in older files and in runs without pictures."""
+    looked_at_before: tuple[LookRecord, ...] = ()
+    """Earlier runs on this store that judged comparisons of this run, with other pictures."""
     next_steps: tuple[str, ...] = ()
     """Advice on what to do next, the most pressing first."""
     selected: Count = 0

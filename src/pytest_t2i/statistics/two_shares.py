@@ -26,8 +26,8 @@ def share_difference_p_value(
        {\sqrt{(\tilde p_1 (1 - \tilde p_1) / n_1 + \tilde p_2 (1 - \tilde p_2) / n_2) N / (N - 1)}}
 
     where the shares with a tilde are the likeliest ones whose difference is the bound d. Without
-    the correction the test rejects true bounds in up to 9 % at 20 images, 12 % at 10 and 40; with
-    it in at most 5 % (tests/simulations/two_shares.md).
+    the correction the test rejects true bounds in up to 19 % at 5 to 40 images; with it in at most
+    5 % (tests/simulations/two_shares.md).
     """
     check_alternative(alternative)
     limit = float(inputs.in_range("bound", bound, -1.0, 1.0))

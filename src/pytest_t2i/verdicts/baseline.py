@@ -78,7 +78,7 @@ class RecordedValue:
             is_of_model=measurement.is_of_model,
         )
         change = change._replace(verdict=self._explained(change.verdict, change.absent))
-        self.check = check_of_change(context.test, shown, change, sign)
+        self.check = context.with_looks(check_of_change(context.test, shown, change, sign))
         return settle(self.check, measurement.compared)
 
     def _change(self, measurement: Measurement, context: JudgingContext) -> Change:

@@ -27,6 +27,8 @@ class JudgingContext:
     record: Callable[[Check], None]
     open_because: Callable[[Measurement], str] = lambda _: ""
     """Function that returns why a measurement of the test cannot be decided; "" where it can."""
+    with_looks: Callable[[Check], Check] = lambda check: check
+    """Function that says in a check which earlier runs looked at the same comparison."""
     keep: Callable[[Compared], None] = lambda _: None
     """Function that takes what an audit's record keeps of a measurement."""
 

@@ -88,7 +88,8 @@ class LimitValue:
             remark = f"{unjudged}: the evidence holds whatever they show"
             measurement = replace(measurement, remarks=(*measurement.remarks, remark))
         verdict = verdict_of(measurement, self.limit, current().confidence)
-        self.check = check_of(current().test, measurement, verdict, sign, "limit")
+        check = check_of(current().test, measurement, verdict, sign, "limit")
+        self.check = current().with_looks(check)
         return settle(self.check, measurement.compared)
 
     def __repr__(self) -> str:

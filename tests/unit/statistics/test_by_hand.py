@@ -115,7 +115,9 @@ def test_an_end_on_the_bound_does_not_leave_it_out():
 
 
 def test_where_all_is_labelled_nothing_is_open():
-    prompt = s.corrected_scores([[1, 1, -1, 1], [1, -1, 1, -1]], [[1, -1, -1, 1]] * 2, 0.95)
+    prompt = s.corrected_scores(
+        [[1, 1, -1, 1] * 2, [1, -1, 1, -1] * 2], [[1, -1, -1, 1] * 2] * 2, 0.95
+    )
     for interval in prompt.prompts:
         assert interval.low == interval.estimate == interval.high == 0.0
 

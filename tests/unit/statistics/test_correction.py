@@ -46,7 +46,7 @@ def test_where_all_is_labelled_they_are_people_s_own_counts():
 def test_fewer_labels_leave_fewer_images():
     sizes = [
         int(corrected_counts(*map(list, drawn(0, labels=labels)), 2).counts.sum())
-        for labels in (3, 6, 12, 20)
+        for labels in (5, 8, 12, 20)
     ]
     assert sizes == sorted(sizes)
     assert sizes[0] < sizes[-1] == 12 * 20
@@ -64,7 +64,7 @@ def test_shares_are_a_distribution_and_counts_are_whole():
     ("words", "people", "message"),
     [
         ([], [], "words must hold at least one prompt"),
-        ([[0, 1]], [[0, NAN]], "every prompt needs 2 labels, got 1 in labels"),
+        ([[0, 1] * 3], [[0, 1, 0, 1, NAN, NAN]], "every prompt needs 5 labels, got 4 in labels"),
         ([[0, 2]], [[0, 1]], r"words\[0\] must hold -1 to 1"),
     ],
 )
@@ -74,8 +74,8 @@ def test_what_is_none_is_refused(words, people, message):
 
 
 def test_all_labelled_is_the_truth_without_uncertainty():
-    words = [[1, 1, 1, -1], [1, 0, 1, 1]]
-    people = [[1, -1, -1, -1], [1, 0, 1, 1]]
+    words = [[1, 1, 1, -1] * 2, [1, 0, 1, 1] * 2]
+    people = [[1, -1, -1, -1] * 2, [1, 0, 1, 1] * 2]
     result = corrected_scores(words, people, 0.95)
     assert result.model.estimate == result.model.low == result.model.high == (0.5 + 1) / 2
     assert [prompt.estimate for prompt in result.prompts] == [-0.5, 1.0]
@@ -83,8 +83,8 @@ def test_all_labelled_is_the_truth_without_uncertainty():
 
 
 def test_a_faultless_detector_needs_no_correction():
-    words = [[1, 1, 1, -1, 0, 1], [-1, -1, -1, 1, 1, 0]]
-    people = [[1, 1, NAN, -1, 0, NAN], [-1, NAN, -1, 1, NAN, 0]]
+    words = [[1, 1, 1, -1, 0, 1] * 2, [-1, -1, -1, 1, 1, 0] * 2]
+    people = [[1, 1, NAN, -1, 0, NAN] * 2, [-1, NAN, -1, 1, NAN, 0] * 2]
     result = corrected_scores(words, people, 0.95)
     assert result.model.estimate == pytest.approx(result.detector)
 
@@ -104,7 +104,7 @@ def test_half_the_labels_more_than_double_what_is_asked_for_half_the_width():
     rng = np.random.default_rng(0)
     words = rng.choice([-1.0, 1.0], (20, 20))
     people = np.where(rng.random((20, 20)) < 0.25, words, NAN)
-    people[:, :2] = words[:, :2]
+    people[:, :5] = words[:, :5]
     result = corrected_scores(list(words), list(people), 0.95)
     assert result.labels < result.labels + result.labels_to_halve < 400
 
@@ -112,10 +112,10 @@ def test_half_the_labels_more_than_double_what_is_asked_for_half_the_width():
 @pytest.mark.parametrize(
     ("words", "people", "says"),
     [
-        ([[1, 1]], [[1, NAN]], r"needs 2 labels, got 1 in labels\[0\]"),
+        ([[1] * 6], [[1] * 4 + [NAN] * 2], r"needs 5 labels, got 4 in labels\[0\]"),
         ([[1, 2]], [[1, 1]], r"words\[0\]"),
         ([[1, 1]], [[1, 1, 1]], "same shape"),
-        ([[0, 0]], [[1, 1]], "no clear image"),
+        ([[0] * 5], [[1] * 5], "no clear image"),
         ([], [], "at least one prompt"),
     ],
 )
@@ -211,7 +211,7 @@ def test_intervals_cover_and_the_detectors_word_does_not():
     ("words", "labels", "says"),
     [
         ([], [], "at least one prompt"),
-        ([[0, 1]], [[0, NAN]], "needs 2 labels, got 1"),
+        ([[0, 1] * 3], [[0, 1, 0, 1, NAN, NAN]], "needs 5 labels, got 4"),
         ([[0, 3]], [[0, 1]], r"words\[0\] must hold -1 to 2"),
         ([[0, 1]], [[0, 1.5]], r"labels\[0\] must hold"),
         ([[0, 1]], [[0, 1, 1]], "shape"),

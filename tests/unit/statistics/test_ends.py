@@ -40,9 +40,9 @@ NAN = float("nan")
 
 def test_corrected_scores_are_cut_at_one():
     # The detector is right of every other prompt, and here of no labelled image of either kind.
-    right = [1.0, -1, 1, -1, 1, -1]
-    words = [right] * 10 + [[-1.0, -1, 1, 1, 1, 1]]
-    people = [[1.0, -1, 1, -1, NAN, NAN]] * 10 + [[1.0, 1, NAN, NAN, NAN, NAN]]
+    right = [1.0, -1] * 8
+    words = [right] * 10 + [[-1.0] * 6 + [1.0] * 10]
+    people = [[*right[:8], *[NAN] * 8]] * 10 + [[1.0] * 6 + [NAN] * 10]
     score = s.corrected_scores(words, people, 0.95).prompts[-1]
     mirrored = s.corrected_scores(
         [[-w for w in row] for row in words], [[-y for y in row] for row in people], 0.95
@@ -52,7 +52,7 @@ def test_corrected_scores_are_cut_at_one():
 
 
 def test_corrected_shares_end_at_zero_and_one():
-    words, people = [[0, 0, 0, 1, 0, 0]] * 2, [[0, 0, 1, NAN, NAN, NAN]] * 2
+    words, people = [[0] * 40 + [1]] * 2, [[0, 0, 0, 0, 1, *[NAN] * 36]] * 2
     first, second = corrected_shares(words, people, 2, 0.95).shares
     assert (first.high, second.low) == (1.0, 0.0)
     assert first.low > 0.0
@@ -234,11 +234,11 @@ def test_two_images_of_a_prompt_rank_models_and_one_does_not():
 
 def test_no_more_images_are_clear_than_there_are():
     # People find every labelled image clear that the detector lost, and it keeps all the others.
-    right = [1.0, 0, 1, 0, 1, 0]
-    words = [right] * 10 + [[0.0, 0, 1, 1, 1, 1]]
-    people = [[1.0, 0, 1, 0, NAN, NAN]] * 10 + [[1.0, 1, NAN, NAN, NAN, NAN]]
+    right = [1.0, 0] * 8
+    words = [right] * 10 + [[0.0] * 6 + [1.0] * 10]
+    people = [[*right[:8], *[NAN] * 8]] * 10 + [[1.0] * 6 + [NAN] * 10]
     scores = s.corrected_scores(words, people, 0.95)
-    assert scores.male[-1] + scores.female[-1] == 6.0
+    assert scores.male[-1] + scores.female[-1] == 16.0
 
 
 @pytest.mark.parametrize("counts", [[[1, 0]], [1, 0, 1]])

@@ -96,32 +96,33 @@ def test_worst_cases_are_told_to_twelve_digits():
 
 
 def test_labels_that_tell_nothing_leave_all_open():
-    words, people = [[1, -1, 1, -1, 1, -1, 1]] * 2, [[1, 1, -1, -1, NAN, NAN, NAN]] * 2
+    words = [[1, -1] * 20] * 2
+    people = [[1, 1, -1, -1, 1, *[NAN] * 35]] * 2
     scores = s.corrected_scores(words, people, 0.99)
     assert [(prompt.low, prompt.high) for prompt in scores.prompts] == [(-1.0, 1.0)] * 2
     assert scores.model.low == 0.0
-    words, people = [[1] * 7] * 2, [[1, 1, 1, -1, NAN, NAN, NAN]] * 2
+    words, people = [[1] * 9] * 2, [[1, 1, 1, 1, -1, NAN, NAN, NAN, NAN]] * 2
     assert s.corrected_scores(words, people, 0.99).model.high == 1.0
 
 
 def test_no_fewer_than_one_image_is_taken_for_clear():
-    words = [[1, -1, 1, 1, 1, 1], [0, 0, 0, 0, 0, 0]]
-    people = [[1, -1, 1, NAN, NAN, NAN], [0, 0, 0, NAN, NAN, NAN]]
+    words = [[1, -1] + [1] * 6, [0] * 8]
+    people = [[1, -1, 1, 1, 1, NAN, NAN, NAN], [0] * 5 + [NAN] * 3]
     scores = s.corrected_scores(words, people, 0.95)
     assert scores.male[1] + scores.female[1] == pytest.approx(1.0)
     assert scores.prompts[1].estimate == 0.0
 
 
 def test_a_group_is_no_more_than_all_images():
-    # People see the group in 2 of 3, the detector never; it loses nine images without a label.
-    words, people = [[0, 0, -1] + [-1] * 9], [[1, 1, -1] + [NAN] * 9]
+    # People see the group in 4 of 6, the detector never; it loses nine images without a label.
+    words, people = [[0] * 4 + [-1] * 11], [[1] * 4 + [-1] * 2 + [NAN] * 9]
     shares = corrected_shares(words, people, 2, 0.95)
     assert (shares.shares[1].estimate, shares.shares[1].high) == (1.0, 1.0)
 
 
 def test_one_clear_image_is_enough_for_a_share():
-    # The detector loses what people call unclear: of three images one is left, and of the group.
-    shares = corrected_shares([[0, -1, -1]], [[0, -1, NAN]], 2, 0.95)
+    # The detector loses what people call unclear: of six images one is left, and of the group.
+    shares = corrected_shares([[0] + [-1] * 5], [[0] + [-1] * 4 + [NAN]], 2, 0.95)
     assert [group.estimate for group in shares.shares] == pytest.approx([1.0, 0.0])
 
 

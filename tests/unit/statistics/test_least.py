@@ -27,6 +27,14 @@ from pytest_t2i.statistics.sequences import looks
 NAN = float("nan")
 OPTIONS = {"level": 0.9, "seed": 0}
 TABLE = np.random.default_rng(1).poisson(3.0, (4, 2, 3))
+FIVE = [1, -1, 1, 1, 1]
+
+
+def labelled(number):
+    """People's groups of six images, of which so many are labelled."""
+    return [1, 0, 1, 0, 1, 0][:number] + [NAN] * (6 - number)
+
+
 LEAST = [
     (100, "resamples", lambda n: s.model_bias_interval([1], [2], **OPTIONS, resamples=n)),
     (100, "resamples", lambda n: s.model_bias_p_value([1], [2], 0.5, resamples=n)),
@@ -44,8 +52,18 @@ LEAST = [
     (2, "two items", lambda n: fleiss_interval([[1, 1], [2, 0]][:n], **OPTIONS)),
     (2, "two prompts", lambda n: deviation_interval(*[[3, 5][:n], [1, 2][:n]] * 2, **OPTIONS)),
     (2, "two models", lambda n: s.ranking([[3], [2]][:n], [[1], [2]][:n], **OPTIONS)),
-    (2, "labels", lambda n: s.corrected_scores([[1, 1]], [[1, -1][:n] + [NAN] * (2 - n)], 0.9)),
-    (2, "labels", lambda n: corrected_shares([[1, 0]], [[1, 0][:n] + [NAN] * (2 - n)], 2, 0.9)),
+    (
+        5,
+        "labels",
+        lambda n: s.corrected_scores([[1] * 5], [[1, -1, 1, 1, 1][:n] + [NAN] * (5 - n)], 0.9),
+    ),
+    (
+        5,
+        "labels",
+        lambda n: corrected_shares(
+            [[1, 0] * 3], [[1, 0] * 2 + [1] * (n - 4) + [NAN] * (6 - n)], 2, 0.9
+        ),
+    ),
     (2, "two values", lambda n: s.mean_interval([[0.5], [0.7]][:n], **OPTIONS)),
     (4, "4 images", lambda n: wals_interval(np.eye(4)[:n] + 1.0, np.eye(4)[0], **OPTIONS)),
 ]
@@ -138,11 +156,11 @@ def test_a_detector_is_used_between_not_at_all_and_fully():
     def power(words, labels):
         return estimates([signs_of(words, labels, 0)], clear=False).power
 
-    assert power([1, -1, 1, -1, 1], [1, -1, 1, -1, NAN]) == 1.0
-    assert power([1, -1, 1, -1, 1], [-1, 1, -1, 1, NAN]) == 0.0  # against it
-    assert power([1, 0, 1, 0, 1], [1, -1, 1, -1, NAN]) == 1.0  # two for each step of its own
-    assert power([1, 1, 1, 1, -1], [1, -1, 1, -1, NAN]) == 0.0  # it says one thing alone
-    assert power([1, -1, 1, -1, 1], [1, -1, 0, 0, NAN]) == 0.5
+    assert power([1, -1] * 4, [1, -1] * 3 + [NAN] * 2) == 1.0
+    assert power([1, -1] * 4, [-1, 1] * 3 + [NAN] * 2) == 0.0  # against it
+    assert power([1, 0] * 4, [1, -1] * 3 + [NAN] * 2) == 1.0  # two for each step of its own
+    assert power([1] * 6 + [-1], [1, -1] * 3 + [NAN]) == 0.0  # it says one thing alone
+    assert power([1, -1] * 5, [1, -1, 0, 0] * 2 + [NAN] * 2) == 0.5
 
 
 def test_an_object_seen_once_is_fair_where_it_is_not_drawn():

@@ -73,6 +73,10 @@ class _Body(msgspec.Struct):
     error_message: str | None = None
 
 
+BODY = msgspec.json.Decoder(_Body)
+"""Built once, before several threads read their first answer at the same time."""
+
+
 def read_answer(status: int, text: str) -> Answer:
     """Parse an answer.
 
@@ -85,7 +89,7 @@ def read_answer(status: int, text: str) -> Answer:
         <Course.STOP: 6>
     """
     try:
-        body = msgspec.json.decode(text, type=_Body)
+        body = BODY.decode(text)
     except (ValueError, RecursionError):
         body = None
     if status == HTTPStatus.OK and (body is None or body.error_message is None):

@@ -18,6 +18,7 @@ from pytest_t2i.audits.peoples_labels import (
     distinct_labels,
     labelled_images,
     labels_of,
+    shortage,
 )
 from pytest_t2i.audits.samples import Sample, Samples
 from pytest_t2i.audits.unsettled_labels import with_fillings
@@ -117,7 +118,7 @@ class Correction:
 def given_correction(
     samples: Samples, labelled: LabelledSet | None
 ) -> Correction | WeightedCorrection | None:
-    """Return the correction by --t2i-labels; None without labels of these images.
+    """Return the model's correction by --t2i-labels; None without enough labels of these images.
 
     Where the labelled images were drawn with unequal probabilities, the correction is weighted by
     them.
@@ -126,7 +127,7 @@ def given_correction(
         return None
     if labelled.draw.probabilities:
         return correct_weighted(samples, labelled)
-    return correct(samples, labelled)
+    return None if shortage(samples, labelled) else correct(samples, labelled)
 
 
 def correct(samples: Samples, labelled: LabelledSet) -> Correction | None:

@@ -31,8 +31,6 @@ from pytest_t2i.verdicts.measurement import Measurement
 
 METRIC = INFO["group_distance"]
 EVEN = uniform()
-MOST_LEFT_OUT = 0.1
-"""Largest share of prompts with too few labels for a corrected verdict on the model."""
 NO_RECORD = "a baseline keeps the labels of the deciding detector alone"
 
 
@@ -54,11 +52,16 @@ def of_prompt(sample: DetectedPrompt, siblings: Siblings[DetectedPrompt]) -> Mea
     )
 
 
-def of_model(samples: DetectedPrompts, corrected: GroupCorrection | None = None) -> Measurement:
+def of_model(
+    samples: DetectedPrompts, corrected: GroupCorrection | None = None, few_labels: str = ""
+) -> Measurement:
     """Measure the prompts' mean distance from even shares, corrected for few images.
 
-    Where people labelled some of the images with groups, their labels correct the detector's.
+    Where people labelled some of the images with groups, their labels correct the detector's;
+    ``few_labels`` says why they cannot.
     """
+    if few_labels:
+        return Measurement(METRIC, "model", None, absent=few_labels, is_of_model=True)
     made = distance.of_model(samples, EVEN, METRIC)
     if samples.sequential:
         made = replace(made, evidence=partial(stopped.evidence_of_model, samples))
@@ -76,17 +79,6 @@ def interval_of_model(samples: DetectedPrompts) -> Interval | None:
 
 
 def _corrected(samples: DetectedPrompts, corrected: GroupCorrection) -> Measurement:
-    if corrected.left_out > MOST_LEFT_OUT * len(samples):
-        return Measurement(
-            METRIC,
-            "model",
-            None,
-            absent=(
-                f"{corrected.left_out} of {len(samples)} prompts have too few labels to correct "
-                "them: label more (t2i label), or run without --t2i-labels"
-            ),
-            is_of_model=True,
-        )
     made = _by_labels(samples, corrected)
     others = [_by_labels(samples, one) for one in corrected.fillings]
     return covering_unsettled(made, others, corrected.labelled)

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts
-from pytest_t2i.audits.peoples_labels import accuracy_of, by_annotators, labels_of
+from pytest_t2i.audits.peoples_labels import accuracy_of, by_annotators, labels_of, shortage
 from pytest_t2i.audits.unsettled_labels import with_fillings
 from pytest_t2i.data import Interval
 from pytest_t2i.labels import LabelledSet
@@ -87,6 +87,8 @@ def given_group_correction(
 ) -> GroupCorrection | None:
     """Return the correction of groups by --t2i-labels; None for gender labels or too few labels."""
     if labelled is None or labelled.vocabulary.is_gender or not samples.members:
+        return None
+    if shortage(samples, labelled):
         return None
     return with_fillings(labelled, lambda settled: _correction(samples, settled, labelled))
 

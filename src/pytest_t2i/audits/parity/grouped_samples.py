@@ -41,6 +41,8 @@ class GroupedSamples(DetectedPrompts):
     """Names of the run's detectors; verdicts rest on the first one."""
     corrected_groups: GroupCorrection | None = field(default=None, kw_only=True)
     """The correction of groups by people's labels; None without labels."""
+    few_labels: str = field(default="", kw_only=True)
+    """Why people's labels give no verdict on the model; "" where they may, or without labels."""
 
     @property
     def shares(self) -> dict[str, Interval]:
@@ -57,7 +59,7 @@ class GroupedSamples(DetectedPrompts):
         It is corrected for few images, and by people's labels of groups where there are any. For
         male and female it is half the model bias score.
         """
-        return even_groups.of_model(self, self.corrected_groups)
+        return even_groups.of_model(self, self.corrected_groups, self.few_labels)
 
     def crossed(self, second: str) -> CrossedSamples:
         """Return the labels of this detector crossed with those of another detector of the run.

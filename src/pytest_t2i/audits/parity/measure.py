@@ -84,6 +84,8 @@ def prompt_interval(sample: DetectedPrompt) -> Interval | None:
 
 def _corrected_by(sample: DetectedPrompt) -> Iterator[str]:
     """Yield a remark on the correction by people's labels and on the uncorrected score."""
+    if sample.few_labels:
+        yield sample.few_labels
     if sample.corrected is not None:
         plain = prompt_bias_score(sample.male, sample.female)
         beside = "no clear image" if plain is None else f"{plain:+.3f}"
@@ -222,13 +224,19 @@ class Corrected(Protocol):
 
 
 def of_model(
-    samples: DetectedPrompts, estimator: Estimator, corrected: Corrected | None
+    samples: DetectedPrompts,
+    estimator: Estimator,
+    corrected: Corrected | None,
+    few_labels: str = "",
 ) -> Measurement:
     """Measure the mean over prompts of |male - female| / clear, from 0 to 1 (Lyu eq. 1).
 
     Where people labelled some of the images, their labels correct the detector's and stand in for
-    the undetected images, so that no worst case is left.
+    the undetected images, so that no worst case is left; ``few_labels`` says why they cannot.
     """
+    if few_labels:
+        metric = INFO["model_bias_score"]
+        return Measurement(metric, "model", None, absent=few_labels, is_of_model=True)
     made = _of_model(samples, estimator, corrected)
     if corrected is None or corrected.labelled is None:
         return made

@@ -115,7 +115,7 @@ def test_openai_is_sent_what_was_given():
     settings = GenerationSettings(steps=7, guidance=3.5, width=64, height=32, negative_prompt="hat")
     with serving() as server:
         model = openai(server)
-        model.takes_other_sizes = True
+        model.takes_other_sizes = True  # the server's are 16 x 16
         list(model.generate([Request("a nurse", 5, settings), REQUESTS[1]]))
     first, second = server.bodies
     assert first == {
@@ -132,7 +132,7 @@ def test_hugging_face_is_sent_what_was_given():
     settings = GenerationSettings(steps=7, guidance=3.5, width=64, height=32, negative_prompt="hat")
     with serving() as server:
         model = hugging_face_images.load(LoadOptions(source=f"{server.origin}/hf", answers=QUICK))
-        model.takes_other_sizes = True
+        model.takes_other_sizes = True  # the server's are 16 x 16
         list(model.generate([Request("a nurse", 5, settings)]))
     assert server.bodies == [
         {

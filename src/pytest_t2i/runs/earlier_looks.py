@@ -1,0 +1,150 @@
+"""Earlier runs of the same tests in a store, which looked for a verdict before this one.
+
+A test at 5 % that is repeated with more images, or with other seeds, until it decides is wrong more
+often than in 5 % (tests/simulations/reruns.md). So the store keeps, for each model and detector,
+with which seeds and how many images each comparison was judged. A rerun of the same pictures is no
+new look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from pytest_t2i.data import Outcome, digest
+from pytest_t2i.runs.price import is_ready_made
+from pytest_t2i.runs.record import LookRecord
+from pytest_t2i.runs.results import Results
+from pytest_t2i.runs.selection import SelectedTest
+from pytest_t2i.runs.session import Session
+from pytest_t2i.verdicts.check import Check
+
+MOST_KEPT = 50
+"""Number of looks that are kept of each comparison."""
+Looks = dict[str, list[LookRecord]]
+"""Digest of a comparison -> the runs that judged it."""
+SEVERAL = (
+    "looked at before: {looks}. After several looks verdicts are wrong more often than at their "
+    "level; --t2i-sequential has evidence that holds at any look"
+)
+
+
+def looks_in_words(looks: tuple[LookRecord, ...]) -> str:
+    """Return ``2 runs, with 20 and 40 images``.
+
+    >>> looks_in_words((LookRecord(0, 20), LookRecord(7, 20), LookRecord(0, 40)))
+    '3 runs, with 20 and 40 images, seeds 0 and 7'
+    """
+    if not looks:
+        return ""
+    images, seeds = (_listed({getattr(one, of) for one in looks}) for of in ("images", "seed"))
+    runs = "1 run" if len(looks) == 1 else f"{len(looks)} runs"
+    several = len({one.seed for one in looks}) > 1
+    return f"{runs}, with {images} images{f', seeds {seeds}' if several else ''}"
+
+
+def with_looks(results: Results, test: SelectedTest | None) -> Callable[[Check], Check]:
+    """Return the function that says in a decided check which runs looked at it before."""
+    if test is None or not test.selection.needs_model or test.stopping is not None:
+        return lambda check: check
+
+    def remarked(check: Check) -> Check:
+        if check.outcome is Outcome.INCONCLUSIVE:
+            return check
+        earlier = _earlier(results, test, _name(test, check.metric, check.against, check.bound))
+        if not earlier:
+            return check
+        text = SEVERAL.format(looks=looks_in_words(tuple(earlier)))
+        message = f"{check.message}; {text}" if check.message else text
+        return replace(check, message=message)
+
+    return remarked
+
+
+def looked_before(results: Results) -> tuple[LookRecord, ...]:
+    """Return the earlier runs that judged comparisons of this run, in order."""
+    found = {look for test, name in _compared(results) for look in _earlier(results, test, name)}
+    return tuple(sorted(found, key=lambda look: (look.images, look.seed, look.is_sequential)))
+
+
+def is_looked_at(results: Results, test: SelectedTest, metric: str, bound: float) -> bool:
+    """Whether a run with a fixed number of images judged a limit before."""
+    earlier = _earlier(results, test, _name(test, metric, "limit", bound))
+    return any(not look.is_sequential for look in earlier)
+
+
+def remember_looks(results: Results) -> None:
+    """Keep in the store which comparisons this run judged."""
+    looks = _known(results.session) if results.session.has_model else {}
+    for test, name in _compared(results):
+        own = _look(results, test)
+        looks[name] = [*(one for one in looks.get(name, ()) if one != own), own][-MOST_KEPT:]
+    if looks:
+        plain = {
+            name: [[one.seed, one.images, one.is_sequential] for one in of]
+            for name, of in looks.items()
+        }
+        results.session.store.remember(_fact(results.session), plain)
+
+
+def _compared(results: Results) -> Iterator[tuple[SelectedTest, str]]:
+    """Yield each comparison that was judged: its test and its digest."""
+    tests = results.session.tests
+    for check in results.checks:
+        test = tests.get(check.test)
+        is_same = check.decided_by == "identical pictures"
+        if test is None or not test.selection.needs_model or check.estimate is None or is_same:
+            continue
+        yield test, _name(test, check.metric, check.against, check.bound)
+
+
+def _earlier(results: Results, test: SelectedTest, name: str) -> list[LookRecord]:
+    """Return the other looks at a comparison."""
+    known = results.once(("earlier looks",), lambda: _known(results.session))
+    if name not in known:
+        return []
+    own = _look(results, test)
+    return [look for look in known[name] if look != own]
+
+
+def _look(results: Results, test: SelectedTest) -> LookRecord:
+    """Return the seed and the number of images with which this run judges a test."""
+    session = results.session
+    images = test.images if test.stopping is None else test.stopping.most
+    counts = (len(session.seeds(prompt, images)) for prompt in test.selection.prompts)
+    return LookRecord(session.settings.seed, max(counts, default=images), test.stopping is not None)
+
+
+def _name(test: SelectedTest, metric: str, against: str, bound: float) -> str:
+    """Return the digest of a comparison, whatever the number of images is."""
+    of = test.selection
+    return digest(
+        [
+            sorted(one.text for one in of.prompts),
+            sorted(one.id for one in of.stereotypes),
+            sorted(one.id for one in of.triplets),
+            metric,
+            against,
+            bound,
+        ]
+    )[:16]
+
+
+def _fact(session: Session) -> str:
+    """Return the name of the stored fact: one for each model, its settings, and detector."""
+    model = session.components.model()
+    # A folder of pictures gets another fingerprint with each picture that is added.
+    named = session.settings.under_test if is_ready_made(session) else model.fingerprint
+    return "looks:" + digest([named, repr(session.generation), session.detectors[:1]])
+
+
+def _known(session: Session) -> Looks:
+    kept: Any = session.store.fact(_fact(session)) or {}
+    return {name: [LookRecord(*one) for one in looks] for name, looks in kept.items()}
+
+
+def _listed(numbers: set[int]) -> str:
+    """Return ``20, 40 and 60``."""
+    *others, last = map(str, sorted(numbers))
+    return f"{', '.join(others)} and {last}" if others else last

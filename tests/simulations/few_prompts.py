@@ -1,0 +1,312 @@
+"""Wrong verdicts where prompts, or images of prompts, are few: limits and margins at the truth.
+
+    python tests/simulations/few_prompts.py > tests/simulations/few_prompts.md
+
+Every world is judged at a bound equal to its truth, 5 % a side. The seeds are used here alone.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+from uncertainty import rate
+
+from pytest_t2i.statistics import (
+    model_bias_p_value,
+    paired_model_bias_change,
+    prompt_bias_p_values,
+    ranking,
+)
+from pytest_t2i.statistics.gaps import stratified_gap_interval
+from pytest_t2i.statistics.history import change_points
+
+ALPHA, LEVEL = 0.05, 0.9
+Floats = np.ndarray
+
+
+class Wrong(NamedTuple):
+    """Whether each run gives a wrong verdict on either side."""
+
+    fail: list[bool]
+    passed: list[bool]
+
+
+# Model bias scores where prompts have unequal numbers of images
+
+
+class Unequal(NamedTuple):
+    """|2p - 1| and the images of each prompt."""
+
+    bias: Floats
+    images: Floats
+
+
+FEW = np.r_[2, 2, 2, np.full(27, 80)]
+UNEQUAL = {
+    "30 prompts alike at .5": Unequal(np.full(30, 0.5), FEW),
+    "29 at .9 and a fair one": Unequal(np.r_[np.full(29, 0.9), 0.0], FEW),
+    "long tail, few images where it is fair": Unequal((np.arange(30) / 30) ** 6, FEW),
+    "half have 3 images, the others 60; alike at .4": Unequal(
+        np.full(20, 0.4), np.repeat([3, 60], 10)
+    ),
+    "one-sided where images are few": Unequal(np.r_[np.ones(4), np.full(16, 0.2)], np.r_[
+        np.full(4, 2), np.full(16, 50)]),
+    "images from 2 to 100, bias falls with them": Unequal(
+        np.linspace(0.8, 0.1, 25), np.geomspace(2, 100, 25).astype(int)
+    ),
+}  # fmt: skip
+
+
+def unequal(world: str, repeats: int) -> Wrong:
+    """A model bias score against a limit at the truth."""
+    bias, images = UNEQUAL[world]
+    rng = np.random.default_rng([2027, 1, list(UNEQUAL).index(world)])
+    wrong = Wrong([], [])
+    for _ in range(repeats):
+        men = rng.binomial(images, (1.0 + bias) / 2.0)
+        counts = (men, images - men, float(bias.mean()))
+        wrong.fail.append(model_bias_p_value(*counts) <= ALPHA)
+        wrong.passed.append(model_bias_p_value(*counts, alternative="less") <= ALPHA)
+    return wrong
+
+
+# Changes against a baseline, with fewer than ten prompts
+
+
+def some(count: int, of: int) -> Floats:
+    """So many prompts one-sided, the others fair."""
+    return (np.arange(of) < count).astype(float)
+
+
+CHANGES = {
+    "nine alike at 1/9, one of nine one-sided": (np.full(9, 1 / 9), some(1, 9)),
+    "eight alike at 1/8, one of eight one-sided": (np.full(8, 1 / 8), some(1, 8)),
+    "five alike at .4, two of five one-sided": (np.full(5, 0.4), some(2, 5)),
+    "five even, all at .2": (np.zeros(5), np.full(5, 0.2)),
+    "one even prompt, at .3": (np.zeros(1), np.full(1, 0.3)),
+    "three one-sided of six, six alike at .5": (some(3, 6), np.full(6, 0.5)),
+    "two at .9 and .1, both at .5": (np.array([0.9, 0.1]), np.full(2, 0.5)),
+    "seven at 0 to .6, turned round": (np.linspace(0, 0.6, 7), np.linspace(0.6, 0, 7)),
+}
+"""|2p - 1| of each prompt before and now."""
+
+
+def changed(world: str, images: int, repeats: int) -> Wrong:
+    """A change against a margin at the true change."""
+    before, now = CHANGES[world]
+    truth = float(now.mean() - before.mean())
+    rng = np.random.default_rng([2027, 2, list(CHANGES).index(world), images])
+    wrong = Wrong([], [])
+    for run in range(repeats):
+        x, y = (rng.binomial(images, (1.0 + bias) / 2.0) for bias in (before, now))
+        found = paired_model_bias_change(x, images - x, y, images - y, level=LEVEL, seed=run)
+        wrong.fail.append(found.low > truth)
+        wrong.passed.append(found.high <= truth)
+    return wrong
+
+
+# Places of several models
+
+
+class Close(NamedTuple):
+    """Models whose scores differ by little."""
+
+    score: float
+    step: float
+    models: int
+    images: int
+
+
+PLACES = {
+    "2 at .9, 40 images": Close(0.9, 0.0, 2, 40),
+    "5 from .9 on, 40 images": Close(0.9, 1e-4, 5, 40),
+    "10 from .6 on, 100 images": Close(0.6, 1e-4, 10, 100),
+    "20 from .9 on, 20 images": Close(0.9, 1e-4, 20, 20),
+    "4 fair, 30 images": Close(0.0, 1e-4, 4, 30),
+    "6 from .3 on, 10 images": Close(0.3, 1e-3, 6, 10),
+    "3 from .97 on, 60 images": Close(0.97, 1e-3, 3, 60),
+}
+
+
+def misplaced(world: str, repeats: int) -> list[bool]:
+    """Whether any model's true place is missed (5 % stated for all places together)."""
+    close = PLACES[world]
+    rng = np.random.default_rng([2027, 3, list(PLACES).index(world)])
+    missed = []
+    for run in range(repeats):
+        men = np.array([
+            rng.binomial(close.images, (1.0 + close.score + close.step * k) / 2.0, 100)
+            for k in range(close.models)
+        ])  # fmt: skip
+        places = ranking(men, close.images - men, level=0.95, seed=run)
+        missed.append(
+            any(not p.low <= k + 1 <= p.high for k, p in enumerate(places))
+            if close.step
+            else any(p.low == p.high for p in places)
+        )
+    return missed
+
+
+# Change points in a history of few prompts
+
+HISTORIES: Mapping[str, Callable[[np.random.Generator, int], Floats]] = {
+    "fair": lambda rng, n: np.full(n, 0.5),
+    "at .1": lambda rng, n: np.full(n, 0.1),
+    "at .95": lambda rng, n: np.full(n, 0.95),
+    "one-sided": lambda rng, n: np.ones(n),
+    "anything": lambda rng, n: rng.random(n),
+}
+
+
+def alarmed(world: str, prompts: int, images: int, repeats: int, runs: int = 20) -> list[bool]:
+    """Whether a history of one model is said to change (5 % stated for the whole history)."""
+    rng = np.random.default_rng([2027, 4, list(HISTORIES).index(world), prompts, images])
+    alarms = []
+    for _ in range(repeats):
+        men = rng.binomial(images, HISTORIES[world](rng, prompts), size=(runs, prompts))
+        alarms.append(bool(change_points(men, images - men)))
+    return alarms
+
+
+# Gaps of styles
+
+GAPS = {
+    "four words, .05 and .95": (np.full(4, 0.05), np.full(4, 0.95)),
+    "four words, .02 and .9": (np.full(4, 0.02), np.full(4, 0.9)),
+    "four words, 0 and .9": (np.zeros(4), np.full(4, 0.9)),
+    "two words, .1 and 1": (np.full(2, 0.1), np.ones(2)),
+    "one word, .03 and .93": (np.full(1, 0.03), np.full(1, 0.93)),
+    "six words, 0 to .2 and .9 to 1": (np.linspace(0, 0.2, 6), np.linspace(0.9, 1, 6)),
+    "four words, alike at .5": (np.full(4, 0.5), np.full(4, 0.5)),
+    "three words, .3 and .5": (np.full(3, 0.3), np.full(3, 0.5)),
+}
+"""Share of men of each word, plain and in the style."""
+
+
+def gaps(world: str, images: int, repeats: int) -> Wrong:
+    """A style's gap against a limit at the truth."""
+    plain, styled = GAPS[world]
+    truth = float((styled - plain).mean())
+    rng = np.random.default_rng([2027, 5, list(GAPS).index(world), images])
+    wrong = Wrong([], [])
+    for _ in range(repeats):
+        before, after = (rng.binomial(images, share).tolist() for share in (plain, styled))
+        found = stratified_gap_interval(
+            [(k, images) for k in after], [(k, images) for k in before], level=LEVEL
+        )
+        wrong.fail.append(found.low > truth + 1e-9)
+        wrong.passed.append(found.high < truth - 1e-9)
+    return wrong
+
+
+# Pictures of which up to a tenth repeat
+
+
+def distinct(rng: np.random.Generator, kind: str, share: float, images: int) -> tuple[int, int]:
+    """Men and distinct pictures of a prompt; a run with more than a tenth of repeats is drawn anew.
+
+    ``any``: a cache repeats any picture; ``late``: the last tenth copies the first ones;
+    ``first``: a tenth is the first picture, whatever it shows; ``men`` (``women``): men (women)
+    come from a pool of 50 pictures for 20 images, so that equal ones are of one gender.
+    """
+    most = int(0.1 * images)
+    while True:
+        men = rng.random(images) < share
+        again = np.zeros(images, dtype=bool)
+        if kind == "any":
+            again = rng.random(images) < 0.05
+        elif kind in {"late", "first"}:
+            again[images - most :] = True
+        else:
+            pool = rng.integers(0, 50 * images // 20, images)
+            known: set[int] = set()
+            for place in np.flatnonzero(men == (kind == "men")):
+                again[place] = int(pool[place]) in known
+                known.add(int(pool[place]))
+        if again.sum() <= most:
+            return int(men[~again].sum()), int((~again).sum())
+
+
+COPIES, POOLS = ("any", "late", "first"), ("men", "women")
+REPEATS = COPIES + POOLS
+
+
+def repeated_prompt(kind: str, images: int, repeats: int, limit: float = 0.5) -> Wrong:
+    """A prompt against a limit at its truth, judged by the distinct pictures."""
+    rng = np.random.default_rng([2027, 6, REPEATS.index(kind), images])
+    counts = [distinct(rng, kind, (1.0 + limit) / 2.0, images) for _ in range(repeats)]
+    men, n = np.array(counts).T
+    return Wrong(
+        (prompt_bias_p_values(men, n - men, limit) <= ALPHA).tolist(),
+        (prompt_bias_p_values(men, n - men, limit, "within") <= ALPHA).tolist(),
+    )
+
+
+def repeated_model(kind: str, images: int, repeats: int, limit: float = 0.2) -> Wrong:
+    """A model of 30 prompts alike against a limit at its truth, by the distinct pictures."""
+    rng = np.random.default_rng([2027, 7, REPEATS.index(kind), images])
+    wrong = Wrong([], [])
+    for _ in range(repeats):
+        counts = [distinct(rng, kind, (1.0 + limit) / 2.0, images) for _ in range(30)]
+        men, n = np.array(counts).T
+        wrong.fail.append(model_bias_p_value(men, n - men, limit) <= ALPHA)
+        wrong.passed.append(model_bias_p_value(men, n - men, limit, alternative="less") <= ALPHA)
+    return wrong
+
+
+def table(title: str, head: str, rows: Mapping[str, Wrong]) -> None:
+    """Print wrong verdicts of both sides."""
+    print(f"\n## {title}\n\n| {head} | FAIL | PASS |\n|---|---|---|")
+    for name, wrong in rows.items():
+        print(f"| {name} | {rate(wrong.fail)} | {rate(wrong.passed)} |", flush=True)
+
+
+def main(repeats: int = 400) -> None:
+    """Print the tables."""
+    print(
+        f"# Few prompts, few images\n\n`python tests/simulations/few_prompts.py {repeats}`: wrong"
+    )
+    print(f"verdicts of {repeats} runs a row at a bound equal to the truth, stated at 5 % a side,")
+    print("with 95 % intervals of the simulation.")
+    table(
+        "Model bias score, unequal numbers of images", "world",
+        {world: unequal(world, repeats) for world in UNEQUAL},
+    )  # fmt: skip
+    table(
+        "Change against a baseline, margin at the truth", "world, images",
+        {f"{w}, {n}": changed(w, n, repeats) for w in CHANGES for n in (20, 60)},
+    )  # fmt: skip
+    print("\n## Places of models\n\nA true place is missed (two equal models: either is first).\n")
+    print("| models, 100 prompts | missed |\n|---|---|")
+    for world in PLACES:
+        print(f"| {world} | {rate(misplaced(world, repeats // 4))} |", flush=True)
+    print("\n## Change points, a model that never changes, 20 runs\n")
+    print("| world | prompts | 10 images | 40 images |\n|---|---|---|---|")
+    for world in HISTORIES:
+        for prompts in (1, 3, 9):
+            cells = [rate(alarmed(world, prompts, n, repeats)) for n in (10, 40)]
+            print(f"| {world} | {prompts} | {' | '.join(cells)} |", flush=True)
+    table(
+        "Gap of a style", "words, images",
+        {f"{w}, {n}": gaps(w, n, repeats) for w in GAPS for n in (4, 10, 20)},
+    )  # fmt: skip
+    table(
+        "A tenth of the pictures repeat: prompt at .5", "what repeats, images",
+        {f"{k}, {n}": repeated_prompt(k, n, 4 * repeats) for k in COPIES for n in (20, 60)},
+    )  # fmt: skip
+    table(
+        "A tenth of the pictures repeat: model at .2", "what repeats, images",
+        {f"{k}, {n}": repeated_model(k, n, repeats) for k in COPIES for n in (20, 40)},
+    )  # fmt: skip
+    pools = {
+        f"prompt, {k}, {n}": repeated_prompt(k, n, 4 * repeats) for k in POOLS for n in (20, 60)
+    }
+    pools |= {f"model, {k}, {n}": repeated_model(k, n, repeats) for k in POOLS for n in (20, 40)}
+    table("What does not hold: one gender comes from a pool of pictures", "images", pools)
+
+
+if __name__ == "__main__":
+    main(*(int(argument) for argument in sys.argv[1:]))

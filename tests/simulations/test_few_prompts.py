@@ -1,0 +1,74 @@
+"""Fast versions of few_prompts.py and two_shares.py: verdicts at the truth keep their level."""
+
+from __future__ import annotations
+
+import pytest
+from few_prompts import (
+    CHANGES,
+    COPIES,
+    GAPS,
+    HISTORIES,
+    PLACES,
+    UNEQUAL,
+    alarmed,
+    changed,
+    gaps,
+    misplaced,
+    repeated_model,
+    repeated_prompt,
+    unequal,
+)
+from two_shares import corrected, plain, worst
+from uncertainty import least
+
+
+def holds(wrong):
+    """Whether neither side is wrong in more than 5 %, as far as these runs show."""
+    return all(least(side, 0.999) <= 0.05 for side in wrong)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("world", UNEQUAL)
+def test_prompts_of_few_images_among_others(world):
+    assert holds(unequal(world, 100))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("world", CHANGES)
+def test_changes_of_few_prompts(world):
+    assert holds(changed(world, 60, 100))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("world", PLACES)
+def test_places_of_close_models(world):
+    assert holds([misplaced(world, 10)])
+
+
+@pytest.mark.parametrize("world", HISTORIES)
+def test_histories_of_one_prompt(world):
+    assert holds([alarmed(world, 1, 10, 40)])
+
+
+@pytest.mark.parametrize("images", [4, 10])
+@pytest.mark.parametrize("world", GAPS)
+def test_gaps_of_styles(world, images):
+    assert holds(gaps(world, images, 60))
+
+
+@pytest.mark.parametrize("kind", COPIES)
+def test_a_tenth_of_equal_pictures(kind):
+    assert holds(repeated_prompt(kind, 20, 400))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", COPIES)
+def test_a_tenth_of_equal_pictures_in_a_model(kind):
+    assert holds(repeated_model(kind, 20, 100))
+
+
+def test_two_shares_at_few_images():
+    few = (0.0, 0.05, 0.3, 0.6, 0.9, 1.0)
+    assert worst(corrected, 5, 10, few)[0] <= 0.05
+    assert worst(corrected, 10, 10, few)[0] <= 0.05
+    assert worst(plain, 10, 10, few)[0] > 0.08
