@@ -18,7 +18,7 @@ from uncertainty import rate
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.parity.after_early_stopping import at_any_look
-from pytest_t2i.statistics.sequences import looks
+from pytest_t2i.statistics import sequences
 
 ALPHA = 0.05
 ROUNDING = 1e-12
@@ -68,7 +68,7 @@ def ended(world: World, repeats: int, *, sequential: bool) -> tuple[list[bool], 
     """Whether each user ends with FAIL, and with PASS; both are wrong at the limit."""
     rng = np.random.default_rng([2027, 8, WORLDS.index(world)])
     share = (1.0 + world.limit) / 2.0
-    later = looks(world.most) if sequential else MORE
+    later = sequences.looks(world.most) if sequential else MORE
     fail, passed = [], []
     for _ in range(repeats):
         men = (rng.random(max(*later, *world.first)) < share).cumsum()
@@ -116,7 +116,7 @@ def main(repeats: int = 2000) -> None:
     print("| share of men | limit | fixed number | any look | ratio |\n|---|---|---|---|---|")
     for share, limit in BEYOND:
         one = images_for_half(share, limit, range(21, 200), many=False)
-        many = images_for_half(share, limit, looks(900), many=True)
+        many = images_for_half(share, limit, sequences.looks(900), many=True)
         ratio = "-" if one is None or many is None else f"{many / one:.1f}"
         print(f"| {share} | {limit} | {one} | {many} | {ratio} |", flush=True)
 

@@ -1,7 +1,10 @@
-"""Choice of the images that people label: images with doubtful labels, by known probabilities.
+"""Active inference: people label the images with doubtful labels, and correct the model's score.
 
-A label is worth most where the detector may be wrong (active statistical inference, Zrnic and
-Candes 2024). ``tests/simulations/for_correction.py`` measures the gain.
+A label is worth most where the detector may be wrong (Zrnic and Candes 2024). Images are drawn with
+known, unequal probabilities, and labels are weighted by 1 / probability (Hajek's estimator), so the
+detector's errors are estimated nearly without bias though doubtful images are drawn more often.
+With one label or none per prompt, the mean over prompts is corrected, not each prompt
+(docs/decisions/0004, tests/simulations/for_correction.md).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -20,10 +20,7 @@ from pytest_t2i.metrics.distance_correlation import (
     u_centred,
 )
 from pytest_t2i.statistics.inversion import check_resampling, percentiles
-from pytest_t2i.statistics.shares import check_level
-
-Measure = Callable[[inputs.Floats, inputs.Floats], float]
-"""A function of the distances in one space and in the other."""
+from pytest_t2i.statistics.shares import check_level, containing
 
 
 def distance_correlation_p_value(
@@ -58,9 +55,9 @@ def distance_correlation_p_value(
         raise ValueError(f"permutations must be at least 99, got permutations={permutations!r}")
     first, second = (u_centred(d) for d in both_distances(a, b, FEWEST_CORRECTED))
     rng = np.random.default_rng(seed)
-    seen = float(np.sum(first * second))
+    observed = float(np.sum(first * second))
     # The same sum in another order of its summands may differ in the last digits.
-    least = seen - 1e-12 * abs(seen)
+    least = observed - 1e-12 * abs(observed)
     orders = (rng.permutation(len(second)) for _ in range(permutations))
     reached = sum(float(np.sum(first * second[np.ix_(o, o)])) >= least for o in orders)
     return (1 + reached) / (1 + permutations)
@@ -105,35 +102,26 @@ def distance_correlation_interval(
     check_level(level)
     fewest = FEWEST_CORRECTED if corrected else 2
     first, second = both_distances(a, b, fewest)
-    measure, low = (_corrected, -1.0) if corrected else (_plain, 0.0)
-    groups = _members(clusters, len(first))
+    low = -1.0 if corrected else 0.0
+
+    def measure(places: npt.NDArray[np.int64]) -> float:
+        parts = first[np.ix_(places, places)], second[np.ix_(places, places)]
+        if corrected:
+            return corrected_correlation(*map(u_centred, parts))
+        return correlation(*map(centred, parts))
+
+    groups, every = _members(clusters, len(first)), np.arange(len(first))
     if min(len(first) - group.size for group in groups) < fewest:
         raise ValueError(
             f"clusters must leave at least {fewest} images when one of them is left out"
         )
-    estimate = measure(first, second)
-    without = np.array([_left(measure, first, second, group) for group in groups])
+    estimate = measure(every)
+    without = np.array([measure(np.delete(every, group)) for group in groups])
     m = len(groups)
     error = math.sqrt((m - 1) / m * float(np.sum((without - without.mean()) ** 2)))
     reach = float(scipy.stats.t.ppf((1.0 + level) / 2.0, m - 1)) * error
     ends = max(low, estimate - reach), min(1.0, estimate + reach)
     return Interval(estimate, *ends, level, "jackknife", m)
-
-
-def _plain(first: inputs.Floats, second: inputs.Floats) -> float:
-    return correlation(centred(first), centred(second))
-
-
-def _corrected(first: inputs.Floats, second: inputs.Floats) -> float:
-    return corrected_correlation(u_centred(first), u_centred(second))
-
-
-def _left(
-    measure: Measure, first: inputs.Floats, second: inputs.Floats, group: npt.NDArray[np.int64]
-) -> float:
-    """Return the value without one cluster."""
-    keep = np.delete(np.arange(len(first)), group)
-    return measure(first[np.ix_(keep, keep)], second[np.ix_(keep, keep)])
 
 
 def _members(clusters: Sequence[Hashable] | None, count: int) -> list[npt.NDArray[np.int64]]:
@@ -198,9 +186,7 @@ def rank_correlation_interval(
     estimate = float(_spearman(values, observed)[0])
     low, high = _range_of_correlation(values, np.minimum(ends[:, 0], observed[0]),
                                       np.maximum(ends[:, 1], observed[0]))  # fmt: skip
-    return Interval(
-        estimate, min(low, estimate), max(high, estimate), level, "ranges of ranks", len(groups)
-    )
+    return containing(estimate, (low, high), level, "ranges of ranks", len(groups))
 
 
 def fewest_groups(level: float) -> int:

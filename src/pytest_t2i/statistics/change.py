@@ -311,6 +311,11 @@ def four_vectors(*counts: npt.ArrayLike) -> tuple[Whole, ...]:
     return tuple(inputs.count_vectors(**dict(zip(names, counts, strict=True))))
 
 
+def count_table(name: str, counts: npt.ArrayLike) -> Whole:
+    """Return counts of several runs or models, checked row by row, [n_rows, n_prompts]."""
+    return np.stack([inputs.whole_counts(name, row) for row in np.atleast_2d(np.asarray(counts))])
+
+
 def _comparable(*counts: npt.ArrayLike) -> tuple[Whole, Whole]:
     before_male, before_female, after_male, after_female = four_vectors(*counts)
     fewest = np.minimum(before_male + before_female, after_male + after_female)

@@ -1,4 +1,9 @@
-"""Effective counts, which express the uncertainty of labels as a smaller number of images."""
+"""Prediction-powered inference: few labels of people correct the predicted labels of all images.
+
+The method is PPI++ (Angelopoulos, Duchi and Zrnic 2023), with prompts as strata; decision 0004
+describes its use, and tests/simulations/correction.py checks bias and coverage. Effective counts
+express the uncertainty of labels as a smaller number of images.
+"""
 
 from __future__ import annotations
 
@@ -39,11 +44,8 @@ def effective_counts(
     if not np.all(n > 0.0):
         raise ValueError(f"male and female must not both be 0, got prompt {int(np.argmin(n))}")
     score = (men - women) / n
-    several = n > 1.0
-    of_images = (1.0 - score**2 + v)[several] / (n[several] - 1.0)
-    b, label = float(np.mean(of_images)) if np.any(several) else 1.0, float(np.mean(v))
-    kept = b / (b + label) if label > 0.0 else 1.0
-    total = np.maximum(1, np.rint(n * kept)).astype(np.int64)
+    share = _remaining(1.0 - score**2, v, n, single=1.0)
+    total = np.maximum(1, np.rint(n * share)).astype(np.int64)
     shown = np.rint(total * (1.0 + score) / 2.0).astype(np.int64)
     return shown, total - shown
 
@@ -243,24 +245,18 @@ def corrected_scores(
     z = float(scipy.stats.norm.isf((1.0 - level) / 2.0))
     model, half = float(np.mean(np.abs(scores))), z * math.sqrt(variances.sum()) / len(strata)
     sizes = np.array([float(stratum.size) for stratum in strata])
-    seen = np.clip(clear.means, floors, 1.0) * sizes
-    male, female = seen * (1.0 + scores) / 2.0, seen * (1.0 - scores) / 2.0
+    images = np.clip(clear.means, floors, 1.0) * sizes
+    male, female = images * (1.0 + scores) / 2.0, images * (1.0 - scores) / 2.0
     effective = effective_counts(male, female, variances)
     folded = float(np.mean(folding_bias(scores, variances)))
+    ends = max(0.0, model - half - folded), min(1.0, model + half)
     return CorrectedScores(
         prompts=tuple(_prompt_intervals(strata, scores, variances, level)),
         male=tuple(male.tolist()),
         female=tuple(female.tolist()),
         effective_male=tuple(effective[0].tolist()),
         effective_female=tuple(effective[1].tolist()),
-        model=Interval(
-            model,
-            max(0.0, model - half - folded),
-            min(1.0, model + half),
-            level,
-            "ppi++",
-            len(strata),
-        ),
+        model=Interval(model, *ends, level, "ppi++", len(strata)),
         detector=_plain(strata),
         labels=sum(stratum.labelled for stratum in strata),
         labels_to_halve=_to_halve(strata),
@@ -391,19 +387,26 @@ def corrected_counts(
         axis=0,
     )
     n = seen * sizes
-    kept = _kept(np.sum(shares * (1.0 - shares), axis=1), variance, n)
-    total = np.maximum(1, np.rint(n * kept)).astype(np.int64)
+    share = _remaining(np.sum(shares * (1.0 - shares), axis=1), variance, n)
+    total = np.maximum(1, np.rint(n * share)).astype(np.int64)
     labelled = sum(stratum.labelled for stratum in of_groups[0])
     return CorrectedCounts(_apportioned(shares, total), shares, labelled)
 
 
-def _kept(spread: inputs.Floats, variance: inputs.Floats, n: inputs.Floats) -> float:
-    """Return the share of the images that remains for label noise of this variance."""
+def _remaining(
+    spread: inputs.Floats, variance: inputs.Floats, n: inputs.Floats, single: float = math.inf
+) -> float:
+    """Return B / (B + V), the share of the images that remains for label noise of this variance.
+
+    ``single`` is B where every prompt has a single image.
+    """
     several, label = n > 1.0, float(np.mean(variance))
-    if label <= 0.0 or not np.any(several):
-        return 1.0
-    of_images = float(np.mean((spread + variance)[several] / (n[several] - 1.0)))
-    return of_images / (of_images + label)
+    b = (
+        float(np.mean((spread + variance)[several] / (n[several] - 1.0)))
+        if any(several)
+        else single
+    )
+    return b / (b + label) if label > 0.0 and b < math.inf else 1.0
 
 
 def _distribution(shares: inputs.Floats) -> inputs.Floats:

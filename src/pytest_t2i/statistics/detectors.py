@@ -8,7 +8,7 @@ import numpy.typing as npt
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import cohen_kappa, fleiss_kappa, inputs
 from pytest_t2i.statistics.inversion import check_resampling, expanded_tail, percentiles
-from pytest_t2i.statistics.shares import blaker, check_level, clopper_pearson, wilson
+from pytest_t2i.statistics.shares import blaker, check_level, clopper_pearson, containing, wilson
 from pytest_t2i.statistics.two_shares import difference_of_exclusive
 
 
@@ -57,9 +57,7 @@ def fleiss_interval(
     kappas = (observed[usable] - by_chance[usable]) / (1.0 - by_chance[usable])
     low, high = percentiles(kappas, expanded_tail(items, level))
     low = min(low, _kappa_if_fewer_agree(counts, of_item, level))
-    return Interval(
-        estimate, min(low, estimate), max(high, estimate), level, "item-bootstrap", items
-    )
+    return containing(estimate, (low, high), level, "item-bootstrap", items)
 
 
 def _kappa_if_fewer_agree(counts: inputs.Floats, of_item: inputs.Floats, level: float) -> float:
@@ -123,9 +121,7 @@ def deviation_interval(
     usable = 100.0 * (ratios[np.isfinite(ratios)] - 1.0)
     low, high = percentiles(usable, expanded_tail(prompts, level))
     middle = 100.0 * (float(estimate) - 1.0)
-    return Interval(
-        middle, min(low, middle), max(high, middle), level, "cluster-bootstrap", prompts
-    )
+    return containing(middle, (low, high), level, "cluster-bootstrap", prompts)
 
 
 def paired_share_change(lost: int, gained: int, n: int, level: float) -> Interval:

@@ -181,7 +181,10 @@ def _pairs(looks: Sequence[Look]) -> Looks:
 
 @lru_cache(maxsize=16384)
 def _stage(test: SequentialTest, looks: Looks) -> _Stage:
-    before, (n, made) = _before(test, looks[:-1]), looks[-1]
+    start, (n, made) = np.ones(1), looks[-1]
+    before = _Stage(Boundaries(1, -1), start, start, start, (0.0, 0.0))
+    if len(looks) > 1:
+        before = _stage(test, looks[:-1])
     steps = n - (looks[-2][0] if len(looks) > 1 else 0)
     if steps < 1:
         raise ValueError(f"looks must increase, got looks={looks}")
@@ -201,13 +204,6 @@ def _stage(test: SequentialTest, looks: Looks) -> _Stage:
         Boundaries(upper, lower), p_values, np.where(lean < upper, beyond, 0.0),
         np.where(lean > lower, within, 0.0), spent,
     )  # fmt: skip
-
-
-def _before(test: SequentialTest, looks: Looks) -> _Stage:
-    if looks:
-        return _stage(test, looks)
-    start = np.ones(1)
-    return _Stage(Boundaries(1, -1), start, start, start, (0.0, 0.0))
 
 
 @lru_cache(maxsize=4096)
@@ -242,12 +238,9 @@ def _advanced(
 
 def _first_beyond(test: SequentialTest) -> int:
     """Return the fewest images whose clearest outcome may FAIL; more than ``most`` for never."""
-    p = test.edge
-    for n in range(1, test.most + 1):
-        clearest = p**n + ((1.0 - p) ** n if test.folded else 0.0)
-        if clearest <= test._first + ROUNDING:  # noqa: SLF001 - of this module
-            return n
-    return test.most + 1
+    p, spent = test.edge, test._first + ROUNDING  # noqa: SLF001 - of this module
+    clearest = (p**n + ((1.0 - p) ** n if test.folded else 0.0) for n in range(1, test.most + 1))
+    return next((n for n, chance in enumerate(clearest, 1) if chance <= spent), test.most + 1)
 
 
 def _first_within(test: SequentialTest) -> int:
@@ -255,15 +248,11 @@ def _first_within(test: SequentialTest) -> int:
     p = test.edge
     for n in range(1, test.most + 1):
         # Equal genders, or one more of one; without "folded", no image that shows the trait.
-        even = _even(n, p) if test.folded else (1.0 - p) ** n
-        if even <= test.spent_within(n) + ROUNDING:
+        counts = {n // 2, n - n // 2} if test.folded else {0}
+        chance = sum(float(scipy.stats.binom.pmf(k, n, p)) for k in counts)
+        if chance <= test.spent_within(n) + ROUNDING:
             return n
     return test.most + 1
-
-
-def _even(n: int, p: float) -> float:
-    """Return the probability of the smallest difference that n images can have."""
-    return float(sum(scipy.stats.binom.pmf(k, n, p) for k in {n // 2, n - n // 2}))
 
 
 @lru_cache(maxsize=1024)
@@ -343,12 +332,11 @@ def ways_to_end(test: SequentialTest, looks: tuple[int, ...]) -> Ends:
     """Return all outcomes of a test at the looks so far and at the planned later looks."""
     looks = (*looks, *(n for n in test.looks if n > looks[-1]))
     # Share of the 2^n sequences of n images that continue the test and have k successes so far.
-    open_, made = np.ones(1), 0
+    open_ = np.ones(1)
     found: list[tuple[float, float, float, float]] = []
     for place, n in enumerate(looks):
-        for _ in range(n - made):
+        while len(open_) <= n:
             open_ = (np.append(open_, 0.0) + np.append(0.0, open_)) / 2.0
-        made = n
         for k in np.flatnonzero(open_).tolist():
             outcome = _outcome(test, looks[: place + 1], k)
             if outcome is not None:

@@ -15,6 +15,7 @@ from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.change import (
     FEW_PROMPTS,
     FEWEST_IMAGES,
+    count_table,
     spread_table,
     table_variance,
 )
@@ -58,7 +59,7 @@ def change_points(
     probability at most ``1 - level``, up to the normal approximation
     (tests/simulations/history.md). Prompts without two clear images in every run are left out.
     """
-    men, women = _runs("male", male), _runs("female", female)
+    men, women = count_table("male", male), count_table("female", female)
     if men.shape != women.shape:
         raise ValueError(f"male and female must be of one shape, got {men.shape} and {women.shape}")
     check_level(level)
@@ -95,11 +96,6 @@ def change_points(
             start += place + 1
             changes.append(ChangePoint(start, now, change, spent))
     return changes
-
-
-def _runs(name: str, counts: npt.ArrayLike) -> Whole:
-    rows: Sequence[npt.ArrayLike] = list(np.atleast_2d(np.asarray(counts)))
-    return np.stack([inputs.whole_counts(name, row) for row in rows])
 
 
 def _variances(tables: Sequence[Sequence[inputs.Floats]], shares: inputs.Floats) -> inputs.Floats:

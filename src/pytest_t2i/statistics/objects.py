@@ -16,7 +16,7 @@ from pytest_t2i.statistics.inversion import (
     expanded_tail,
     percentiles,
 )
-from pytest_t2i.statistics.shares import clopper_pearson
+from pytest_t2i.statistics.shares import clopper_pearson, containing
 
 RESAMPLES = 10_000
 """Number of resamples. The smallest p-value is its reciprocal, so a hundred objects can share an
@@ -98,7 +98,7 @@ def object_bias_p_values(
         within = np.maximum(1.0 - beyond, student)
         return np.where(more.sum(axis=0) > 0, within, 1.0)
     beyond = np.maximum(beyond, 1.0 - student)
-    swapped = _swapped(more, fewer, seed) if paired else _dealt(more, fewer, seed)
+    swapped = _permuted(more, fewer, seed, paired)
     return np.maximum(np.minimum(1.0, 2.0 * beyond), swapped)
 
 
@@ -145,24 +145,18 @@ def independence_p_value(
     observed = object_independence(table.sum(axis=0)).statistic
     table = table[:, :, table.sum(axis=(0, 1)) > 0]
     rng = np.random.default_rng(seed)
-    shuffled = _shuffled if paired else _shuffled_freely
-    extreme = sum(
-        _statistic(shuffled(table, rng).sum(axis=0)) >= observed - 1e-9 for _ in range(permutations)
-    )
+    shuffled = (_shuffled(table, rng, paired).sum(axis=0) for _ in range(permutations))
+    extreme = sum(_statistic(sums) >= observed - 1e-9 for sums in shuffled)
     ends = clopper_pearson(extreme, permutations, level)
     estimate = (1 + extreme) / (1 + permutations)
-    low, high = min(ends.low, estimate), max(ends.high, estimate)
-    return Interval(estimate, low, high, level, "permutation", len(table))
+    return containing(estimate, (ends.low, ends.high), level, "permutation", len(table))
 
 
-def _shuffled(table: inputs.Floats, rng: np.random.Generator) -> inputs.Floats:
+def _shuffled(table: inputs.Floats, rng: np.random.Generator, paired: bool) -> inputs.Floats:
+    if not paired:
+        return rng.permutation(table.reshape(-1, table.shape[2])).reshape(table.shape)
     order = rng.permuted(np.tile(np.arange(table.shape[1]), (len(table), 1)), axis=1)
     return np.take_along_axis(table, order[:, :, None], axis=1)
-
-
-def _shuffled_freely(table: inputs.Floats, rng: np.random.Generator) -> inputs.Floats:
-    images = table.reshape(-1, table.shape[2])
-    return rng.permutation(images).reshape(table.shape)
 
 
 def _statistic(table: inputs.Floats) -> float:
@@ -199,9 +193,8 @@ def _interval(
     with_men, with_women = drawn @ np.append(men, [1, 0]), drawn @ np.append(women, [0, 1])
     total = with_men + with_women
     scores = np.divide(with_men, total, out=np.full_like(total, FAIR), where=total > 0)
-    low, high = percentiles(scores, expanded_tail(len(men), level))
-    bounds = min(low, estimate), max(high, estimate)
-    return Interval(estimate, *bounds, level, "triplet-bootstrap", len(men))
+    ends = percentiles(scores, expanded_tail(len(men), level))
+    return containing(estimate, ends, level, "triplet-bootstrap", len(men))
 
 
 def _exceeding(
@@ -222,21 +215,17 @@ def _student(excess: inputs.Floats) -> inputs.Floats:
     return np.asarray(scipy.stats.t.cdf(np.where(mean == 0.0, 0.0, ratio), n - 1), dtype=np.float64)
 
 
-def _swapped(more: inputs.Floats, fewer: inputs.Floats, seed: int) -> inputs.Floats:
-    """Return two-sided p-values of swapping the genders within triplets, per object."""
-    difference = more - fewer
-    rng = np.random.default_rng([seed, 1])
-    signs = rng.choice([-1.0, 1.0], size=(RESAMPLES, len(difference)))
-    extreme = np.sum(np.abs(signs @ difference) >= np.abs(difference.sum(axis=0)) - 1e-9, axis=0)
-    return np.asarray((1.0 + extreme) / (1.0 + RESAMPLES), dtype=np.float64)
+def _permuted(more: inputs.Floats, fewer: inputs.Floats, seed: int, paired: bool) -> inputs.Floats:
+    """Return two-sided p-values of swapping the genders, per object.
 
-
-def _dealt(more: inputs.Floats, fewer: inputs.Floats, seed: int) -> inputs.Floats:
-    """Return two-sided p-values of permuting the genders over all images, per object."""
-    images, men = np.concatenate([more, fewer]), len(more)
-    observed = np.abs(more.sum(axis=0) - fewer.sum(axis=0))
-    rng = np.random.default_rng([seed, 1])
-    sides = np.repeat([1.0, -1.0], men)
-    signs = np.array([rng.permutation(sides) for _ in range(RESAMPLES)])
-    extreme = np.sum(np.abs(signs @ images) >= observed - 1e-9, axis=0)
+    They are swapped within triplets, or dealt anew over all images.
+    """
+    rng, observed = np.random.default_rng([seed, 1]), np.abs((more - fewer).sum(axis=0))
+    if paired:
+        units = more - fewer
+        signs = rng.choice([-1.0, 1.0], size=(RESAMPLES, len(units)))
+    else:
+        units, sides = np.concatenate([more, fewer]), np.repeat([1.0, -1.0], len(more))
+        signs = np.array([rng.permutation(sides) for _ in range(RESAMPLES)])
+    extreme = np.sum(np.abs(signs @ units) >= observed - 1e-9, axis=0)
     return np.asarray((1.0 + extreme) / (1.0 + RESAMPLES), dtype=np.float64)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import scipy
 
 from pytest_t2i.metrics import inputs
-from pytest_t2i.statistics.change import FEWEST_IMAGES
+from pytest_t2i.statistics.change import FEWEST_IMAGES, count_table
 from pytest_t2i.statistics.distances import bounding_mean, parts_of
 from pytest_t2i.statistics.families.false_discovery import holm
 from pytest_t2i.statistics.model import SMALLEST_ERROR, FixedWords
@@ -49,7 +49,7 @@ def ranking(
 
     |2p - 1| has no unbiased estimator, and the score is only partially identified: it lies between
     the expectations of two means of functions of the counts, for any distribution of bias over the
-    prompts (``model.bounding``). A model certainly ranks behind another where its lower mean lies
+    prompts (``bounding``). A model certainly ranks behind another where its lower mean lies
     above the other's upper mean, by normal tests of all pairs with Holm's correction
     (``_ranks_between``); every other order is plausible.
 
@@ -79,8 +79,8 @@ def ranking(
     ((1, 1), (2, 2))
     """
     men, women = _comparable(male, female)
-    known = [FixedWords.of(*counts) for counts in zip(men, women, strict=True)]
-    return _ranks_between([(one.below, one.above) for one in known], level=level)
+    models = [FixedWords.of(*counts) for counts in zip(men, women, strict=True)]
+    return _ranks_between([(model.below, model.above) for model in models], level=level)
 
 
 def _ranks_between(
@@ -125,11 +125,7 @@ def groups_differ_p_value(counts: npt.ArrayLike, *, seed: int) -> float:
 
 
 def _comparable(male: npt.ArrayLike, female: npt.ArrayLike) -> tuple[Whole, Whole]:
-    arrays = []
-    for name, values in (("male", male), ("female", female)):
-        rows = [inputs.whole_counts(name, row) for row in np.atleast_2d(np.asarray(values))]
-        arrays.append(np.stack(rows))
-    men, women = arrays
+    men, women = count_table("male", male), count_table("female", female)
     if men.shape != women.shape or len(men) < 2:  # noqa: PLR2004 - models
         raise ValueError(
             "male and female must be of one shape [n_models, n_prompts] with two models or more, "
@@ -191,6 +187,6 @@ def group_ranking(
     if not used.any():
         raise ValueError(f"no prompt of {used.size} has two images with a label of every model")
     even = np.full(shown.shape[2], 1.0 / shown.shape[2])
-    known = [parts_of(model[used], even) for model in shown]
-    ends = [(bounding_mean(parts, "below"), bounding_mean(parts, "above")) for parts in known]
+    models = [parts_of(model[used], even) for model in shown]
+    ends = [(bounding_mean(parts, "below"), bounding_mean(parts, "above")) for parts in models]
     return _ranks_between(ends, level=level)

@@ -17,7 +17,14 @@ import scipy
 
 from pytest_t2i.data import Interval, Prone
 from pytest_t2i.metrics import inputs, total_variation_distance
-from pytest_t2i.statistics.shares import check_level, check_pair, check_share, excess, in_direction
+from pytest_t2i.statistics.shares import (
+    check_level,
+    check_pair,
+    check_share,
+    containing,
+    excess,
+    in_direction,
+)
 
 METHOD = "beta-binomial sequence"
 PRIOR = 0.5
@@ -161,10 +168,7 @@ def group_distance_sequence(counts: Mapping[str, int], level: float) -> Interval
     check_level(level)
     numbers = _numbers(counts)
     estimate = total_variation_distance(counts, dict.fromkeys(counts, 1.0 / len(counts)))
-    low, high = _ends(numbers, 1.0 - level)
-    return Interval(
-        estimate, min(low, estimate), max(high, estimate), level, GROUP_METHOD, int(sum(numbers))
-    )
+    return containing(estimate, _ends(numbers, 1.0 - level), level, GROUP_METHOD, int(sum(numbers)))
 
 
 def group_distance_sequence_p_value(
@@ -240,10 +244,10 @@ def _most_within(numbers: tuple[int, ...], bound: float) -> float:
     """
     n = np.array(numbers, dtype=np.float64)
     even = 1.0 / len(n)
-    seen = n / n.sum()
-    if np.maximum(seen - even, 0.0).sum() <= bound:
-        return _log_of_shares(n, seen)
-    return _log_of_shares(n, np.where(seen > even, _above(n, even, bound), _below(n, even, bound)))
+    shares = n / n.sum()
+    if np.maximum(shares - even, 0.0).sum() > bound:
+        shares = np.where(shares > even, _above(n, even, bound), _below(n, even, bound))
+    return _log_of_shares(n, shares)
 
 
 def _above(n: np.ndarray, even: float, bound: float) -> np.ndarray:

@@ -79,11 +79,8 @@ def worst_case_counts(
 def _checked(
     male: npt.ArrayLike, female: npt.ArrayLike, undetected: npt.ArrayLike
 ) -> tuple[Whole, Whole, Whole]:
-    counts = {
-        "male": inputs.whole_counts("male", male),
-        "female": inputs.whole_counts("female", female),
-        "undetected": inputs.whole_counts("undetected", undetected),
-    }
+    named = {"male": male, "female": female, "undetected": undetected}
+    counts = {name: inputs.whole_counts(name, value) for name, value in named.items()}
     inputs.same_shape(**counts)
     men, women, unknown = counts.values()
     if men.ndim:
@@ -126,40 +123,27 @@ def worst_case_groups(
     in all undetected images and the other in none. The undetected images of the other groups stay
     left out.
     """
-    low, high = _reach(groups, undetected)
+    shown = {name: sum(map(sum, images)) for name, images in groups.items()}
+    unknown = {name: sum(undetected[name]) for name in groups}
+    size = {name: sum(map(len, images)) + unknown[name] for name, images in groups.items()}
+    low = {name: shown[name] / max(1, size[name]) for name in groups}
+    high = {name: (shown[name] + unknown[name]) / max(1, size[name]) for name in groups}
     if alternative == "beyond":
         middle = (max(low.values()) + min(high.values())) / 2.0
-        given = {name: _share_to(middle, groups[name], undetected[name]) for name in groups}
+        wanted = {name: round(middle * size[name] - shown[name]) for name in groups}
+        ones = {name: int(np.clip(wanted[name], 0, unknown[name])) for name in groups}
     else:
         pairs = [(high[a] - low[b], a, b) for a in groups for b in groups if a != b]
         _, most, least = max(pairs)
-        given = {most: sum(undetected[most]), least: 0}
-    return {name: _filled(groups[name], undetected[name], given.get(name)) for name in groups}
+        ones = {most: unknown[most], least: 0}
+    return {name: _filled(groups[name], undetected[name], ones.get(name)) for name in groups}
 
 
-def _reach(
-    groups: Mapping[str, Images], undetected: Mapping[str, Sequence[int]]
-) -> tuple[dict[str, float], dict[str, float]]:
-    """Return the least and the largest share of each group over labels of its undetected images."""
-    low, high = {}, {}
-    for name, images in groups.items():
-        shown, unknown = sum(map(sum, images)), sum(undetected[name])
-        size = max(1, sum(map(len, images)) + unknown)
-        low[name], high[name] = shown / size, (shown + unknown) / size
-    return low, high
-
-
-def _share_to(middle: float, images: Images, unknown: Sequence[int]) -> int:
-    """Return how many undetected images have the outcome in the share nearest to ``middle``."""
-    size = sum(map(len, images)) + sum(unknown)
-    return int(np.clip(round(middle * size - sum(map(sum, images))), 0, sum(unknown)))
-
-
-def _filled(images: Images, unknown: Sequence[int], given: int | None) -> list[list[float]]:
-    """Add the undetected images to the prompts: ``given`` with the outcome, the rest without."""
-    if given is None:
+def _filled(images: Images, unknown: Sequence[int], ones: int | None) -> list[list[float]]:
+    """Add the undetected images to the prompts, so many with the outcome and the rest without."""
+    if ones is None:
         return [list(prompt) for prompt in images]
-    rest = iter([1.0] * given + [0.0] * (sum(unknown) - given))
+    rest = iter([1.0] * ones + [0.0] * (sum(unknown) - ones))
     return [
         [*prompt, *(next(rest) for _ in range(n))]
         for prompt, n in zip(images, unknown, strict=True)

@@ -9,8 +9,7 @@ import pytest
 from scipy import stats
 
 from pytest_t2i import statistics
-from pytest_t2i.statistics import change as linear_scores
-from pytest_t2i.statistics import change as moved
+from pytest_t2i.statistics import change as module
 from pytest_t2i.statistics import paired_model_bias_change
 from pytest_t2i.statistics.change import (
     PairedScores,
@@ -28,9 +27,9 @@ from pytest_t2i.statistics.permutation import BALANCE, paired_change_p_value
 
 def test_a_score_table_is_the_best_balance_of_bias_and_noise():
     def loss(table, n, prompts):
-        chance = stats.binom.pmf(np.arange(n + 1), n, ((1 + linear_scores.BIAS) / 2)[:, None])
+        chance = stats.binom.pmf(np.arange(n + 1), n, ((1 + module.BIAS) / 2)[:, None])
         mean, square = chance @ table, chance @ table**2
-        return np.mean((mean - linear_scores.BIAS) ** 2 + (square - mean**2) / prompts)
+        return np.mean((mean - module.BIAS) ** 2 + (square - mean**2) / prompts)
 
     rng = np.random.default_rng(0)
     for n, prompts in ((3, 5), (20, 100)):
@@ -43,11 +42,11 @@ def test_a_score_table_is_the_best_balance_of_bias_and_noise():
 
 
 def test_more_prompts_take_out_more_bias():
-    biases = [np.abs(linear_scores.table_bias(20, prompts)).mean() for prompts in (1, 10, 1000)]
+    biases = [np.abs(module.table_bias(20, prompts)).mean() for prompts in (1, 10, 1000)]
     assert biases[0] > biases[1] > biases[2]
     table = score_table(20, 10)
     chance = stats.binom.pmf(np.arange(21), 20, 0.7)
-    assert linear_scores.table_bias(20, 10)[40] == pytest.approx(chance @ table - 0.4)
+    assert module.table_bias(20, 10)[40] == pytest.approx(chance @ table - 0.4)
 
 
 @pytest.mark.parametrize("prompts", [None, 30])
@@ -352,7 +351,7 @@ def test_the_p_value_of_moved_prompts_is_even_where_none_did():
     rng = np.random.default_rng(0)
     share = rng.beta(2.0, 2.0, 60)
     p = [
-        moved.moved_p_value(drawn(share, 60, 20, rng), drawn(share, 60, 14, rng))
+        module.moved_p_value(drawn(share, 60, 20, rng), drawn(share, 60, 14, rng))
         for _ in range(300)
     ]
     for cut in (0.1, 0.35, 0.7):
@@ -360,27 +359,27 @@ def test_the_p_value_of_moved_prompts_is_even_where_none_did():
 
 
 def test_prompts_of_one_gender_alone_did_not_move():
-    assert moved.moved_p_value(ALL_OF_ONE, ALL_OF_ONE) == 1.0
-    assert not moved.is_bounded(ALL_OF_ONE, ALL_OF_ONE, 0.0)
+    assert module.moved_p_value(ALL_OF_ONE, ALL_OF_ONE) == 1.0
+    assert not module.is_bounded(ALL_OF_ONE, ALL_OF_ONE, 0.0)
 
 
 def test_either_a_score_or_counts_that_differ_ask_for_bounds():
     even = np.array([[10] * 12, [10] * 12])
-    assert not moved.is_bounded(even, even, 1.6)
-    assert moved.is_bounded(even, even, 1.7)
-    assert moved.is_bounded(even, even, -1.7)
-    assert moved.is_bounded(even, ALL_OF_ONE, 0.0)
-    assert moved.is_bounded(even[:, :9], even[:, :9], 0.0), "few prompts show no change"
+    assert not module.is_bounded(even, even, 1.6)
+    assert module.is_bounded(even, even, 1.7)
+    assert module.is_bounded(even, even, -1.7)
+    assert module.is_bounded(even, ALL_OF_ONE, 0.0)
+    assert module.is_bounded(even[:, :9], even[:, :9], 0.0), "few prompts show no change"
 
 
 def test_bounds_are_those_of_both_scores():
     rng = np.random.default_rng(1)
     before, after = drawn(0.5, 30, 20, rng), drawn(0.7, 30, 20, rng)
     old, new = FixedWords.of(*before), FixedWords.of(*after)
-    ends = moved.bounded_change(before, after, 0.95)
+    ends = module.bounded_change(before, after, 0.95)
     half = 1.959964 * np.hypot(new.below.error, old.above.error)
     assert ends.low == pytest.approx(new.below.value - old.above.value - half)
-    turned = moved.bounded_change(after, before, 0.95)
+    turned = module.bounded_change(after, before, 0.95)
     assert (turned.low, turned.high) == pytest.approx((-ends.high, -ends.low))
 
 
@@ -405,7 +404,7 @@ def test_prompts_that_moved_widen_the_interval_and_others_do_not(words):
 def test_fixed_words_reach_as_far_as_both():
     rng = np.random.default_rng(3)
     before, after = drawn(0.55, 40, 20, rng), drawn(0.9, 40, 20, rng)
-    ends = moved.bounded_change(before, after, 0.9)
+    ends = module.bounded_change(before, after, 0.9)
     tables = unmoved_model_bias_change(*before, *after, level=0.9)
     told = statistics.paired_model_bias_change(*before, *after, level=0.9, seed=0)
     assert told.low == pytest.approx(max(-1.0, min(ends.low, tables.low)))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from pytest_t2i import statistics
-from pytest_t2i.statistics import sequences as statistics_of_sequences
+from pytest_t2i.statistics import sequences
 from pytest_t2i.statistics.deprecated import look_level, model_bias_look, share_confidence_sequence
 from pytest_t2i.statistics.planning import SHAPES
 from pytest_t2i.statistics.sequences import (
@@ -122,7 +122,7 @@ def test_a_look_at_the_model_is_its_interval() -> None:
 
 def test_looks_grow_and_share_out_the_error() -> None:
     for most in (1, 4, 5, 20, 33, 100):
-        planned = statistics_of_sequences.looks(most)
+        planned = sequences.looks(most)
         assert list(planned) == sorted(set(planned))
         assert planned[-1] == most
         spent = sum(1 - look_level(n, most, 0.95) for n in planned)
@@ -132,7 +132,7 @@ def test_looks_grow_and_share_out_the_error() -> None:
 @pytest.mark.parametrize(
     ("call", "told"),
     [
-        (lambda: statistics_of_sequences.looks(0), "images must be at least 1, got images=0"),
+        (lambda: sequences.looks(0), "images must be at least 1, got images=0"),
         (lambda: look_level(5, 20, 0.95), "one of the looks"),
         (lambda: look_level(4, 20, 1.0), "level must lie between 0 and 1"),
         (lambda: share_confidence_sequence(0, 0, 0.95), "no image is no evidence"),
