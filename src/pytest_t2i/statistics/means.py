@@ -1,9 +1,9 @@
-"""Interval of a mean of grouped values."""
+"""Means over prompts of values that are not shares."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,7 +12,17 @@ import scipy
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs
-from pytest_t2i.statistics.inversion import check_resampling, expanded_tail, percentiles
+from pytest_t2i.statistics.inversion import (
+    Alternative,
+    absolute_p_value,
+    check_resampling,
+    check_words,
+    expanded_tail,
+    inverted_p_value,
+    percentiles,
+    towards,
+)
+from pytest_t2i.statistics.model import Words
 from pytest_t2i.statistics.shares import check_level
 
 SYMMETRIC = 1e-6
@@ -23,11 +33,7 @@ FEW_GROUPS = 10
 
 @dataclass(frozen=True, slots=True)
 class MeanError:
-    """A mean with its standard error, from which an interval follows at any level.
-
-    >>> print(MeanError(0.3, 0.1, freedom=9.0, units=10, method="cluster-t").interval(0.95))
-    0.300 [0.074, 0.526]
-    """
+    """A mean with its standard error, from which an interval follows at any level."""
 
     estimate: float
     error: float
@@ -157,3 +163,136 @@ def _values(groups: Sequence[npt.ArrayLike]) -> list[inputs.Floats]:
 def _sums(values: Sequence[inputs.Floats]) -> tuple[inputs.Floats, inputs.Floats]:
     sums = np.array([float(np.sum(group)) for group in values])
     return sums, np.array([group.size for group in values], dtype=np.float64)
+
+
+CAUTION = 1.5
+"""Factor of the estimated skewness.
+
+Few values underestimate the skewness: groups of four exponential values show 1.3 on average instead
+of 2. With this factor, 4 % of ends miss where 5 % are stated (tests/simulations/whole_runs.md).
+"""
+FEWEST_SKEWED = 3
+"""Fewest values with a skewness."""
+
+
+def _fixed(groups: Sequence[npt.ArrayLike]) -> MeanError:
+    """Return the mean of the groups' means and its error; at least one group holds two values."""
+    values = [inputs.floats(f"groups[{i}]", group).ravel() for i, group in enumerate(groups)]
+    values = [group for group in values if group.size]
+    sizes = np.array([group.size for group in values], dtype=np.float64)
+    errors, freedom = _errors(values, sizes)
+    estimate = float(np.mean([np.mean(group) for group in values]))
+    error = math.sqrt(errors) / len(values)
+    skewness = CAUTION * _skewness(values, sizes, errors)
+    return MeanError(estimate, error, freedom, len(values), "welch-t", skewness)
+
+
+def gap_interval(
+    groups: Sequence[npt.ArrayLike], *, level: float, words: Words = "fixed"
+) -> Interval:
+    """Return the interval of the mean gap over triplets, for these triplets or others like them.
+
+    With fixed words, the estimand is the mean of the triplets' true means, and the interval
+    Welch's:
+
+    .. math:: mean of m_i +- t_df s,  s^2 = sum of v_i / n_i over G^2,
+       df = (sum of v_i / n_i)^2 / sum of (v_i / n_i)^2 / (n_i - 1)   (Welch 1947, Satterthwaite)
+
+    with m_i, v_i, n_i the mean, variance and number of values of each of G triplets. Each triplet
+    has equal weight. A triplet of one value has the pooled variance of the others.
+
+    Skewed values make one end miss too often. So each end is Welch's or the end by Hall's
+    transformation (1992, see ``mean_interval``), whichever reaches farther. The skewness of the
+    mean is estimated from triplets of three values or more,
+
+    .. math:: 1.5 sum of k_i / n_i^2 / (sum of v_i / n_i)^(3/2),
+       k_i = n_i sum of (x - m_i)^3 / (n_i - 1) / (n_i - 2)
+
+    and smaller triplets have the pooled k of the others. The level does not hold for rare extreme
+    values: where one value in ten lies far off and none was drawn, 12 % of ends miss with twenty
+    values.
+
+    With sampled words, with one triplet alone, or where no triplet has two seeds, the interval is
+    that of ``mean_interval``.
+    """
+    return _mean_gap(groups, words)(level)
+
+
+def _mean_gap(groups: Sequence[npt.ArrayLike], words: Words) -> Callable[[float], Interval]:
+    """Return the function from a level to the interval of the mean gap."""
+    check_words(words)
+    sizes = [np.size(group) for group in groups if np.size(group)]
+    if words == "fixed" and len(sizes) > 1 and max(sizes) > 1:
+        return _fixed(groups).wider
+    return mean_error(groups).interval
+
+
+def gap_p_value(
+    groups: Sequence[npt.ArrayLike],
+    bound: float,
+    *,
+    alternative: Alternative = "greater",
+    words: Words = "fixed",
+) -> float:
+    """Return the one-sided p-value of the absolute mean gap against a bound, by inverted intervals.
+
+    Args:
+        groups: as in ``gap_interval``.
+        bound: limit of the absolute mean gap, at least 0.
+        alternative: "greater" against "the absolute gap is at most the bound" (both tails count,
+            as either gender may be nearer), "less" against "the absolute gap is at least the
+            bound".
+        words: "fixed" for these triplets, "sample" for triplets like them.
+
+    Returns:
+        p-value in (0, 1].
+
+    Raises:
+        ValueError: as in ``gap_interval``, or the bound is negative.
+
+    >>> gap_p_value([[0.1, 0.2], [0.9, 1.0]], 0.1) < 0.05
+    True
+    >>> gap_p_value([[0.1, 0.2], [0.9, 1.0]], 0.1, alternative="less")
+    1.0
+    """
+    limit = float(inputs.in_range("bound", bound, 0.0, math.inf))
+    return absolute_p_value(_mean_gap(groups, words), limit, alternative=alternative)
+
+
+def gap_sign_p_value(
+    groups: Sequence[npt.ArrayLike], *, sign: int, words: Words = "fixed"
+) -> float:
+    """Return the one-sided p-value of the sign of a mean gap, by inverted intervals."""
+    if sign not in (1, -1):
+        raise ValueError(f"sign must be 1 or -1, got sign={sign!r}")
+    interval = _mean_gap(groups, words)
+    return inverted_p_value(lambda level: towards(interval(level), float(sign)), 0.0)
+
+
+def _errors(values: list[inputs.Floats], sizes: inputs.Floats) -> tuple[float, float]:
+    """Return the sum of the squared standard errors of the means, and its degrees of freedom."""
+    squares = np.array([float(np.sum((group - np.mean(group)) ** 2)) for group in values])
+    pooled = float(np.sum(squares) / np.sum(sizes - 1.0))
+    several = sizes > 1
+    own = np.where(several, squares / np.maximum(sizes - 1.0, 1.0), pooled) / sizes
+    total = float(np.sum(own))
+    if not total:
+        return 0.0, 1.0
+    # Shares of the sum, as squares of small variances would underflow. Groups of one value borrow
+    # the pooled variance, with the degrees of freedom of all the other groups.
+    part = own / total
+    spared = float(np.sum(part[several] ** 2 / (sizes[several] - 1.0)))
+    borrowed = float(np.sum(part[~several])) ** 2 / float(np.sum(sizes - 1.0))
+    return total, 1.0 / (spared + borrowed)
+
+
+def _skewness(values: list[inputs.Floats], sizes: inputs.Floats, errors: float) -> float:
+    """Return the skewness of the mean of means; 0 where all groups are too small for it."""
+    several = sizes >= FEWEST_SKEWED
+    if not errors or not np.any(several):
+        return 0.0
+    cubes = np.array([float(np.sum((group - np.mean(group)) ** 3)) for group in values])
+    less = np.where(several, sizes, FEWEST_SKEWED)
+    own = less * cubes / ((less - 1.0) * (less - 2.0))
+    pooled = float(np.sum((sizes * own)[several]) / np.sum(sizes[several]))
+    return float(np.sum(np.where(several, own, pooled) / sizes**2) / errors**1.5)
