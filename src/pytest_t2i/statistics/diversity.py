@@ -20,30 +20,6 @@ from pytest_t2i.statistics.shares import check_level
 METHOD = "half-sample"
 FEWEST_IMAGES = 4
 """Fewest images: two halves of two images, as smaller halves have no spread."""
-Ends = tuple[float, float]
-"""Smallest and largest possible value of a score."""
-
-
-def _half_sample_interval(
-    estimate: float,
-    score: Callable[[inputs.Floats], float],
-    rows: inputs.Floats,
-    ends: Ends,
-    *,
-    level: float,
-    seed: int,
-    resamples: int,
-) -> Interval:
-    """Return a score of images with an interval for other images of the same prompt.
-
-    ``estimate`` is the score of all ``rows``, and ``score`` computes that of a half. Halves of the
-    images are drawn without replacement; the spread of their scores estimates the standard error of
-    the score of all images (delete-half jackknife), and the interval is Student's. Raises
-    ValueError for fewer than 4 images.
-    """
-    _check_enough(rows)
-    halves = scores_of_halves(score, rows, seed=seed, resamples=resamples)
-    return around(estimate, halves.spread, len(rows), ends, level)
 
 
 class Halves(NamedTuple):
@@ -52,58 +28,40 @@ class Halves(NamedTuple):
     scores: inputs.Floats
     """Score of each half, [resamples]."""
     spread: float
-    """Standard error of the score of all images."""
+    """Standard error of the score of all images (delete-half jackknife)."""
 
-
-def _check_enough(rows: inputs.Floats) -> None:
-    """Raise a ValueError for fewer than 4 images."""
-    if len(rows) < FEWEST_IMAGES:
-        raise ValueError(
-            f"features must hold at least {FEWEST_IMAGES} images, got features.shape={rows.shape}"
+    @classmethod
+    def of(
+        cls, score: Callable[[inputs.Floats], float], rows: inputs.Floats, seed: int, resamples: int
+    ) -> Halves:
+        """Score halves of the images, drawn without replacement."""
+        if len(rows) < FEWEST_IMAGES:
+            raise ValueError(
+                f"features must hold at least {FEWEST_IMAGES} images, "
+                f"got features.shape={rows.shape}"
+            )
+        rng, half = np.random.default_rng(seed), len(rows) // 2
+        scores = np.array(
+            [score(rows[rng.permutation(len(rows))[:half]]) for _ in range(resamples)]
         )
+        # The delete-d jackknife scales the variance by kept / left out, 1 for an even number.
+        scale = math.sqrt(half / (len(rows) - half))
+        return cls(scores, float(np.std(scores, ddof=1)) * scale)
 
 
-def scores_of_halves(
-    score: Callable[[inputs.Floats], float], rows: inputs.Floats, *, seed: int, resamples: int
-) -> Halves:
-    """Return the scores of halves of the images, drawn without replacement."""
-    rng = np.random.default_rng(seed)
-    halves = (rng.permutation(len(rows))[: len(rows) // 2] for _ in range(resamples))
-    scores = np.array([score(rows[half]) for half in halves])
-    # The delete-d jackknife scales the variance by kept / left out, which is 1 for an even number.
-    kept = len(rows) // 2
-    return Halves(scores, float(np.std(scores, ddof=1)) * math.sqrt(kept / (len(rows) - kept)))
-
-
-def around(
-    estimate: float, spread: float, n: int, ends: Ends, level: float, reported_n: int | None = None
+def _around(
+    estimate: float, spread: float, n: int, level: float, reported_n: int | None = None
 ) -> Interval:
-    """Return Student's interval for n images; ``reported_n``, if given, replaces n in it."""
-    reach = float(scipy.stats.t.ppf((1.0 + level) / 2.0, n - 1)) * spread
-    low, high = max(ends[0], estimate - reach), min(ends[1], estimate + reach)
+    """Return Student's interval of a share for n images; ``reported_n`` replaces n in it."""
+    reach = _student(n, level) * spread
+    low, high = max(0.0, estimate - reach), min(1.0, estimate + reach)
     return Interval(estimate, low, high, level, METHOD, n if reported_n is None else reported_n)
 
 
-def at_level(known: Interval, ends: Ends, level: float) -> Interval:
-    """Convert an interval from half samples to another level."""
-    return around(known.estimate, _spread_of(known), known.n, ends, level)
-
-
-def mean_of(known: Sequence[Interval], ends: Ends, level: float) -> Interval:
-    """Return the interval of the mean score of prompts with independent images.
-
-    Its n is the number of prompts.
-    """
-    mean = float(np.mean([interval.estimate for interval in known]))
-    spread = math.hypot(*map(_spread_of, known)) / len(known)
-    fewest = min(interval.n for interval in known)
-    return around(mean, spread, fewest, ends, level, reported_n=len(known))
-
-
-def _spread_of(known: Interval) -> float:
+def _spread_of(interval: Interval) -> float:
     """Return the standard error behind an interval, from the end that was not cut off."""
-    reach = max(known.high - known.estimate, known.estimate - known.low)
-    return reach / float(scipy.stats.t.ppf((1.0 + known.level) / 2.0, known.n - 1))
+    reach = max(interval.high - interval.estimate, interval.estimate - interval.low)
+    return reach / _student(interval.n, interval.level)
 
 
 GROWTH = 2.0
@@ -155,8 +113,7 @@ def vendi_interval(
     check_level(level)
     rows = feature_rows("features", features)
     estimate = vendi_score(rows)
-    _check_enough(rows)
-    halves = scores_of_halves(vendi_score, rows, seed=seed, resamples=resamples)
+    halves = Halves.of(vendi_score, rows, seed, resamples)
     growth = max(0.0, estimate - float(np.mean(halves.scores)))
     return _around_vendi(estimate, halves.spread, growth, len(rows), level)
 
@@ -200,7 +157,6 @@ def _student(n: int, level: float) -> float:
     return float(scipy.stats.t.ppf((1.0 + level) / 2.0, n - 1))
 
 
-ENDS = (0.0, 1.0)
 FEWEST_OF_EACH = 5
 """Fewest images that show an attribute, and that lack it, for the interval to hold its level."""
 
@@ -230,15 +186,13 @@ def wals_interval(
     rows, along = feature_rows("features", features), inputs.floats("direction", direction)
     estimate = wals(rows, along, rank, center=center)
     score = partial(_wals, direction=unit("direction", along), rank=rank, center=center)
-    return _half_sample_interval(
-        estimate, score, rows, ENDS, level=level, seed=seed, resamples=resamples
-    )
+    return _around(estimate, Halves.of(score, rows, seed, resamples).spread, len(rows), level)
 
 
 def wals_at_level(known: Interval, level: float) -> Interval:
     """Convert an interval by ``wals_interval`` to another level."""
     check_level(level)
-    return at_level(known, ENDS, level)
+    return _around(known.estimate, _spread_of(known), known.n, level)
 
 
 def mean_wals_interval(known: Sequence[Interval], level: float) -> Interval:
@@ -246,7 +200,9 @@ def mean_wals_interval(known: Sequence[Interval], level: float) -> Interval:
     check_level(level)
     if not known:
         raise ValueError("known must hold an interval per prompt, got known=[]")
-    return mean_of(known, ENDS, level)
+    mean = float(np.mean([interval.estimate for interval in known]))
+    spread = math.hypot(*map(_spread_of, known)) / len(known)
+    return _around(mean, spread, min(interval.n for interval in known), level, len(known))
 
 
 def wals_change_interval(pairs: Sequence[tuple[Interval, Interval]], level: float) -> Interval:
@@ -259,7 +215,7 @@ def wals_change_interval(pairs: Sequence[tuple[Interval, Interval]], level: floa
         raise ValueError("pairs must hold two intervals per prompt, got pairs=[]")
     n = min(known.n for pair in pairs for known in pair)
     spread = math.hypot(*(_spread_of(known) for pair in pairs for known in pair)) / len(pairs)
-    reach = float(scipy.stats.t.ppf((1.0 + level) / 2.0, n - 1)) * spread
+    reach = _student(n, level) * spread
     fell = float(np.mean([before.estimate - now.estimate for before, now in pairs]))
     return Interval(fell, fell - reach, fell + reach, level, METHOD, n)
 

@@ -110,7 +110,7 @@ def adaptive_discarding(
 
     The false discovery rate is controlled for independent tests whose p-values are those of a
     statistic with a monotone likelihood ratio at the edge of its null hypothesis: the exact tests
-    of one binomial share (``prompt_bias_p_value``, ``stereotype_p_value``). For others use
+    of one binomial share (``prompt_bias_p_value``, ``share_p_value``). For others use
     ``benjamini_hochberg``.
     """
     check_level(level)
@@ -236,14 +236,19 @@ def family_p_values(
     p = prompt_bias_p_values(male, female, bound, alternative)
     clear = np.asarray(male, dtype=np.int64) + np.asarray(female, dtype=np.int64)
     kept = clear > 0
+    supports = [p_values_of_counts(int(n), float(bound), alternative) for n in clear[kept]]
     adjusted = np.ones_like(p)
-    if np.count_nonzero(kept) < FEW_PROMPTS:
-        check_level(level)
-        adjusted[kept] = benjamini_hochberg(p[kept])
-    else:
-        supports = [p_values_of_counts(int(n), float(bound), alternative) for n in clear[kept]]
-        adjusted[kept] = adaptive_discarding(p[kept], supports, level, weakest=weakest)
+    adjusted[kept] = _of_family(p[kept], supports, level, weakest)
     return adjusted
+
+
+def _of_family(
+    p: inputs.Floats, supports: Sequence[inputs.Floats], level: float, weakest: float | None = None
+) -> inputs.Floats:
+    check_level(level)
+    if len(p) < FEW_PROMPTS:
+        return benjamini_hochberg(p)
+    return adaptive_discarding(p, supports, level, weakest=weakest)
 
 
 def family_share_p_values(
@@ -263,14 +268,11 @@ def family_share_p_values(
         raise ValueError(
             f"successes must not exceed n, got successes[{worst}]={k[worst]}, n={size[worst]}"
         )
-    check_level(level)
     kept = (size > 0) & (limits < 1.0)
     supports = list(map(_above, size[kept].tolist(), limits[kept].tolist()))
     p = np.array([supports[place][j] for place, j in enumerate(k[kept])])
     adjusted = np.ones(len(k))
-    adjusted[kept] = (
-        benjamini_hochberg(p) if len(p) < FEW_PROMPTS else adaptive_discarding(p, supports, level)
-    )
+    adjusted[kept] = _of_family(p, supports, level)
     return adjusted
 
 
@@ -316,16 +318,11 @@ class Fewest(NamedTuple):
 @lru_cache(maxsize=256)
 def fewest_images(bound: float, level: float, prompts: int = 1) -> Fewest:
     """Return the fewest images with which some count decides a prompt, by ``decidable``."""
-    fewest: list[int | None] = [None, None]
-    for n in range(1, MOST_IMAGES + 1):
-        verdicts = decidable(n, bound, level, prompts)
-        fewest = [
-            n if known is None and can else known
-            for known, can in zip(fewest, verdicts, strict=True)
-        ]
-        if None not in fewest:
-            break
-    return Fewest(*fewest)
+    to_pass, to_fail = (
+        next((n for n in range(1, MOST_IMAGES + 1) if decidable(n, bound, level, prompts)[k]), None)
+        for k in range(2)
+    )
+    return Fewest(to_pass, to_fail)
 
 
 @lru_cache(maxsize=512)

@@ -23,7 +23,7 @@ from pytest_t2i.statistics.inversion import (
     towards,
 )
 from pytest_t2i.statistics.model import Words
-from pytest_t2i.statistics.shares import check_level
+from pytest_t2i.statistics.shares import check_level, containing
 
 SYMMETRIC = 1e-6
 """Smallest skewness that is transformed: a smaller one changes no end, and is no safe divisor."""
@@ -126,10 +126,8 @@ def mean_interval(
     sizes = np.append(sizes, [size, size])
     chance = np.append(np.ones(len(values)), np.full(2, 0.5)) / (len(values) + 1.0)
     drawn = np.random.default_rng(seed).multinomial(len(values), chance, size=resamples)
-    low, high = percentiles((drawn @ sums) / (drawn @ sizes), expanded_tail(len(values), level))
-    return Interval(
-        estimate, min(low, estimate), max(high, estimate), level, "cluster-bootstrap", len(values)
-    )
+    ends = percentiles((drawn @ sums) / (drawn @ sizes), expanded_tail(len(values), level))
+    return containing(estimate, ends, level, "cluster-bootstrap", len(values))
 
 
 def mean_error(groups: Sequence[npt.ArrayLike]) -> MeanError:

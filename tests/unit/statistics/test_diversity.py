@@ -14,8 +14,8 @@ from pytest_t2i.metrics import vendi_score
 from pytest_t2i.statistics import diversity as variety
 from pytest_t2i.statistics import vendi_interval
 from pytest_t2i.statistics.diversity import (
+    Halves,
     mean_wals_interval,
-    scores_of_halves,
     vendi_at_level,
     wals_at_level,
     wals_change_interval,
@@ -40,7 +40,7 @@ def test_growth_goes_on_twice_or_four_times(n, d, times):
     rows = drawn(1, n, d) + (0.0 if times > 2 else 0.5)
     score = vendi_score(rows)
     assert (score > n / 3) == (times > 2)
-    halves = scores_of_halves(vendi_score, rows, seed=4, resamples=50)
+    halves = Halves.of(vendi_score, rows, 4, 50)
     growth = score - float(np.mean(halves.scores))
     reach = float(stats.t.ppf(0.999, n - 1)) * halves.spread
     found = vendi_interval(rows, level=0.998, seed=4, resamples=50)
