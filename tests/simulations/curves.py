@@ -14,7 +14,7 @@ import numpy as np
 from scipy import stats
 
 from pytest_t2i.statistics import clopper_pearson, half_step_interval
-from pytest_t2i.statistics.means.bands import mean_band
+from pytest_t2i.statistics.curves import mean_band
 
 LEVEL, RUNS, STEPS = 0.95, 500, 8
 MIXING = np.linalg.cholesky(0.8 ** np.abs(np.subtract.outer(np.arange(STEPS), np.arange(STEPS))))

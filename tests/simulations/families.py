@@ -11,7 +11,7 @@ import numpy as np
 from many_worlds import images, scores, shares
 
 from pytest_t2i import statistics
-from pytest_t2i.statistics.families import empirical_bayes as statistics_of_empirical_bayes
+from pytest_t2i.statistics import empirical_bayes as statistics_of_empirical_bayes
 
 BOUND, LEVEL, ALPHA = 0.5, 0.95, 0.05 + 1e-12
 

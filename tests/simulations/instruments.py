@@ -13,9 +13,9 @@ from unittest import mock
 import numpy as np
 
 from pytest_t2i import metrics, statistics
-from pytest_t2i.statistics.diversity.wals import wals_interval
-from pytest_t2i.statistics.means import bands as step_bands
-from pytest_t2i.statistics.means.bands import half_step
+from pytest_t2i.statistics import curves as step_bands
+from pytest_t2i.statistics.curves import half_step
+from pytest_t2i.statistics.diversity import wals_interval
 
 LEVEL = 0.95
 TRUTH = np.linspace(0.3, 0.05, 8)

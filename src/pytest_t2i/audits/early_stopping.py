@@ -15,7 +15,7 @@ import numpy as np
 
 from pytest_t2i import statistics
 from pytest_t2i.data import Evidence, Outcome
-from pytest_t2i.statistics.families.false_discovery import benjamini_yekutieli, storey
+from pytest_t2i.statistics.families import benjamini_yekutieli, storey
 from pytest_t2i.statistics.group_sequential import SequentialTest
 
 Rule = Literal["own", "cut", "again"]

@@ -12,7 +12,7 @@ import numpy as np
 from pytest_t2i import statistics
 from pytest_t2i.data import Direction, Evidence, Interval, MetricInfo, Outcome
 from pytest_t2i.statistics import inverted_p_value, one_sided
-from pytest_t2i.statistics.means.fixed import REACH
+from pytest_t2i.statistics.means import REACH
 from pytest_t2i.statistics.model import Words
 from pytest_t2i.verdicts.judge import compare
 

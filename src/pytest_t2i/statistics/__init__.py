@@ -20,14 +20,12 @@ from pytest_t2i.statistics.associations import (
 )
 from pytest_t2i.statistics.change import paired_model_bias_change
 from pytest_t2i.statistics.correction import corrected_scores
-from pytest_t2i.statistics.diversity.vendi import vendi_interval
-from pytest_t2i.statistics.families.false_discovery import benjamini_hochberg
-from pytest_t2i.statistics.families.p_values import family_p_values
+from pytest_t2i.statistics.curves import half_step_interval
+from pytest_t2i.statistics.diversity import vendi_interval
+from pytest_t2i.statistics.families import benjamini_hochberg, family_p_values
 from pytest_t2i.statistics.groups import group_entropy_interval
 from pytest_t2i.statistics.inversion import inverted_p_value, one_sided
-from pytest_t2i.statistics.means.bands import half_step_interval
-from pytest_t2i.statistics.means.fixed import gap_p_value
-from pytest_t2i.statistics.means.mean import mean_interval
+from pytest_t2i.statistics.means import gap_p_value, mean_interval
 from pytest_t2i.statistics.model import (
     corrected_model_bias_score,
     fair_floor,
@@ -85,6 +83,7 @@ MOVED = {
     "associations": "rank_correlation_interval",
     "change": "PairedScores growth_probabilities paired_model_bias_scores",
     "correction": "CorrectedScores CorrectedShares corrected_shares effective_counts",
+    "curves": "Band half_step mean_band settled_step",
     "deprecated": (
         "adjusted_model_bias_score bias_p_value look_level model_bias_look "
         "share_confidence_sequence stereotype_p_value within_p_value"
@@ -96,11 +95,14 @@ MOVED = {
         "mean_total_variation_interval mean_total_variation_p_value total_variation_bounds "
         "total_variation_floor total_variation_interval total_variation_p_value"
     ),
-    "diversity.vendi": "vendi_at_level",
-    "diversity.wals": "mean_wals_interval wals_at_level wals_change_interval wals_interval",
-    "families.empirical_bayes": "Lean leaning leans",
-    "families.false_discovery": "adaptive_discarding benjamini_yekutieli holm storey",
-    "families.p_values": "Decidable Fewest decidable family_share_p_values fewest_images",
+    "diversity": (
+        "mean_wals_interval vendi_at_level wals_at_level wals_change_interval wals_interval"
+    ),
+    "empirical_bayes": "Lean leaning leans",
+    "families": (
+        "Decidable Fewest adaptive_discarding benjamini_yekutieli decidable "
+        "family_share_p_values fewest_images holm storey"
+    ),
     "gaps": (
         "paired_gap_interval paired_gap_p_value parity_difference_interval "
         "parity_difference_p_value parity_shares widest_gap"
@@ -108,8 +110,7 @@ MOVED = {
     "group_sequential": "Boundaries Expected SequentialTest expected_stop stopped_share_interval",
     "groups": "group_gap_interval group_intervals",
     "history": "ChangePoint change_points",
-    "means.bands": "Band half_step mean_band settled_step",
-    "means.fixed": "gap_interval gap_sign_p_value",
+    "means": "gap_interval gap_sign_p_value",
     "model": "Estimator Words fair_p_value",
     "objects": "object_bias_p_values",
     "permutation": "paired_change_p_value",

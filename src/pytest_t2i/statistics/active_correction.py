@@ -21,7 +21,7 @@ import scipy
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.correction import folding_bias
-from pytest_t2i.statistics.shares import check_level
+from pytest_t2i.statistics.shares import check_level, containing
 
 EVENLY = 0.2
 """Share of the labels that is spread evenly over all images, as a detector may be wrong and
@@ -135,8 +135,7 @@ def doubts(log_odds: Sequence[inputs.Floats]) -> list[inputs.Floats]:
     It is sqrt(1 - x^2) for an expected sign x. An image without a predicted label is assumed clear
     with probability 1/2: sqrt((1 - x^2) / 2).
     """
-    known = [np.nan_to_num(np.asarray(odds, dtype=np.float64)) for odds in log_odds]
-    signs = likely_signs(known, Calibration())
+    signs = likely_signs([np.nan_to_num(odds) for odds in log_odds], Calibration())
     return [
         np.sqrt((1.0 - sign**2) * np.where(np.isnan(odds), 0.5, 1.0))
         for sign, odds in zip(signs, log_odds, strict=True)
@@ -199,14 +198,8 @@ class WeightedScore:
         t = float(scipy.stats.t.ppf((1.0 + level) / 2.0, max(1, self.labels - 1 - FITTED)))
         low, high = self.least - t * self.error, self.least + self.turned + t * self.error
         middle = min(1.0, max(0.0, self.least + self.turned))
-        return Interval(
-            middle,
-            min(middle, max(0.0, low)),
-            max(middle, min(1.0, high)),
-            level,
-            METHOD,
-            len(self.prompts),
-        )
+        ends = max(0.0, low), min(1.0, high)
+        return containing(middle, ends, level, METHOD, len(self.prompts))
 
     def counts_at(self, score: float) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Return male and female images per prompt such that the model has a given bias score.
@@ -260,7 +253,7 @@ def weighted_score(
         tuple((shown * sizes).tolist()),
         float(np.mean(np.abs(score))) + correction,
         error,
-        float(np.mean(_folded(score, variance))),
+        float(np.mean(folding_bias(np.sqrt(score**2 + variance), variance))),
         int(images.known.sum()),
     )
 
@@ -338,11 +331,6 @@ def _weighted_mean(values: inputs.Floats, probability: inputs.Floats) -> tuple[f
     return mean, math.sqrt(spread * n / (n - 1.0 - FITTED))
 
 
-def _folded(score: inputs.Floats, variance: inputs.Floats) -> inputs.Floats:
-    """Return E|N(m, v)| - m for scores m without noise."""
-    return folding_bias(np.sqrt(score**2 + variance), variance)
-
-
 def _factor(scores: inputs.Floats, mean: float) -> float:
     """Return the factor of absolute scores, clipped at 1, that gives them this mean."""
     low, high = 0.0, 1.0
@@ -353,8 +341,6 @@ def _factor(scores: inputs.Floats, mean: float) -> float:
         low, high = high, 2.0 * high
     for _ in range(50):
         middle = (low + high) / 2.0
-        if np.minimum(1.0, middle * scores).mean() < mean:
-            low = middle
-        else:
-            high = middle
+        is_short = np.minimum(1.0, middle * scores).mean() < mean
+        low, high = (middle, high) if is_short else (low, middle)
     return high

@@ -18,9 +18,9 @@ import scipy
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs
-from pytest_t2i.statistics.families.empirical_bayes import GRID, spread_given_counts
+from pytest_t2i.statistics.empirical_bayes import GRID, spread_given_counts
 from pytest_t2i.statistics.inversion import check_resampling
-from pytest_t2i.statistics.means.mean import mean_error
+from pytest_t2i.statistics.means import mean_error
 from pytest_t2i.statistics.model import Estimator, FixedWords, Words, check_how
 from pytest_t2i.statistics.shares import male_share
 

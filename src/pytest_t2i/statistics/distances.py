@@ -26,7 +26,7 @@ from pytest_t2i.statistics.inversion import (
     check_words,
     inverted_p_value,
 )
-from pytest_t2i.statistics.means.mean import mean_interval
+from pytest_t2i.statistics.means import mean_interval
 from pytest_t2i.statistics.model import Whole, Words, mean_departure, model_bias_interval
 from pytest_t2i.statistics.shares import check_level, containing
 

@@ -19,7 +19,7 @@ import scipy
 
 from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.metrics import inputs
-from pytest_t2i.statistics.families.false_discovery import CARRIED, SMALL_FAMILY
+from pytest_t2i.statistics.families import CARRIED, SMALL_FAMILY
 from pytest_t2i.statistics.shares import check_level, check_share
 
 FOUND_FIRST = 5

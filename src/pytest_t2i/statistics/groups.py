@@ -10,7 +10,7 @@ import scipy
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import group_diversity, group_entropy, group_gap, inputs
 from pytest_t2i.statistics.inversion import check_resampling, percentiles
-from pytest_t2i.statistics.shares import blaker, check_level
+from pytest_t2i.statistics.shares import blaker, check_level, containing
 
 EVEN = 0.5
 
@@ -74,8 +74,7 @@ def group_entropy_interval(
         return _of_two(estimate, _entropies, 1.0, share)
     each = 1.0 - (1.0 - level) / 2.0 / len(whole)
     low, high = _entropy_range(list(group_intervals(counts, each).values()))
-    ends = min(low, estimate), max(high, estimate)
-    return Interval(estimate, *ends, level, "bonferroni", total)
+    return containing(estimate, (low, high), level, "bonferroni", total)
 
 
 def _entropy_range(shares: Sequence[Interval]) -> tuple[float, float]:
@@ -123,8 +122,7 @@ def group_diversity_interval(
     _, high = percentiles(_diversities(rng.dirichlet(numbers + 1, size=draws)), tail)
     if float(scipy.stats.chisquare(numbers).pvalue) > tail:
         high = most
-    ends = min(low, estimate), max(high, estimate)
-    return Interval(estimate, *ends, level, "dirichlet", int(numbers.sum()))
+    return containing(estimate, (low, high), level, "dirichlet", int(numbers.sum()))
 
 
 def _of_two(
@@ -136,8 +134,7 @@ def _of_two(
     """
     ends = of(np.array([[end, 1.0 - end] for end in (share.low, share.high)]))
     high = most if share.low <= EVEN <= share.high else float(ends.max())
-    low, high = min(float(ends.min()), estimate), max(high, estimate)
-    return Interval(estimate, low, high, share.level, share.method, share.n)
+    return containing(estimate, (float(ends.min()), high), share.level, share.method, share.n)
 
 
 def _diversities(shares: inputs.Floats) -> inputs.Floats:

@@ -252,11 +252,7 @@ def _groups(name: str, labels: npt.ArrayLike, groups: int) -> Whole:
 
 
 def _redrawn(
-    old: Whole,
-    new: Whole,
-    rng: np.random.Generator,
-    redraws: int,
-    shared_seeds: bool,
+    old: Whole, new: Whole, rng: np.random.Generator, redraws: int, shared_seeds: bool
 ) -> Iterator[tuple[Whole, Whole]]:
     """Yield permuted images before and after, [n_rows, n_images] each."""
     both = np.concatenate([old, new])

@@ -12,7 +12,7 @@ import scipy
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.change import FEWEST_IMAGES, count_table
 from pytest_t2i.statistics.distances import bounding_mean, parts_of
-from pytest_t2i.statistics.families.false_discovery import holm
+from pytest_t2i.statistics.families import holm
 from pytest_t2i.statistics.model import SMALLEST_ERROR, FixedWords
 from pytest_t2i.statistics.shares import check_level
 

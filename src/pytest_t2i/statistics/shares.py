@@ -64,9 +64,7 @@ def _at_most(j: npt.NDArray[np.int64], n: int, p: inputs.Floats) -> inputs.Float
 
 
 def _bisected(
-    function: Callable[[inputs.Floats], inputs.Floats],
-    low: inputs.Floats,
-    high: inputs.Floats,
+    function: Callable[[inputs.Floats], inputs.Floats], low: inputs.Floats, high: inputs.Floats
 ) -> inputs.Floats:
     """Return the point where each value turns positive.
 

@@ -6,7 +6,7 @@ import pytest
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.early_stopping import CONFIRMED, FIRST, Shown, Stopping, evidence
-from pytest_t2i.statistics.families.false_discovery import benjamini_yekutieli, storey
+from pytest_t2i.statistics.families import benjamini_yekutieli, storey
 from pytest_t2i.statistics.group_sequential import SequentialTest
 
 TEST = SequentialTest(112, 0.5, members=10)

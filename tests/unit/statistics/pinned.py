@@ -19,6 +19,7 @@ from pytest_t2i import statistics as s
 from pytest_t2i.statistics.associations import rank_correlation_interval
 from pytest_t2i.statistics.change import growth_probabilities, paired_model_bias_scores
 from pytest_t2i.statistics.correction import corrected_shares, effective_counts
+from pytest_t2i.statistics.curves import half_step, mean_band, settled_step
 from pytest_t2i.statistics.deprecated import (
     adjusted_model_bias_score,
     bias_p_value,
@@ -41,8 +42,8 @@ from pytest_t2i.statistics.distances import (
     total_variation_interval,
     total_variation_p_value,
 )
-from pytest_t2i.statistics.diversity.wals import wals_interval
-from pytest_t2i.statistics.families.empirical_bayes import leans
+from pytest_t2i.statistics.diversity import wals_interval
+from pytest_t2i.statistics.empirical_bayes import leans
 from pytest_t2i.statistics.gaps import (
     paired_gap_interval,
     paired_gap_p_value,
@@ -51,8 +52,7 @@ from pytest_t2i.statistics.gaps import (
 )
 from pytest_t2i.statistics.groups import group_gap_interval
 from pytest_t2i.statistics.history import change_points
-from pytest_t2i.statistics.means.bands import half_step, mean_band, settled_step
-from pytest_t2i.statistics.means.fixed import gap_sign_p_value
+from pytest_t2i.statistics.means import gap_sign_p_value
 from pytest_t2i.statistics.model import fair_p_value
 from pytest_t2i.statistics.objects import object_bias_p_values
 from pytest_t2i.statistics.permutation import paired_change_p_value

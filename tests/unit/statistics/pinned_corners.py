@@ -19,12 +19,12 @@ from pytest_t2i.statistics.bounding import (
     plug_in_function,
 )
 from pytest_t2i.statistics.correction import effective_counts
+from pytest_t2i.statistics.curves import mean_band
 from pytest_t2i.statistics.deprecated import share_confidence_sequence
 from pytest_t2i.statistics.detectors import kappa_interval
 from pytest_t2i.statistics.distances import mean_total_variation_interval
 from pytest_t2i.statistics.groups import group_gap_interval
-from pytest_t2i.statistics.means.bands import mean_band
-from pytest_t2i.statistics.means.fixed import gap_interval
+from pytest_t2i.statistics.means import gap_interval
 from pytest_t2i.statistics.model import FixedWords, Sizes, least_shown, mean_departure, score_tails
 from pytest_t2i.statistics.objects import object_bias_p_values
 from pytest_t2i.statistics.planning import (

@@ -11,8 +11,7 @@ import pytest
 from scipy import stats
 
 from pytest_t2i.statistics.bounding import QUANTILE
-from pytest_t2i.statistics.families.lone import lone_chances
-from pytest_t2i.statistics.families.p_values import decidable, fewest_images
+from pytest_t2i.statistics.families import decidable, fewest_images, lone_chances
 from pytest_t2i.statistics.model import FixedWords
 from pytest_t2i.statistics.planning import (
     Design,

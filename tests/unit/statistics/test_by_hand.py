@@ -11,6 +11,7 @@ from scipy import stats
 from pytest_t2i import statistics as s
 from pytest_t2i.data import Interval
 from pytest_t2i.statistics.correction import effective_counts, folding_bias
+from pytest_t2i.statistics.curves import mean_band
 from pytest_t2i.statistics.deprecated import adjusted_model_bias_score
 from pytest_t2i.statistics.detectors import deviation_interval, fleiss_interval
 from pytest_t2i.statistics.distances import (
@@ -18,7 +19,7 @@ from pytest_t2i.statistics.distances import (
     total_variation_floor,
     total_variation_interval,
 )
-from pytest_t2i.statistics.diversity.wals import (
+from pytest_t2i.statistics.diversity import (
     mean_wals_interval,
     wals_at_level,
     wals_change_interval,
@@ -27,7 +28,6 @@ from pytest_t2i.statistics.diversity.wals import (
 from pytest_t2i.statistics.gaps import parity_difference_interval
 from pytest_t2i.statistics.history import change_points
 from pytest_t2i.statistics.inversion import inverted_p_value
-from pytest_t2i.statistics.means.bands import mean_band
 from pytest_t2i.statistics.objects import object_bias_p_values
 from pytest_t2i.statistics.planning import CONCENTRATION, drawn_biases
 from pytest_t2i.statistics.ranks import groups_differ_p_value

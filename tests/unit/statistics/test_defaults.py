@@ -11,21 +11,21 @@ import pytest
 from pytest_t2i import statistics as s
 from pytest_t2i.statistics.associations import rank_correlation_interval
 from pytest_t2i.statistics.change import growth_probabilities
+from pytest_t2i.statistics.curves import mean_band
 from pytest_t2i.statistics.deprecated import adjusted_model_bias_score, model_bias_look
 from pytest_t2i.statistics.detectors import deviation_interval, fleiss_interval
 from pytest_t2i.statistics.distances import (
     mean_total_variation_interval,
     mean_total_variation_p_value,
 )
-from pytest_t2i.statistics.diversity.wals import wals_interval
+from pytest_t2i.statistics.diversity import wals_interval
 from pytest_t2i.statistics.gaps import (
     parity_difference_interval,
     parity_difference_p_value,
     parity_shares,
 )
 from pytest_t2i.statistics.history import change_points
-from pytest_t2i.statistics.means.bands import mean_band
-from pytest_t2i.statistics.means.fixed import gap_sign_p_value
+from pytest_t2i.statistics.means import gap_sign_p_value
 from pytest_t2i.statistics.model import fair_p_value
 from pytest_t2i.statistics.permutation import paired_change_p_value
 from pytest_t2i.statistics.prompt_change import paired_prompt_p_value

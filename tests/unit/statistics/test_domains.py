@@ -8,18 +8,17 @@ import pytest
 from pytest_t2i import metrics as m
 from pytest_t2i import statistics as s
 from pytest_t2i.statistics.change import growth_probabilities
+from pytest_t2i.statistics.curves import settled_step
 from pytest_t2i.statistics.deprecated import stereotype_p_value
 from pytest_t2i.statistics.distances import (
     mean_total_variation_p_value,
     total_variation_floor,
     total_variation_p_value,
 )
-from pytest_t2i.statistics.families.empirical_bayes import leaning, leans
-from pytest_t2i.statistics.families.false_discovery import adaptive_discarding, holm
-from pytest_t2i.statistics.families.p_values import family_share_p_values
+from pytest_t2i.statistics.empirical_bayes import leaning, leans
+from pytest_t2i.statistics.families import adaptive_discarding, family_share_p_values, holm
 from pytest_t2i.statistics.gaps import paired_gap_p_value, parity_difference_p_value
 from pytest_t2i.statistics.history import change_points
-from pytest_t2i.statistics.means.bands import settled_step
 from pytest_t2i.statistics.objects import object_bias_p_values
 from pytest_t2i.statistics.planning import (
     Design,

@@ -12,14 +12,17 @@ from pytest_t2i.statistics import planning as model_plan
 from pytest_t2i.statistics.associations import rank_correlation_interval
 from pytest_t2i.statistics.change import growth_probabilities
 from pytest_t2i.statistics.correction import corrected_shares
+from pytest_t2i.statistics.curves import half_step
 from pytest_t2i.statistics.deprecated import adjusted_model_bias_score
 from pytest_t2i.statistics.detectors import deviation_interval
 from pytest_t2i.statistics.distances import mean_total_variation_interval, total_variation_bounds
-from pytest_t2i.statistics.families.false_discovery import adaptive_discarding
-from pytest_t2i.statistics.families.p_values import family_p_values, family_share_p_values
+from pytest_t2i.statistics.families import (
+    adaptive_discarding,
+    family_p_values,
+    family_share_p_values,
+)
 from pytest_t2i.statistics.gaps import parity_difference_interval, parity_shares
 from pytest_t2i.statistics.history import change_points
-from pytest_t2i.statistics.means.bands import half_step
 from pytest_t2i.statistics.permutation import AT_ONCE, _chunks, paired_change_p_value
 from pytest_t2i.statistics.planning import model_images_needed
 from pytest_t2i.statistics.prompt_change import paired_prompt_p_value

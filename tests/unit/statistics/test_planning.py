@@ -10,6 +10,7 @@ from scipy import stats
 
 from pytest_t2i import statistics
 from pytest_t2i.audits import distance
+from pytest_t2i.statistics import families as lone
 from pytest_t2i.statistics import (
     model_bias_p_value,
     one_sided,
@@ -19,7 +20,6 @@ from pytest_t2i.statistics import (
 )
 from pytest_t2i.statistics.change import unmoved_model_bias_change
 from pytest_t2i.statistics.distances import mean_total_variation_p_value
-from pytest_t2i.statistics.families import lone
 from pytest_t2i.statistics.planning import (
     COARSE,
     SHAPES,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pytest_t2i.statistics import ranking
-from pytest_t2i.statistics.families.false_discovery import holm
+from pytest_t2i.statistics.families import holm
 from pytest_t2i.statistics.ranks import groups_differ_p_value
 
 

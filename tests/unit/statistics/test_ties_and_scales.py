@@ -8,11 +8,10 @@ from scipy import stats
 
 from pytest_t2i import metrics
 from pytest_t2i import statistics as s
+from pytest_t2i.statistics.curves import half_step
 from pytest_t2i.statistics.deprecated import stereotype_p_value, within_p_value
 from pytest_t2i.statistics.distances import distance_range, mean_total_variation_interval
-from pytest_t2i.statistics.families.false_discovery import adaptive_discarding
-from pytest_t2i.statistics.families.p_values import family_share_p_values
-from pytest_t2i.statistics.means.bands import half_step
+from pytest_t2i.statistics.families import adaptive_discarding, family_share_p_values
 from pytest_t2i.statistics.objects import object_bias_p_values
 from pytest_t2i.statistics.permutation import paired_change_p_value
 from pytest_t2i.statistics.planning import Design, prompt_power

@@ -24,7 +24,7 @@ from pytest_t2i.data import VELOCITY, Attribute, Evidence, Interval, Prompt, spi
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.plan import Need
 from pytest_t2i.metrics import INFO
-from pytest_t2i.statistics.means.bands import FEWEST_CURVES, Band, mean_band
+from pytest_t2i.statistics.curves import FEWEST_CURVES, Band, mean_band
 from pytest_t2i.verdicts.measurement import Measurement
 
 CENTRED = 3

@@ -13,7 +13,7 @@ from pytest_t2i.audits.observations import Observations
 from pytest_t2i.data import FORESEEN, Attribute, Detection, Interval, Prompt
 from pytest_t2i.generation.plan import DetectorRef, Need
 from pytest_t2i.generation.traces import preview_key, unpacked
-from pytest_t2i.statistics.means.bands import settled_step
+from pytest_t2i.statistics.curves import settled_step
 
 if TYPE_CHECKING:
     from PIL.Image import Image

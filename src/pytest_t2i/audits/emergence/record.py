@@ -26,7 +26,7 @@ from pytest_t2i.data import (
     check_ends,
 )
 from pytest_t2i.generation.plan import DetectorRef
-from pytest_t2i.statistics.means.bands import Band
+from pytest_t2i.statistics.curves import Band
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -17,7 +17,7 @@ from pytest_t2i.errors import ConfigurationError, some
 from pytest_t2i.generation.plan import Need
 from pytest_t2i.generation.spaces import PAPER, PIXELS, SPACES, encoder_of, is_space, words_of
 from pytest_t2i.metrics import INFO, diff_pix, similarity, split_product, ssim
-from pytest_t2i.statistics.means.fixed import REACH, gap_interval, gap_sign_p_value
+from pytest_t2i.statistics.means import REACH, gap_interval, gap_sign_p_value
 from pytest_t2i.statistics.model import Words
 from pytest_t2i.verdicts.measurement import Measurement
 

@@ -27,7 +27,7 @@ from pytest_t2i.audits.objects.counts import (
 from pytest_t2i.data import Evidence, Interval
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.metrics import INFO, object_independence
-from pytest_t2i.statistics.means.fixed import gap_interval
+from pytest_t2i.statistics.means import gap_interval
 from pytest_t2i.statistics.objects import object_bias_p_values
 from pytest_t2i.verdicts.family import Family
 from pytest_t2i.verdicts.measurement import Measurement

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pytest_t2i.audits.context import AskedTest
-from pytest_t2i.statistics.families.p_values import fewest_images
+from pytest_t2i.statistics.families import fewest_images
 from pytest_t2i.statistics.planning import Design, images_needed, prompt_power
 
 MOST = 0.5

@@ -21,7 +21,7 @@ from pytest_t2i.data import FORESEEN, Evidence, Interval, Prone
 from pytest_t2i.generation.plan import DetectorRef, Need
 from pytest_t2i.metrics import INFO
 from pytest_t2i.prompts import Stereotype
-from pytest_t2i.statistics.families.p_values import family_share_p_values
+from pytest_t2i.statistics.families import family_share_p_values
 from pytest_t2i.statistics.shares import in_direction, stereotype_interval
 from pytest_t2i.verdicts.family import Family
 from pytest_t2i.verdicts.measurement import Measurement

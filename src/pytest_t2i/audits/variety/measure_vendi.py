@@ -11,8 +11,8 @@ from pytest_t2i.audits.prompt_features import PromptFeatures
 from pytest_t2i.data import Interval, digest
 from pytest_t2i.generation.plan import FEATURES
 from pytest_t2i.metrics import INFO
-from pytest_t2i.statistics.diversity.half_samples import FEWEST_IMAGES
-from pytest_t2i.statistics.diversity.vendi import (
+from pytest_t2i.statistics.diversity import (
+    FEWEST_IMAGES,
     growth_interval,
     unlike_images,
     vendi_at_level,

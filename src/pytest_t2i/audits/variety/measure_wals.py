@@ -18,8 +18,8 @@ from pytest_t2i.data import Attribute, Interval, digest
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.plan import ATTRIBUTE_IMAGES, FEATURES
 from pytest_t2i.metrics import INFO, attribute_presence
-from pytest_t2i.statistics.diversity.half_samples import FEWEST_IMAGES
-from pytest_t2i.statistics.diversity.wals import (
+from pytest_t2i.statistics.diversity import (
+    FEWEST_IMAGES,
     FEWEST_OF_EACH,
     mean_wals_interval,
     wals_at_level,

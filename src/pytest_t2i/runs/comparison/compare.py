@@ -25,7 +25,7 @@ from pytest_t2i.runs.comparison.scores import Pair, Scores, scores_of
 from pytest_t2i.runs.history import differing
 from pytest_t2i.runs.summaries import series_of_audits
 from pytest_t2i.sections import Section
-from pytest_t2i.statistics.families.false_discovery import holm
+from pytest_t2i.statistics.families import holm
 from pytest_t2i.statistics.ranks import groups_differ_p_value
 
 SCORE = "model_bias_score"

@@ -81,7 +81,7 @@ def paired_rise(before: npt.ArrayLike, after: npt.ArrayLike, level: float) -> In
 
     g is the share of pictures that gain the property, l that of pictures that lose it. a and b are
     distances from g and l to the ends of their exact intervals: g down and l up for the lower end,
-    the other way for the upper end (square and add, as Newcombe 1998 and Zou and Donner 2008, for
+    the other way for the upper end (method of variance estimates recovery, Zou and Donner 2008, for
     two cells of a multinomial).
 
     Args:

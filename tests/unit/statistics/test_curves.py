@@ -8,7 +8,7 @@ from scipy import stats
 
 from pytest_t2i import statistics
 from pytest_t2i.data import Interval
-from pytest_t2i.statistics.means.bands import half_step, mean_band, settled_step
+from pytest_t2i.statistics.curves import half_step, mean_band, settled_step
 
 TRUTH = np.linspace(0.3, 0.05, 8)
 MIXING = np.linalg.cholesky(0.8 ** np.abs(np.subtract.outer(np.arange(8), np.arange(8))))

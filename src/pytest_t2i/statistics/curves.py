@@ -25,11 +25,7 @@ twenty)."""
 
 
 class Band(NamedTuple):
-    """A mean curve with a simultaneous band: it covers the true mean at all steps at once.
-
-    >>> Band((0.2, 0.1), (0.1, 0.0), (0.3, 0.2), level=0.95, n=40).n
-    40
-    """
+    """A mean curve with a simultaneous band: it covers the true mean at all steps at once."""
 
     mean: tuple[float, ...]
     low: tuple[float, ...]
@@ -54,22 +50,6 @@ def mean_band(curves: npt.ArrayLike, *, level: float, seed: int, resamples: int 
     one more: their mirrored mean. In simulation the coverage is then 0.94 or more where one image
     in five to twenty deviates to the other side, but 0.79 to 0.89 at 20 and 40 images where one in
     ten deviates four times as far or farther (``tests/simulations/curves.md``).
-
-    Args:
-        curves: one row per image, [n_images, n_steps].
-        level: confidence level in (0, 1).
-        seed: seed of the resampling.
-        resamples: number of resamples.
-
-    Returns:
-        The band; mean, low and high have a value per step.
-
-    Raises:
-        ValueError: fewer than two curves, a value is not finite, or an option is out of range.
-
-    >>> band = mean_band([[0.1, 0.3], [0.2, 0.4], [0.3, 0.2]], level=0.9, seed=0)
-    >>> [round(value, 3) for value in band.mean], band.n
-    ([0.2, 0.3], 3)
     """
     check_resampling(level, resamples)
     rows = _rows(curves)
@@ -100,18 +80,6 @@ def half_step(curves: npt.ArrayLike) -> float | None:
 
     Steps count from 1. The result is the earliest step at which the cumulative sum of the mean
     curve reaches half of its final value.
-
-    Args:
-        curves: one row per image, [n_images, n_steps].
-
-    Returns:
-        A step in (0, n_steps]; None where the final sum is 0.
-
-    Raises:
-        ValueError: there is no curve, or a value is not finite.
-
-    >>> half_step([[0.4, 0.2, 0.1, 0.1]]), half_step([[0.1, 0.1]])
-    (1.0, 1.0)
     """
     return _half(_rows(curves, fewest=1).mean(axis=0))
 
@@ -166,21 +134,7 @@ def half_step_interval(
 
 
 def settled_step(shares: npt.ArrayLike, final: Interval) -> int:
-    """Return the step from which on a share stays within the interval of the finished images.
-
-    Args:
-        shares: share at each step, in [0, 1]; the last one is that of the finished images.
-        final: interval of the finished images' share.
-
-    Returns:
-        The step, counted from 1, from which no later share leaves the interval.
-
-    Raises:
-        ValueError: there is no share, or one is outside [0, 1].
-
-    >>> settled_step([0.9, 0.4, 0.8, 0.55, 0.5], Interval(0.5, 0.4, 0.6, 0.95, "wilson", 90))
-    4
-    """
+    """Return the step from which on a share stays within the interval of the finished images."""
     values = inputs.in_range("shares", shares, 0.0, 1.0)
     inputs.one_dimensional(shares=values)
     inputs.not_empty(shares=values)

@@ -1,1 +1,0 @@
-"""Intervals of variety scores, which are biased with few images."""

@@ -1,1 +1,0 @@
-"""Many prompts tested at once: one error level, and posterior probabilities without a verdict."""

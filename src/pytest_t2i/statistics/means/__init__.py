@@ -1,1 +1,0 @@
-"""Means over prompts that are not shares, and bands of curves."""
