@@ -9,14 +9,19 @@ import numpy as np
 import pytest
 
 from pytest_t2i import axes, intersection
+from pytest_t2i.audits.styles import STYLE_GAP
 from pytest_t2i.audits.styles.measure import Pair, Styles, styled
 from pytest_t2i.data import Outcome, Prompt
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
+from pytest_t2i.metrics.info import register
 from pytest_t2i.prompts import templates
 from pytest_t2i.verdicts.limit import Limit, verdict_of
 
 PICTURES = templates("a picture of one person")
 NURSE = axes.profession.only("nurse")
+
+# As the start of a run does.
+register(STYLE_GAP)
 
 
 @dataclass
