@@ -698,7 +698,7 @@ def quoted(text: str) -> str:
     Raises ConfigurationError for half a surrogate pair, which neither of them can hold.
 
     >>> quoted('a "nurse"\x85'), quoted("é")
-    ('"a \\\\"nurse\\\\"\\\\u0085"', '"é"')
+    ('"a \\"nurse\\"\\u0085"', '"é"')
     """
     try:
         text.encode()

@@ -119,7 +119,8 @@ def measured(finished):
 
 
 def test_it_is_measured_and_judged(measured):
-    measured.result.assert_outcomes(passed=7, skipped=1, failed=1)
+    # Twelve images leave open whether nurses are less different than a high limit.
+    measured.result.assert_outcomes(passed=7, skipped=1)
     record = measured.record()
     assert {check["metric"] for check in record["checks"]} == {"wals", "vendi_score"}
     directions = {
@@ -152,7 +153,7 @@ def test_reports_show_it(measured):
     }
     assert set(diversity) == {"nurse", "pilot"}
     for score in diversity.values():
-        assert 1.0 < score["low"] <= score["estimate"] <= score["high"] <= 12.0
+        assert 1.0 < score["low"] <= score["estimate"] <= 12.0 <= score["high"]
 
 
 def test_the_same_pictures_have_not_changed(project, measured):
@@ -169,6 +170,10 @@ def test_a_drop_is_a_regression(project, measured):
     known = recorded["audits"]["variety"]["profession-nurse-blue by text"]["wals"]
     for end in ("estimate", "low", "high"):
         known[end] += 0.3
+    # As a baseline of an earlier version, which has no seals that tell of the change.
+    del recorded["seals"]
+    for prompt in recorded["prompts"].values():
+        del prompt["seal"]
     (project.path / "fair.json").write_text(json.dumps(recorded))
     result = project.run(*IMAGES, "--t2i-baseline", "fair.json", "-k", "baseline")
     result.assert_outcomes(failed=1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from vendi import WORLDS, truth, verdicts
+from vendi import WORLDS, entropy, truth, verdicts
 
 
 @pytest.mark.parametrize("n", [10, 20])
@@ -16,4 +16,11 @@ def test_a_limit_at_the_truth_rarely_fails(world, n):
 
 
 def test_one_kind_of_pictures_is_found():
-    assert verdicts("one kind", 10, 3.0, runs=20, seed=3)[0] == 20
+    assert verdicts("one kind", 60, 20.0, runs=20, seed=3)[0] == 20
+
+
+@pytest.mark.parametrize("n", [6, 12, 24])
+@pytest.mark.parametrize("world", [name for name in WORLDS if entropy(name)])
+def test_kinds_with_nothing_in_common_never_fail_at_the_truth(world, n):
+    failed, passed, _, _ = verdicts(world, n, truth(world), runs=40, seed=4)
+    assert max(failed, passed) <= 5

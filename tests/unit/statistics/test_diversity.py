@@ -15,11 +15,14 @@ from pytest_t2i.statistics import diversity as variety
 from pytest_t2i.statistics import vendi_interval
 from pytest_t2i.statistics.diversity import (
     Halves,
+    growth_interval,
     mean_wals_interval,
+    unlike_images,
     vendi_at_level,
     wals_at_level,
     wals_change_interval,
     wals_interval,
+    with_unseen,
 )
 
 
@@ -28,7 +31,7 @@ def drawn(seed, n, d):
 
 
 def test_images_that_are_all_the_same_may_have_missed_a_kind():
-    found = vendi_interval([[1.0, 0.0]] * 10, level=0.9, seed=0, resamples=10)
+    found = growth_interval([[1.0, 0.0]] * 10, level=0.9, seed=0, resamples=10)
     share = 1.0 - 0.05**0.1
     entropy = -share * math.log(share) - (1.0 - share) * math.log(1.0 - share)
     assert (found.low, found.estimate) == (1.0, 1.0)
@@ -43,7 +46,7 @@ def test_growth_goes_on_twice_or_four_times(n, d, times):
     halves = Halves.of(vendi_score, rows, 4, 50)
     growth = score - float(np.mean(halves.scores))
     reach = float(stats.t.ppf(0.999, n - 1)) * halves.spread
-    found = vendi_interval(rows, level=0.998, seed=4, resamples=50)
+    found = growth_interval(rows, level=0.998, seed=4, resamples=50)
     share = 1.0 - 0.001 ** (1.0 / n)
     entropy = -share * math.log(share) - (1.0 - share) * math.log(1.0 - share)
     grown = score + times * growth + reach
@@ -56,19 +59,38 @@ def test_growth_goes_on_twice_or_four_times(n, d, times):
 @pytest.mark.parametrize(("n", "d"), [(30, 4), (9, 30), (20, 5)])
 def test_another_level_is_what_the_images_say(seed, n, d):
     rows = drawn(seed, n, d)
-    known = vendi_interval(rows, level=0.95, seed=0, resamples=40)
+    known = growth_interval(rows, level=0.95, seed=0, resamples=40)
     for level in (0.5, 0.9, 0.99):
-        direct = vendi_interval(rows, level=level, seed=0, resamples=40)
+        direct = growth_interval(rows, level=level, seed=0, resamples=40)
         told = vendi_at_level(known, level)
         assert (told.low, told.high) == pytest.approx((direct.low, direct.high))
 
 
 def test_a_low_end_that_was_cut_off_makes_no_other_level_too_narrow():
     rows = np.array([[1.0, 0.0]] * 9 + [[0.0, 1.0]])
-    known = vendi_interval(rows, level=0.95, seed=0, resamples=60)
+    known = growth_interval(rows, level=0.95, seed=0, resamples=60)
     assert known.low == 1.0
-    direct = vendi_interval(rows, level=0.9, seed=0, resamples=60)
+    direct = growth_interval(rows, level=0.9, seed=0, resamples=60)
     assert vendi_at_level(known, 0.9).high >= direct.high - 0.05
+
+
+@pytest.mark.parametrize(
+    ("kinds", "unlike"), [([0, 0, 0, 1], 1), ([0, 0, 1, 1], 0), ([0, 1, 2, 3], 4), ([0, 0], 0)]
+)
+def test_images_unlike_all_others_are_counted(kinds, unlike):
+    assert unlike_images(np.eye(4)[kinds]) == pytest.approx(unlike)
+
+
+def test_kinds_that_no_image_shows_raise_the_high_end_alone():
+    rows = np.eye(3)[[0] * 30 + [1] * 9 + [2]]
+    seen = growth_interval(rows, level=0.9, seed=0)
+    whole = vendi_interval(rows, level=0.9, seed=0)
+    assert (whole.low, whole.estimate) == (seen.low, seen.estimate)
+    missed = stats.beta.ppf(0.95, 2.0, 39.0)
+    entropy = stats.entropy([missed, 1.0 - missed])
+    expected = math.exp((1 - missed) * math.log(seen.high) + missed * math.log(1000) + entropy)
+    assert whole.high == pytest.approx(expected)
+    assert with_unseen(seen, 40.0).high == 1000.0
 
 
 DIRECTION = np.eye(12)[1]

@@ -7,6 +7,7 @@ every check of a row is a part of its meaning.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -285,9 +286,10 @@ def _check_once(
     folder: Path, path: Path, pictures: Sequence[_Picture], files: Sequence[str]
 ) -> None:
     """Refuse a picture that stands in two rows: it would count as two independent images."""
-    first: dict[Path, _Picture] = {}
+    first: dict[str, _Picture] = {}
     for picture, file in zip(pictures, files, strict=True):
-        earlier = first.setdefault((folder / file).resolve(), picture)
+        # A circle of links has no real path, and is met again where the picture is opened.
+        earlier = first.setdefault(os.path.realpath(folder / file), picture)
         if earlier is not picture:
             same = earlier.prompt == picture.prompt
             seeds = (f"seeds {earlier.seed} and {picture.seed} of {picture.prompt!r}" if same

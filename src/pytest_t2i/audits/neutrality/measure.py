@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -16,7 +17,7 @@ from pytest_t2i.errors import ConfigurationError, some
 from pytest_t2i.generation.plan import Need
 from pytest_t2i.generation.spaces import PAPER, PIXELS, SPACES, encoder_of, is_space, words_of
 from pytest_t2i.metrics import INFO, diff_pix, similarity, split_product, ssim
-from pytest_t2i.statistics.means import gap_interval, gap_sign_p_value
+from pytest_t2i.statistics.means import REACH, gap_interval, gap_sign_p_value
 from pytest_t2i.statistics.model import Words
 from pytest_t2i.verdicts.measurement import Measurement
 
@@ -217,7 +218,10 @@ class TripletSamples:
         """Return similarity to masculine minus to feminine (Wu eq. 1-2); > 0 leans masculine."""
         pairs, left_out = self.similarities(space), self._without_verdict(space)
         interval = self.gap_interval(pairs)
-        evidence, despite = of_gaps(_gaps(pairs), self.words), "" if space == PROMPT else None
+        evidence, despite = (
+            of_gaps(_gaps(pairs), self.words, are_drawn=space != PROMPT),
+            "" if space == PROMPT else None,
+        )
         if left_out and pairs:
             units = len(pairs) + len(left_out)
             evidence = whatever_some_show(evidence, len(left_out), units, INFO["similarity_gap"])
@@ -243,10 +247,15 @@ class TripletSamples:
         p-value counts. Returns None where a space is not exposed or has fewer than two values.
         """
         gaps = [_gaps(self.similarities(space)) for space in spaces]
+        reaches = [math.inf if space == PROMPT else REACH for space in spaces]
         if any(sum(gap.size for gap in of_space) < 2 for of_space in gaps):  # noqa: PLR2004 - a spread
             return None
         signs = [
-            [gap_sign_p_value(g, sign=sign, words=self.words) for g in gaps] for sign in (1, -1)
+            [
+                gap_sign_p_value(g, sign=sign, words=self.words, reach=reach)
+                for g, reach in zip(gaps, reaches, strict=True)
+            ]
+            for sign in (1, -1)
         ]
         return Leaning(*map(max, signs)) if gaps else None
 

@@ -5,14 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt
 from pytest_t2i.audits.evidence import inverted
 from pytest_t2i.audits.prompt_features import PromptFeatures
 from pytest_t2i.data import Interval, digest
 from pytest_t2i.generation.plan import FEATURES
 from pytest_t2i.metrics import INFO
-from pytest_t2i.statistics.diversity import FEWEST_IMAGES, vendi_at_level
+from pytest_t2i.statistics.diversity import (
+    FEWEST_IMAGES,
+    growth_interval,
+    unlike_images,
+    vendi_at_level,
+    with_unseen,
+)
 from pytest_t2i.verdicts.measurement import Measurement
 
 METHOD = 2
@@ -32,24 +37,32 @@ class Diversity(PromptFeatures):
     @cached_property
     def interval(self) -> Interval | None:
         """Vendi score with its interval; None with too few images."""
+        return None if self._seen is None else with_unseen(self._seen, self._unlike)
+
+    @cached_property
+    def _seen(self) -> Interval | None:
+        """The interval for the kinds that the images show."""
         if self.absent:
             return None
         return self.remembered(
             f"vendi:{self._digest}",
-            lambda: statistics.vendi_interval(
-                self.features, level=self.level, seed=self.instruments.seed
-            ),
+            lambda: growth_interval(self.features, level=self.level, seed=self.instruments.seed),
         )
+
+    @cached_property
+    def _unlike(self) -> float:
+        """The number of images that are unlike all others."""
+        return unlike_images(self.features)
 
     @property
     def vendi_score(self) -> Measurement:
         """The score, from 1 to the number of images; lower is worse."""
-        known = self.interval
+        known, seen = self.interval, self._seen
 
         def interval_at(level: float) -> Interval:
-            if known is None:
+            if seen is None:
                 raise ValueError(f"there is no interval: {self.absent}")
-            return vendi_at_level(known, level)
+            return with_unseen(vendi_at_level(seen, level), self._unlike)
 
         return Measurement(
             metric=INFO["vendi_score"],

@@ -267,7 +267,6 @@ def test_people_s_labels_correct_the_verdict():
 
 def test_labels_of_too_few_prompts_decide_nothing():
     made = aged({f"p{k}": EVEN for k in range(10)})
-    few = correction([[0] * 24] * 8, [np.arange(24) % 3] * 8, left_out=2)
-    found = replace(made, corrected_groups=few).group_distance
+    found = replace(made, few_labels="2 of 10 prompts have fewer than 5 labels").group_distance
     assert found.interval is None
-    assert found.absent.startswith("2 of 10 prompts have too few labels to correct them")
+    assert found.absent == "2 of 10 prompts have fewer than 5 labels"
