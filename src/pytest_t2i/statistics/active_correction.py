@@ -244,8 +244,8 @@ def weighted_score(
     beyond = (signs - score[each] * c) - (likely * clear - score[each] * clear)
     # One image's part of the mean over prompts.
     part = 1.0 / (len(sizes) * sizes[each])
-    mistakes = (sign[each] * beyond / shown[each] * part * len(each))[images.known]
-    correction, error = _weighted_mean(mistakes, images.probability[images.known])
+    mistakes = (sign[each] * beyond / shown[each] * part * len(each))[images.has_label]
+    correction, error = _weighted_mean(mistakes, images.probability[images.has_label])
     doubt = np.where(images.sure, 0.0, clear - (likely * clear) ** 2)
     variance = np.bincount(each, weights=doubt) / (sizes * shown) ** 2
     return WeightedScore(
@@ -254,7 +254,7 @@ def weighted_score(
         float(np.mean(np.abs(score))) + correction,
         error,
         float(np.mean(folding_bias(np.sqrt(score**2 + variance), variance))),
-        int(images.known.sum()),
+        int(images.has_label.sum()),
     )
 
 
@@ -271,14 +271,14 @@ class _Images:
     probability: inputs.Floats
 
     @property
-    def known(self) -> inputs.Bools:
+    def has_label(self) -> inputs.Bools:
         """Whether people labelled the image."""
         return ~np.isnan(self.signs)
 
     @property
     def sure(self) -> inputs.Bools:
         """Whether the image was labelled with certainty."""
-        return self.known & (self.probability >= 1.0)
+        return self.has_label & (self.probability >= 1.0)
 
 
 def _images(
@@ -297,7 +297,7 @@ def _images(
             raise ValueError(f"every image needs a probability above 0, got probabilities{name}")
         each.append((np.full(len(odds), k), odds, signs, chance))
     images = _Images(*(np.concatenate(part) for part in zip(*each, strict=True)))
-    if (labelled := int(images.known.sum())) < LEAST_DRAWN:
+    if (labelled := int(images.has_label.sum())) < LEAST_DRAWN:
         raise ValueError(f"expected at least {LEAST_DRAWN} labels, got {labelled}")
     return images
 
@@ -305,17 +305,17 @@ def _images(
 def _expected(images: _Images) -> tuple[inputs.Floats, inputs.Floats]:
     """Return the expected sign of each image if clear, and the probability that it is clear."""
     odds, weights = np.nan_to_num(images.odds), 1.0 / images.probability
-    shown = images.known & (images.signs != 0.0)
+    shown = images.has_label & (images.signs != 0.0)
     calibration = calibrated(odds[shown], images.signs[shown], weights[shown])
     starts = np.flatnonzero(np.diff(images.prompt)) + 1
     likely = np.concatenate(likely_signs(np.split(odds, starts), calibration))
     clear = np.zeros(len(odds))
-    unit = weights[images.known].mean()
+    unit = weights[images.has_label].mean()
     # Prior: an image with a predicted label is clear, one without is clear with probability 1/2.
     for gave, prior in ((np.isnan(images.odds), 1.0), (~np.isnan(images.odds), 0.5)):
-        of = gave & images.known
-        w = weights[of] / unit
-        clear[gave] = (float(w @ np.abs(images.signs[of])) + 0.5) / (float(w.sum()) + prior)
+        labelled = gave & images.has_label
+        w = weights[labelled] / unit
+        clear[gave] = (float(w @ np.abs(images.signs[labelled])) + 0.5) / (float(w.sum()) + prior)
     likely = np.where(images.sure & (images.signs != 0.0), images.signs, likely)
     clear = np.where(images.sure, np.abs(images.signs), clear)
     return likely, np.maximum(clear, 1e-6)

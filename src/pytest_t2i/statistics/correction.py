@@ -82,7 +82,7 @@ class Stratum:
     """1 where the detector gave a label."""
     clear_labels: inputs.Floats
     """1 where people gave a label other than "not clear"."""
-    known: inputs.Bools
+    has_label: inputs.Bools
     """Whether people labelled the image."""
 
     @property
@@ -93,7 +93,7 @@ class Stratum:
     @property
     def labelled(self) -> int:
         """Number of images that people labelled."""
-        return int(self.known.sum())
+        return int(self.has_label.sum())
 
     def values(self, *, clear: bool) -> tuple[inputs.Floats, inputs.Floats]:
         """Return people's and the detector's values, or with ``clear`` whether each is clear."""
@@ -111,19 +111,20 @@ def signs_of(words: npt.ArrayLike, labels: npt.ArrayLike, number: int) -> Stratu
     word = inputs.in_range(f"words[{number}]", words, -1.0, 1.0)
     label = np.asarray(labels, dtype=np.float64)
     inputs.same_shape(**{f"words[{number}]": word, f"labels[{number}]": label})
-    known = _checked_known(label, number)
+    has_label = _checked_labels(label, number)
     label = np.nan_to_num(label)
-    return Stratum(word, label, np.abs(word), np.abs(label), known)
+    return Stratum(word, label, np.abs(word), np.abs(label), has_label)
 
 
-def _checked_known(label: inputs.Floats, number: int) -> inputs.Bools:
+def _checked_labels(label: inputs.Floats, number: int) -> inputs.Bools:
     """Return which images have a label; raise ValueError for too few."""
-    known = ~np.isnan(label)
-    if int(known.sum()) < LEAST_LABELS:
+    has_label = ~np.isnan(label)
+    if int(has_label.sum()) < LEAST_LABELS:
         raise ValueError(
-            f"every prompt needs {LEAST_LABELS} labels, got {int(known.sum())} in labels[{number}]"
+            f"every prompt needs {LEAST_LABELS} labels, "
+            f"got {int(has_label.sum())} in labels[{number}]"
         )
-    return known
+    return has_label
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,14 +140,16 @@ def estimates(strata: Sequence[Stratum], *, clear: bool) -> Means:
     """Return the strata's means by the detector, minus its mean error on the labelled images."""
     together, spread = 0.0, 0.0
     for stratum in strata:
-        y, f = (part[stratum.known] for part in stratum.values(clear=clear))
+        y, f = (part[stratum.has_label] for part in stratum.values(clear=clear))
         together += float(np.sum(y * (f - f.mean())))
         spread += float(np.sum((f - f.mean()) ** 2))
     power = min(1.0, max(0.0, together / spread)) if spread else 0.0
     means = []
     for stratum in strata:
         y, f = stratum.values(clear=clear)
-        means.append(float(y[stratum.known].mean() + power * (f.mean() - f[stratum.known].mean())))
+        means.append(
+            float(y[stratum.has_label].mean() + power * (f.mean() - f[stratum.has_label].mean()))
+        )
     return Means(np.array(means), power)
 
 
@@ -162,7 +165,7 @@ def variances_of(
     for k, stratum in enumerate(strata):
         (s, fs), (c, fc) = stratum.values(clear=False), stratum.values(clear=True)
         errors = (s - of_sign * fs) - scores[k] * (c - of_clear * fc)
-        residual = errors[stratum.known] / clear[k]
+        residual = errors[stratum.has_label] / clear[k]
         left = 1.0 / stratum.labelled - 1.0 / stratum.size
         variances.append(float(np.var(residual, ddof=1)) * max(0.0, left))
     return np.array(variances)
@@ -376,17 +379,19 @@ def corrected_counts(
     of_groups = [[_stratum(word, label, group) for word, label in pairs] for group in range(groups)]
     clear = estimates(of_groups[0], clear=True)
     sizes = np.array([float(stratum.size) for stratum in of_groups[0]])
-    seen = np.clip(clear.means, 1.0 / sizes, 1.0)
+    clear_shares = np.clip(clear.means, 1.0 / sizes, 1.0)
     means = [estimates(strata, clear=False) for strata in of_groups]
-    shares = _distribution(np.stack([one.means for one in means], axis=1) / seen[:, None])
+    shares = _distribution(
+        np.stack([group.means for group in means], axis=1) / clear_shares[:, None]
+    )
     variance = np.sum(
         [
-            variances_of(strata, one.power, clear.power, shares[:, group], seen)
-            for group, (strata, one) in enumerate(zip(of_groups, means, strict=True))
+            variances_of(strata, mean.power, clear.power, shares[:, group], clear_shares)
+            for group, (strata, mean) in enumerate(zip(of_groups, means, strict=True))
         ],
         axis=0,
     )
-    n = seen * sizes
+    n = clear_shares * sizes
     share = _remaining(np.sum(shares * (1.0 - shares), axis=1), variance, n)
     total = np.maximum(1, np.rint(n * share)).astype(np.int64)
     labelled = sum(stratum.labelled for stratum in of_groups[0])
@@ -440,15 +445,15 @@ def _checked(
     ]
     for k, (word, label) in enumerate(pairs):
         inputs.same_shape(**{f"words[{k}]": word, f"labels[{k}]": label})
-        _checked_known(label, k)
+        _checked_labels(label, k)
     return pairs
 
 
-def _groups(name: str, given: npt.ArrayLike, groups: int) -> inputs.Floats:
-    values = np.asarray(given, dtype=np.float64)
-    known = values[~np.isnan(values)]
-    if np.any((known < -1) | (known >= groups) | (known != np.round(known))):
-        raise ValueError(f"{name} must hold -1 to {groups - 1}, got {known.tolist()[:5]}...")
+def _groups(name: str, labels: npt.ArrayLike, groups: int) -> inputs.Floats:
+    values = np.asarray(labels, dtype=np.float64)
+    numbers = values[~np.isnan(values)]
+    if np.any((numbers < -1) | (numbers >= groups) | (numbers != np.round(numbers))):
+        raise ValueError(f"{name} must hold -1 to {groups - 1}, got {numbers.tolist()[:5]}...")
     return values
 
 
@@ -462,14 +467,14 @@ def _share(
     strata = [_stratum(word, label, group) for word, label in pairs]
     of_group, clear = estimates(strata, clear=False), estimates(strata, clear=True)
     sizes = np.array([float(stratum.size) for stratum in strata])
-    seen = max(1.0, float(clear.means @ sizes))
-    share = float(np.clip(of_group.means @ sizes / seen, 0.0, 1.0))
+    images = max(1.0, float(clear.means @ sizes))
+    share = float(np.clip(of_group.means @ sizes / images, 0.0, 1.0))
     ones = np.ones(len(strata))
     shares = np.full(len(strata), share)
     variances = variances_of(strata, of_group.power, clear.power, shares, ones)
     freedom = sum(stratum.labelled - 1 for stratum in strata)
     quantile = float(scipy.stats.t.ppf((1.0 + level) / 2.0, freedom))
-    half = quantile * math.sqrt(float(variances @ sizes**2)) / seen
+    half = quantile * math.sqrt(float(variances @ sizes**2)) / images
     low, high = max(0.0, share - half), min(1.0, share + half)
     return Interval(share, low, high, level, "ppi++", len(strata))
 

@@ -255,8 +255,8 @@ def wals_change_interval(pairs: Sequence[tuple[Interval, Interval]], level: floa
     check_level(level)
     if not pairs:
         raise ValueError("pairs must hold two intervals per prompt, got pairs=[]")
-    n = min(known.n for pair in pairs for known in pair)
-    spread = math.hypot(*(_spread_of(known) for pair in pairs for known in pair)) / len(pairs)
+    n = min(interval.n for pair in pairs for interval in pair)
+    spread = math.hypot(*(_spread_of(interval) for pair in pairs for interval in pair)) / len(pairs)
     reach = _student(n, level) * spread
     fell = float(np.mean([before.estimate - now.estimate for before, now in pairs]))
     return Interval(fell, fell - reach, fell + reach, level, METHOD, n)

@@ -61,8 +61,8 @@ def spread_given_counts(
     times = np.bincount(of_prompt, weights=male + female > 0, minlength=len(unique))
     spread = _spread(likelihood, np.asarray(times, dtype=np.float64))
     joint = np.multiply(likelihood, spread)
-    given = joint / joint.sum(axis=1, keepdims=True)
-    return np.asarray(given[of_prompt], dtype=np.float64)
+    posterior = joint / joint.sum(axis=1, keepdims=True)
+    return np.asarray(posterior[of_prompt], dtype=np.float64)
 
 
 def leaning(probabilities: npt.ArrayLike) -> list[Lean]:

@@ -166,14 +166,14 @@ def _thresholds(
     attainable: Sequence[npt.ArrayLike],
 ) -> tuple[inputs.Floats, inputs.Floats, inputs.Floats]:
     """Return smallest value, tau_i and lambda_i of each test; 0 where no p-value is that small."""
-    known: dict[int, tuple[float, float, float]] = {}
+    thresholds: dict[int, tuple[float, float, float]] = {}
     for values in attainable:
-        if id(values) not in known:
+        if id(values) not in thresholds:
             array = inputs.in_range("attainable", values, 0.0, 1.0)
             tau = _largest(array, DISCARDED_ABOVE)
             share = _largest(array / tau, COUNTED_ABOVE) if tau else 0.0
-            known[id(values)] = float(np.min(array, initial=1.0)), tau, share
-    rows = np.reshape([known[id(values)] for values in attainable], (len(attainable), 3))
+            thresholds[id(values)] = float(np.min(array, initial=1.0)), tau, share
+    rows = np.reshape([thresholds[id(values)] for values in attainable], (len(attainable), 3))
     return rows[:, 0], rows[:, 1], rows[:, 2]
 
 

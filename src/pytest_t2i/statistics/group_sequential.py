@@ -139,10 +139,10 @@ class SequentialTest:
     def is_hopeless(self, looks: Sequence[Look], least: int, largest: int | None = None) -> bool:
         """Tell whether a prompt will probably reach neither boundary of the last look."""
         pairs = _pairs(looks)
-        n, made = pairs[-1]
-        if made >= self.most or made < self.most / HOPELESS_FROM:
+        n, images = pairs[-1]
+        if images >= self.most or images < self.most / HOPELESS_FROM:
             return False
-        left = max(1, round(n * (self.most - made) / made))
+        left = max(1, round(n * (self.most - images) / images))
         last = self.boundaries((*pairs, (n + left, self.most)))
         most = least if largest is None else largest
         low, high = (self._heading(n, left, lean) for lean in (least, most))
@@ -181,7 +181,7 @@ def _pairs(looks: Sequence[Look]) -> Looks:
 
 @lru_cache(maxsize=16384)
 def _stage(test: SequentialTest, looks: Looks) -> _Stage:
-    start, (n, made) = np.ones(1), looks[-1]
+    start, (n, images) = np.ones(1), looks[-1]
     before = _Stage(Boundaries(1, -1), start, start, start, (0.0, 0.0))
     if len(looks) > 1:
         before = _stage(test, looks[:-1])
@@ -193,8 +193,8 @@ def _stage(test: SequentialTest, looks: Looks) -> _Stage:
     within = _advanced(before.open_within, up, steps, folded=test.folded)
     p_values = np.minimum(1.0, before.spent[0] + np.cumsum(beyond[::-1])[::-1])
     passing = before.spent[1] + np.cumsum(within)
-    upper = int(np.sum(p_values > test.spent_beyond(made) + ROUNDING))
-    lower = int(np.sum(passing <= test.spent_within(made) + ROUNDING)) - 1
+    upper = int(np.sum(p_values > test.spent_beyond(images) + ROUNDING))
+    lower = int(np.sum(passing <= test.spent_within(images) + ROUNDING)) - 1
     lean = np.arange(len(beyond))
     spent = (
         before.spent[0] + float(beyond[upper:].sum()),

@@ -126,13 +126,13 @@ def group_diversity_interval(
 
 
 def _of_two(
-    estimate: float, of: Callable[[inputs.Floats], inputs.Floats], most: float, share: Interval
+    estimate: float, index: Callable[[inputs.Floats], inputs.Floats], most: float, share: Interval
 ) -> Interval:
     """Return the interval of an index that grows with the share up to ``most`` at one half.
 
     Above one half the index falls.
     """
-    ends = of(np.array([[end, 1.0 - end] for end in (share.low, share.high)]))
+    ends = index(np.array([[end, 1.0 - end] for end in (share.low, share.high)]))
     high = most if share.low <= EVEN <= share.high else float(ends.max())
     return containing(estimate, (float(ends.min()), high), share.level, share.method, share.n)
 

@@ -100,14 +100,14 @@ def change_points(
 
 def _variances(tables: Sequence[Sequence[inputs.Floats]], shares: inputs.Floats) -> inputs.Floats:
     """Return the variance of each run's score, if one model with these shares made all runs."""
-    known: dict[tuple[int, int], float] = {}
+    by_table: dict[tuple[int, int], float] = {}
     variances = np.zeros(len(tables))
     for run, row in enumerate(tables):
         for prompt, table in enumerate(row):
             key = prompt, len(table)
-            if key not in known:
-                known[key] = float(table_variance(table, shares[prompt])[0])
-            variances[run] += known[key] / len(row) ** 2
+            if key not in by_table:
+                by_table[key] = float(table_variance(table, shares[prompt])[0])
+            variances[run] += by_table[key] / len(row) ** 2
     return variances
 
 

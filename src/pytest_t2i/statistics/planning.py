@@ -260,7 +260,7 @@ def model_power_range(bias: float, bound: float, images: int, design: Design) ->
     # Only one distribution has a mean of 0 or 1.
     spreads = [even_biases] if bias in {0.0, 1.0} else SPREADS.values()
     return PowerRange.of(
-        [_decided(of(bias, design.prompts), bias, bound, images, design) for of in spreads]
+        [_decided(spread(bias, design.prompts), bias, bound, images, design) for spread in spreads]
     )
 
 
