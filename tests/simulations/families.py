@@ -131,6 +131,33 @@ def carried(repeats: int) -> None:
             r = verdicts(world, n, repeats // 4, seed=7, weakest=1.0)
             cells = f"{r['wrong fails']:.4f} | {r['found']:.2f} | {r['decided']:.2f}"
             print(f"| {world} | {n} | {cells} |", flush=True)
+    print("\nWhat that does to single prompts within their limit, among many far beyond it:")
+    print("the share of them that FAILs, as it is and with `weakest=1`.\n")
+    print("| world | images | as it is | if weak ones were carried |\n|---|---|---|---|")
+    for world, score in COMPANY.items():
+        for n in (20, 40):
+            cells = " | ".join(
+                f"{failing_within(score, n, repeats // 4, weakest):.3f}" for weakest in (None, 1.0)
+            )
+            print(f"| {world} | {n} | {cells} |", flush=True)
+
+
+COMPANY = {
+    "95 one-sided, 5 at the limit": np.repeat([1.0, BOUND], [95, 5]),
+    "90 at 0.95, 10 at the limit": np.repeat([0.95, BOUND], [90, 10]),
+    "95 one-sided, 5 at 0.4": np.repeat([1.0, 0.4], [95, 5]),
+}
+
+
+def failing_within(score: np.ndarray, n: int, repeats: int, weakest: float | None) -> float:
+    """Share of the prompts within their limit that FAIL."""
+    rng = np.random.default_rng([12, n])
+    within, failed = score <= BOUND + 1e-9, 0.0
+    for _ in range(repeats):
+        men = rng.binomial(n, shares(score, rng))
+        p = statistics.family_p_values(men, n - men, BOUND, level=LEVEL, weakest=weakest)
+        failed += share((p <= ALPHA) & within, within)
+    return failed / repeats
 
 
 def print_verdicts(world: str, kind: int | str, r: dict[str, float]) -> None:

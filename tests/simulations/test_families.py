@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from families import leaning, verdicts
+from families import COMPANY, failing_within, leaning, verdicts
 
 pytestmark = pytest.mark.slow
 
@@ -44,3 +44,9 @@ def test_three_in_four_lean_at_ten_images_and_nearly_all_are_right():
 
 def test_where_all_lie_at_the_limit_hardly_any_leans():
     assert leaning("all at the limit", 10, 20, seed=1)["leans"] <= 0.03
+
+
+def test_the_cap_keeps_a_prompt_at_its_limit_from_failing_in_company():
+    score = COMPANY["95 one-sided, 5 at the limit"]
+    assert failing_within(score, 20, 60, None) < 0.12
+    assert failing_within(score, 20, 60, 1.0) > 0.18
