@@ -7,8 +7,8 @@ A claim is a number with a comment behind it, which a reader of the page does no
 The comment holds the command, a text of the printed row (the first that holds it), the number of
 the cell in that row (from 1), and, where it is not exactly the number of the page, the tolerance. A
 cell such as ``0.055 [0.035, 0.082]`` counts as its first number; a percentage of the page is
-divided by 100. ``slow`` before the command marks one that takes longer than a minute: its committed table, the
-``.md`` file beside the script, is read in place of running it.
+divided by 100. ``slow`` before the command marks one that takes longer than a minute: its committed
+table, the ``.md`` file beside the script, is read in place of running it.
 
     python docs/tools/claims.py            run the quick ones, read the tables of the slow ones
     python docs/tools/claims.py --list     list claims, and how many numbers of each page have none
