@@ -251,14 +251,16 @@ class FileNames:
         if not is_relative(name.replace("\\", "/")):
             return None
         similar = self._files.get(_spelling(name), [])
-        return similar[0] if len(similar) == 1 else None
+        readable = len(similar) == 1 and inside(self.folder, similar[0]) is not None
+        return similar[0] if readable else None
 
     def cause(self, absent: Sequence[str]) -> str:
         """Return why files with similar names were not taken; "" where there are none."""
         everything = [name for names in self._files.values() for name in names]
         name = absent[0]
-        if similar := self._files.get(_spelling(name)):
-            names = some(sorted(similar))
+        similar = self._files.get(_spelling(name), [])
+        if others := sorted(set(similar) - {name}):  # itself: a link that cannot be followed
+            names = some(others)
             return f"{shown(name)} may mean {names}: write the name as it is on the disk."
         plain = PurePosixPath(_spelling(name))
         tails = [each for each in everything if _spelling(each).endswith(f"/{plain.name}")

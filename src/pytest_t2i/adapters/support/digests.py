@@ -24,7 +24,7 @@ def file_digest(path: Path) -> str:
 
     The digest of a large file is cached under its path, size, change times and inode.
     """
-    real = path.resolve()
+    real = Path(os.path.realpath(path))  # which leaves a circle of links for stat to refuse
     status = real.stat()
     if status.st_size < WORTH_REMEMBERING:
         return _sha256(real)
