@@ -143,7 +143,7 @@ def probe(model: ToTry, settings: GenerationSettings) -> tuple[Seeding | None, i
     if apart is None or apart >= LEAST:
         return (None if apart is None else Seeding("draws", apart)), ALONE
     others = _difference([alone[0], *model.generate([replace(request, seed=OTHER_SEED)])])
-    if others is None or others < LEAST:
+    if others is None or others <= apart:  # no more than two pictures of one seed differ
         return (None if others is None else Seeding("constant", seeds=2)), ALONE + OTHER
     try:
         beside = list(model.at_once([request] * TOGETHER))

@@ -81,6 +81,18 @@ class Faint:
         return list(self.generate(requests))
 
 
+class FaintlySeeded(Faint):
+    """Pictures of different seeds are one step of 255 apart, those of one seed equal."""
+
+    def generate(self, requests):
+        for request in requests:
+            yield Generated(Image.new("RGB", (8, 8), (100 + request.seed % 2, 100, 100)))
+
+
+def test_another_seed_may_differ_by_as_little_as_one_step():
+    assert probe(FaintlySeeded(), GenerationSettings()) == (Seeding("seeded", seeds=2), 11)
+
+
 def test_a_difference_below_two_of_255_is_none():
     model = Faint()
     assert isinstance(model, MayIgnoreSeeds)
