@@ -71,8 +71,8 @@ def test_nobody_reaches_it_from_another_address(ray, named):
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment,
     ) as started:  # fmt: skip
         try:
-            told = next(line for line in started.stdout if line.startswith("ready "))
-            gcs = told.split()[2]
+            ready = next(line for line in started.stdout if line.startswith("ready "))
+            gcs = ready.split()[2]
             sockets = listening([started.pid])
             assert len(sockets) >= 4, "Ray's server, raylet, driver and workers"
             assert {ip.removeprefix("::ffff:") for ip, _ in sockets} == {"127.0.0.1"}

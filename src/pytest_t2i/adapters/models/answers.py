@@ -278,22 +278,22 @@ def _messages(values: Iterable[_Value]) -> Iterator[str]:
 
 def _message(plain: Any, values: Iterable[_Value]) -> str:
     """The message of an error: of its own fields, else the whole as JSON."""
-    told = plain.get("error", plain) if isinstance(plain, dict) else plain
-    if isinstance(told, dict):
+    message = plain.get("error", plain) if isinstance(plain, dict) else plain
+    if isinstance(message, dict):
         for name in ("message", "msg", "detail", "error_message", "errors"):
-            if told.get(name):
-                told = told[name]
+            if message.get(name):
+                message = message[name]
                 break
-    if isinstance(told, list) and len(told) == 1 and isinstance(told[0], str):
-        told = told[0]
-    if isinstance(told, str):
-        return _cut(told)
+    if isinstance(message, list) and len(message) == 1 and isinstance(message[0], str):
+        message = message[0]
+    if isinstance(message, str):
+        return _cut(message)
     if isinstance(plain, list):
         texts = [value for value in values if value.field in MESSAGES]
         texts.sort(key=lambda value: (value.depth, MESSAGES.index(value.field)))
         if texts and isinstance(texts[0].value, str):
             return _cut(texts[0].value)
-    return _cut(json.dumps(told))
+    return _cut(json.dumps(message))
 
 
 def _is_error(plain: Any) -> bool:

@@ -166,7 +166,7 @@ def fault(status: int, words: str, code: str = "", retry_after: str | None = Non
 
 
 def _fault(status: int, answer: Answer, retry_after: str | None = None) -> T2IError:
-    told = f"HTTP {status}{': ' if answer.words else ''}{answer.words}"
+    message = f"HTTP {status}{': ' if answer.words else ''}{answer.words}"
     if answer.refusal:
         return RefusedError(answer.refusal)
     passing = status in {TIMEOUT, TOO_EARLY, TOO_MANY} or (
@@ -177,8 +177,8 @@ def _fault(status: int, answer: Answer, retry_after: str | None = None) -> T2IEr
         is_busy = status in {TOO_MANY, UNAVAILABLE}
         kind = KIND_OF_STATUS.get(status, "server error")
         after = _seconds(retry_after)
-        return PassingFaultError(told, after, is_free=is_free, is_busy=is_busy, kind=kind)
-    return FinalFaultError(told)
+        return PassingFaultError(message, after, is_free=is_free, is_busy=is_busy, kind=kind)
+    return FinalFaultError(message)
 
 
 def fault_in(content: str | bytes) -> T2IError | None:
@@ -225,8 +225,8 @@ def fault_of(error: Exception) -> T2IError | None:
         is_free = any(name in NOT_CONNECTED for name in names)
         is_busy = any("Timeout" in name for name in names)
         kind = "unreachable" if is_free else "late" if is_busy else "dropped"
-        told = f"{type(cause).__name__}: {str(cause)[:MOST_MESSAGE]}"
-        return PassingFaultError(told, is_free=is_free, is_busy=is_busy, kind=kind)
+        message = f"{type(cause).__name__}: {str(cause)[:MOST_MESSAGE]}"
+        return PassingFaultError(message, is_free=is_free, is_busy=is_busy, kind=kind)
     return None
 
 

@@ -125,11 +125,11 @@ class PictureRequests:
             known = fault_of(error)
             if known is None and not self._are_secrets_in(error):
                 raise
-            told = known or GenerationError(f"{type(error).__name__}: {self.shown(error)}")
+            fault = known or GenerationError(f"{type(error).__name__}: {self.shown(error)}")
         # Outside of the handler, so that the exception is not the context of this one.
-        told.__cause__ = told.__context__ = told.__traceback__ = None
-        told.args = (self.shown(told),)
-        return told
+        fault.__cause__ = fault.__context__ = fault.__traceback__ = None
+        fault.args = (self.shown(fault),)
+        return fault
 
     def _are_secrets_in(self, error: BaseException) -> bool:
         """Whether an exception, or one that its traceback shows before it, may hold a secret."""

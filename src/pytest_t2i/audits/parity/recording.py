@@ -68,17 +68,19 @@ def _score(name: str, detector: str, samples: Samples, labelled: LabelledSet | N
     by_people = given_correction(samples, labelled)
     # What people's labels correct is what is judged.
     own = samples.interval("corrected" if by_people is None else samples.estimator)
-    told = None if by_people is None else of_model(samples, samples.estimator, by_people).interval
+    corrected = (
+        None if by_people is None else of_model(samples, samples.estimator, by_people).interval
+    )
     return ModelScore(
         name,
         detector,
-        told or own,
+        corrected or own,
         samples.interval("paper"),
         samples.floor,
         len(samples) - len(samples.without_verdict),
         samples.clear_images,
-        samples.worst_case if told is None else None,
-        None if told is None else own,
+        samples.worst_case if corrected is None else None,
+        None if corrected is None else own,
     )
 
 

@@ -174,9 +174,9 @@ def _packed(content: bytes) -> Packed:
 
 
 def _add(tar: tarfile.TarFile, name: str, content: bytes) -> None:
-    told = tarfile.TarInfo(name)
-    told.size, told.mode = len(content), 0o644
-    tar.addfile(told, io.BytesIO(content))
+    member = tarfile.TarInfo(name)
+    member.size, member.mode = len(content), 0o644
+    tar.addfile(member, io.BytesIO(content))
 
 
 def _extract(file: Path, folder: Path) -> list[str]:

@@ -73,9 +73,9 @@ def members(archive: IO[bytes], end: int, most: int) -> Iterator[Member]:
 
 def _size(header: bytes, records: dict[bytes, bytes]) -> int | None:
     """The size that a header gives; None where it is no header, as at the end of an archive."""
-    told, size = _number(header[148:156]), _number(header[124:136])
+    checksum, size = _number(header[148:156]), _number(header[124:136])
     # The checksum is that of the header with blanks in its own place.
-    if told is None or sum(header) - sum(header[148:156]) + 8 * ord(" ") != told:
+    if checksum is None or sum(header) - sum(header[148:156]) + 8 * ord(" ") != checksum:
         return None
     if (record := records.get(b"size")) is not None and header[156:157] not in (RECORDS, COMMON):
         return int(record)
