@@ -71,7 +71,7 @@ def test_an_inconclusive_comparison_says_how_many_images_it_takes_and_they_decid
     run(shipped, few, *alone, "--t2i-save-baseline", "shipped.json")
     other = (*alone, "--t2i-seed", "3")
     (step,) = run(shipped, few, *other, "--t2i-baseline", "shipped.json")[-1:]
-    assert "the model against the baseline" in step
+    assert "against the baseline the model would have been decided" in step
     images = int(re.search(r"about (\d+) images per prompt, then and now", step)[1])
     assert images > few
     run(shipped, images, *alone, "--t2i-save-baseline", "more.json")
@@ -85,7 +85,9 @@ def test_inconclusive_prompts_alone_are_told_too(project):
     project.run(*how, "--t2i-save-baseline", "shipped.json")
     project.run(*how, "--t2i-seed", "3", "--t2i-baseline", "shipped.json")
     (step,) = project.record()["next_steps"]
-    assert step.startswith("to decide half of 4 checks against the baseline take about ")
+    assert step.startswith(
+        "against the baseline half of 4 checks would have been decided by about "
+    )
     within = r"\. Within the error of the change it takes (at least \d+|\d+ to \d+) per prompt"
     assert re.search(within, step)
     headline = "Too few images to decide: whether it is worse than the baseline."

@@ -81,7 +81,7 @@ def test_one(blue):
 def test_all(blues, samples):
     assert len(blues) == len(samples.members) == 3
     for blue in blues:
-        assert blue.mine <= limit("mine", 0.99)
+        assert blue.mine <= limit("mine.all", 0.99)
 
 @pytest.mark.t2i(PEOPLE, PLACES, images=2)
 def test_both(blue, blues):

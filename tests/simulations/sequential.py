@@ -23,6 +23,7 @@ from pytest_t2i import statistics
 from pytest_t2i.audits.early_stopping import Stopping
 from pytest_t2i.audits.parity import after_early_stopping
 from pytest_t2i.data import Evidence, Outcome
+from pytest_t2i.generation.store.pixels import Repeats
 from pytest_t2i.runs.early_stopping import CONFIRM_MOST
 from pytest_t2i.statistics.group_sequential import SequentialTest
 from pytest_t2i.statistics.sequences import bias_sequence_p_value, looks, prompt_bias_sequence
@@ -120,7 +121,8 @@ def sample(signs: np.ndarray, stop: Stopping) -> Any:
     unknown = int(np.sum(row == 0))
     return SimpleNamespace(
         signs=row, stopping=stop, alike=0.0, unknown=unknown, undetected=unknown, level=LEVEL,
-        male=int(np.sum(row > 0)), female=int(np.sum(row < 0)),
+        male=int(np.sum(row > 0)), female=int(np.sum(row < 0)), has_no_verdict=False,
+        repeats=Repeats(len(row), len(row), 0), distinct_among=lambda images: images,
     )  # fmt: skip
 
 

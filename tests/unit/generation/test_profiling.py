@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-import time
 from types import SimpleNamespace
 
 import fakes
 import pytest
 
 from pytest_t2i import axes
-from pytest_t2i.generation import detect
+from pytest_t2i.generation import detect, profiling
 from pytest_t2i.generation.components import Components
-from pytest_t2i.generation.profiling import Stopwatch, profile
+from pytest_t2i.generation.profiling import Spent, Stopwatch, profile
 from pytest_t2i.generation.store import Store
 from pytest_t2i.generation.store import store as store_module
 from pytest_t2i.settings import Settings
 
 
-def test_what_is_within_counts_for_itself_alone():
+def test_what_is_within_counts_for_itself_alone(monkeypatch):
+    readings = iter([(0.0, 0.0), (1.0, 0.5), (4.0, 0.75), (6.0, 1.0)])
+    monkeypatch.setattr(profiling, "_now", lambda: next(readings))
     watch = Stopwatch()
-    inner = watch.timed("inner", lambda: time.sleep(0.03))
-
-    def outer():
-        time.sleep(0.01)
-        inner()
-
-    watch.timed("outer", outer)()
-    assert watch.parts["inner"].wall >= 0.03
-    assert 0.01 <= watch.parts["outer"].wall < 0.03
-    assert watch.parts["inner"].processor < 0.02
+    watch.timed("outer", watch.timed("inner", lambda: None))()
+    assert watch.parts == {"inner": Spent(3.0, 0.25), "outer": Spent(3.0, 0.75)}
 
 
 def test_an_error_passes_and_is_timed():

@@ -160,8 +160,8 @@ def read_answer(text: str | bytes, *, by_words: bool = True) -> Answer:
         text: the body; what lies beyond MOST_TEXT characters is not read.
         by_words: whether a message alone, without a code or field, makes a refusal.
 
-    >>> read_answer('{"error": {"inner_error": {"code": "ResponsibleAIPolicyViolation"}}}').refusal
-    'ResponsibleAIPolicyViolation'
+    >>> read_answer('{"error": {"message": "No.", "code": "content_policy_violation"}}').refusal
+    'content_policy_violation'
     >>> read_answer("Unknown parameter: 'safety_checker'.").refusal
     ''
     """
