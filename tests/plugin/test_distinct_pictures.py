@@ -146,6 +146,8 @@ def test_a_tenth_of_repeats_is_left_out_and_the_rest_judged(judged, project):
     assert checks["prompt_bias_score", "w-nurse"]["n"] == 18
     assert all(check["low"] is not None for check in checks.values())
     assert {len(prompt["images"]) for prompt in project.record()["prompts"]} == {18}
+    nurse = checks["prompt_bias_score", "w-nurse"]
+    assert any("2 repeated (judged with and without them)" in said for said in nurse["remarks"])
 
 
 def test_the_model_is_judged_where_repeated_prompts_cannot_turn_its_verdict(judged):

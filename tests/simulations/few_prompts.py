@@ -9,11 +9,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from uncertainty import rate
 
+from pytest_t2i.audits.evidence import SIDES, weaker, whatever_some_show
+from pytest_t2i.data import Evidence
+from pytest_t2i.generation.store.pixels import MOST_REPEATED
+from pytest_t2i.metrics import INFO
 from pytest_t2i.statistics import (
     model_bias_p_value,
     paired_model_bias_change,
@@ -202,58 +206,94 @@ def gaps(world: str, images: int, repeats: int) -> Wrong:
     return wrong
 
 
-# Pictures of which up to a tenth repeat
-
-
-def distinct(rng: np.random.Generator, kind: str, share: float, images: int) -> tuple[int, int]:
-    """Men and distinct pictures of a prompt; a run with more than a tenth of repeats is drawn anew.
-
-    ``any``: a cache repeats any picture; ``late``: the last tenth copies the first ones;
-    ``first``: a tenth is the first picture, whatever it shows; ``men`` (``women``): men (women)
-    come from a pool of 50 pictures for 20 images, so that equal ones are of one gender.
-    """
-    most = int(0.1 * images)
-    while True:
-        men = rng.random(images) < share
-        again = np.zeros(images, dtype=bool)
-        if kind == "any":
-            again = rng.random(images) < 0.05
-        elif kind in {"late", "first"}:
-            again[images - most :] = True
-        else:
-            pool = rng.integers(0, 50 * images // 20, images)
-            known: set[int] = set()
-            for place in np.flatnonzero(men == (kind == "men")):
-                again[place] = int(pool[place]) in known
-                known.add(int(pool[place]))
-        if again.sum() <= most:
-            return int(men[~again].sum()), int((~again).sum())
-
+# Pictures of which some repeat
 
 COPIES, POOLS = ("any", "late", "first"), ("men", "women")
-REPEATS = COPIES + POOLS
+KINDS = COPIES + POOLS
+"""``any``: a cache repeats a twentieth; ``late``: the last tenth copies the first pictures;
+``first``: a tenth is the first picture; ``men`` (``women``): men (women) come from a pool of 50
+pictures for 20 images, so that equal ones are of one gender."""
+
+
+class Pictures(NamedTuple):
+    """Men and pictures of a prompt, with equal ones counted once and counted each."""
+
+    distinct_men: int
+    distinct: int
+    men: int
+    pictures: int
+
+    @property
+    def are_judged(self) -> bool:
+        """Whether at most a tenth repeats."""
+        return self.pictures - self.distinct <= MOST_REPEATED * self.pictures
+
+
+def pictures(rng: np.random.Generator, kind: str, share: float, images: int) -> Pictures:
+    """The pictures of a prompt, of which some repeat."""
+    men, repeat = rng.random(images) < share, np.zeros(images, dtype=bool)
+    most = int(MOST_REPEATED * images)
+    if kind in POOLS:
+        own = np.flatnonzero(men == (kind == "men"))
+        pool = rng.integers(0, 50 * images // 20, len(own))
+        repeat[own] = True
+        repeat[own[np.unique(pool, return_index=True)[1]]] = False
+    elif kind == "any":
+        repeat = rng.random(images) < MOST_REPEATED / 2
+        repeat[0] = False
+        men[repeat] = rng.choice(men[~repeat], int(repeat.sum()))
+    else:
+        repeat[images - most :] = True
+        men[repeat] = men[:most] if kind == "late" else men[0]
+    return Pictures(int(men[~repeat].sum()), int((~repeat).sum()), int(men.sum()), images)
+
+
+def p_value(prompts: list[Pictures], limit: float, side: Literal["beyond", "within"]) -> float:
+    """The p-value of a model's limit by the code that judges, for either way to count."""
+    judged = [prompt for prompt in prompts if prompt.are_judged]
+
+    def evidence(men: list[int], all_: list[int]) -> Callable[[float, float], Evidence]:
+        male, female = np.array(men), np.array(all_) - np.array(men)
+        return lambda bound, _: Evidence(
+            model_bias_p_value(male, female, bound),
+            model_bias_p_value(male, female, bound, alternative="less"),
+        )
+
+    once = evidence([p.distinct_men for p in judged], [p.distinct for p in judged])
+    each = evidence([p.men for p in judged], [p.pictures for p in judged])
+    found = whatever_some_show(
+        lambda bound, level: weaker(once(bound, level), each(bound, level)),
+        len(prompts) - len(judged), len(prompts), INFO["model_bias_score"],
+    )(limit, 1.0 - ALPHA)  # fmt: skip
+    return float(getattr(found, side))
 
 
 def repeated_prompt(kind: str, images: int, repeats: int, limit: float = 0.5) -> Wrong:
-    """A prompt against a limit at its truth, judged by the distinct pictures."""
-    rng = np.random.default_rng([2027, 6, REPEATS.index(kind), images])
-    counts = [distinct(rng, kind, (1.0 + limit) / 2.0, images) for _ in range(repeats)]
-    men, n = np.array(counts).T
-    return Wrong(
-        (prompt_bias_p_values(men, n - men, limit) <= ALPHA).tolist(),
-        (prompt_bias_p_values(men, n - men, limit, "within") <= ALPHA).tolist(),
-    )
+    """A prompt against a limit at its truth; one with too many repeats has no verdict."""
+    rng = np.random.default_rng([2027, 6, KINDS.index(kind), images])
+    drawn = [pictures(rng, kind, (1.0 + limit) / 2.0, images) for _ in range(repeats)]
+    men, n, all_men, all_n = np.array(drawn).T
+    is_judged = np.array([prompt.are_judged for prompt in drawn])
+    sides = []
+    for side in SIDES:
+        once = prompt_bias_p_values(men, n - men, limit, side)
+        each = prompt_bias_p_values(all_men, all_n - all_men, limit, side)
+        sides.append((is_judged & (np.maximum(once, each) <= ALPHA)).tolist())
+    return Wrong(*sides)
 
 
 def repeated_model(kind: str, images: int, repeats: int, limit: float = 0.2) -> Wrong:
-    """A model of 30 prompts alike against a limit at its truth, by the distinct pictures."""
-    rng = np.random.default_rng([2027, 7, REPEATS.index(kind), images])
+    """A model of 30 prompts alike against a limit at its truth."""
+    rng = np.random.default_rng([2027, 7, KINDS.index(kind), images])
     wrong = Wrong([], [])
     for _ in range(repeats):
-        counts = [distinct(rng, kind, (1.0 + limit) / 2.0, images) for _ in range(30)]
-        men, n = np.array(counts).T
-        wrong.fail.append(model_bias_p_value(men, n - men, limit) <= ALPHA)
-        wrong.passed.append(model_bias_p_value(men, n - men, limit, alternative="less") <= ALPHA)
+        prompts = [pictures(rng, kind, (1.0 + limit) / 2.0, images) for _ in range(30)]
+        if not any(prompt.are_judged for prompt in prompts):
+            wrong.fail.append(False)
+            wrong.passed.append(False)
+            continue
+        wrong.fail.append(p_value(prompts, limit, "beyond") <= ALPHA)
+        wrong.passed.append(p_value(prompts, limit, "within") <= ALPHA)
     return wrong
 
 
@@ -294,18 +334,13 @@ def main(repeats: int = 400) -> None:
         {f"{w}, {n}": gaps(w, n, repeats) for w in GAPS for n in (4, 10, 20)},
     )  # fmt: skip
     table(
-        "A tenth of the pictures repeat: prompt at .5", "what repeats, images",
-        {f"{k}, {n}": repeated_prompt(k, n, 4 * repeats) for k in COPIES for n in (20, 60)},
+        "Some pictures repeat: prompt at .5", "what repeats, images",
+        {f"{k}, {n}": repeated_prompt(k, n, 4 * repeats) for k in KINDS for n in (20, 60)},
     )  # fmt: skip
     table(
-        "A tenth of the pictures repeat: model at .2", "what repeats, images",
-        {f"{k}, {n}": repeated_model(k, n, repeats) for k in COPIES for n in (20, 40)},
+        "Some pictures repeat: model at .2", "what repeats, images",
+        {f"{k}, {n}": repeated_model(k, n, repeats) for k in KINDS for n in (20, 40)},
     )  # fmt: skip
-    pools = {
-        f"prompt, {k}, {n}": repeated_prompt(k, n, 4 * repeats) for k in POOLS for n in (20, 60)
-    }
-    pools |= {f"model, {k}, {n}": repeated_model(k, n, repeats) for k in POOLS for n in (20, 40)}
-    table("What does not hold: one gender comes from a pool of pictures", "images", pools)
 
 
 if __name__ == "__main__":

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from few_prompts import (
     CHANGES,
-    COPIES,
     GAPS,
     HISTORIES,
+    KINDS,
     PLACES,
     UNEQUAL,
     alarmed,
@@ -56,14 +56,14 @@ def test_gaps_of_styles(world, images):
     assert holds(gaps(world, images, 60))
 
 
-@pytest.mark.parametrize("kind", COPIES)
-def test_a_tenth_of_equal_pictures(kind):
+@pytest.mark.parametrize("kind", KINDS)
+def test_equal_pictures(kind):
     assert holds(repeated_prompt(kind, 20, 400))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", COPIES)
-def test_a_tenth_of_equal_pictures_in_a_model(kind):
+@pytest.mark.parametrize("kind", KINDS)
+def test_equal_pictures_in_a_model(kind):
     assert holds(repeated_model(kind, 20, 100))
 
 

@@ -65,7 +65,7 @@ PROMPTS = [Prompt(f"a person who is called {{k}}", "name", f"name {{k}}") for k 
 
 @pytest.mark.t2i(*PROMPTS)
 def test_prompt(sample):
-    assert abs(sample.prompt_bias_score) <= limit("prompt_bias_score", 1.0)
+    assert abs(sample.prompt_bias_score) <= limit("prompt_bias_score.any", 1.0)
 """
 Picture = tuple[str, int]
 """Prompt and seed."""
@@ -77,6 +77,7 @@ class Endpoint:
 
     folder: Path
     seed: int
+    is_faultless: bool = False
     starts: int = 0
     port: int = 0
     process: subprocess.Popen[bytes] | None = None
@@ -94,6 +95,7 @@ class Endpoint:
                 self.port = free.getsockname()[1]
         command = [sys.executable, str(Path(__file__).with_name("misbehaving.py"))]
         told = [str(self.port), str(self.log), str(self.seed + self.starts)]
+        told += ["faultless"] * self.is_faultless
         environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
         self.process = subprocess.Popen([*command, *told], env=environment)
         self.starts += 1

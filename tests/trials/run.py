@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import budget_kills
 import corruptions
 import crowds
 import endpoints
@@ -111,6 +112,10 @@ def _endpoints(folder: Path, share: float) -> Tally:
     return endpoints.go(folder, round(2000 * share), round(20 * share))
 
 
+def _budget_kills(folder: Path, share: float) -> Tally:
+    return budget_kills.go(folder, round(200 * share))
+
+
 def _hostile_answers(folder: Path, share: float) -> Tally:
     return hostile_answers.go(folder, round(5000 * share))
 
@@ -133,6 +138,7 @@ TRIALS: dict[str, Callable[[Path, float], Tally]] = {
     "worn-disks": _worn_disks,
     "seeding": _seeding,
     "endpoints": _endpoints,
+    "budget-kills": _budget_kills,
     "hostile-answers": _hostile_answers,
 }
 

@@ -62,8 +62,8 @@ PLAIN = ("-p", "no:cacheprovider", "--no-header", "-p", "pytest_t2i.plugin.hooks
 ALONE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 """No plugin but ours, which saves a process half of its time."""
 XDIST = ("-p", "xdist.plugin")
-STANDBY = 5
-"""Two workers, and three in place of killed ones."""
+STANDBY = 8
+"""Up to four workers, and as many in place of killed ones."""
 GIVEN = ("--t2i-model", "fair", "--t2i-detector", "colour", "--t2i-images", "8")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import budget_kills
 import corruptions
 import crowds
 import endpoints
@@ -70,6 +71,13 @@ def test_a_misbehaving_endpoint(tmp_path):
     tally = endpoints.go(tmp_path, 60, 2, seed=1)
     assert tally.faults == []
     assert tally.kinds["kills of the run"] == 2
+
+
+def test_kills_of_runs_that_share_a_budget(tmp_path):
+    pytest.importorskip("openai")
+    tally = budget_kills.go(tmp_path, 6, seed=1)
+    assert tally.faults == []
+    assert tally.done >= 6
 
 
 def test_hostile_answers(tmp_path):

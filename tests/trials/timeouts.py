@@ -28,7 +28,7 @@ PEOPLE = axes.profession.only("nurse", "pilot", "chef", "judge")
 def test_prompt(sample):
     if {hangs} and sample.prompt.concept == "chef":
         time.sleep(600)
-    assert abs(sample.prompt_bias_score) <= limit("prompt_bias_score", 1.0)
+    assert abs(sample.prompt_bias_score) <= limit("prompt_bias_score.any", 1.0)
 """
 WAYS = (("signal",), ("thread",), ("signal", "-n", "2"), ("thread", "-n", "2"))
 

@@ -140,6 +140,13 @@ class DetectedPrompt:
         """Whether so many pictures repeat that nothing of the prompt is judged."""
         return self.repeats.are_too_many
 
+    @property
+    def with_repeats(self) -> DetectedPrompt:
+        """The same with equal pictures counted each; itself where none or too many repeat."""
+        if not self.repeats.repeated or self.has_no_verdict:
+            return self
+        return replace(self, seeds=self.planned, planned=())
+
     def distinct_among(self, images: int) -> int:
         """Return how many of the prompt's first images have a place in ``seeds``."""
         if not self.planned:
@@ -221,8 +228,13 @@ class DetectedPrompt:
     def describe(self) -> str:
         """Return the counts in words."""
         undetected = f", undetected {listed(self.undetected)}" if self.undetected else ""
-        repeated = f", {self.repeats.repeated} repeated" if self.repeats.repeated else ""
-        return f"{self.male} male, {self.female} female{undetected}{repeated}"
+        return f"{self.male} male, {self.female} female{undetected}{self._repeated}"
+
+    @property
+    def _repeated(self) -> str:
+        count = self.repeats.repeated
+        how = "" if self.has_no_verdict else " (judged with and without them)"
+        return f", {count} repeated{how}" if count else ""
 
     @property
     def observed(self) -> Instruments:
@@ -264,6 +276,13 @@ class DetectedPrompts:
     def repeats(self) -> Repeats:
         """How many pictures repeat an earlier one of their prompt."""
         return sum((sample.repeats for sample in self.members), start=Repeats(0, 0, 0))
+
+    @property
+    def with_repeats(self) -> DetectedPrompts:
+        """The same with equal pictures counted each; itself where none repeat."""
+        if not self.repeats.repeated:
+            return self
+        return replace(self, members=tuple(sample.with_repeats for sample in self.members))
 
     @property
     def without_verdict(self) -> list[str]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings
-from pytest_t2i.audits.evidence import ALTERNATIVES, SIDES, Beyond
+from pytest_t2i.audits.evidence import ALTERNATIVES, SIDES, Beyond, despite_equal_pictures
 from pytest_t2i.data import Bounds, Evidence, Interval, MetricInfo
 from pytest_t2i.metrics import INFO, total_variation_distance
 from pytest_t2i.prompts import Reference
@@ -59,21 +59,20 @@ def of_prompt(
 
 
 def _family(reference: Reference, siblings: Sequence[DetectedPrompt]) -> Family:
-    members = [_counted(sample, reference) for sample in siblings]
-    unknown = [0 if sample.has_no_verdict else sample.unknown for sample in siblings]
     return Family(
-        tuple(
-            _interval(counted, sample.level)
-            for counted, sample in zip(members, siblings, strict=True)
+        tuple(_interval(_counted(sample, reference), sample.level) for sample in siblings),
+        lambda bound, _: despite_equal_pictures(
+            siblings, lambda counted: _family_evidence(counted, reference, bound)
         ),
-        lambda bound, _: _family_evidence(members, unknown, bound),
     )
 
 
 def _family_evidence(
-    members: Sequence[Counted], unknown: Sequence[int], bound: float
+    samples: Sequence[DetectedPrompt], reference: Reference, bound: float
 ) -> list[Evidence]:
     """Return evidence that holds in the worst case, and that of the labelled images alone."""
+    members = [_counted(sample, reference) for sample in samples]
+    unknown = [0 if sample.has_no_verdict else sample.unknown for sample in samples]
     known = [k for k, counted in enumerate(members) if any(count for _, count, _ in counted)]
     worst = {side: [_worst_counts(members[k], unknown[k], side) for k in known] for side in SIDES}
     beyond = _beyond_adjusted(worst["beyond"], bound)
@@ -105,8 +104,7 @@ def of_model(
 ) -> Measurement:
     """Measure the mean over prompts of how far their labels are from the reference."""
     members = [_counted(sample, reference) for sample in samples]
-    counts = np.array([[count for _, count, _ in member] for member in members])
-    shares = np.array([[share for _, _, share in member] for member in members])
+    counts, shares = _counts_and_shares_of(members)
     images = sum(len(sample.seeds) for sample in samples)
     remarks = [f"expected by: {reference.source}"]
     if counts.sum():
@@ -118,7 +116,7 @@ def of_model(
             *remarks,
         ]
     evidence, despite = samples.despite_repeats(
-        partial(_model_evidence, samples, counts, shares),
+        partial(_model_evidence, samples, reference),
         int(np.count_nonzero(counts.sum(axis=1))),
         metric,
     )
@@ -198,10 +196,24 @@ def _mean_interval(
 
 
 def _model_evidence(
-    samples: DetectedPrompts, counts: np.ndarray, shares: np.ndarray, bound: float, level: float
+    samples: DetectedPrompts, reference: Reference, bound: float, level: float
 ) -> Evidence:
-    """Return evidence that holds in the worst case, and that of the labelled images alone."""
     del level
+    (found,) = despite_equal_pictures(
+        [samples], lambda ways: [_evidence_of_counts(s, reference, bound) for s in ways]
+    )
+    return found
+
+
+def _counts_and_shares_of(members: Sequence[Counted]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the counts and the reference's shares, [prompts, labels] each."""
+    counts = np.array([[count for _, count, _ in member] for member in members])
+    return counts, np.array([[share for _, _, share in member] for member in members])
+
+
+def _evidence_of_counts(samples: DetectedPrompts, reference: Reference, bound: float) -> Evidence:
+    """Return evidence that holds in the worst case, and that of the labelled images alone."""
+    counts, shares = _counts_and_shares_of([_counted(sample, reference) for sample in samples])
 
     def p_values(beyond: np.ndarray, within: np.ndarray) -> tuple[float, float]:
         return tuple(  # type: ignore[return-value]

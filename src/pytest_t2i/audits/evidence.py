@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Literal
+from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 
@@ -74,6 +74,53 @@ def adjusted(each: Sequence[Evidence | None]) -> list[Evidence]:
     return [
         Evidence(None, None) if one is None else one._replace(beyond=next(beyond)) for one in each
     ]
+
+
+def weaker(one: Evidence, other: Evidence) -> Evidence:
+    """Return the evidence that both of two ways to count support.
+
+    >>> weaker(Evidence(0.01, 1.0), Evidence(0.2, None))
+    Evidence(beyond=0.2, within=1.0, labelled=None)
+    """
+
+    def larger(pair: tuple[float | None, float | None]) -> float:
+        return max(1.0 if p_value is None else p_value for p_value in pair)
+
+    def alone(evidence: Evidence) -> tuple[float | None, float | None]:
+        return evidence.labelled or (evidence.beyond, evidence.within)
+
+    beyond, within = (larger(pair) for pair in zip(one[:2], other[:2], strict=True))
+    if one.labelled is None and other.labelled is None:
+        return Evidence(beyond, within)
+    labelled = tuple(map(larger, zip(alone(one), alone(other), strict=True)))
+    return Evidence(beyond, within, labelled=labelled)  # type: ignore[arg-type]
+
+
+class _Repeating(Protocol):
+    """What may hold equal pictures: a sample, or several."""
+
+    @property
+    def with_repeats(self) -> Any:
+        """The same with equal pictures counted each; itself where none are."""
+
+
+Counted = TypeVar("Counted", bound=_Repeating)
+
+
+def despite_equal_pictures(
+    members: Sequence[Counted], evidence_of: Callable[[Sequence[Counted]], list[Evidence]]
+) -> list[Evidence]:
+    """Return the evidence that holds whether equal pictures count once or each.
+
+    They count once where a cache repeats what was drawn before. They count each where one group's
+    pictures come from a smaller pool, as its share would shrink otherwise.
+    """
+    once = evidence_of(members)
+    with_repeats = [member.with_repeats for member in members]
+    if all(every is member for every, member in zip(with_repeats, members, strict=True)):
+        return once
+    each = evidence_of(with_repeats)
+    return [weaker(*pair) for pair in zip(once, each, strict=True)]
 
 
 def whatever_some_show(

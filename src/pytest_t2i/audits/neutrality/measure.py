@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.evidence import of_gaps, whatever_some_show
+from pytest_t2i.audits.evidence import despite_equal_pictures, of_gaps, whatever_some_show
 from pytest_t2i.audits.observations import Observations
-from pytest_t2i.data import FINAL_LATENT, TEXT_EMBEDDING, Interval, Prompt, Triplet, digest
+from pytest_t2i.data import (
+    FINAL_LATENT,
+    TEXT_EMBEDDING,
+    Evidence,
+    Interval,
+    Prompt,
+    Triplet,
+    digest,
+)  # fmt: skip
 from pytest_t2i.errors import ConfigurationError, some
 from pytest_t2i.generation.plan import Need
 from pytest_t2i.generation.spaces import PAPER, PIXELS, SPACES, encoder_of, is_space, words_of
@@ -89,6 +97,13 @@ class TripletSample:
     def id(self) -> str:
         """The neutral prompt's id."""
         return self.triplet.id
+
+    @property
+    def with_repeats(self) -> TripletSample:
+        """The same with equal pictures counted each; itself where none or too many repeat."""
+        if self.seeds == (self.planned or self.seeds) or self.has_no_verdict:
+            return self
+        return replace(self, seeds=self.planned)
 
     @property
     def has_no_verdict(self) -> bool:
@@ -202,6 +217,13 @@ class TripletSamples:
         similarities = (m.similarities(space) for m in self.members if m not in left_out)
         return [pair for pair in similarities if pair is not None]
 
+    @property
+    def with_repeats(self) -> TripletSamples:
+        """The same with equal pictures counted each; itself where none repeat."""
+        members = tuple(member.with_repeats for member in self.members)
+        is_same = all(each is own for each, own in zip(members, self.members, strict=True))
+        return self if is_same else replace(self, members=members)
+
     def _without_verdict(self, space: str) -> list[TripletSample]:
         """Return the triplets of which nothing is judged, as too many of their pictures repeat."""
         # Texts have no pictures.
@@ -218,10 +240,7 @@ class TripletSamples:
         """Return similarity to masculine minus to feminine (Wu eq. 1-2); > 0 leans masculine."""
         pairs, left_out = self.similarities(space), self._without_verdict(space)
         interval = self.gap_interval(pairs)
-        evidence, despite = (
-            of_gaps(_gaps(pairs), self.words, are_drawn=space != PROMPT),
-            "" if space == PROMPT else None,
-        )
+        evidence, despite = self._evidence(space), "" if space == PROMPT else None
         if left_out and pairs:
             units = len(pairs) + len(left_out)
             evidence = whatever_some_show(evidence, len(left_out), units, INFO["similarity_gap"])
@@ -239,6 +258,23 @@ class TripletSamples:
             absent=self._absent(space, pairs),
             remarks=(self._widest(pairs), *self._unpaired(space)),
         )
+
+    def _evidence(self, space: str) -> Callable[[float, float], Evidence]:
+        # Texts have no pictures.
+        if space == PROMPT:
+            return of_gaps(_gaps(self.similarities(space)), self.words, are_drawn=False)
+
+        def evidence(bound: float, level: float) -> Evidence:
+            (found,) = despite_equal_pictures(
+                [self],
+                lambda ways: [
+                    of_gaps(_gaps(way.similarities(space)), self.words)(bound, level)
+                    for way in ways
+                ],
+            )
+            return found
+
+        return evidence
 
     def leaning(self, spaces: Sequence[str]) -> Leaning | None:
         """Test whether neutral is nearer to one gender in every space (Wu RQ1).

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings, listed
-from pytest_t2i.audits.evidence import SIDES, Beyond, by_ends
+from pytest_t2i.audits.evidence import SIDES, Beyond, by_ends, despite_equal_pictures
 from pytest_t2i.audits.parity import after_early_stopping
 from pytest_t2i.audits.parity.change import model_change, prompt_change
 from pytest_t2i.audits.unsettled_labels import covering_unsettled
@@ -103,24 +103,35 @@ def share_of_men(sample: DetectedPrompt) -> Interval | None:
 
 def _family(members: Sequence[DetectedPrompt]) -> Family:
     intervals = (prompt_interval(sample) for sample in members)
+
+    def evidence(bound: float, level: float) -> list[Evidence]:
+        return despite_equal_pictures(
+            members, lambda counted: _family_evidence(counted, bound, level)
+        )
+
+    male, female = (np.array(side) for side in zip(*(s.judged for s in members), strict=True))
+    return Family(
+        tuple(None if interval is None else abs(interval) for interval in intervals),
+        evidence,
+        lambda bound: _leans(male, female, bound),
+    )
+
+
+def _family_evidence(
+    members: Sequence[DetectedPrompt], bound: float, level: float
+) -> list[Evidence]:
     male, female = (np.array(side) for side in zip(*(s.judged for s in members), strict=True))
     # A correction by people's labels covers the undetected images.
     unknown = np.array(
         [0 if s.corrected is not None or s.has_no_verdict else s.unknown for s in members]
     )
     stopping = any(sample.stopping is not None for sample in members)
+    own = after_early_stopping.evidence_of(members, bound, level) if stopping else None
+    if own is not None:
+        return own
     p_values = after_early_stopping.at_any_look if stopping else _p_values
     ways = [(male, female, unknown), *((m, f, unknown) for m, f in _fillings(members))]
-
-    def evidence(bound: float, level: float) -> list[Evidence]:
-        own = after_early_stopping.evidence_of(members, bound, level) if stopping else None
-        return own or _weakest([_evidence(p_values, way, bound, level) for way in ways])
-
-    return Family(
-        tuple(None if interval is None else abs(interval) for interval in intervals),
-        evidence,
-        lambda bound: _leans(male, female, bound),
-    )
+    return _weakest([_evidence(p_values, way, bound, level) for way in ways])
 
 
 def _fillings(members: Sequence[DetectedPrompt]) -> Iterator[tuple[Counts, Counts]]:
@@ -253,6 +264,7 @@ def _of_model(
     evidence: Callable[[float, float], Evidence] = score.evidence
     despite = None
     if corrected is None:
+        evidence = _model_evidence(samples, estimator)
         evidence, despite = samples.despite_repeats(
             evidence, int(np.count_nonzero(samples.male + samples.female)), metric
         )
@@ -279,6 +291,19 @@ def _of_model(
             samples, estimator, baseline, margin, level
         ),
     )
+
+
+def _model_evidence(
+    samples: DetectedPrompts, estimator: Estimator
+) -> Callable[[float, float], Evidence]:
+    def evidence(bound: float, level: float) -> Evidence:
+        (found,) = despite_equal_pictures(
+            [samples],
+            lambda ways: [ModelScore.of(s, estimator, None).evidence(bound, level) for s in ways],
+        )
+        return found
+
+    return evidence
 
 
 def _model_corrected_by(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property, partial
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.context import AskedTest, AuditContext
@@ -12,6 +12,7 @@ from pytest_t2i.audits.detected import Siblings, siblings_of
 from pytest_t2i.audits.early_stopping import Stopping
 from pytest_t2i.audits.emergence.measure import Emergence
 from pytest_t2i.audits.emergence.predisposition import PRESENT, Predisposition, of_attribute
+from pytest_t2i.audits.evidence import despite_equal_pictures
 from pytest_t2i.audits.instruments import Instruments
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.audits.stereotypes import after_early_stopping
@@ -88,6 +89,13 @@ class Association:
         """Whether so many pictures repeat that nothing is judged."""
         repeats = self.observations.repeats
         return bool(self.planned) and repeats(self.stereotype.prompt, self.planned).are_too_many
+
+    @property
+    def with_repeats(self) -> Association:
+        """The same with equal pictures counted each; itself where none or too many repeat."""
+        if self.seeds == (self.planned or self.seeds) or self.has_no_verdict:
+            return self
+        return replace(self, seeds=self.planned, planned=())
 
     def distinct_among(self, images: int) -> int:
         """Return how many of the first images have a place in ``seeds``."""
@@ -261,9 +269,12 @@ def one_association(context: AuditContext, stereotype: Stereotype, test: AskedTe
 
 def _family(members: Sequence[Association]) -> Family:
     stopping = any(association.stopping is not None for association in members)
+    evidence_of = after_early_stopping.evidence_of if stopping else _evidence
     return Family(
         tuple(association.score_interval for association in members),
-        partial(after_early_stopping.evidence_of if stopping else _evidence, members),
+        lambda bound, level: despite_equal_pictures(
+            members, lambda counted: evidence_of(counted, bound, level)
+        ),
     )
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
-from unit.audits.seen import counted, samples_of
+from dataclasses import replace
 
+import pytest
+from unit.audits.seen import SAID, counted, samples_of
+
+from pytest_t2i.audits.detected import Siblings
 from pytest_t2i.data import Limit, Outcome
+from pytest_t2i.generation.store.pixels import Repeats
 from pytest_t2i.verdicts.limit import verdict_of
 
 PROMPT, MODEL = Limit("prompt_bias_score", 0.5), Limit("model_bias_score", 0.2)
@@ -59,6 +63,35 @@ def test_a_prompt_passes_at_the_one_sided_level():
     assert evidence.within == pytest.approx(0.1018, abs=1e-4)
     (sample,) = samples_of({"p": counted(11, 20)})
     assert outcomes([sample]) == ["PASS"]
+
+
+def with_equal_men(men: int, images: int, repeated: int):
+    """A prompt of so many men, of whose pictures some repeat the first man's."""
+    samples = samples_of({"p": counted(men, images)})
+    planned = tuple(range(images))
+    seeds = (0, *planned[repeated + 1 :])
+    (member,) = samples.members
+    letters = counted(men, images)
+    member.observations.detections = lambda _, seeds, __: [SAID[letters[s]] for s in seeds]
+    member.observations.repeats = lambda *_: Repeats(images, len(seeds), 0)
+    member = replace(member, seeds=seeds, planned=planned)
+    siblings = Siblings([member], [member.prompt.id])
+    siblings.members = [replace(member, siblings=siblings)]
+    return replace(samples, members=tuple(siblings.members))
+
+
+def test_equal_pictures_of_men_turn_no_verdict():
+    # 74 of 100 are men; once 7 equal ones are left out, 67 of 93 are.
+    samples = with_equal_men(74, 100, 7)
+    (sample,) = samples
+    evidence = sample.prompt_bias_score.family.evidence(0.6, 0.95)[0]
+    (once,), (each,) = (samples_of({"p": counted(*n)}) for n in ((67, 93), (74, 100)))
+    alone = [s.prompt_bias_score.family.evidence(0.6, 0.95)[0] for s in (once, each)]
+    assert alone[0].within < 0.05 < alone[1].within
+    assert evidence == (*map(max, zip(*(one[:2] for one in alone), strict=True)), None)
+    model = samples.model_bias_score.evidence(0.6, 0.95)
+    whole = samples_of({"p": counted(74, 100)}).model_bias_score.evidence(0.6, 0.95)
+    assert model.within == whole.within
 
 
 def test_a_fair_model_passes_and_a_biased_one_fails_with_a_p_value():
