@@ -1,0 +1,223 @@
+"""Golden records: what runs write, kept byte by byte, so that a change of the code's shape shows.
+
+    PYTHONPATH=tests:tests/golden python tests/golden/record.py [SCENARIO ...]
+
+writes them anew, which only a change that is meant to change results does. A record holds run.json,
+the baseline, and the rows of the store. Times, versions and paths are left out, and numbers have
+ten digits, as the last ones depend on the machine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+import sqlite3
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from functools import partial
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+from processes import ended
+from project_files import FAKES as FAKE_MODEL
+from scenarios import FAKES, SCENARIOS, Scenario, Step
+from small_project import run_pytest, run_t2i
+
+from pytest_t2i import labels, read_run
+from pytest_t2i.adapters.support.code import code_of_entry_point
+from pytest_t2i.labels import Label
+
+HERE = Path(__file__).parent
+DATA = HERE / "data"
+IMAGES = "20"
+DIGITS = 10
+TABLES = (
+    "checks", "images", "prompts", "scores", "gaps", "stereotypes", "variety", "diversity",
+    "emergence", "emergence_steps", "foreseen_steps", "objects", "dependency_groups",
+)  # fmt: skip
+LONG, SHOWN = 8, 2
+"""Length of a list from which on its first rows and a digest stand for it."""
+VOLATILE = {
+    "created", "seconds", "seconds_per_image", "command", "environment", "inputs", "file", "sha256",
+    "versions",
+}  # fmt: skip
+"""Keys whose values depend on when and where a run is made, and on files' paths."""
+STORED = {
+    "images": (
+        "SELECT key, model, prompt, seed, settings, width, height, black, refusal FROM images"
+    ),
+    "detections": "SELECT key, detector, label, undetected, scores, detail FROM detections",
+    "revised_prompts": "SELECT key, text FROM revised_prompts",
+    "objects": "SELECT key, finder, hex(objects) FROM objects",
+    "arrays": "SELECT key, name FROM arrays",
+    "pixels": "SELECT key, digest, likeness FROM pixels",
+    "facts": "SELECT name, value FROM facts",
+}
+
+
+def write_project(folder: Path, scenario: Scenario) -> None:
+    """Write the files of a scenario's project."""
+    shutil.copy(FAKE_MODEL, folder / "fakes.py")
+    files = {
+        "conftest.py": FAKES,
+        "test_suite.py": scenario.suite,
+        "limits.toml": "",
+        "pytest.ini": "[pytest]\n",
+    }
+    for name, text in (files | scenario.files).items():
+        (folder / name).write_text(text)
+
+
+def label(folder: Path, count: int) -> None:
+    """Have a person label so many pictures of each prompt of the last run."""
+    run_json = str(folder / "reports/t2i/run.json")
+    done = ended(run_t2i("sample", run_json, "sampled", "--per-prompt", str(count)), folder)
+    if done.status:
+        raise RuntimeError(done.told)
+    found = []
+    for name in labels.image_files(folder / "sampled"):
+        with Image.open(folder / "sampled" / name) as picture:
+            red, _, blue = picture.getpixel((8, 8))
+        found.append(Label(name, "male" if blue > red else "female", "ada"))
+    labels.write_labels(folder / "sampled", found)
+
+
+def run(folder: Path, step: Step) -> dict[str, Any]:
+    """Run a step, and return what it wrote."""
+    arguments = list(step.arguments)
+    if step.labelled:
+        label(folder, step.labelled)
+        arguments += ["--t2i-labels", "sampled"]
+    for option, value in (("--t2i-detector", "colour"), ("--t2i-images", IMAGES)):
+        if option not in arguments:
+            arguments += [option, value]
+    file = folder / "reports/t2i/run.json"
+    file.unlink(missing_ok=True)
+    done = ended(run_pytest("-q", "--t2i-model", step.model, *arguments), folder)
+    if done.status not in (0, 1, 6) or not file.exists():
+        raise RuntimeError(f"{step}: exit status {done.status}\n{done.told[-3000:]}")
+    written = {
+        "arguments": [step.model, *step.arguments],
+        "status": done.status,
+        "run.json": read(file),
+    }
+    if "--t2i-save-baseline" in arguments:
+        written["baseline"] = read(folder / "kept.json")
+    return written
+
+
+def read(file: Path) -> Any:
+    """Read a JSON file without what depends on time and place."""
+    return plain(json.loads(file.read_text()))
+
+
+def plain(value: Any, key: str = "") -> Any:
+    """Leave out times, versions and paths, and round numbers."""
+    if key in VOLATILE and not isinstance(value, list):
+        return "" if value is not None else None
+    if isinstance(value, dict):
+        return {name: plain(inner, name) for name, inner in value.items()}
+    if isinstance(value, list):
+        return shortened([plain(inner, key) for inner in value])
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}")
+    if isinstance(value, str):
+        return re.sub(r"\d+:\d\d here", "0:00 here", value)
+    return value
+
+
+def shortened(rows: list[Any]) -> list[Any]:
+    """Return a long list as its first rows, its length and the digest of all of it."""
+    if len(rows) <= LONG:
+        return rows
+    whole = hashlib.sha256(json.dumps(rows).encode()).hexdigest()
+    return [*rows[:SHOWN], f"{len(rows)} in all, digest {whole[:16]}"]
+
+
+def stored(folder: Path) -> dict[str, list[Any]]:
+    """Return the rows of the store in order."""
+    with closing(sqlite3.connect(folder / ".t2i/index.sqlite")) as connection:
+        return {
+            name: shortened(sorted(list(map(cell, row)) for row in connection.execute(query)))
+            for name, query in STORED.items()
+        }
+
+
+def cell(value: Any) -> Any:
+    """Return a cell of the store, JSON in it without times."""
+    with suppress(ValueError, TypeError):
+        return json.dumps(plain(json.loads(value)))
+    return plain(value)
+
+
+def recorded(scenario: Scenario) -> str:
+    """Run a scenario in a folder of its own, and return its record as text."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_project(folder, scenario)
+        steps = [run(folder, step) for step in scenario.steps]
+        return "\n".join(lines({"steps": steps, "store": stored(folder)})) + "\n"
+
+
+def read_again(name: str) -> str:
+    """Return what the reader makes of a run.json of an older version, as text."""
+    record = read_run(HERE / "older" / f"{name}.json")
+    frames = {
+        table: json.loads(record.to_frame(table).to_json(orient="records")) for table in TABLES
+    }
+    again = {"record": plain(json.loads(record.to_json())), "frames": plain(frames)}
+    return "\n".join(lines(again)) + "\n"
+
+
+def lines(value: Any, before: str = "", indent: str = "") -> Iterator[str]:
+    """Write JSON with one line for each value of up to 100 characters."""
+    short = json.dumps(value)
+    if not isinstance(value, dict | list) or not value or len(short) <= 100:
+        yield f"{indent}{before}{short}"
+        return
+    opening, closing_ = "{}" if isinstance(value, dict) else "[]"
+    yield f"{indent}{before}{opening}"
+    pairs = value.items() if isinstance(value, dict) else (("", inner) for inner in value)
+    for key, inner in pairs:
+        name = f"{json.dumps(key)}: " if isinstance(value, dict) else ""
+        yield from lines(inner, name, indent + " ")
+    yield f"{indent}{closing_}"
+
+
+def fingerprints() -> str:
+    """Return the digest of the code of every shipped part, which is in keys of the store."""
+    groups = {
+        group: {
+            entry.name: code_of_entry_point(entry.module)
+            for entry in sorted(entry_points(group=f"pytest_t2i.{group}"))
+            if entry.module.startswith("pytest_t2i.")
+        }
+        for group in ("detectors", "encoders", "faces", "models", "objects", "persons")
+    }
+    return "\n".join(lines(groups)) + "\n"
+
+
+RECORDS: dict[str, Callable[[], str]] = {
+    **{name: partial(recorded, scenario) for name, scenario in SCENARIOS.items()},
+    **{name: partial(read_again, name) for name in ("run-2", "run-3")},
+    "fingerprints": fingerprints,
+}
+"""Name -> function that makes the record."""
+
+
+def main() -> None:
+    """Write the records of the scenarios that are named, or of all."""
+    DATA.mkdir(exist_ok=True)
+    for name in sys.argv[1:] or RECORDS:
+        (DATA / f"{name}.txt").write_text(RECORDS[name]())
+        print(name, flush=True)
+
+
+if __name__ == "__main__":
+    main()
