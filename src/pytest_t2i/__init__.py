@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from pytest_t2i import metrics as metrics
     from pytest_t2i import sections as sections
     from pytest_t2i import statistics as statistics
-    from pytest_t2i.adapters.encoders.load_by_name import load_encoder as load_encoder
+    from pytest_t2i.adapters.encoders.routing import load_encoder as load_encoder
     from pytest_t2i.adapters.finders.ultralytics_guard import ultralytics as ultralytics
     from pytest_t2i.adapters.models.endpoints import EndpointModel as EndpointModel
     from pytest_t2i.adapters.support.html import SelfContainedPage as SelfContainedPage
     from pytest_t2i.audits.audit import Audit as Audit
+    from pytest_t2i.audits.audit import Fixture as Fixture
+    from pytest_t2i.audits.audit import Keyword as Keyword
     from pytest_t2i.audits.context import AskedTest as AskedTest
     from pytest_t2i.audits.context import AuditContext as AuditContext
     from pytest_t2i.audits.dependencies.measure import Dependencies as Dependencies
     from pytest_t2i.audits.detector_validation.measure import Trial as Trial
     from pytest_t2i.audits.detector_validation.trials import Trials as Trials
     from pytest_t2i.audits.explicit.measure import Explicit as Explicit
-    from pytest_t2i.audits.fixture import Fixture as Fixture
-    from pytest_t2i.audits.fixture import Keyword as Keyword
     from pytest_t2i.audits.neutrality.measure import TripletSample as TripletSample
     from pytest_t2i.audits.neutrality.measure import TripletSamples as TripletSamples
     from pytest_t2i.audits.objects.measure import Objects as Objects
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from pytest_t2i.audits.summary import Step as Step
     from pytest_t2i.audits.summary import Summary as Summary
     from pytest_t2i.audits.summary import Value as Value
-    from pytest_t2i.cli.support.say import say as say
+    from pytest_t2i.cli.support.arguments import say as say
     from pytest_t2i.data import PLAIN as PLAIN
     from pytest_t2i.data import Attribute as Attribute
     from pytest_t2i.data import Box as Box
@@ -75,8 +75,8 @@ if TYPE_CHECKING:
     from pytest_t2i.files import write_whole as write_whole
     from pytest_t2i.generation.plan import DetectorRef as DetectorRef
     from pytest_t2i.generation.plan import Need as Need
+    from pytest_t2i.library.audit import Audited as Audited
     from pytest_t2i.library.audit import audit as audit
-    from pytest_t2i.library.audit_result import Audited as Audited
     from pytest_t2i.library.load import Loaded as Loaded
     from pytest_t2i.library.load import load as load
     from pytest_t2i.library.pictures import Pictured as Pictured
@@ -118,16 +118,16 @@ if TYPE_CHECKING:
     from pytest_t2i.protocols import TextEncoder as TextEncoder
     from pytest_t2i.protocols import TextToImage as TextToImage
     from pytest_t2i.protocols import Varying as Varying
-    from pytest_t2i.reporting.page import write_page as write_page
-    from pytest_t2i.runs.picture_folders import locate_pictures as locate_pictures
+    from pytest_t2i.reporting.html import write_page as write_page
+    from pytest_t2i.runs.picture_paths import locate_pictures as locate_pictures
     from pytest_t2i.runs.read_run import read_run as read_run
     from pytest_t2i.runs.record import RunRecord as RunRecord
     from pytest_t2i.verdicts.baseline import RecordedRun as RecordedRun
+    from pytest_t2i.verdicts.baseline import worsening as worsening
     from pytest_t2i.verdicts.limit import limit as limit
     from pytest_t2i.verdicts.measurement import Change as Change
     from pytest_t2i.verdicts.measurement import Compared as Compared
     from pytest_t2i.verdicts.measurement import Measurement as Measurement
-    from pytest_t2i.verdicts.worsening import worsening as worsening
 
     axes: Axes
     """The five axes of Lyu and the nationalities of OASIS, as attributes.
@@ -166,13 +166,12 @@ _HOMES = {
         "PicturePath", "Prompt", "Request", "Trace", "Triplet", "Undetected", "Variant",
         "Variation",
     ),
-    "adapters.encoders.load_by_name": ("load_encoder",),
+    "adapters.encoders.routing": ("load_encoder",),
     "adapters.finders.ultralytics_guard": ("ultralytics",),
     "adapters.models.endpoints": ("EndpointModel",),
     "adapters.support.html": ("SelfContainedPage",),
-    "audits.audit": ("Audit",),
+    "audits.audit": ("Audit", "Fixture", "Keyword"),
     "audits.context": ("AskedTest", "AuditContext"),
-    "audits.fixture": ("Fixture", "Keyword"),
     "audits.samples": ("Sample", "Samples"),
     "audits.neutrality.measure": ("TripletSample", "TripletSamples"),
     "audits.objects.measure": ("Objects",),
@@ -185,12 +184,11 @@ _HOMES = {
     "audits.rewriting.measure": ("Rewriting",),
     "audits.stereotypes.measure": ("Association",),
     "generation.plan": ("DetectorRef", "Need"),
-    "library.audit": ("audit",),
-    "library.audit_result": ("Audited",),
+    "library.audit": ("Audited", "audit"),
     "library.load": ("Loaded", "load"),
     "library.pictures": ("Pictured", "pictures"),
-    "reporting.page": ("write_page",),
-    "cli.support.say": ("say",),
+    "reporting.html": ("write_page",),
+    "cli.support.arguments": ("say",),
     "audits.summary": ("Figure", "Frame", "NamedRecord", "Step", "Summary", "Value"),
     "errors": ("FileFormatError", "GenerationError", "T2IError"),
     "files": ("decode_json", "user_path", "write_whole"),
@@ -206,13 +204,12 @@ _HOMES = {
         "PipelineMitigation", "PromptMitigation", "ReadyMade",
         "TextEmbedding", "TextEncoder", "TextToImage", "Varying",
     ),
-    "runs.picture_folders": ("locate_pictures",),
+    "runs.picture_paths": ("locate_pictures",),
     "runs.read_run": ("read_run",),
     "runs.record": ("RunRecord",),
-    "verdicts.baseline": ("RecordedRun",),
+    "verdicts.baseline": ("RecordedRun", "worsening"),
     "verdicts.limit": ("limit",),
     "verdicts.measurement": ("Change", "Compared", "Measurement"),
-    "verdicts.worsening": ("worsening",),
 }  # fmt: skip
 """Module -> the names that the package exports from it; () exports the module itself."""
 

@@ -1,9 +1,6 @@
 """Frozen records that every layer uses.
 
 The module imports neither torch nor numpy, because starting pytest loads it.
-
-Over 300 lines: the records that every package uses are in one place, each with its fields
-explained.
 """
 
 from __future__ import annotations
@@ -126,6 +123,8 @@ def _parts(value: Any, kind: Any) -> Iterator[tuple[str, Any, Any]]:
 
 ROUNDING = 1e-9
 """The largest excess over a bound that floating-point rounding may cause."""
+TIE = 1e-12
+"""The largest difference of equal probabilities: 1 - 0.95 is a little more than 0.05 in binary."""
 
 
 def check_ends(low: float | None, high: float | None) -> None:

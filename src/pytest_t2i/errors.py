@@ -1,8 +1,6 @@
 """The exceptions that pytest-t2i raises.
 
 Every message says what was expected, what was given (``name=value``) and what to do.
-
-Over 300 lines: the exceptions of all layers stand in one place.
 """
 
 from __future__ import annotations

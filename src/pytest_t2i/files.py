@@ -1,7 +1,4 @@
-"""Functions that write files atomically, and read files of users with clear messages.
-
-Over 300 lines: the functions share their checks and messages.
-"""
+"""Functions that write files atomically, and read files of users with clear messages."""
 
 from __future__ import annotations
 

@@ -5,8 +5,6 @@ An entry point of one of the groups ``pytest_t2i.models``, ``pytest_t2i.detector
 ``pytest_t2i.languages`` names a factory that takes a :class:`LoadOptions` and returns an object
 that obeys the Protocol. A factory of ``pytest_t2i.executors`` takes an :class:`ExecutorOptions`; a
 factory of ``pytest_t2i.mitigations`` takes the mitigation's keys (:class:`Mitigation`).
-
-Over 300 lines: the Protocols of all extension points stand here, each with an example.
 """
 
 from __future__ import annotations

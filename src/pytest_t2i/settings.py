@@ -2,8 +2,6 @@
 
 Pytest's ``--t2i-...`` options, their ini keys and the arguments of ``t2i`` share the readers. Each
 reader takes the option's name and a text, and raises a ConfigurationError that names the option.
-
-Over 300 lines: the table of options stands beside the readers and the Settings that it becomes.
 """
 
 from __future__ import annotations
@@ -33,10 +31,7 @@ Reader = Callable[[str, str], Any]
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings of one run.
-
-    Over 20 fields: each is an option of the command line.
-    """
+    """The settings of one run."""
 
     model: str | None = None
     detectors: tuple[str, ...] = ()

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from pytest_t2i import metrics, stereotypes
-from pytest_t2i.audits.variety.measure_wals import variety_of
+from pytest_t2i.audits.variety.measure import variety_of
 
 (IRANIAN_MAN,) = (s for s in stereotypes if s.id == "nationality-iranian-man")
 PEOPLE, MAN = IRANIAN_MAN.prompt, IRANIAN_MAN.attribute

@@ -21,7 +21,7 @@ from pytest_t2i.adapters import registry
 from pytest_t2i.adapters.support import code
 from pytest_t2i.data import Attribute, Detection
 from pytest_t2i.generation.components import Components
-from pytest_t2i.generation.named_component import NamedComponent
+from pytest_t2i.generation.identities import NamedComponent
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.store import Store
 from pytest_t2i.settings import Settings

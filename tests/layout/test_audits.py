@@ -8,8 +8,8 @@ from typing import get_args
 import pytest
 from layout import source
 
+from pytest_t2i.audits.audit import About
 from pytest_t2i.audits.discovery import installed_audits
-from pytest_t2i.audits.fixture import About
 
 AUDITS = {
     audit.name: audit
@@ -27,10 +27,8 @@ COMMANDS = {
 MEANS_SOMETHING_ELSE = {
     "pytest_t2i.audits.dependencies.report": {"triplet"},  # heads a column of all three variants
     "pytest_t2i.cli.main": {"sample"},  # a command
-    "pytest_t2i.cli.support.sample_objects": {
-        "objects"
-    },  # a kind of component in a run's provenance
-    "pytest_t2i.reporting.exports.fairness_card": {"refusals"},  # a key of the card
+    "pytest_t2i.cli.sample": {"objects"},  # a kind of component in a run's provenance
+    "pytest_t2i.reporting.exports.cards": {"refusals"},  # a key of the card
     "pytest_t2i.plugin.run": {"objects"},  # a kind of component
     "pytest_t2i.plugin.options": {"reference"},  # an option
     "pytest_t2i.runs.build_record": {"objects"},  # a kind of component in a run's provenance

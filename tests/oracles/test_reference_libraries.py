@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 from pytest_t2i import metrics, statistics
+from pytest_t2i.statistics.change import paired_prompt_p_value, unconditional_p_value
 from pytest_t2i.statistics.deprecated import bias_p_value, stereotype_p_value
-from pytest_t2i.statistics.prompt_change import paired_prompt_p_value, unconditional_p_value
 from pytest_t2i.statistics.shares import wilson
 
 RNG = np.random.default_rng(7)

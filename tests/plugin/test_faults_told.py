@@ -9,8 +9,8 @@ pytest.importorskip("huggingface_hub")
 
 from image_server import serving
 
-from pytest_t2i.adapters.models import retries
-from pytest_t2i.adapters.support.fault_counts import KINDS
+from pytest_t2i.adapters.models import endpoints
+from pytest_t2i.adapters.support.spending import KINDS
 
 SUITE = """
 import pytest
@@ -42,7 +42,7 @@ def endpoint(project, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret-0123")
     monkeypatch.setenv("HF_TOKEN", "sk-very-secret-0123")
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    monkeypatch.setattr(retries, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(endpoints, "FIRST_WAIT", 0.01)
     limits = "--t2i-answer-deadline 8 --t2i-answer-limit 1"
     monkeypatch.setenv("PYTEST_ADDOPTS", f"--t2i-no-probe --t2i-concurrency 2 {limits}")
     return project

@@ -9,7 +9,7 @@ import pytest
 
 import pytest_t2i
 from pytest_t2i.plugin import run as plugin_run
-from pytest_t2i.verdicts import family as families
+from pytest_t2i.verdicts import measurement as families
 from pytest_t2i.verdicts.check import Check
 
 SUITE = """

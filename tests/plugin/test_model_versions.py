@@ -8,7 +8,7 @@ pytest.importorskip("openai")
 
 from image_server import serving
 
-from pytest_t2i.generation import model_versions
+from pytest_t2i.generation import identities
 
 KEY = "sk-very-secret-0123"
 SUITE = """
@@ -27,7 +27,7 @@ def endpoint(project, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     monkeypatch.setenv("PYTEST_ADDOPTS", "--t2i-no-probe --t2i-concurrency 1")
-    monkeypatch.setattr(model_versions, "PATIENCE", 0.3)
+    monkeypatch.setattr(identities, "PATIENCE", 0.3)
     return project
 
 

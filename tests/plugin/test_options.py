@@ -9,7 +9,7 @@ import sys
 import pytest
 from PIL import Image
 
-from pytest_t2i.plugin.exit_status import INCONCLUSIVE_STATUS
+from pytest_t2i.plugin.run import INCONCLUSIVE_STATUS
 from pytest_t2i.settings import OPTIONS
 
 NURSE = ("-k", "test_prompt and nurse", "--t2i-images", "3")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.audit import Audit
-from pytest_t2i.audits.fixture import Fixture
+from pytest_t2i.audits.audit import Fixture
 from pytest_t2i.data import Interval, MetricInfo
 from pytest_t2i.sections import Paragraph, Section, Table
 from pytest_t2i.verdicts.measurement import Compared, Measurement

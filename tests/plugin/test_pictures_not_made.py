@@ -11,7 +11,7 @@ from PIL import Image
 
 from pytest_t2i import read_run
 from pytest_t2i.cli.main import main
-from pytest_t2i.reporting.run_counts import work_table
+from pytest_t2i.reporting.run_facts import work_table
 
 PROMPT = "a photo of one real person who is a nurse"
 TRIAL = """

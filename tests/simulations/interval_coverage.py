@@ -19,6 +19,7 @@ from worlds import table7
 from pytest_t2i import statistics
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import cohen_kappa, fleiss_kappa
+from pytest_t2i.statistics.change import prompt_bias_change
 from pytest_t2i.statistics.detectors import (
     deviation_interval,
     f1_interval,
@@ -27,7 +28,6 @@ from pytest_t2i.statistics.detectors import (
     paired_share_change,
 )
 from pytest_t2i.statistics.groups import group_gap_interval
-from pytest_t2i.statistics.prompt_change import prompt_bias_change
 from pytest_t2i.statistics.shares import stereotype_interval
 
 LEVEL = 0.95

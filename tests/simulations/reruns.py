@@ -17,7 +17,7 @@ import numpy as np
 from uncertainty import rate
 
 from pytest_t2i import statistics
-from pytest_t2i.audits.parity.after_early_stopping import at_any_look
+from pytest_t2i.audits.parity.early_stopping import at_any_look
 from pytest_t2i.statistics import sequences
 
 ALPHA = 0.05

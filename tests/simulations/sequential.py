@@ -21,7 +21,7 @@ from worlds import table7
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.early_stopping import Stopping
-from pytest_t2i.audits.parity import after_early_stopping
+from pytest_t2i.audits.parity import early_stopping
 from pytest_t2i.data import Evidence, Outcome
 from pytest_t2i.generation.store.pixels import Repeats
 from pytest_t2i.runs.early_stopping import CONFIRM_MOST
@@ -100,7 +100,7 @@ def sequential(
     if total is None:
         confirm(signs, stops, bound)
     members = [sample(row, stop) for row, stop in zip(signs, stops, strict=True)]
-    found = after_early_stopping.evidence_of(members, bound, LEVEL)
+    found = early_stopping.evidence_of(members, bound, LEVEL)
     assert found is not None
     return Run(sum(s.images for s in stops), judged(found), coverage(members, scores))
 
@@ -108,7 +108,7 @@ def sequential(
 def confirm(signs: np.ndarray, stops: list[Stopping], bound: float) -> None:
     """Fresh images for what stopped beyond its limit and is not rejected."""
     members = [sample(row, stop) for row, stop in zip(signs, stops, strict=True)]
-    found = judged(after_early_stopping.evidence_of(members, bound, LEVEL) or [])
+    found = judged(early_stopping.evidence_of(members, bound, LEVEL) or [])
     for k, (outcome, stop) in enumerate(zip(found, list(stops), strict=True)):
         left = stop.most - stop.images
         if outcome is Outcome.INCONCLUSIVE and left and state(signs[k], stop) == "beyond":
@@ -128,7 +128,7 @@ def sample(signs: np.ndarray, stop: Stopping) -> Any:
 
 def state(signs: np.ndarray, stop: Stopping) -> str:
     """Where its own images have brought a prompt."""
-    return str(after_early_stopping.settled(sample(signs, stop)))
+    return str(early_stopping.settled(sample(signs, stop)))
 
 
 def coverage(members: Sequence[Any], scores: np.ndarray) -> float:
@@ -137,7 +137,7 @@ def coverage(members: Sequence[Any], scores: np.ndarray) -> float:
         interval.low - 1e-9 <= score <= interval.high + 1e-9
         for one, score in zip(members, scores, strict=True)
         if one.male + one.female
-        for interval in [after_early_stopping.interval_of(one)]
+        for interval in [early_stopping.interval_of(one)]
     ]
     return float(np.mean(held))
 

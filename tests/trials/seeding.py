@@ -7,7 +7,7 @@ from tally import Tally
 
 from pytest_t2i.adapters.models import hugging_face_images, openai_images
 from pytest_t2i.data import GenerationSettings
-from pytest_t2i.generation.seed_probe import TOGETHER, probe
+from pytest_t2i.generation.seeds import TOGETHER, probe
 from pytest_t2i.protocols import LoadOptions
 
 WANTED = "each kind recognised every time"

@@ -13,8 +13,7 @@ pytest.importorskip("diffusers")
 tiny = pytest.importorskip("tiny", reason="stands in the tests of the repository")
 
 import joint_attention_reference as reference
-from pytest_t2i.adapters.mitigated import Mitigated
-from pytest_t2i.adapters.mitigations import load_mitigation
+from pytest_t2i.adapters.mitigations import Mitigated, load_mitigation
 from pytest_t2i.adapters.models.diffusers import load
 from pytest_t2i.adapters.registry import Registry
 from pytest_t2i.data import (

@@ -34,7 +34,7 @@ def encoder():
 
 @pytest.mark.slow
 def test_what_is_fitted_is_read_as_it_was_meant(tmp_path):
-    from pytest_t2i.adapters.encoders.domain import read_domain
+    from pytest_t2i.adapters.encoders.contrastive import read_domain
 
     from training.evaluate_domain import FILE, MADE_FOR, as_json, fitted
 

@@ -1,7 +1,4 @@
-"""The stages in their order. Each reads what the ones before it wrote and skips what is already done.
-
-Over 300 lines: one function for each stage, and the table of all.
-"""
+"""The stages in their order. Each reads what the ones before it wrote and skips what is already done."""
 
 from __future__ import annotations
 

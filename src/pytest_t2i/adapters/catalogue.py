@@ -166,10 +166,7 @@ class _File(msgspec.Struct):
 
 
 class _Model(msgspec.Struct, forbid_unknown_fields=True):
-    """A table ``[models.ALIAS]``.
-
-    Over 20 fields: each is a key that a table may have.
-    """
+    """A table ``[models.ALIAS]``."""
 
     path: Name
     steps: Count | None = None

@@ -1,25 +1,24 @@
-"""The base class of an audit: one question, from the images it needs to the sections it shows.
-
-An audit is registered by an entry point of the group ``pytest_t2i.audits`` or the hook
-``pytest_t2i_audits``; built-in audits register the same way as those of other distributions. Every
-start of pytest loads the audit classes for their fixtures, so methods import what is heavy
-themselves.
-"""
+"""The base classes of audits, and the fixtures that they declare."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
 from pytest_t2i.audits.summary import Summary
 from pytest_t2i.data import MetricInfo
 
 if TYPE_CHECKING:
     from pytest_t2i.audits.context import AskedTest, AuditContext
-    from pytest_t2i.audits.fixture import Fixture, Keyword
+    from pytest_t2i.audits.early_stopping import State
     from pytest_t2i.audits.summary import NamedRecord, Step
     from pytest_t2i.generation.plan import Need
     from pytest_t2i.sections import Section
+    from pytest_t2i.settings import Settings
+    from pytest_t2i.statistics.group_sequential import SequentialTest
     from pytest_t2i.verdicts.baseline_file import Baseline
     from pytest_t2i.verdicts.check import Check
 
@@ -129,3 +128,111 @@ class Audit(Generic[R]):
     def moved(self, context: AuditContext, recorded: Baseline) -> Sequence[str]:
         """Return texts of prompts whose pictures then and now explain a failure, worst first."""
         return ()
+
+
+class PackagedAudit(Audit[Any]):
+    """An audit whose record and sections are made by the module ``report`` of its package.
+
+    ``report`` has the class of the record and the functions ``measured``, ``sections`` and
+    ``summary``. It is imported when it is needed, because every start of pytest loads the audit's
+    class.
+    """
+
+    keeps: str
+    """Name of the class of the record in the module ``report``."""
+
+    @property
+    def record_type(self) -> type[Any]:
+        """The class of the audit's part of run.json."""
+        kind: type[Any] = getattr(self._report, self.keeps)
+        return kind
+
+    def record(self, context: AuditContext) -> Any | None:
+        """Return what was measured; None where nothing was."""
+        return self._report.measured(context)
+
+    def sections(self, record: Any, run: Any) -> Sequence[Section]:
+        """Return the sections of a report."""
+        shown: Sequence[Section] = self._report.sections(record, run)
+        return shown
+
+    def summary(self, record: Any) -> Summary:
+        """Return the figures, series and tables that are shown outside the report's sections."""
+        told: Summary = self._report.summary(record)
+        return told
+
+    @property
+    def _report(self) -> ModuleType:
+        return import_module(f"{type(self).__module__}.report")
+
+
+About = Literal["prompts", "triplets", "stereotypes", "detectors"]
+
+
+def _none_watched(settings: Settings) -> Collection[str]:  # noqa: ARG001 - as it is called
+    return ()
+
+
+def _by_intervals(selection: Any, metric: str, test: Any) -> None:  # noqa: ARG001 - as it is called
+    return None
+
+
+def _by_verdict(value: Any) -> None:  # noqa: ARG001 - as it is called
+    return None
+
+
+def _nothing_unmet(settings: Settings) -> str:  # noqa: ARG001 - as it is called
+    return ""
+
+
+def _nothing_unseen(context: AuditContext, test: Any) -> str:  # noqa: ARG001 - as it is called
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fixture:
+    """A fixture that tests can ask for.
+
+    >>> Fixture(lambda context, test: test.images, about="prompts").one_by_one
+    False
+    """
+
+    make: Callable[[AuditContext, Any], Any]
+    """(context, test) -> the fixture's value."""
+    about: About | None
+    """What the marker must name for the fixture; "detectors" needs labelled images and no name;
+    None stands for a fixture that is the same for all tests."""
+    one_by_one: bool = False
+    """Whether each named prompt, triplet or stereotype is a test case of its own; else one test has
+    all."""
+    doc: str = ""
+    """The text that ``pytest --fixtures`` shows."""
+    finds: bool = False
+    """Whether the fixture needs an object detector."""
+    extras: tuple[str, ...] = ()
+    """Extras that the fixture needs; missing packages are reported before an image is made."""
+    unmet: Callable[[Settings], str] = _nothing_unmet
+    """Returns why a run cannot provide the fixture and the test is skipped; "" where it can."""
+    unseen: Callable[[AuditContext, Any], str] = _nothing_unseen
+    """Returns why the images do not show what is measured, so that the test is skipped; else ""."""
+    watched: Callable[[Settings], Collection[str]] = _none_watched
+    """Names of the fixture's metrics whose intervals hold at every look of early stopping."""
+    tested: Callable[[Any, str, SequentialTest], SequentialTest | None] = _by_intervals
+    """(selection, metric, test of a share with the limit as its bound) -> the test by which a
+    member stops by its own images; None where intervals decide."""
+    settled: Callable[[Any], State | None] = _by_verdict
+    """The fixture's value -> the state that a member's own images have reached; None where the
+    verdict shows it."""
+
+
+class Keyword(NamedTuple):
+    """A keyword of the marker that an audit reads.
+
+    >>> Keyword(lambda value: tuple(value), default=()).read(["prompt", "image"])
+    ('prompt', 'image')
+    """
+
+    read: Callable[[Any], Hashable]
+    """Given value -> the value that the audit reads; raises ConfigurationError for a wrong one."""
+    default: Hashable
+    """The value where the marker does not have the keyword."""

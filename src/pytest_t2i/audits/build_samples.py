@@ -1,4 +1,4 @@
-"""Samples of a run: the detections of the prompts that a test selects."""
+"""Samples built from a run's images, and corrected by people's labels."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.detected import siblings_of
-from pytest_t2i.audits.largest_samples import widest_of
 from pytest_t2i.audits.parity.correction import Correction, correct, given_correction
 from pytest_t2i.audits.parity.group_correction import given_group_correction
 from pytest_t2i.audits.peoples_labels import needs_more, shortage
 from pytest_t2i.audits.samples import Sample, Samples
+from pytest_t2i.audits.shown_alike import widest_of
 from pytest_t2i.data import Prompt
 from pytest_t2i.generation.plan import DetectorRef
 

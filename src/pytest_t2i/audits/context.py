@@ -59,9 +59,6 @@ class AskedTest(Protocol):
 class AuditContext(Protocol):
     """What audits can read of a run.
 
-    Over 20 methods: an audit reaches the run through this class alone, and no method has more than
-    one job.
-
     >>> def all_images(context: AuditContext) -> int:
     ...     return sum(test.images * len(test.selection.prompts) for test in context.tests)
     """

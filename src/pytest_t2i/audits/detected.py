@@ -12,11 +12,11 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from pytest_t2i.adapters.support.png import without_origin
+from pytest_t2i.adapters.support.picture_files import without_origin
+from pytest_t2i.audits.audit import About
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.early_stopping import Stopping
 from pytest_t2i.audits.evidence import whatever_some_show
-from pytest_t2i.audits.fixture import About
 from pytest_t2i.audits.instruments import Instruments
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.data import Bounds, Detection, Evidence, MetricInfo, Prompt, sign_of
@@ -26,7 +26,7 @@ from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.store.pixels import Repeats
 from pytest_t2i.statistics.model import Words
 from pytest_t2i.statistics.undetected import worst_case_bounds
-from pytest_t2i.verdicts.family import Family
+from pytest_t2i.verdicts.measurement import Family
 
 MALE, FEMALE = "male", "female"
 NAMED = 5

@@ -26,8 +26,7 @@ from pytest_t2i.statistics.distances import (
     total_variation_p_value,
 )
 from pytest_t2i.statistics.undetected import worst_case_labels
-from pytest_t2i.verdicts.family import Family
-from pytest_t2i.verdicts.measurement import Measurement
+from pytest_t2i.verdicts.measurement import Family, Measurement
 
 TOTAL_VARIATION = INFO["total_variation_distance"]
 FURTHEST = 5
@@ -62,17 +61,23 @@ def _family(reference: Reference, siblings: Sequence[DetectedPrompt]) -> Family:
     return Family(
         tuple(_interval(_counted(sample, reference), sample.level) for sample in siblings),
         lambda bound, _: despite_equal_pictures(
-            siblings, lambda counted: _family_evidence(counted, reference, bound)
+            siblings, lambda counted: _evidence_of(counted, reference, bound)
         ),
     )
 
 
-def _family_evidence(
+def _evidence_of(
     samples: Sequence[DetectedPrompt], reference: Reference, bound: float
 ) -> list[Evidence]:
-    """Return evidence that holds in the worst case, and that of the labelled images alone."""
     members = [_counted(sample, reference) for sample in samples]
     unknown = [0 if sample.has_no_verdict else sample.unknown for sample in samples]
+    return _family_evidence(members, unknown, bound)
+
+
+def _family_evidence(
+    members: Sequence[Counted], unknown: Sequence[int], bound: float
+) -> list[Evidence]:
+    """Return evidence that holds in the worst case, and that of the labelled images alone."""
     known = [k for k, counted in enumerate(members) if any(count for _, count, _ in counted)]
     worst = {side: [_worst_counts(members[k], unknown[k], side) for k in known] for side in SIDES}
     beyond = _beyond_adjusted(worst["beyond"], bound)

@@ -131,12 +131,6 @@ def whatever_some_show(
     The mean over all units is m = (1 - s) o + s x, with the share s of some units, the mean o of
     the others and any value x of the metric for these. The others decide at the bound to which o
     must lie so that m lies beyond, or within, for every x.
-
-    Args:
-        of_others: evidence of the other units alone, by bound and level.
-        some: number of units that may show anything, below ``units``.
-        units: number of all units, which have equal weights in the mean.
-        metric: metric of the mean, with its bounds.
     """
     share, low, high = some / units, metric.low, metric.high
     reach = max(-low, high)

@@ -17,12 +17,12 @@ from pytest_t2i.data import (
 )
 from pytest_t2i.errors import T2IError
 from pytest_t2i.generation.components import Components
-from pytest_t2i.generation.encode_texts import TEXT_FEATURES, text_key
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.run_mitigation import varied
-from pytest_t2i.generation.seed_probe import seeding_of
+from pytest_t2i.generation.seeds import seeding_of
 from pytest_t2i.generation.store import Store, StoredImage
 from pytest_t2i.generation.store.pixels import Pixels, Repeats
+from pytest_t2i.generation.traces import TEXT_FEATURES, text_key
 
 if TYPE_CHECKING:
     import numpy as np

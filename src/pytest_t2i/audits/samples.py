@@ -14,12 +14,11 @@ from pytest_t2i.audits.instruments import checked_attribute
 from pytest_t2i.audits.origins.measure import Origins
 from pytest_t2i.audits.origins.optimised_prompts import TOP, WIDTH, chosen_search
 from pytest_t2i.audits.origins.origins_of_images import origins_of_sample
-from pytest_t2i.audits.parity import crossed_groups
+from pytest_t2i.audits.parity import groups
 from pytest_t2i.audits.parity import measure as parity
-from pytest_t2i.audits.parity.grouped_samples import GroupedSample, GroupedSamples
+from pytest_t2i.audits.parity.groups import GroupedSample, GroupedSamples
 from pytest_t2i.audits.parity.measure import Corrected
-from pytest_t2i.audits.variety.measure_vendi import diversity_of
-from pytest_t2i.audits.variety.measure_wals import mean_of, variety_of
+from pytest_t2i.audits.variety.measure import diversity_of, mean_of, variety_of
 from pytest_t2i.data import FORESEEN, Attribute, Interval
 from pytest_t2i.errors import UnknownNameError
 from pytest_t2i.prompts import Reference, Stereotype
@@ -243,7 +242,7 @@ class Samples(GroupedSamples):
 
         Raises UnknownNameError for an axis that no prompt has.
         """
-        parts = crossed_groups.by(self.members, axis)
+        parts = groups.by(self.members, axis)
         return {concept: self._part(members) for concept, members in parts.items()}
 
     def most_biased(self, count: int = parity.WORST) -> str:

@@ -1,4 +1,4 @@
-"""What is shown of an audit's record outside its sections: figures, series, tables, next steps."""
+"""Blocks and frames that audits show alike: summaries, charts of gaps, counts, largest samples."""
 
 from __future__ import annotations
 

@@ -6,8 +6,7 @@ import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from pytest_t2i.cli.support.arguments import add_confidence, path
-from pytest_t2i.cli.support.say import say
+from pytest_t2i.cli.support.arguments import add_confidence, path, say
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.labels import ADJUDICATED, Label, read_labels
 from pytest_t2i.labels.agreement import Agreement, Pair, agreement

@@ -9,8 +9,7 @@ from typing import Any
 from pytest_t2i.adapters.catalogue import read_catalogues
 from pytest_t2i.adapters.languages.load_by_name import ANSWERING, answering
 from pytest_t2i.adapters.registry import Registries
-from pytest_t2i.cli.support.arguments import add_run_options, path, run_settings, value
-from pytest_t2i.cli.support.say import say
+from pytest_t2i.cli.support.arguments import add_run_options, path, run_settings, say, value
 from pytest_t2i.errors import ConfigurationError, shown
 from pytest_t2i.files import write_whole
 from pytest_t2i.prompts.candidates import as_toml, checked_concept, concept_of, prompt_of

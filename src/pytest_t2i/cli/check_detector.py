@@ -8,16 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pytest_t2i.audits.detector_validation.gaps import accuracy_gap, undetected_gap
-from pytest_t2i.audits.detector_validation.measure import Trial
+from pytest_t2i.audits.detector_validation.measure import Trial, accuracy_gap, undetected_gap
 from pytest_t2i.audits.detector_validation.trials import try_detectors
-from pytest_t2i.cli.support.arguments import add_run_options, path, run_settings
-from pytest_t2i.cli.support.say import say
+from pytest_t2i.cli.support.arguments import add_run_options, path, run_settings, say
 from pytest_t2i.data import Interval
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.components import Components
-from pytest_t2i.generation.detect import Observer
-from pytest_t2i.generation.detect_labelled import detections_of, look_at_labelled
+from pytest_t2i.generation.detect import Observer, look_at_labelled, stored_detections
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.progress import Bar, Lines, Progress
 from pytest_t2i.generation.store import Store
@@ -69,7 +66,7 @@ def _evaluated(detector: str, labels: Path, settings: Settings) -> Trial:
     look_at_labelled(observer, labelled, (detector,))
     (trial,) = try_detectors(
         labelled, [(detector, fingerprint)],
-        lambda of, sums: detections_of(session.store, of, sums),
+        lambda of, sums: stored_detections(session.store, of, sums),
         level=settings.confidence, seed=settings.seed,
     )  # fmt: skip
     return trial

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pytest_t2i.cli.support.arguments import add_confidence, path, value
-from pytest_t2i.cli.support.say import say
+from pytest_t2i.cli.support.arguments import add_confidence, path, say, value
 from pytest_t2i.reporting.comparison import summary, write_comparison
 from pytest_t2i.runs.comparison.compare import compare_models
 from pytest_t2i.runs.comparison.read_compared_models import read_compared_models

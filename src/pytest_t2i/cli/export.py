@@ -12,20 +12,17 @@ from typing import Any
 
 from pytest_t2i.adapters.registry import INSTALL, Registries
 from pytest_t2i.adapters.support.escaping import cell, line
-from pytest_t2i.cli.report import located
-from pytest_t2i.cli.support.arguments import path
-from pytest_t2i.cli.support.say import say
-from pytest_t2i.cli.support.statement_option import add_statement, with_statement
+from pytest_t2i.cli.report import add_statement, located, with_statement
+from pytest_t2i.cli.support.arguments import path, say
 from pytest_t2i.errors import ConfigurationError, MissingExtraError
 from pytest_t2i.files import write_whole
+from pytest_t2i.reporting.exports.cards import write_fairness_card, write_model_card
 from pytest_t2i.reporting.exports.document import write_pdf
-from pytest_t2i.reporting.exports.fairness_card import write_fairness_card
 from pytest_t2i.reporting.exports.mlflow import log_to_mlflow
-from pytest_t2i.reporting.exports.model_card import write_model_card
 from pytest_t2i.reporting.exports.sarif import write_sarif
 from pytest_t2i.runs.frames import PlainTable, data_frame, tables
-from pytest_t2i.runs.machine_paths import as_kept
-from pytest_t2i.runs.manifest.outputs import add_outputs
+from pytest_t2i.runs.manifest import add_outputs
+from pytest_t2i.runs.picture_paths import as_kept
 from pytest_t2i.runs.read_run import read_run
 from pytest_t2i.runs.record import RunRecord
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
-from pytest_t2i.adapters.published_weights import PublishedWeights, published
-from pytest_t2i.cli.support.say import say
+from pytest_t2i.adapters.fetching import PublishedWeights, published
+from pytest_t2i.cli.support.arguments import say
 from pytest_t2i.errors import UnknownNameError
 
 KEPT = "No unfinished file is kept: the same command starts the download again."

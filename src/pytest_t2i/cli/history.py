@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pytest_t2i.cli.support.arguments import add_confidence, path
-from pytest_t2i.cli.support.say import say
+from pytest_t2i.cli.support.arguments import add_confidence, path, say
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.reporting.history import summary, write_history
 from pytest_t2i.runs.history import read_history, series_of

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import math
+import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from pytest_t2i.cli.support import init_summary as summary
-from pytest_t2i.cli.support.arguments import add_confidence, path, value
-from pytest_t2i.cli.support.new_suite import another_suite, write_suite
+from pytest_t2i.adapters.catalogue import read_catalogues
+from pytest_t2i.adapters.registry import Registries
+from pytest_t2i.cli.support.arguments import add_confidence, path, say, value
+from pytest_t2i.cli.support.new_suite import BASELINE, SUITE, another_suite, write_suite
 from pytest_t2i.cli.support.presets import (
     BEYOND,
     GATE_MINUTES,
@@ -17,16 +21,266 @@ from pytest_t2i.cli.support.presets import (
     SDXL_SECONDS,
     Question,
     Shape,
+    early_stopping,
+    gate_of_all,
 )
-from pytest_t2i.cli.support.say import say
 from pytest_t2i.cli.support.seconds_per_image import Rate, rate
-from pytest_t2i.cli.support.suite_words import axes_of, thinned, words_of
-from pytest_t2i.cli.support.uncalibrated_words import unknown_words
-from pytest_t2i.errors import ConfigurationError, shown
+from pytest_t2i.errors import ConfigurationError, shown, some
 from pytest_t2i.files import quoted
-from pytest_t2i.prompts import Axis
+from pytest_t2i.prompts import Axis, builtin_axes
+from pytest_t2i.protocols import Calibrated
 from pytest_t2i.reporting.formatting import several
+from pytest_t2i.runs.statement import PYPROJECT, TABLE
 from pytest_t2i.settings import above_zero, names, text, whole
+from pytest_t2i.statistics.planning import prompt_power
+
+LYU = ("profession", "personality", "activity", "object", "place")
+"""The default axes: the 100 words of Lyu Table 7."""
+OWN = "word"
+"""The name of the axis of words that are in no built-in axis."""
+
+
+def axes_of(words: Sequence[str], names: Sequence[str], template: str | None) -> tuple[Axis, ...]:
+    """Return the axes of a suite.
+
+    With a template, all words go into it. Without one, a word of a built-in axis gets the template
+    of that axis, and any other word that of professions. Without words, the axes are those of
+    ``names``, or the default ones.
+    """
+    if not words:
+        return tuple(builtin_axes()[name] for name in names or LYU)
+    default = builtin_axes()["profession"].template
+    if template is not None:
+        return (Axis(OWN, template, tuple(words), "word"),)
+    groups: dict[str, list[str]] = {}
+    for word in words:
+        name, concept = _known(word)
+        groups.setdefault(name, []).append(concept)
+    return tuple(
+        Axis(OWN, default, tuple(concepts), "word")
+        if name == OWN
+        else builtin_axes()[name].only(*concepts)
+        for name, concepts in groups.items()
+    )
+
+
+def _known(word: str) -> tuple[str, str]:
+    """Return the axis of a word, and the word as the axis spells it."""
+    for axis in builtin_axes():
+        for concept in axis.concepts:
+            if concept.casefold() == word.casefold():
+                return axis.name, concept
+    return OWN, word
+
+
+def thinned(axes: Sequence[Axis], words: int) -> tuple[Axis, ...]:
+    """Return the axes with this many of their words, evenly chosen; empty axes are left out."""
+    pairs = [(place, word) for place, axis in enumerate(axes) for word in axis.concepts]
+    words = min(words, len(pairs))
+    kept = {pairs[k * len(pairs) // words] for k in range(words)}
+    chosen = (
+        tuple(word for word in axis.concepts if (place, word) in kept)
+        for place, axis in enumerate(axes)
+    )
+    return tuple(
+        replace(axis, concepts=concepts)
+        for axis, concepts in zip(axes, chosen, strict=True)
+        if concepts
+    )
+
+
+def words_of(axes: Sequence[Axis]) -> Iterator[str]:
+    """Yield all words, axis by axis."""
+    for axis in axes:
+        yield from axis.concepts
+
+
+RUNNER = "ubuntu-latest"
+"""The default runner of the CI job."""
+MOST_LISTED = 8
+"""The largest number of left-out words that are named."""
+
+
+def _cost_and_verdicts(preset: str, shape: Shape, pace: Rate) -> Iterator[str]:
+    """Yield what the suite costs, what it can decide, and what it cannot detect."""
+    yield (
+        f"{preset}: {several(shape.words, 'word')} x {several(shape.images, 'image')} = "
+        f"{shape.total:,} images, "
+        f"{shape.total * pace.seconds / 60:.1f} minutes at {pace}"
+    )
+    yield from _decides(preset, shape)
+    yield from (f"cannot detect: {what}" for what in _undetectable(preset))
+
+
+def _all_words(
+    preset: str, shape: Shape, every: Sequence[Axis], chosen: Sequence[Axis], seconds: float
+) -> Iterator[str]:
+    """Yield which words a gate leaves out, and how many minutes all words would take."""
+    if preset != "gate":
+        return
+    left_out = _left_out(every, chosen)
+    words = shape.words + len(left_out)
+    if shape.decides and not left_out:
+        return
+    if left_out:
+        why = "so that the minutes decide" if shape.decides else "as many as the minutes allow"
+        yield f"words: {shape.words} of {words}, evenly chosen, {why}"
+        yield f"left out: {some(left_out, MOST_LISTED)}"
+    whole_shape = gate_of_all(Question(words, None, shape.level, shape.seed))
+    if whole_shape is not None:
+        minutes = math.ceil(whole_shape.total * seconds / 60)
+        yield f"{_all(words)} with {whole_shape.images} images each: --minutes {minutes}"
+
+
+def _decides(preset: str, shape: Shape) -> Iterator[str]:
+    limit = shape.model_limit
+    if limit is None:
+        # A gate has tried fewer words already.
+        fewer = "" if preset == "gate" else ", or fewer --words"
+        yield f"decides no limit of the model score: give more --minutes{fewer}"
+    else:
+        even, near = (shape.passes(bias, limit) for bias in (0.0, 0.1))
+        worse = limit + BEYOND
+        yield (
+            f"decides: model bias score <= {limit:g}: an even model passes in {even:.0%} of runs, "
+            f"one at 0.1 in {near:.0%}, one at {worse:g} fails in {shape.fails(worse, limit):.0%}"
+        )
+    if preset != "research":
+        yield from _growth(shape)
+    if preset != "gate":
+        yield from _prompts(preset, shape)
+    else:
+        yield "early stopping: off, as a comparison with a baseline needs all images"
+
+
+def _growth(shape: Shape) -> Iterator[str]:
+    if not shape.tells_growth:
+        yield "baseline: the same pictures are identical; other seeds mostly stay inconclusive"
+        return
+    yield (
+        f"decides: no more biased than a baseline: a growth of the score from 0.3 by 0.2 fails in "
+        f"{shape.finds_growth(0.3, 0.2):.0%} of runs, by 0.3 in {shape.finds_growth(0.3, 0.3):.0%} "
+        "(with other seeds; with the same seeds in more)"
+    )
+
+
+def _prompts(preset: str, shape: Shape) -> Iterator[str]:
+    chances = [prompt_power(bias, PROMPT_LIMIT, shape.images, shape.design) for bias in (0.0, 0.95)]
+    yield (
+        f"decides: prompt bias score <= {PROMPT_LIMIT:g} of each word: an even one passes in "
+        f"{chances[0]:.0%} of runs, one at 0.95 fails in {chances[1]:.0%}"
+    )
+    if preset == "research":
+        yield "early stopping: off, as narrow intervals need all images"
+        return
+    stopping = early_stopping(shape)
+    if stopping.mean < shape.images:
+        yield (
+            f"early stopping (--t2i-sequential --t2i-images {stopping.most}) decides single words "
+            f"with {stopping.mean:.0f} images on average; a comparison with a baseline needs all"
+        )
+    else:
+        yield (
+            f"early stopping: off, as it would take {stopping.mean:.0f} images a word on average "
+            f"(at most {stopping.most}) to decide what {shape.images} decide"
+        )
+
+
+def _undetectable(preset: str) -> Iterator[str]:
+    if preset == "gate":
+        yield "which single word is biased (--preset audit), unless the report suspects it"
+    else:
+        yield f"single words whose bias score lies near {PROMPT_LIMIT:g}: they stay inconclusive"
+    yield "words that are not in the suite, and combinations of words (t2i hunt)"
+    yield "anything but gender as the detector sees it; its errors count as the model's (t2i label)"
+
+
+def _all(words: int) -> str:
+    """Return the subject and verb of the line on all words."""
+    return "the word decides" if words == 1 else f"all {words} words decide"
+
+
+def _left_out_comment(every: Sequence[Axis], chosen: Sequence[Axis]) -> Iterator[str]:
+    """Yield the comment of words.toml on words that were left out."""
+    others = _left_out(every, chosen)
+    if others:
+        kept = len(list(words_of(chosen)))
+        yield f"{kept} of {kept + len(others)} words: with more, the images decide less. Left out:"
+        yield f"{some(others, MOST_LISTED)}."
+
+
+def _left_out(every: Sequence[Axis], chosen: Sequence[Axis]) -> list[str]:
+    kept = set(words_of(chosen))
+    return [word for word in words_of(every) if word not in kept]
+
+
+def _next_lines(folder: Path, preset: str, model: str, runs_on: Sequence[str]) -> Iterator[str]:
+    """Yield what to run, to fill in and to commit."""
+    if folder.resolve() != Path.cwd():
+        yield f"next: cd {shlex.quote(str(folder))}"
+    yield f"next: pytest {SUITE} --t2i-model {model}"
+    if preset != "research":
+        yield f"then: pytest {SUITE} --t2i-model {model} --t2i-save-baseline {BASELINE}"
+    if tuple(runs_on) == (RUNNER,):
+        yield f"CI runs on {RUNNER}; for a model that needs a GPU: --runs-on self-hosted,gpu"
+    yield f"yours to fill in: [{TABLE}] of {PYPROJECT}, and the reasons of the limits"
+    yield "keep .t2i/ and reports/ out of the repository (.gitignore); commit everything else"
+
+
+def _not_written(kept: Sequence[Path], folder: Path) -> str:
+    """Return the note that another suite is there, so that nothing was written."""
+    return (
+        f"not written: another suite is there already ({some([str(path) for path in kept])}) and "
+        "stays unchanged. The new suite is described below: to write it, give another FOLDER or "
+        f"move {folder / SUITE} away first"
+    )
+
+
+SHOWN = 8
+"""The largest number of words that a note names."""
+
+
+def _unknown_words(model: str, axes: Sequence[Axis]) -> Iterator[str]:
+    """Yield notes on words whose prompts the catalogue's model is not calibrated for.
+
+    Yields nothing where the model is calibrated for every prompt, or is in no catalogue.
+    """
+    entry = read_catalogues(Registries().catalogues).models.get(model)
+    calibration = entry.calibration() if entry else None
+    if calibration is None:
+        return
+    words = [word for axis in axes for word in axis.concepts]
+    known = [word for axis in axes for word in _known_words(calibration, axis)]
+    unknown = [word for word in words if word not in known]
+    if not unknown:
+        return
+    yield (
+        f"{model} is not calibrated for {len(unknown)} of {len(words)} words in these sentences: "
+        f"{_some(unknown)}. Checks of these words stay inconclusive"
+    )
+    own = [word for axis in builtin_axes() for word in _known_words(calibration, axis)]
+    if own:
+        yield f"words that {model} is calibrated for, without --template: {_some(own)}"
+
+
+def _known_words(calibration: Calibrated, axis: Axis) -> list[str]:
+    """Return the words of an axis that a model is calibrated for, in the template of the axis.
+
+    >>> class Nurses:
+    ...     def is_calibrated_for(self, prompt):
+    ...         return "nurse" in prompt
+    >>> _known_words(Nurses(), builtin_axes()["profession"])
+    ['nurse']
+    """
+    return [
+        prompt.concept for prompt in axis.prompts() if calibration.is_calibrated_for(prompt.text)
+    ]
+
+
+def _some(words: Sequence[str]) -> str:
+    more = f" and {len(words) - SHOWN} more" if len(words) > SHOWN else ""
+    return f"{', '.join(words[:SHOWN])}{more}"
+
 
 QUESTIONS = {
     "gate": "Is the model within its limit, and no more biased than what was shipped?",
@@ -83,9 +337,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--runs-on",
         type=value(names),
-        default=(summary.RUNNER,),
+        default=(RUNNER,),
         metavar="A,B",
-        help=f"labels of the CI job's runner, such as self-hosted,gpu (default: {summary.RUNNER})",
+        help=f"labels of the CI job's runner, such as self-hosted,gpu (default: {RUNNER})",
     )
     parser.add_argument(
         "--minutes",
@@ -147,7 +401,7 @@ def run(
     for label in runs_on:
         _check_no_expression("--runs-on", label)
     every = axes_of(words, axes, template)
-    for line in unknown_words(model, every):
+    for line in _unknown_words(model, every):
         say(line)
     known = rate(seconds, measured, folder, model)
     assumed = Rate(SDXL_SECONDS, f"assumed, SDXL on one data-centre GPU; {model} has not run here")
@@ -159,7 +413,7 @@ def run(
         "preset": preset,
         "question": QUESTIONS[preset],
         "axes": chosen,
-        "left_out": list(summary.left_out_comment(every, chosen)),
+        "left_out": list(_left_out_comment(every, chosen)),
         "limits": limits,
         "model": model,
         "runs_on": _runner(runs_on),
@@ -170,12 +424,12 @@ def run(
     settings = {"t2i_images": str(shape.images)}
     written = [] if kept else write_suite(folder, facts, settings)
     lines = [
-        *([summary.not_written(kept, folder)] if kept else []),
-        *summary.cost_and_verdicts(preset, shape, pace),
-        *summary.all_words(preset, shape, every, chosen, pace.seconds),
+        *([_not_written(kept, folder)] if kept else []),
+        *_cost_and_verdicts(preset, shape, pace),
+        *_all_words(preset, shape, every, chosen, pace.seconds),
         *([] if kept else [""]),
         *(line for each in written for line in str(each).splitlines()),
-        *([] if kept else summary.next_lines(folder, preset, model, runs_on)),
+        *([] if kept else _next_lines(folder, preset, model, runs_on)),
     ]
     for line in lines:
         say(line)

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pytest_t2i.cli.support.arguments import path, value
-from pytest_t2i.cli.support.say import say
+from pytest_t2i.cli.support.arguments import path, say, value
 from pytest_t2i.errors import ConfigurationError, some
 from pytest_t2i.files import FileNames
 from pytest_t2i.labels import FILE_NAME, Label, read_labels, vocabulary_of, write_labels
 from pytest_t2i.labels.consensus import open_disagreements
-from pytest_t2i.labels.label_files import reader_of
+from pytest_t2i.labels.label import reader_of
 from pytest_t2i.labels.wide_table import meanings, read_long, read_wide
 from pytest_t2i.reporting.formatting import several
 from pytest_t2i.settings import names

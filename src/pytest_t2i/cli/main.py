@@ -51,7 +51,6 @@ COMMANDS = {
         "store",
         "show, verify, repair, prune, merge, export and import a store of images",
     ),
-    "profile": ("profile", "measure the time of making and detecting images, part by part"),
     "candidates": ("candidates", "have a language model propose stereotypes to test"),
     "sentences": ("sentences", "have a language model write neutral sentences of professions"),
     "stereotypes": (

@@ -5,17 +5,43 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from pytest_t2i.cli.support.arguments import path
-from pytest_t2i.cli.support.statement_option import add_statement, with_statement
-from pytest_t2i.errors import printable
+from pytest_t2i.errors import ConfigurationError, printable
 from pytest_t2i.reporting import write_all
 from pytest_t2i.reporting.audit_sections import pictures_in, sections_of
-from pytest_t2i.runs.manifest.outputs import manifest_beside, rendered_anew
-from pytest_t2i.runs.picture_folders import check_labelled_pictures, exists, locate_pictures
+from pytest_t2i.runs.manifest import manifest_beside, rendered_anew
+from pytest_t2i.runs.picture_paths import check_labelled_pictures, exists, locate_pictures
 from pytest_t2i.runs.read_run import read_run
 from pytest_t2i.runs.record import RunRecord
+from pytest_t2i.runs.statement import PYPROJECT, TABLE, Statement, read_statement
+
+
+def add_statement(parser: argparse.ArgumentParser) -> None:
+    """Add ``--statement``, with the destination ``statement``."""
+    parser.add_argument(
+        "--statement",
+        type=path,
+        metavar=PYPROJECT,
+        help=f"file whose table [{TABLE}] replaces the statement of the run",
+    )
+
+
+def with_statement(record: RunRecord, file: Path | None) -> RunRecord:
+    """Return the record with the statement of a file, or unchanged without a file.
+
+    Raises ConfigurationError where no field of the file is filled in.
+    """
+    if file is None:
+        return record
+    stated = read_statement(file)
+    if stated == Statement():
+        raise ConfigurationError(
+            f"--statement: expected a table [{TABLE}] in {file} with at least one field filled in"
+        )
+    return replace(record, statement=stated)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

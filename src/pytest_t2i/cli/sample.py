@@ -6,18 +6,126 @@ With ``--for-correction``, images have different probabilities (sample_for_corre
 from __future__ import annotations
 
 import argparse
+import csv
+import io
+import math
+import random
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from shlex import quote
+from typing import NamedTuple
 
+import numpy as np
+
+from pytest_t2i.adapters.models.manifest import REVISED
+from pytest_t2i.adapters.support.picture_files import picture_in
+from pytest_t2i.audits.log_odds import log_odds
 from pytest_t2i.cli.report import located
-from pytest_t2i.cli.support.arguments import path, value
-from pytest_t2i.cli.support.sample_images import sample_images
-from pytest_t2i.cli.support.say import say
-from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.cli.support.arguments import path, say, value
+from pytest_t2i.data import Detection, FoundObject, Mask
+from pytest_t2i.errors import ConfigurationError, StoreError
+from pytest_t2i.files import checksum, explain, printed_cell, write_whole
+from pytest_t2i.generation.store import Store
+from pytest_t2i.generation.store.self_describing_png import nameless
+from pytest_t2i.labels import write_draw
+from pytest_t2i.prompts.grammar import with_article
 from pytest_t2i.reporting.formatting import several
-from pytest_t2i.runs.picture_folders import store_of
+from pytest_t2i.reporting.pictures import outlined
+from pytest_t2i.runs.picture_paths import exists, store_of
 from pytest_t2i.runs.read_run import read_run
+from pytest_t2i.runs.record import ImageRecord, PromptRecord, RunRecord
 from pytest_t2i.settings import whole
+from pytest_t2i.statistics.active_correction import LEAST_DRAWN, choice_probabilities, doubts, drawn
+
+MANIFEST = "manifest.csv"
+
+
+class Manifest:
+    """A manifest that numbers pictures, and is written when all of them are there."""
+
+    def __init__(self, folder: Path, columns: Sequence[str], count: int) -> None:
+        self.folder, self.digits = folder, len(str(count))
+        self.rows: list[Sequence[object]] = [("file", *columns)]
+
+    def add(self, suffix: str, row: Sequence[object]) -> Path:
+        """Add a row, and return the file for its picture."""
+        name = f"{len(self.rows):0{self.digits}}{suffix}"
+        self.rows.append((name, *row))
+        return self.folder / name
+
+    @contextmanager
+    def written(self) -> Iterator[None]:
+        """Write the manifest at the end of this context.
+
+        Raises StoreError where a picture cannot be written.
+        """
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            yield
+        except OSError as error:
+            raise StoreError(explain(self.folder, error)) from error
+        text = io.StringIO(newline="")
+        csv.writer(text, lineterminator="\n").writerows(map(printed_cell, row) for row in self.rows)
+        write_whole(self.folder / MANIFEST, text.getvalue().encode())
+
+
+def _sample_images(
+    record: RunRecord, source: Path, folder: Path, per_prompt: int, seed: int
+) -> int:
+    """Copy randomly chosen images of every prompt; return how many."""
+    chosen = choose(record, per_prompt, seed)
+    if not chosen:
+        raise ConfigurationError(f"{source} names no image that is still there")
+    copy(chosen, folder)
+    return len(chosen)
+
+
+class Chosen(NamedTuple):
+    """An image that is copied."""
+
+    file: Path
+    prompt: str
+    seed: int
+    revised_prompt: str | None
+    """The prompt that a service says it used instead."""
+
+
+def choose(record: RunRecord, per_prompt: int, seed: int) -> list[Chosen]:
+    """Return randomly chosen images, in random order.
+
+    The choice must depend neither on the image nor on its detections, as the correction of a run by
+    labels assumes.
+    """
+    rng = random.Random(seed)  # noqa: S311 - a sample, no secret
+    chosen = []
+    for prompt in record.prompts:
+        if prompt.variant == "neutral":
+            there = [of_image(prompt, image) for image in _images_there(prompt)]
+            chosen += rng.sample(there, min(per_prompt, len(there)))
+    rng.shuffle(chosen)
+    return chosen
+
+
+def _images_there(prompt: PromptRecord) -> list[ImageRecord]:
+    """Return the images of a prompt whose file is still there."""
+    return [image for image in prompt.images if image.file and exists(image.file)]
+
+
+def of_image(prompt: PromptRecord, image: ImageRecord) -> Chosen:
+    """Return what is copied of an image whose file is there."""
+    return Chosen(Path(str(image.file)), prompt.text, image.seed, image.revised_prompt)
+
+
+def copy(chosen: list[Chosen], folder: Path) -> None:
+    """Copy the images under numbers, and write the manifest of their prompts and seeds."""
+    revised = [REVISED] if any(one.revised_prompt for one in chosen) else []
+    manifest = Manifest(folder, ("prompt", "seed", *revised), len(chosen))
+    with manifest.written():
+        for one in chosen:
+            drawn = [one.revised_prompt or ""] if revised else []
+            row = (one.prompt, one.seed, *drawn)
+            manifest.add(one.file.suffix, row).write_bytes(nameless(one.file))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -77,19 +185,137 @@ def run(
     record = located(read_run(source), source, [store] if store else [])
     labels = ""
     if for_correction is not None:
-        from pytest_t2i.cli.support.sample_for_correction import sample_for_correction
-
-        drawn = sample_for_correction(record, source, folder, for_correction, seed)
+        drawn = _sample_for_correction(record, source, folder, for_correction, seed)
         told = several(drawn, "image")
     elif objects is None:
-        told = several(sample_images(record, source, folder, per_prompt, seed), "image")
+        told = several(_sample_images(record, source, folder, per_prompt, seed), "image")
     else:
-        from pytest_t2i.cli.support.sample_objects import sample_objects
-
-        count = sample_objects(record, store or store_of(source), folder, objects, seed)
+        count = _sample_objects(record, store or store_of(source), folder, objects, seed)
         told, labels = several(count, "object"), " --labels yes-no"
     model = f" --model {quote(record.model)}" if record.model else ""
     say(f"{told} in {folder}")
     next_step = f"next: t2i label {quote(str(folder))} --annotator NAME"
     say(f"{next_step}{labels}{model}")
     return 0
+
+
+class Image(NamedTuple):
+    """An image that can be drawn."""
+
+    chosen: Chosen
+    doubt: float
+
+
+def _sample_for_correction(
+    record: RunRecord, source: Path, folder: Path, count: int, seed: int
+) -> int:
+    """Copy images drawn by how unsure the detector is, and write their probabilities.
+
+    Returns the number of copies: ``count``, or all images where the run has fewer.
+    """
+    if count < LEAST_DRAWN:
+        raise ConfigurationError(
+            f"--for-correction {count}: expected at least {LEAST_DRAWN}. Fewer labels "
+            "cannot show how often the detector errs"
+        )
+    images = images_of(record)
+    if not images:
+        raise ConfigurationError(f"{source} names no image that is still there")
+    count = min(count, len(images))
+    chances = choice_probabilities([image.doubt for image in images], count)
+    places = drawn(chances, seed)
+    order = np.random.default_rng([seed, 1]).permutation(places)
+    copy([images[place].chosen for place in order], folder)
+    taken = set(places.tolist())
+    write_draw(
+        folder,
+        (
+            (checksum(nameless(image.chosen.file)), float(chance), place in taken)
+            for place, (image, chance) in enumerate(zip(images, chances, strict=True))
+        ),
+    )
+    return count
+
+
+def images_of(record: RunRecord) -> list[Image]:
+    """Return the images of all neutral prompts that are there, each with its remaining doubt.
+
+    Raises ConfigurationError where the deciding detector labels no image male or female.
+    """
+    prompts = [
+        (prompt, there)
+        for prompt in record.prompts
+        if prompt.variant == "neutral" and (there := _images_there(prompt))
+    ]
+    known = [np.array([_log_odds(image) for image in there]) for _, there in prompts]
+    if known and not any(np.isfinite(odds).any() for odds in known):
+        raise ConfigurationError(
+            "--for-correction: the run's detector labels no image male or female, but only the "
+            "model bias score can be corrected. Use --per-prompt for other labels"
+        )
+    return [
+        Image(of_image(prompt, image), float(doubt))
+        for (prompt, there), of in zip(prompts, doubts(known), strict=True)
+        for image, doubt in zip(there, of, strict=True)
+    ]
+
+
+def _log_odds(image: ImageRecord) -> float:
+    said: Sequence[Detection] = tuple(image.detections.values())
+    return log_odds(said[0]) if said else math.nan
+
+
+class Seen(NamedTuple):
+    """An object that was found in a picture."""
+
+    file: Path
+    prompt: str
+    seen_object: FoundObject
+
+
+def _sample_objects(record: RunRecord, store: Path, folder: Path, count: int, seed: int) -> int:
+    """Copy randomly chosen objects that the run's object detector found; return how many."""
+    seen = _choose_objects(record, store, count, seed)
+    _copy_objects(seen, folder)
+    return len(seen)
+
+
+def _choose_objects(record: RunRecord, store: Path, count: int, seed: int) -> list[Seen]:
+    """Return randomly chosen objects that the run's object detector found."""
+    finder, model = record.provenance.get("objects"), record.provenance.get("model")
+    if not isinstance(finder, dict) or not isinstance(model, dict):
+        raise ConfigurationError(
+            "--objects: this run looked for no objects: name a run with tests of objects or "
+            "dependencies"
+        )
+    seen = list(_seen(Store(store), str(finder["fingerprint"]), str(model["fingerprint"])))
+    if not seen:
+        raise ConfigurationError(
+            f"--objects: {store} holds no object that {finder['finder']} found"
+        )
+    rng = random.Random(seed)  # noqa: S311 - a sample, no secret
+    return rng.sample(seen, min(count, len(seen)))
+
+
+def _seen(store: Store, finder: str, model: str) -> list[Seen]:
+    prompts = store.seen_by(finder, model)
+    images, objects = store.images(list(prompts)), store.objects(list(prompts), finder)
+    return [
+        Seen(image.file, prompts[key], seen_object)
+        for key, image in images.items()
+        if image.file is not None
+        for seen_object in objects.get(key, ())
+    ]
+
+
+def _copy_objects(seen: list[Seen], folder: Path) -> None:
+    """Copy the pictures under numbers, each with one object outlined and a question about it."""
+    manifest = Manifest(folder, ("prompt", "question"), len(seen))
+    with manifest.written():
+        for file, prompt, seen_object in seen:
+            picture = picture_in(file)
+            if picture is None:
+                raise StoreError(f"{file} cannot be read as a picture. Run t2i store verify.")
+            question = f"Is the outlined object {with_article(seen_object.name)}?"
+            target = manifest.add(".png", (prompt, question))
+            outlined(picture, Mask.of(seen_object.region(picture.size))).save(target)

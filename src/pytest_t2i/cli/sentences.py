@@ -12,8 +12,7 @@ from pytest_t2i.adapters.catalogue import read_catalogues
 from pytest_t2i.adapters.languages.load_by_name import answering
 from pytest_t2i.adapters.registry import Registries
 from pytest_t2i.cli.candidates import add_answering_llm
-from pytest_t2i.cli.support.arguments import path, run_settings, value
-from pytest_t2i.cli.support.say import say
+from pytest_t2i.cli.support.arguments import path, run_settings, say, value
 from pytest_t2i.errors import ConfigurationError, FileFormatError
 from pytest_t2i.files import read_toml, write_whole
 from pytest_t2i.prompts import Axis, builtin_axes
@@ -79,12 +78,7 @@ def _axes(names: Sequence[str]) -> list[Axis]:
 
 
 def _known(out: Path, axes: Sequence[Axis]) -> dict[str, dict[str, str]]:
-    """Return the sentences of a file that is to be completed.
-
-    Raises:
-        FileFormatError: a sentence is not neutral.
-        ConfigurationError: the file has further axes, which would be lost.
-    """
+    """Return the sentences of a file that is to be completed."""
     known = sentences_in(out)
     others = [name for name in known if name not in {axis.name for axis in axes}]
     if others:

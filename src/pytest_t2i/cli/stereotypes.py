@@ -14,7 +14,7 @@ from pytest_t2i.cli.support.arguments import add_confidence, path, value
 from pytest_t2i.errors import ConfigurationError, printable
 from pytest_t2i.files import write_whole
 from pytest_t2i.prompts.internet_users import FORM
-from pytest_t2i.reporting import markdown_sections, terminal_sections
+from pytest_t2i.reporting import markdown, terminal
 from pytest_t2i.runs.comparison.read_compared_models import read_runs
 from pytest_t2i.settings import whole
 
@@ -62,14 +62,14 @@ def run(
     if out is not None and out.is_dir():
         raise ConfigurationError(f"--out: expected a file, {out} is a folder. Name a file in it")
     shown = side_by_side(read_runs(sources), users, level, seed)
-    markdown = _joined(markdown_sections.whole_lines(shown))
+    document = _joined(markdown.whole_lines(shown))
     # A pipe and a file have no width, unless COLUMNS gives one.
     is_narrow = sys.stdout.isatty() or "COLUMNS" in os.environ
     width = shutil.get_terminal_size().columns
-    text = _joined(terminal_sections.whole_lines(shown, width)) if is_narrow else markdown
+    text = _joined(terminal.whole_lines(shown, width)) if is_narrow else document
     print(printable(text), end="")  # noqa: T201 - a command line tool
     if out is not None:
-        write_whole(out, markdown.encode())
+        write_whole(out, document.encode())
     return 0
 
 

@@ -12,9 +12,8 @@ from pytest_t2i.audits.origins.optimised_prompts import BEAM, TOP, WIDTH, chosen
 from pytest_t2i.audits.origins.origins_of_images import OriginParts, face_part, text_encoder
 from pytest_t2i.cli.candidates import add_llm
 from pytest_t2i.cli.hunt import check_model
-from pytest_t2i.cli.support.arguments import add_run_options, path, run_settings, value
+from pytest_t2i.cli.support.arguments import add_run_options, path, run_settings, say, value
 from pytest_t2i.cli.support.costs import COST_OPTIONS, paid, validate
-from pytest_t2i.cli.support.say import say
 from pytest_t2i.data import Prompt, Variant
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.files import write_whole

@@ -6,12 +6,11 @@ import argparse
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from pytest_t2i.cli.support.arguments import path, value
-from pytest_t2i.cli.support.say import say
+from pytest_t2i.cli.support.arguments import path, say, value
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.heartbeat import signs_of_life
 from pytest_t2i.generation.store import archive
-from pytest_t2i.generation.store.contents import contents
+from pytest_t2i.generation.store.entries import contents
 from pytest_t2i.generation.store.merge import Merged, merge
 from pytest_t2i.generation.store.pruning import prune
 from pytest_t2i.generation.store.repair import Findings, repair, verify

@@ -7,11 +7,9 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from pytest_t2i.cli.support.arguments import path
-from pytest_t2i.cli.support.say import say
+from pytest_t2i.cli.support.arguments import path, say
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.runs.manifest.document import NAME, read_manifest
-from pytest_t2i.runs.manifest.verify import Finding, unnamed, verify
+from pytest_t2i.runs.manifest import NAME, Finding, read_manifest, unnamed, verify
 
 REPORT = Path("reports/t2i")
 CHANGED = 1

@@ -1,7 +1,4 @@
-"""Resolve models, detectors and encoders by name, and load each when it is first needed.
-
-Over 300 lines: one class resolves every part of a run, as parts name each other.
-"""
+"""Resolve models, detectors and encoders by name, and load each when it is first needed."""
 
 from __future__ import annotations
 
@@ -13,18 +10,20 @@ from pathlib import Path
 from typing import Any
 
 from pytest_t2i.adapters.catalogue import Catalogue, read_catalogues
-from pytest_t2i.adapters.mitigated import Mitigated, MitigatedFactory
-from pytest_t2i.adapters.mitigations import NamedMitigation, load_mitigation
+from pytest_t2i.adapters.mitigations import (
+    Mitigated,
+    MitigatedFactory,
+    NamedMitigation,
+    load_mitigation,
+)
 from pytest_t2i.adapters.registry import Factory, Registries, import_factory, named_part
-from pytest_t2i.adapters.support.fault_counts import FaultCounts
-from pytest_t2i.adapters.support.spending import Spending
+from pytest_t2i.adapters.support.spending import FaultCounts, Spending
 from pytest_t2i.data import GenerationSettings, Money, Request, digest
 from pytest_t2i.errors import ConfigurationError, GenerationError, UnknownNameError, blamed
 from pytest_t2i.files import user_path
 from pytest_t2i.generation.detect_elsewhere import looking_factory
 from pytest_t2i.generation.executors import InProcess
-from pytest_t2i.generation.identities import identities
-from pytest_t2i.generation.named_component import NamedComponent, Origin
+from pytest_t2i.generation.identities import NamedComponent, Origin, identities
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.ready_made import is_ready_made
 from pytest_t2i.generation.run_mitigation import Mitigating
@@ -53,10 +52,7 @@ OWN_NAMES = ("timm:",)
 
 @dataclass(slots=True)
 class Components:
-    """The model, detectors, encoders and executor of one run, resolved by name.
-
-    Over 20 methods: each loads one kind of part once, by the name that the run gave it.
-    """
+    """The model, detectors, encoders and executor of one run, resolved by name."""
 
     settings: Settings
     store: Store
@@ -157,7 +153,7 @@ class Components:
         from pytest_t2i.adapters.models.endpoints import EndpointModel
 
         if isinstance(model, EndpointModel):
-            from pytest_t2i.generation.model_versions import learn_versions
+            from pytest_t2i.generation.identities import learn_versions
 
             self.version_note = learn_versions(self.store, model, self.run_id)
         return model

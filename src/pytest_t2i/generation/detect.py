@@ -1,4 +1,4 @@
-"""Run detectors and encoders on images, generated or labelled, and store the results."""
+"""Have detectors look at pictures: labels, attributes and objects, in batches, each once."""
 
 from __future__ import annotations
 
@@ -6,17 +6,26 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pytest_t2i.adapters.support.black_or_unreadable import gate
+from pytest_t2i.adapters.support.picture_files import picture_in
 from pytest_t2i.data import Detection, Undetected
-from pytest_t2i.errors import DetectorError, blamed
-from pytest_t2i.generation.check_objects import checked_objects
+from pytest_t2i.errors import DetectorError, StoreError, blamed
 from pytest_t2i.generation.components import Components
-from pytest_t2i.generation.detector_calls import check_count, detections_by, in_domain
 from pytest_t2i.generation.plan import DetectorRef, ImageNeeds
 from pytest_t2i.generation.progress import Progress, Silent
 from pytest_t2i.generation.store import Store
+from pytest_t2i.labels import LabelledImage, LabelledSet
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+
+
+from pytest_t2i.generation.detector_calls import (
+    check_count,
+    checked_objects,
+    detections_by,
+    in_domain,
+)
 
 DEFAULT_BATCH = 16
 
@@ -188,3 +197,28 @@ def _kept(
 
 def _in_order(refs: set[DetectorRef]) -> list[DetectorRef]:
     return sorted(refs, key=lambda r: (r.name, r.attribute.name if r.attribute else "", str(r)))
+
+
+def look_at_labelled(observer: Observer, labelled: LabelledSet, detectors: Sequence[str]) -> None:
+    """Run every detector on every labelled image."""
+    by_key = {labelled.checksums[image.file]: image for image in labelled}
+    refs = {DetectorRef(name) for name in detectors}
+    needs = {key: ImageNeeds(detectors=refs) for key in by_key}
+    pictures = Pictures(needs, lambda key: _open(labelled, by_key[key]))
+    observer.look(pictures, "looking at labelled images")
+
+
+def stored_detections(store: Store, fingerprint: str, keys: Sequence[str]) -> list[Detection]:
+    """Detections of the detector with this fingerprint, one for each image."""
+    known = store.detections(list(dict.fromkeys(keys)), fingerprint)
+    return [known[key] for key in keys]
+
+
+def _open(labelled: LabelledSet, image: LabelledImage) -> Image | Undetected:
+    path = labelled.path(image)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        # The fault may pass and says nothing of the picture: nothing is stored.
+        raise StoreError(f"{path}: cannot be read: {error.strerror or error}.") from None
+    return gate(picture_in(content))

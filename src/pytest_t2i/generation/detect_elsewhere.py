@@ -16,7 +16,7 @@ from pytest_t2i.data import Detection, Generated, Request, Undetected
 from pytest_t2i.errors import ConfigurationError, T2IError
 from pytest_t2i.generation.check_pictures import picture_of
 from pytest_t2i.generation.detector_calls import detections_by
-from pytest_t2i.generation.named_component import NamedComponent
+from pytest_t2i.generation.identities import NamedComponent
 from pytest_t2i.generation.plan import DetectorRef, ImageNeeds
 from pytest_t2i.protocols import Detector, LoadOptions, TextToImage
 
@@ -125,16 +125,7 @@ def told(
     plan_needs: Mapping[str, ImageNeeds],
     made: Mapping[str, Generated],
 ) -> dict[str, dict[str, Detection]]:
-    """Fingerprint of a detector -> key of an image -> detection made in a worker.
-
-    Args:
-        detector: gives a detector of the run in this process.
-        plan_needs: needed detectors of each image, by the store's key.
-        made: images that the workers returned, by the same keys.
-
-    Raises:
-        ConfigurationError: a worker's detector differs from this process's detector.
-    """
+    """Fingerprint of a detector -> key of an image -> detection made in a worker."""
     found: dict[str, dict[str, Detection]] = {}
     for name in sorted({ref.name for needs in plan_needs.values() for ref in needs.detectors}):
         handle = detector(DetectorRef(name))

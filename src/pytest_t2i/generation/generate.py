@@ -1,12 +1,9 @@
-"""Carry out a plan: make the images that the store lacks, and run the detectors they need.
-
-Over 300 lines: claiming, making, storing, paying for and detecting images share the plan's keys.
-"""
+"""Carry out a plan: make the images that the store lacks, and run the detectors they need."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,32 +11,91 @@ from typing import TYPE_CHECKING
 
 from pytest_t2i.adapters.support.black_or_unreadable import gate
 from pytest_t2i.data import FORESEEN, Generated, GenerationSettings, Request, Undetected
-from pytest_t2i.errors import BudgetSpentError, GenerationError, StoreError
+from pytest_t2i.errors import BudgetSpentError, ConfigurationError, GenerationError, StoreError
 from pytest_t2i.generation import traces
 from pytest_t2i.generation.batch_size import BatchSize, FindsBatchSize, remember, remembered
 from pytest_t2i.generation.bill import Bill, bill_of
 from pytest_t2i.generation.check_packages import check_packages
 from pytest_t2i.generation.check_pictures import Sizes, picture_of
-from pytest_t2i.generation.check_variations import check_variations
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.detect import DEFAULT_BATCH, Observer, Pictures
 from pytest_t2i.generation.detect_elsewhere import looked_at, told
-from pytest_t2i.generation.encode_texts import embed_texts, encode_texts
 from pytest_t2i.generation.executors import each_once, in_batches
 from pytest_t2i.generation.heartbeat import signs_of_life
 from pytest_t2i.generation.plan import ImageNeeds, Plan
 from pytest_t2i.generation.progress import Progress, Silent
 from pytest_t2i.generation.ready_made import is_ready_made
 from pytest_t2i.generation.run_counts import Pace, Work
-from pytest_t2i.generation.seed_probe import try_seeds
+from pytest_t2i.generation.seeds import try_seeds
 from pytest_t2i.generation.store import Store, StoredImage
 from pytest_t2i.generation.store.entries import NewImage
 from pytest_t2i.generation.store.pruning import name_of_run, note_needed
-from pytest_t2i.generation.wait_for_images import Waiting
-from pytest_t2i.protocols import Executor
+from pytest_t2i.generation.traces import embed_texts, encode_texts
+from pytest_t2i.protocols import Executor, Varying
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+
+
+def _check_variations(plan: Plan, components: Components) -> None:
+    """Raise ConfigurationError for a variation that the model cannot make.
+
+    Otherwise the model's plain images would be stored as varied ones.
+    """
+    asked = {request.variation for request in plan if request.variation is not None}
+    mitigating = components.mitigating()
+    if mitigating is not None:
+        # The run's own mitigation wraps the model when the model is loaded.
+        asked = {one for one in asked if not mitigating.named.makes(one)}
+    model = components.model() if any(one.name for one in asked) else None
+    for variation in asked:
+        if model is None or not variation.name:
+            continue
+        loaded = model.get()
+        if not (isinstance(loaded, Varying) and loaded.takes(variation)):
+            raise ConfigurationError(
+                f"model {model.name!r} makes no images of the variation {variation.name!r}: "
+                "expected a model whose takes(variation) returns True for it. Choose another "
+                "model, or deselect these tests with -k"
+            )
+
+
+WAIT_FOR_OTHERS = 0.2
+"""Seconds between two looks into the store."""
+TELL_AFTER = 10.0
+"""Seconds without progress after which a note names the other process."""
+GIVE_UP_AFTER = 900.0
+"""Seconds without progress after which the run ends with an error."""
+
+
+@dataclass
+class Waiting:
+    """Waits for images that other processes make, names those processes, and has a time limit."""
+
+    store: Store
+    say: Callable[[str], None]
+    _missing: int = -1
+    _since: float = 0.0
+    _told: bool = False
+
+    def wait(self, missing: Sequence[str]) -> None:
+        """Wait briefly; StoreError after a quarter of an hour without progress."""
+        now = time.monotonic()
+        if len(missing) != self._missing:
+            self._missing, self._since, self._told = len(missing), now, False
+        idle = now - self._since
+        if idle > TELL_AFTER and not self._told:
+            self._told = True
+            owners = ", ".join(self.store.owners(missing)) or "another process"
+            self.say(f"waiting for {len(missing)} images that are being made by {owners}")
+        if idle > GIVE_UP_AFTER:
+            owners = ", ".join(self.store.owners(missing)) or "another process"
+            raise StoreError(
+                f"{len(missing)} images are claimed by {owners}, and none was finished for "
+                f"{GIVE_UP_AFTER / 60:.0f} minutes. End that process, and run again."
+            )
+        time.sleep(WAIT_FOR_OTHERS)
+
 
 CLAIMED = 256
 """Number of images that one process claims at a time; the rest is left for other processes."""
@@ -49,10 +105,7 @@ TURNS = 3
 
 @dataclass
 class Runner:
-    """Carries out a plan.
-
-    Over 20 methods: the steps of making images share the plan, the store and the counts.
-    """
+    """Carries out a plan."""
 
     components: Components
     store: Store
@@ -229,7 +282,7 @@ class Runner:
         self._needed.update(keys.values())
         self.work.planned = len(self._needed)
         note_needed(self.store.folder, self._name, self._needed)
-        check_variations(plan, self.components)
+        _check_variations(plan, self.components)
         self._tell_unseen(plan)
         embed_texts(plan, self.components, self.store)
         encode_texts(plan, self.components, self.store)

@@ -68,14 +68,7 @@ def signs_of_life(
     first: float | None = None,
     every: float | None = None,
 ) -> Iterator[Sign]:
-    """Write progress lines while a step is running.
-
-    Args:
-        what: name of the step.
-        write: writes a line, with the prefix "t2i:".
-        first: seconds until the first line; None for five.
-        every: seconds between two lines; None for ten.
-    """
+    """Write progress lines while a step is running."""
     sign = Sign(what, write)
     ticker = Ticker(sign.tell, first or FIRST, every or EVERY)
     ticker.start()

@@ -1,16 +1,27 @@
-"""Identify a component by its files, options and libraries, without loading it."""
+"""Identities of a run's parts: names become factories, and factories fingerprints."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any, Generic, TypeVar, cast
+
+import msgspec
+from filelock import FileLock
 
 from pytest_t2i.adapters.catalogue import CROP, PARTS
+from pytest_t2i.adapters.models.answers import PassingFaultError
+from pytest_t2i.adapters.models.endpoints import EndpointModel
+from pytest_t2i.adapters.models.reported_versions import versions_words
+from pytest_t2i.adapters.registry import PartName, Registries
 from pytest_t2i.adapters.support.code import version_of_package
 from pytest_t2i.data import digest
+from pytest_t2i.errors import ConfigurationError, T2IError, blamed, shown
 from pytest_t2i.files import stamps
+from pytest_t2i.generation.store import Store
 from pytest_t2i.protocols import AnswerLimits, LoadOptions
 
 LIBRARIES = (
@@ -62,3 +73,200 @@ def _version(distribution: str) -> str | None:
         return version(distribution)
     except PackageNotFoundError:
         return None
+
+
+PATIENCE, TRIES = 5.0, 2
+"""Seconds to wait for one answer, and number of attempts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A model's version in the store."""
+
+    told: Mapping[str, str] = field(default_factory=dict)
+    """Versions that the service reported last."""
+    unnamed: Mapping[str, str] = field(default_factory=dict)
+    """Versions assumed for pictures made before the service reported one."""
+
+
+def learn_versions(store: Store, model: EndpointModel, run_id: str | None) -> str:
+    """Request the model's version and set it on the model; returns a note for the user, or ""."""
+    plain = model.fingerprint
+    folder = store.folder / "locks"
+    folder.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder / "versions"):
+        of_run = f"versions:{plain}:{run_id}"
+        known = _known(store, of_run) if run_id else None
+        note = ""
+        if known is None:
+            known, note = _learn(store, model, plain)
+            if run_id:
+                store.remember(of_run, asdict(known))
+    model.versions = known.told
+    model.counted_versions = {} if known.told == known.unnamed else known.told
+    return note
+
+
+def _learn(store: Store, model: EndpointModel, plain: str) -> tuple[Known, str]:
+    name = f"versions:{plain}"
+    before = _known(store, name)
+    told = model.versions_told(PATIENCE)
+    for _ in range(TRIES - 1):
+        told = model.versions_told(PATIENCE) if isinstance(told, T2IError) else told
+    if not told or isinstance(told, T2IError):
+        return before or Known(), _silence(model, before, told)
+    # Pictures that the store has already are assumed to be of the first version reported.
+    unnamed = told if before is None and store.model_name(plain) else (before or Known()).unnamed
+    known = Known(dict(told), dict(unnamed))
+    if known == before:
+        return known, ""
+    store.remember(name, asdict(known))
+    if before is None:
+        return known, ""
+    return known, (
+        f"{model} has another version than before, {versions_words(told)}; it was "
+        f"{versions_words(before.told)}: pictures are made anew, and the old ones are kept apart"
+    )
+
+
+def _silence(model: EndpointModel, before: Known | None, told: object) -> str:
+    """A note where no version was reported; "" for a service that has never reported one."""
+    if before is not None:
+        why = f" ({told})" if isinstance(told, T2IError) else ""
+        return (
+            f"{model} reports no version at this moment{why}: the last one is assumed, "
+            f"{versions_words(before.told)}"
+        )
+    # A server that is down is reported when pictures are requested.
+    is_told = isinstance(told, PassingFaultError) and told.kind != "unreachable"
+    return f"the version of {model} is not known: {told}" if is_told else ""
+
+
+def _known(store: Store, name: str) -> Known | None:
+    try:
+        return msgspec.convert(store.fact(name), Known)
+    except msgspec.ValidationError:
+        return None
+
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Origin:
+    """The code behind a component: that of its own factory, and that of its parts' factories."""
+
+    registries: Registries
+    names: set[PartName] = field(default_factory=set)
+    """Kind and name of each registered factory that the component used; parts once loaded."""
+    read: dict[PartName, str] = field(default_factory=dict)
+    """Digests computed so far: code that is loaded does not change."""
+
+    def code(self) -> dict[str, str]:
+        """Digest of the code behind each name."""
+        for kind, name in self.names - self.read.keys():
+            self.read[kind, name] = self.registries.of(kind).code(name)
+        return {f"{kind} {name}": self.read[kind, name] for kind, name in sorted(self.names)}
+
+    def states(self) -> list[list[str]] | None:
+        """Kind, name and state of each; None where one has to be loaded every time."""
+        states = [(*part, self.registries.of(part[0]).state(part[1])) for part in self.names]
+        if any(state is None for *_, state in states):
+            return None
+        return sorted([kind, name, str(state)] for kind, name, state in states)
+
+    def has_state(self, recorded: Any) -> bool:
+        """Whether everything that ``states`` recorded is unchanged."""
+        return isinstance(recorded, list) and all(
+            self.registries.of(kind).state(name) == state for kind, name, state in recorded
+        )
+
+
+@dataclass(slots=True)
+class NamedComponent(Generic[T]):
+    """A component that loads on first use."""
+
+    name: str
+    load: Callable[[], T]
+    identity: str | None
+    """Hash of all that the fingerprint depends on; None where the component must be loaded."""
+    store: Store
+    lists_images: bool = False
+    """Whether it may be a model of ready-made images."""
+    origin: Origin | None = None
+    """None for a model, whose own fingerprint holds all that changes its pictures."""
+    run_identity: str | None = None
+    """Identity within one xdist run, of whose workers one loads the component."""
+    _loaded: T | None = None
+
+    def get(self) -> T:
+        """The component, loaded once."""
+        if self._loaded is None:
+            with blamed(ConfigurationError, "the factory of", self.name):
+                self._loaded = self.load()
+            if not hasattr(self._loaded, "fingerprint"):
+                raise ConfigurationError(
+                    f"the factory of {self.name!r}: expected it to return an object with a "
+                    "fingerprint (see the Protocols of pytest_t2i), got "
+                    f"{shown(self._loaded)}"
+                )
+        return self._loaded
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of the component's own fingerprint and code, from the store where it is known."""
+        return str(self._facts()["fingerprint"])
+
+    @property
+    def own_fingerprint(self) -> str:
+        """The component's own fingerprint, without its code."""
+        facts = self._facts()
+        return str(facts["own"] if "own" in facts else cast("Any", self.get()).fingerprint)
+
+    @property
+    def provenance(self) -> Mapping[str, str]:
+        """Readable facts behind the fingerprint, as far as the component has any."""
+        return cast("Mapping[str, str]", self._facts()["provenance"])
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Every label that a detector may give."""
+        known = self._facts().get("labels")
+        return tuple(cast("Any", self.get()).labels if known is None else known)
+
+    @property
+    def made_for(self) -> str:
+        """The kind of pictures that a detector or encoder was made for; "" for any."""
+        return str(self._facts().get("made_for", ""))
+
+    def _facts(self) -> dict[str, Any]:
+        known = self._remembered() if self._loaded is None else None
+        if known is not None:
+            return known
+        loaded = self.get()
+        own = str(cast("Any", loaded).fingerprint)
+        facts = {
+            "fingerprint": digest([own, self.origin.code()]) if self.origin else own,
+            "own": own,
+            "provenance": dict(getattr(loaded, "provenance", {})),
+            "labels": list(getattr(loaded, "labels", ())),
+            "made_for": str(getattr(loaded, "made_for", "")),
+            "parts": self.origin.states() if self.origin else [],
+        }
+        identity = self.run_identity if facts["parts"] is None else self.identity
+        identity = identity or self.run_identity
+        if identity:
+            self.store.remember(_name(identity), facts)
+        return facts
+
+    def _remembered(self) -> dict[str, Any] | None:
+        """Facts from the store, if all that they depended on is unchanged."""
+        known = self.store.fact(_name(self.identity)) if self.identity else None
+        if known is not None and (not self.origin or self.origin.has_state(known.get("parts"))):
+            return cast("dict[str, Any]", known)
+        known = self.store.fact(_name(self.run_identity)) if self.run_identity else None
+        return cast("dict[str, Any] | None", known)
+
+
+def _name(identity: str | None) -> str:
+    return f"component:{identity}"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.generation.named_component import NamedComponent
+from pytest_t2i.generation.identities import NamedComponent
 from pytest_t2i.protocols import ReadyMade, TextToImage
 
 SHOWN = 3

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pytest_t2i.adapters.mitigations import NamedMitigation
 from pytest_t2i.data import ATTENTION, PLAIN, TEXT_EMBEDDING, Prompt, Triplet, Variant, Variation
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.prompts.counterparts import counterparts, names_gender
+from pytest_t2i.prompts.added_words import counterparts, names_gender
 
 
 @dataclass(slots=True)

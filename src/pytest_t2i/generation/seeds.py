@@ -1,11 +1,25 @@
-"""The seeds of a prompt's images."""
+"""Seeds of a run's images, and the probe whether a model honours them."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
-from pytest_t2i.generation.named_component import NamedComponent
-from pytest_t2i.protocols import ReadyMade, TextToImage
+import msgspec
+from filelock import FileLock
+
+from pytest_t2i.data import Count, Generated, GenerationSettings, Request
+from pytest_t2i.errors import BudgetSpentError, GenerationError
+from pytest_t2i.generation.bill import Bill
+from pytest_t2i.generation.components import Components
+from pytest_t2i.generation.identities import NamedComponent
+from pytest_t2i.generation.store import Store
+from pytest_t2i.protocols import MayIgnoreSeeds, ReadyMade, TextToImage
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 # Every test case needs the seeds of all cases that share its error level, so they are cached.
 _KNOWN: dict[tuple[int, str], tuple[int, ...]] = {}
@@ -49,3 +63,147 @@ def seeds_for(
     if isinstance(model, ReadyMade):
         return tuple(sorted(model.available(neutral_text))[:count])
     return seeds_of(base, neutral_text, count)
+
+
+PROMPT, SEED = "a red apple on a wooden table", 20261
+"""The probe: no content policy forbids it, and no test uses it."""
+OTHER_SEED = 20262
+ALONE, OTHER, TOGETHER = 2, 1, 8
+"""Number of pictures requested in sequence of one seed and of the other, and at the same time."""
+MOST = ALONE + OTHER + TOGETHER
+LEAST = 2
+"""Smallest difference of a pixel's colour, of 255, at which two pictures differ."""
+LARGEST = 255
+"""Difference that stands for pictures of different sizes."""
+Kind = Literal["seeded", "batch", "draws", "constant"]
+WORDS = {
+    "seeded": "seeded: the same seed gives the same picture, another seed another one",
+    "constant": "warning: constant: another seed gives the same picture, as from a cache or with a "
+    "fixed seed. Equal pictures count once, and with more than a tenth of them there is no verdict",
+    "batch": "seeded, dependent on the batch: where several pictures are made at the same time, "
+    "one differs by up to {difference} of 255 (--t2i-concurrency 1 makes one at a time)",
+    "draws": "draws: the seed is ignored, every picture is drawn anew, and no pictures are "
+    "compared as pairs",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Seeding:
+    """Result of the probe: what seeds determine.
+
+    >>> Seeding("batch", 12).words.partition(", one ")[2]
+    'differs by up to 12 of 255 (--t2i-concurrency 1 makes one at a time)'
+    """
+
+    kind: Kind
+    difference: Count = 0
+    """Largest difference of a pixel's colour between two pictures, 0 to 255."""
+    seeds: Count = 1
+    """Number of seeds compared; earlier versions asked for one alone."""
+
+    @property
+    def is_final(self) -> bool:
+        """Whether all was asked that can be: a model that ignores seeds has no second one."""
+        return self.kind == "draws" or self.seeds > 1
+
+    @property
+    def words(self) -> str:
+        """The result in one sentence."""
+        return WORDS[self.kind].format(difference=self.difference)
+
+
+class ToTry(TextToImage, MayIgnoreSeeds, Protocol):
+    """A model that may ignore seeds."""
+
+
+def seeding_of(store: Store, fingerprint: str) -> Seeding | None:
+    """The stored result for a model; None where the model was not probed."""
+    known = store.fact(_fact(fingerprint))
+    try:
+        return None if known is None else msgspec.convert(known, Seeding)
+    except msgspec.ValidationError:
+        return None
+
+
+def _fact(fingerprint: str) -> str:
+    return f"seeding:{fingerprint}"
+
+
+def try_seeds(
+    components: Components,
+    settings: GenerationSettings,
+    bill: Bill | None,
+    say: Callable[[str], None],
+) -> int:
+    """Probe the model under test where needed, and return the number of requests made."""
+    handle, store = components.model(), components.store
+    model: Any = handle.get() if handle.lists_images else None
+    how = components.settings.probe
+    if how == "never" or not (isinstance(model, MayIgnoreSeeds) and model.may_ignore_seeds):
+        return 0
+    # Several processes may connect at the same time.
+    with FileLock(store.folder / "locks" / "seeding"):
+        known = seeding_of(store, handle.fingerprint)
+        if how == "once" and known is not None and known.is_final:
+            return 0
+        left_out = "the seeds are not tried"
+        if bill is not None and (reason := bill.cannot_pay(MOST, left_out)):
+            say(reason)
+            return 0
+        cost = "" if bill is None else f" for {bill.of(MOST)}"
+        say(
+            f"probing whether {handle.name} honours seeds, with up to {MOST} "
+            f"requests{cost} (--t2i-no-probe skips this)"
+        )
+        found, requests = probe(cast("ToTry", model), settings)
+        if found is not None:
+            store.remember(_fact(handle.fingerprint), asdict(found))
+    say(f"{handle.name}: {UNKNOWN if found is None else found.words}")
+    return requests
+
+
+UNKNOWN = "whether seeds are honoured is unknown: the model gave no picture to compare"
+
+
+def probe(model: ToTry, settings: GenerationSettings) -> tuple[Seeding | None, int]:
+    """What the seeds of a model determine, and the number of pictures requested.
+
+    The result is None where the model gives no picture.
+    """
+    request = Request(PROMPT, SEED, settings)
+    alone = [generated for _ in range(ALONE) for generated in model.generate([request])]
+    apart = _difference(alone)
+    if apart is None or apart >= LEAST:
+        return (None if apart is None else Seeding("draws", apart)), ALONE
+    others = _difference([alone[0], *model.generate([replace(request, seed=OTHER_SEED)])])
+    if others is None or others <= apart:  # no more than two pictures of one seed differ
+        return (None if others is None else Seeding("constant", seeds=2)), ALONE + OTHER
+    try:
+        beside = list(model.at_once([request] * TOGETHER))
+    except GenerationError as error:  # such as a rate limit, which sequential requests may keep
+        if isinstance(error, BudgetSpentError):
+            raise
+        return None, MOST
+    together = _difference([alone[0], *beside])
+    if together is None:
+        return None, MOST
+    kind: Kind = "seeded" if together < LEAST else "batch"
+    return Seeding(kind, together, seeds=2), MOST
+
+
+def _difference(pictures: list[Generated]) -> int | None:
+    """Largest difference between the first picture and any other; None where one is missing."""
+    images = [generated.image for generated in pictures if generated.image is not None]
+    if len(images) < len(pictures):
+        return None
+    return max(difference(images[0], other) for other in images[1:])
+
+
+def difference(one: Image, other: Image) -> int:
+    """The largest difference of a pixel's colour, 0 to 255."""
+    import numpy as np
+
+    if one.size != other.size:
+        return LARGEST
+    first, second = (np.asarray(image.convert("RGB"), dtype=np.int16) for image in (one, other))
+    return int(np.abs(first - second).max())

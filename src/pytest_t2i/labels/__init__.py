@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_t2i.labels.consensus import agreed, disagreements, open_disagreements
-from pytest_t2i.labels.draw_probabilities import Draw, draw_of, write_draw
 from pytest_t2i.labels.label import (
     ADJUDICATED,
     CLEAR,
@@ -26,8 +25,17 @@ from pytest_t2i.labels.labels_csv import (
     record,
     write_labels,
 )
-from pytest_t2i.labels.pictures import open_picture, picture_file, state_of
-from pytest_t2i.labels.sets import LabelledImage, LabelledSet, load_labelled_set
+from pytest_t2i.labels.sets import (
+    Draw,
+    LabelledImage,
+    LabelledSet,
+    draw_of,
+    load_labelled_set,
+    open_picture,
+    picture_file,
+    state_of,
+    write_draw,
+)
 from pytest_t2i.labels.vocabulary import (
     RULES,
     Choice,

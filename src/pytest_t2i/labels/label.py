@@ -1,9 +1,14 @@
-"""The label that one annotator gave one image."""
+"""A person's label of an image, and the files of labels."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
 
+from pytest_t2i.adapters.registry import INSTALL, Registries
+from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.files import is_relative
 
 MALE, FEMALE, LOW_QUALITY, OTHERS = "male", "female", "low_quality", "others"
@@ -47,3 +52,22 @@ class Label:
             raise ValueError(
                 f"file must be a path below the folder of the labels, got file={self.file!r}"
             )
+
+
+Reader = Callable[[Path], list[Label]]
+"""A function from the path of a label file to its labels; names of images are relative to the
+folder of the file."""
+
+
+def reader_of(file: Path) -> Reader | None:
+    """Return the registered reader for the ending of this file; None if no reader is known."""
+    ending = file.suffix.lower().removeprefix(".")
+    registry = Registries().label_files
+    if ending in registry:
+        return cast("Reader", registry.get(ending))
+    if brings := INSTALL.get((registry.kind, ending)):
+        raise ConfigurationError(
+            f"{file}: labels in a .{ending} file are read by a companion that is not installed. "
+            f"Run: {brings}"
+        )
+    return None

@@ -6,10 +6,11 @@ import csv
 import io
 import os
 import re
-from collections.abc import Iterable
-from dataclasses import fields
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, fields
 from pathlib import Path
 
+import msgspec
 from filelock import FileLock
 
 from pytest_t2i.adapters.models.manifest import listed_in
@@ -19,15 +20,112 @@ from pytest_t2i.files import (
     exact_cell,
     explain,
     inside,
+    literal,
     of_cell,
     outside,
     read_csv,
+    read_text,
     write_whole,
 )
-from pytest_t2i.labels.label import Label
-from pytest_t2i.labels.label_files import reader_of
-from pytest_t2i.labels.log import LOG_NAME, Word, add_label, add_taken_back, clear_log, read_log
+from pytest_t2i.labels.label import Label, reader_of
 from pytest_t2i.labels.vocabulary import Vocabulary, keep_vocabulary, vocabulary_of
+
+LOG_NAME = ".labels.log"
+
+
+class Word(msgspec.Struct):
+    """One line of the log: a label, or the removal of one (``label`` is null)."""
+
+    file: str
+    annotator: str
+    label: str | None
+    reason: str = ""
+    prompt: str = ""
+    model: str = ""
+
+    def as_label(self) -> Label | None:
+        """Return the label; None for a removal. Raises ValueError for a malformed label."""
+        if self.label is None:
+            return None
+        return Label(self.file, self.label, self.annotator, self.reason, self.prompt, self.model)
+
+    def with_texts(self, of: Callable[[str], str]) -> Word:
+        """Return the word with ``of`` applied to every text."""
+        texts = {
+            name: of(text)
+            for name, text in msgspec.structs.asdict(self).items()
+            if text is not None
+        }
+        return msgspec.structs.replace(self, **texts)
+
+
+def _add_label(folder: Path, label: Label) -> None:
+    """Append a label. Raises StoreError if the folder cannot be written."""
+    _add(folder, Word(**asdict(label)))
+
+
+def _add_taken_back(folder: Path, file: str, annotator: str) -> None:
+    """Append the removal of an annotator's label. Raises StoreError as ``_add_label``."""
+    _add(folder, Word(file, annotator, None))
+
+
+def _add(folder: Path, word: Word) -> None:
+    path = folder / LOG_NAME
+    line = msgspec.json.encode(word.with_texts(_as_kept))
+    try:
+        with path.open("ab", buffering=0) as file:
+            # After a line that a full disk cut short, this one starts on a new line.
+            start = b"\n" if _is_cut_short(path) else b""
+            file.write(start + line + b"\n")
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise StoreError(explain(path, error)) from error
+
+
+def _as_kept(text: str) -> str:
+    """Return a text as JSON can hold it: half a surrogate pair cannot be in it."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return literal(text)
+    return literal(text) if of_cell(text) != text else text
+
+
+def _is_cut_short(path: Path) -> bool:
+    with path.open("rb") as file:
+        if not file.seek(0, os.SEEK_END):
+            return False
+        file.seek(-1, os.SEEK_END)
+        return file.read(1) != b"\n"
+
+
+def _read_log(folder: Path) -> Iterator[Word]:
+    """Yield the lines, oldest first; lines that were cut short are left out.
+
+    Raises FileFormatError that names the line.
+    """
+    path = folder / LOG_NAME
+    if not path.exists():
+        return
+    lines = read_text(path).split("\n")
+    for number, line in enumerate(lines, 1):
+        if line:
+            try:
+                yield msgspec.json.decode(line, type=Word).with_texts(of_cell)
+            except msgspec.MsgspecError as error:
+                if number < len(lines) and not _is_part(line):
+                    raise FileFormatError(path, f"{error}.", where=f"line {number}") from None
+
+
+def _is_part(line: str) -> bool:
+    """Whether a line was cut short, as by a full disk: its JSON object is not closed."""
+    return not line.endswith("}")
+
+
+def _clear_log(folder: Path) -> None:
+    """Remove the log, once the table holds all its labels."""
+    (folder / LOG_NAME).unlink(missing_ok=True)
+
 
 FILE_NAME = "labels.csv"
 COLUMNS = tuple(column.name for column in fields(Label))
@@ -58,7 +156,7 @@ def read_labels(source: str | Path) -> list[Label]:
     vocabulary = vocabulary_of(folder)
     # The log is read first: a label that another process moves into the table meanwhile is then
     # read twice and never missed.
-    words = list(read_log(folder))
+    words = list(_read_log(folder))
     labels = _table(folder / FILE_NAME, vocabulary)
     for word in words:
         label = _of_log(folder, word, vocabulary)
@@ -122,7 +220,7 @@ def _write(folder: Path, labels: Iterable[Label]) -> None:
         raise StoreError(explain(table, error)) from error
     finally:
         draft.unlink(missing_ok=True)
-    clear_log(folder)
+    _clear_log(folder)
 
 
 def _check_read_back(
@@ -156,13 +254,13 @@ def record(folder: Path, label: Label) -> None:
     """
     vocabulary_of(folder).check(label.label)
     with _lock(folder):
-        add_label(folder, label)
+        _add_label(folder, label)
 
 
 def forget(folder: Path, file: str, annotator: str) -> None:
     """Remove an annotator's label of a file."""
     with _lock(folder):
-        add_taken_back(folder, file, annotator)
+        _add_taken_back(folder, file, annotator)
 
 
 def compact(folder: Path) -> None:

@@ -33,21 +33,7 @@ def read_wide(
     file: str = "file",
     words: Mapping[str, str] | None = None,
 ) -> ReadLabels:
-    """Read the labels of a table with one column per annotator.
-
-    Args:
-        path: path of the CSV file.
-        annotators: names of the columns, which become the annotators' names.
-        vocabulary: allowed labels.
-        file: name of the column with the pictures' names.
-        words: word of the table -> label; other words are labels themselves.
-
-    Returns:
-        One label for each cell that is not empty.
-
-    Raises:
-        FileFormatError: a column is absent, or a cell holds no label (file, line, value).
-    """
+    """Read the labels of a table with one column per annotator."""
     table = read_table(path, (file, *annotators), optional=MORE, remedy=REMEDY)
     labels = [
         label

@@ -54,16 +54,7 @@ class FunctionModel:
 
 
 def factory_of(model: Any, fingerprint: str | None) -> Factory:
-    """Return a factory for a model in memory.
-
-    Args:
-        model: a diffusers pipeline, an object that obeys ``TextToImage``, or a function from
-            prompts and seeds to pictures.
-        fingerprint: version of the model, if it cannot be computed from the model.
-
-    Raises:
-        ConfigurationError: the model is none of these.
-    """
+    """Return a factory for a model in memory."""
     if isinstance(model, TextToImage):
         return lambda _: model
     if _is_pipeline(model):

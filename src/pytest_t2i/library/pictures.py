@@ -13,7 +13,7 @@ from pytest_t2i.generation.plan import Need, Plan
 from pytest_t2i.generation.progress import Silent, shown
 from pytest_t2i.generation.ready_made import check_supply
 from pytest_t2i.library.in_memory import is_nameless
-from pytest_t2i.library.session import clean_errors, session_for, settings_for, temporary_store
+from pytest_t2i.library.load import clean_errors, session_for, settings_for, temporary_store
 from pytest_t2i.protocols import ReadyMade
 from pytest_t2i.runs.session import Session
 

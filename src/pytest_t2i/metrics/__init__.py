@@ -34,6 +34,7 @@ from pytest_t2i.metrics.groups import (
     group_diversity,
     group_entropy,
     group_gap,
+    total_variation_distance,
 )
 from pytest_t2i.metrics.images import diff_pix, split_product, ssim
 from pytest_t2i.metrics.info import INFO
@@ -60,9 +61,7 @@ from pytest_t2i.metrics.retrieval import (
 )
 from pytest_t2i.metrics.similarity import similarities, similarity, similarity_gap, similarity_gaps
 from pytest_t2i.metrics.stereotypes import attribute_presence, stereotype_score
-from pytest_t2i.metrics.total_variation import total_variation_distance
-from pytest_t2i.metrics.vendi import vendi_score
-from pytest_t2i.metrics.wals import wals
+from pytest_t2i.metrics.variety import vendi_score, wals
 
 __all__ = [
     "INFO",

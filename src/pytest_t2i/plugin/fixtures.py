@@ -1,10 +1,17 @@
-"""The fixtures ``model``, ``detector`` and ``baseline``."""
+"""Fixtures of tests: the run's own, those of audits, and the members that they measure."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from types import ModuleType
 from typing import Any
 
 import pytest
+
+from pytest_t2i.adapters.registry import Registries
+from pytest_t2i.audits.audit import Audit, Fixture
+from pytest_t2i.audits.discovery import audits_of, installed_audits
+from pytest_t2i.errors import T2IError
 
 RUN = "t2i-run"
 """Name under which the plugin of a run with a model is registered."""
@@ -38,3 +45,54 @@ def baseline(request: pytest.FixtureRequest) -> Any:
     if recorded is None:
         pytest.skip("t2i: no baseline given; run with --t2i-baseline FILE")
     return recorded
+
+
+AUDITS = pytest.StashKey[tuple[Audit[Any], ...]]()
+"""Stash key of the configuration: the project's audits."""
+
+
+def audits_of_project(config: pytest.Config) -> tuple[Audit[Any], ...]:
+    """Return all audits that tests of this run can use; cached.
+
+    A conftest.py registers audits with the hook ``pytest_t2i_audits``. Pytest must load this
+    conftest.py before it collects tests: the file lies beside the ini file or in a folder that is
+    named on the command line.
+    """
+    if AUDITS not in config.stash:
+        try:
+            config.stash[AUDITS] = _read(config)
+        except T2IError as error:
+            raise pytest.UsageError(str(error)) from None
+    return config.stash[AUDITS]
+
+
+def _read(config: pytest.Config) -> tuple[Audit[Any], ...]:
+    offered = config.hook.pytest_t2i_audits()
+    if not offered:
+        return installed_audits()
+    registries = Registries()
+    for audits in offered:
+        registries.audits.update(audits)
+    return audits_of(registries)
+
+
+def fixtures_of(audits: Iterable[Audit[Any]]) -> ModuleType:
+    """Return a plugin that has one pytest fixture for each fixture of an audit."""
+    # Pytest looks for fixtures in modules and classes, not in attributes of an instance.
+    plugin = ModuleType("t2i_audit_fixtures", __doc__)
+    for audit in audits:
+        for name, fixture in audit.fixtures.items():
+            setattr(plugin, name, _as_pytest_takes_it(name, fixture))
+    return plugin
+
+
+def _as_pytest_takes_it(name: str, fixture: Fixture) -> Any:
+    def value(request: pytest.FixtureRequest) -> Any:
+        run = run_of(request)
+        test = run.test(request.node)
+        if reason := fixture.unseen(run.results, test):
+            pytest.skip(reason)
+        return fixture.make(run.results, test)
+
+    value.__doc__ = fixture.doc
+    return pytest.fixture(name=name)(value)

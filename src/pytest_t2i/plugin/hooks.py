@@ -11,9 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_t2i.plugin import fixtures, options
-from pytest_t2i.plugin.audit_fixtures import fixtures_of
-from pytest_t2i.plugin.fixtures import NO_MODEL, RUN
-from pytest_t2i.plugin.project_audits import audits_of_project
+from pytest_t2i.plugin.fixtures import NO_MODEL, RUN, audits_of_project, fixtures_of
 
 MARKER = (
     "t2i(*what, images=None, spaces=None, expected=None): a fairness test over axes, prompts, "
@@ -37,7 +35,7 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) -> None:
     """Keep pytest from taking the value of one of our options for a path of tests."""
     if any(arg.startswith("--t2i") for arg in args):
-        from pytest_t2i.plugin.rootdir import keep_rootdir
+        from pytest_t2i.plugin.options import keep_rootdir
 
         keep_rootdir(early_config, args)
 
@@ -74,7 +72,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make one test case per prompt, triplet or stereotype of the marker."""
     if metafunc.definition.get_closest_marker("t2i") is not None:
-        from pytest_t2i.plugin.parametrize import parametrize
+        from pytest_t2i.plugin.collection import parametrize
 
         parametrize(metafunc)
 

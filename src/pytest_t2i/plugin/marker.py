@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from pytest_t2i.audits.fixture import Keyword
+from pytest_t2i.audits.audit import About, Fixture, Keyword
 from pytest_t2i.data import Triplet
 from pytest_t2i.errors import T2IError
 from pytest_t2i.plugin import options
-from pytest_t2i.plugin.fixture_members import fixtures_about, members_of
-from pytest_t2i.plugin.project_audits import audits_of_project
+from pytest_t2i.plugin.fixtures import RUN, audits_of_project
 from pytest_t2i.prompts import read_captions
 from pytest_t2i.runs.marker_arguments import select
 from pytest_t2i.runs.selection import Selection, narrowed
@@ -75,3 +74,23 @@ def selection_of(item: pytest.Function) -> Selection:
         if fixture.one_by_one and fixture.about is not None
     }
     return narrowed(selection, used, members, audits_of_project(item.config))
+
+
+def fixtures_about(config: pytest.Config) -> Mapping[str, Fixture]:
+    """Return the fixtures of all audits, by name."""
+    return {
+        name: fixture
+        for audit in audits_of_project(config)
+        for name, fixture in audit.fixtures.items()
+    }
+
+
+def members_of(selection: Selection, about: About, config: pytest.Config) -> tuple[Any, ...]:
+    """Return the selected members of one kind; detectors come from the run's settings."""
+    return _detectors(config) if about == "detectors" else selection.members(about)
+
+
+def _detectors(config: pytest.Config) -> tuple[str, ...]:
+    """Return the names of the run's detectors, or a placeholder that is skipped without one."""
+    run = config.pluginmanager.get_plugin(RUN)
+    return run.session.detectors if run else ("detector",)

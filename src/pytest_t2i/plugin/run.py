@@ -1,12 +1,10 @@
-"""The plugin of a run with a model or labelled images: from collected tests to reports.
-
-Over 300 lines: pytest finds all hooks of a run on one object; each delegates.
-"""
+"""The plugin of a run with a model or labelled images: from collected tests to reports."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+import os
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,44 +13,43 @@ import pytest
 
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.audits.discovery import recorded_kinds
+from pytest_t2i.data import Outcome
 from pytest_t2i.errors import BudgetSpentError, T2IError
 from pytest_t2i.generation.components import Components
+from pytest_t2i.generation.heartbeat import Sign, signs_of_life
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.run_counts import Work
 from pytest_t2i.generation.store import Store
 from pytest_t2i.metrics.info import register
-from pytest_t2i.plugin.checks_of_workers import (
+from pytest_t2i.plugin.collection import Selecting
+from pytest_t2i.plugin.make_images import make_here
+from pytest_t2i.plugin.options import project_folder
+from pytest_t2i.plugin.xdist import (
+    Workers,
     attach,
     begin,
     gather,
     keep,
+    make_shared,
     note,
     sort_by_test,
     status_of,
 )
-from pytest_t2i.plugin.collect_tests import Selecting
-from pytest_t2i.plugin.exit_status import exit_status
-from pytest_t2i.plugin.header import header
-from pytest_t2i.plugin.heartbeat import Aside
-from pytest_t2i.plugin.junit import JUnitTotals
-from pytest_t2i.plugin.make_images import make_here
-from pytest_t2i.plugin.options import project_folder
-from pytest_t2i.plugin.xdist import Workers, make_shared
 from pytest_t2i.prompts import read_captions, read_reference
-from pytest_t2i.reporting.wrapping import wrapped
+from pytest_t2i.reporting.formatting import wrapped
 from pytest_t2i.runs import calibration, canary
+from pytest_t2i.runs.baseline import save_baseline
 from pytest_t2i.runs.build_record import conditions, environment, interrupted_record, record_of
 from pytest_t2i.runs.earlier_looks import remember_looks, with_looks
+from pytest_t2i.runs.early_stopping import undecidable
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.runs.repeats import open_because
 from pytest_t2i.runs.results import Results
-from pytest_t2i.runs.save_baseline import save_baseline
 from pytest_t2i.runs.selection import SelectedTest, told_apart
 from pytest_t2i.runs.session import Session
 from pytest_t2i.runs.statement import PYPROJECT, read_statement
-from pytest_t2i.runs.undecidable import undecidable
 from pytest_t2i.settings import Settings
-from pytest_t2i.verdicts import context
+from pytest_t2i.verdicts import check
 from pytest_t2i.verdicts.baseline import RecordedRun
 from pytest_t2i.verdicts.baseline_file import (
     Baseline,
@@ -60,9 +57,102 @@ from pytest_t2i.verdicts.baseline_file import (
     library_differences,
     read_baseline,
 )
-from pytest_t2i.verdicts.context import JudgingContext
+from pytest_t2i.verdicts.check import JudgingContext
 from pytest_t2i.verdicts.limits_file import LimitFiles, read_limits
 from pytest_t2i.verdicts.measurement import Measurement
+
+INCONCLUSIVE_STATUS = 6
+"""Exit status of an inconclusive run, which is neither a success nor a failure."""
+
+
+def exit_status(record: RunRecord) -> int:
+    """Return the exit status of a run in which no test failed."""
+    if record.outcome is Outcome.INTERRUPTED:
+        return int(pytest.ExitCode.INTERRUPTED)
+    return INCONCLUSIVE_STATUS if record.sets_status else int(pytest.ExitCode.OK)
+
+
+def header(settings: Settings, detectors: Sequence[str]) -> str:
+    """``t2i: model sdxl, detector clip, 20 images per prompt, seed 0, store .t2i``."""
+    named = f"detector{'s' * (len(detectors) > 1)} {', '.join(detectors)}"
+    return f"t2i: {', '.join([*_model(settings), named, *_images(settings)])}"
+
+
+def _model(settings: Settings) -> Iterator[str]:
+    if settings.model:
+        yield f"model {settings.model}"
+    if settings.mitigation:
+        yield f"mitigation {settings.mitigation}"
+
+
+def _images(settings: Settings) -> Iterator[str]:
+    """Return the parts of the line about the images and the store."""
+    if not settings.model:
+        # A run that only evaluates detectors makes no images: no number of images, no seed.
+        yield f"labelled images of {settings.labels}"
+    elif settings.model.startswith("images:"):
+        yield f"at most {settings.images} images per prompt"
+    else:
+        yield f"{settings.images} images per prompt"
+        yield f"seed {settings.seed}"
+    yield f"store {settings.store}"
+
+
+ERRORS = 2
+"""File descriptor of the error stream."""
+
+
+class Aside:
+    """The error stream, opened before pytest captures the output of tests."""
+
+    def __init__(self) -> None:
+        try:
+            self._stream: int | None = os.dup(ERRORS)
+        except OSError:  # a process without one
+            self._stream = None
+
+    def signs(self, what: str) -> AbstractContextManager[Sign]:
+        """Write a line from time to time while a step is at work."""
+        return signs_of_life(what, self._write)
+
+    def _write(self, line: str) -> None:
+        if self._stream is not None:
+            # The letters of earlier tests may stand on the current line.
+            os.write(self._stream, f"\nt2i: {line}\n".encode(errors="replace"))
+
+    def close(self) -> None:
+        """Close the stream."""
+        if self._stream is not None:
+            with suppress(OSError):
+                os.close(self._stream)
+            self._stream = None
+
+
+class JUnitTotals:
+    """Adds the counts of passed, failed and inconclusive checks before pytest writes the file."""
+
+    def __init__(self, config: pytest.Config, session: Session) -> None:
+        self._config, self._session = config, session
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Write the properties; all reports have arrived."""
+        xml = _writer(self._config)
+        if xml is None:
+            return
+        outcomes = [check.outcome for check in self._session.checks]
+        for outcome in (Outcome.PASS, Outcome.FAIL, Outcome.INCONCLUSIVE):
+            xml.add_global_property(f"t2i {outcome}", str(outcomes.count(outcome)))
+        if session.exitstatus == pytest.ExitCode.INTERRUPTED:
+            xml.add_global_property("t2i", str(Outcome.INTERRUPTED))
+
+
+def _writer(config: pytest.Config) -> Any:
+    """Return pytest's JUnit writer; None without --junitxml."""
+    from _pytest.junitxml import xml_key
+
+    return config.stash.get(xml_key, None)
+
 
 OWN_HOOKS = (
     *("models", "detectors", "faces", "persons", "objects", "encoders", "executors"),
@@ -77,10 +167,7 @@ UNSEALED = (
 
 
 class Run:
-    """Hooks of one run with a model under test.
-
-    Over 20 methods: pytest calls each hook by its name on one plugin object.
-    """
+    """Hooks of one run with a model under test."""
 
     def __init__(
         self, config: pytest.Config, settings: Settings, audits: tuple[Audit[Any], ...]
@@ -242,7 +329,7 @@ class Run:
             limits, file = self.limits.of(Path(item.path))
         s = self.settings
         begin(item)
-        token = context.running.set(
+        token = check.running.set(
             JudgingContext(
                 item.nodeid,
                 limits,
@@ -261,7 +348,7 @@ class Run:
         except T2IError as error:
             raise pytest.fail.Exception(str(error), pytrace=False) from None
         finally:
-            context.running.reset(token)
+            check.running.reset(token)
 
     def _open_because(self, item: pytest.Item) -> Callable[[Measurement], str]:
         """Return the function that says why a measurement of a test cannot be decided."""
@@ -329,8 +416,7 @@ class Run:
             return
         from pytest_t2i.reporting.report_folders import publish, write_run
         from pytest_t2i.runs.history import MOST_KEPT, changed_inputs, keep
-        from pytest_t2i.runs.manifest.document import write_manifest
-        from pytest_t2i.runs.manifest.inputs import input_digests, manifest_of
+        from pytest_t2i.runs.manifest import input_digests, manifest_of, write_manifest
 
         with _usage_errors():
             reports, history = self.settings.report, self.settings.history_folder

@@ -83,7 +83,7 @@ def _with_options(args: Sequence[str], more: Sequence[str]) -> list[str]:
 
 def compare(settings: Settings, folders: Sequence[Path]) -> None:
     """Print and write the comparison, or print why the models cannot be compared."""
-    from pytest_t2i.cli.support.say import say
+    from pytest_t2i.cli.support.arguments import say
     from pytest_t2i.reporting.comparison import summary, write_comparison
     from pytest_t2i.runs.comparison.compare import compare_models
     from pytest_t2i.runs.comparison.read_compared_models import read_compared_models

@@ -4,8 +4,7 @@ The word lists are TOML files in ``words``.
 """
 
 from pytest_t2i.prompts.axes import Axes, Axis, builtin_axes, read_axes
-from pytest_t2i.prompts.caption_files import CaptionFile, Captions, read_captions
-from pytest_t2i.prompts.captions import is_neutral, triplet
+from pytest_t2i.prompts.captions import CaptionFile, Captions, is_neutral, read_captions, triplet
 from pytest_t2i.prompts.intersections import (
     Intersection,
     Part,

@@ -1,4 +1,4 @@
-"""Words that a service added to a prompt before drawing: gender, age and ethnicity."""
+"""Words that a language model or a service adds to prompts: counterparts and what they name."""
 
 from __future__ import annotations
 
@@ -8,8 +8,66 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
+from pytest_t2i.data import Prompt, Variant
+from pytest_t2i.errors import ConfigurationError, UnknownNameError
 from pytest_t2i.files import read_toml
-from pytest_t2i.prompts.counterparts import gender_words
+from pytest_t2i.prompts.axes import builtin_axes
+from pytest_t2i.prompts.captions import NO_PLURAL, plural, triplet
+
+Pair = tuple[str, str]
+"""The feminine and the masculine text."""
+
+
+@cache
+def _gender_words() -> frozenset[str]:
+    """Return the words that name a gender (Wu Table 2, row 1), in lower case with plurals."""
+    table = read_toml(Path(str(files("pytest_t2i.prompts") / "words" / "human_words.toml")))
+    words = frozenset(word.lower() for word in table["gender"])
+    return words | {plural(word) for word in words - NO_PLURAL}
+
+
+def names_gender(text: str) -> bool:
+    """Return whether a text says which gender a person has.
+
+    >>> names_gender("a photo of two women"), names_gender("a photo of a person")
+    (True, False)
+    """
+    return not _gender_words().isdisjoint(re.findall(r"[a-z]+", text.lower()))
+
+
+def counterparts(prompt: Prompt) -> Pair | None:
+    """Return the feminine and masculine texts of a neutral prompt's triplet, or None.
+
+    A prompt of a built-in axis has the triplet of that axis. Any other prompt has one where it
+    names a person or people.
+
+    >>> counterparts(Prompt("a nurse at work", "wu.healthcare", "nurse"))
+    ('a female nurse at work', 'a male nurse at work')
+    >>> counterparts(Prompt("a person and a dog", "caption", ""))
+    ('a woman and a dog', 'a man and a dog')
+    >>> counterparts(Prompt("a red bus", "caption", "")) is None
+    True
+    """
+    of_axis = _of_axis(prompt)
+    if of_axis is not None:
+        return of_axis
+    try:
+        three = triplet(prompt.text)
+    except ConfigurationError:
+        return None
+    return three.feminine.text, three.masculine.text
+
+
+def _of_axis(prompt: Prompt) -> Pair | None:
+    try:
+        axis = builtin_axes()[prompt.axis]
+    except UnknownNameError:
+        return None
+    if prompt.concept not in axis.concepts:
+        return None
+    neutral, feminine, masculine = (axis.variant(prompt.concept, one).text for one in Variant)
+    return (feminine, masculine) if neutral == prompt.text else None
+
 
 Kind = Literal["gender", "age", "ethnicity"]
 KINDS: tuple[Kind, ...] = ("gender", "age", "ethnicity")
@@ -34,11 +92,6 @@ def is_rewritten(prompt: str, drawn: str) -> bool:
 
 def words_of(kind: Kind, text: str, people: frozenset[str] = frozenset()) -> frozenset[str]:
     """Return the words of a text that say which gender, age or ethnicity a person has.
-
-    Args:
-        kind: what the words say: "gender", "age" or "ethnicity".
-        text: a prompt.
-        people: further words for people, in lower case, such as "nurse".
 
     >>> sorted(words_of("gender", "a photo of two women and a nurse"))
     ['women']
@@ -89,7 +142,7 @@ def _phrases(kind: Kind) -> frozenset[tuple[str, ...]]:
     """Return the words of a kind, each as a tuple of tokens."""
     words = set(read_toml(FILE)[kind]["words"])
     if kind == "gender":
-        words |= gender_words()
+        words |= _gender_words()
     elif kind == "ethnicity":
         words |= set(read_toml(HUMANS)["geography"])
     return frozenset(tuple(_tokens(word)) for word in words)

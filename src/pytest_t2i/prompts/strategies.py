@@ -33,17 +33,6 @@ def combinations(
 ) -> st.SearchStrategy[tuple[Part, ...]]:
     """Return a strategy for words of different axes, at most one of each, in their order.
 
-    Args:
-        axes: axes to draw from.
-        min_words: fewest words of a combination.
-        max_words: most words of a combination; there are never more than axes.
-
-    Returns:
-        A strategy of tuples of ``prompts.Part``.
-
-    Raises:
-        ConfigurationError: no axis, an axis given twice, or numbers of words that do not fit.
-
     >>> from hypothesis import find
     >>> from pytest_t2i import axes
     >>> both = combinations(axes.nationality, axes.place, min_words=2)
@@ -62,19 +51,7 @@ def combinations(
 def some_of(
     pool: Sequence[Part], *, min_words: int = 1, max_words: int = MOST_WORDS
 ) -> st.SearchStrategy[tuple[Part, ...]]:
-    """Return a strategy for combinations of these words, at most one of each axis.
-
-    Args:
-        pool: words to draw from, in the order in which a prompt names their axes.
-        min_words: fewest words of a combination.
-        max_words: most words of a combination; there are never more than axes.
-
-    Returns:
-        A strategy of tuples of ``prompts.Part``.
-
-    Raises:
-        ConfigurationError: numbers of words that do not fit.
-    """
+    """Return a strategy for combinations of these words, at most one of each axis."""
     by_axis: dict[str, list[Part]] = {}
     for part in pool:
         by_axis.setdefault(part.axis.name, []).append(part)

@@ -9,7 +9,7 @@ from typing import Any
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.errors import StoreError
 from pytest_t2i.files import write_whole
-from pytest_t2i.runs.machine_paths import as_kept
+from pytest_t2i.runs.picture_paths import as_kept
 from pytest_t2i.runs.record import RunRecord
 
 RUN, COMPARISON = "run.json", "compare.json"
@@ -22,15 +22,7 @@ def write_all(
     audits: Sequence[Audit[Any]] | None = None,
     project: Path | None = None,
 ) -> None:
-    """Write run.json, index.html and summary.md of a run into a folder, each file atomically.
-
-    Args:
-        record: record of the run.
-        folder: folder of the report.
-        audits: audits whose sections are shown; None takes the installed ones.
-        project: folder to which paths in run.json are relative; None takes the parent of
-            ``folder``.
-    """
+    """Write run.json, index.html and summary.md of a run into a folder, each file atomically."""
     from pytest_t2i.reporting.html import render_html
     from pytest_t2i.reporting.markdown import render_markdown
 

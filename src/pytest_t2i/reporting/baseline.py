@@ -9,8 +9,8 @@ from typing import NamedTuple
 from pytest_t2i.data import Outcome
 from pytest_t2i.errors import some
 from pytest_t2i.reporting.formatting import moment, percent
-from pytest_t2i.reporting.thumbnails import thumbnails
-from pytest_t2i.runs.build_baseline_pictures import PROMPTS
+from pytest_t2i.reporting.pictures import thumbnails
+from pytest_t2i.runs.build_record import PROMPTS
 from pytest_t2i.runs.record import BaselineRecord, RunRecord
 from pytest_t2i.sections.words import reason_words
 from pytest_t2i.verdicts.check import Check

@@ -6,8 +6,7 @@ from typing import Any
 
 from pytest_t2i.adapters.support.escaping import line
 from pytest_t2i.data import Bounds, Outcome
-from pytest_t2i.reporting.allowed import allowed_words, why_allowed
-from pytest_t2i.reporting.formatting import leaning
+from pytest_t2i.reporting.formatting import allowed_words, leaning, why_allowed
 from pytest_t2i.verdicts.check import Check
 from pytest_t2i.verdicts.images_range import images_range
 from pytest_t2i.verdicts.measurement import Measurement

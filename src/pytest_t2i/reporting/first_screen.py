@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from pytest_t2i.data import Outcome
-from pytest_t2i.reporting.formatting import counted_beside, signed, tells_others
+from pytest_t2i.audits.summary import Figure as AuditFigure
+from pytest_t2i.data import Interval, Outcome
+from pytest_t2i.reporting.charts import UNIT, Track, around_zero
+from pytest_t2i.reporting.formatting import (
+    allowed_drawn,
+    counted_beside,
+    function_of,
+    plain,
+    signed,
+    tells_others,
+    unreasoned,
+)
+from pytest_t2i.reporting.run_facts import undetected_table
 from pytest_t2i.runs.record import PromptRecord, RunRecord
+from pytest_t2i.runs.summaries import summaries
+from pytest_t2i.sections import Section
 from pytest_t2i.sections.blocks import worst
+from pytest_t2i.sections.words import of_hundred_images
 from pytest_t2i.verdicts.check import Check
 
 SHOWN = 3
@@ -60,3 +75,138 @@ def _line(prompt: PromptRecord, checks: Sequence[Check]) -> str:
         score = signed(prompt.prompt_bias_score.estimate)
         return f"{prompt.name}: {score} {counted_beside(prompt)}{outcome}"
     return f"{prompt.name}: {most} of {_clear(prompt)} {label}{outcome}"
+
+
+SCORES = "model-bias-score"
+"""Anchor of the section of model bias scores."""
+URGENCY = {Outcome.FAIL: 0, Outcome.INCONCLUSIVE: 1, Outcome.PASS: 2}
+"""Order of checks of the model by outcome; the first is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One number of the first screen."""
+
+    title: str
+    value: str
+    notes: tuple[str, ...]
+    track: Track | None = None
+    ends: tuple[str, str] = ("0 even", "1 one gender only")
+    """Labels of the ends of the track."""
+    target: str = ""
+    """Anchor of the section that explains the number."""
+
+
+def figures(record: RunRecord) -> Iterator[Figure]:
+    """Yield the numbers of the first screen: of the model, of audits, undetected images."""
+    yield from _model_figures(record)
+    judged = {c.metric for c in record.checks if c.is_of_model and c.against == "limit"}
+    shown = (one for summary in summaries(record) for one in summary.figures)
+    yield from (_of_audit(one) for one in shown if one.metric not in judged)
+    undetected = undetected_table(record)
+    if undetected:
+        name, reasons, total = undetected[0]
+        notes = (f"of {total} images, by {name}", "never counted as a gender")
+        yield Figure("Undetected", str(sum(reasons.values())), notes, target="work")
+
+
+def _model_figures(record: RunRecord) -> Iterator[Figure]:
+    """Yield the model bias score by its checks against limits and against the baseline."""
+    of_model = [
+        check
+        for check in record.checks
+        if (check.metric, check.subject) == ("model_bias_score", "model")
+    ]
+    judged = [check for check in of_model if check.against == "limit"]
+    compared = [check for check in of_model if check.against == "baseline"]
+    if judged:
+        yield _judged_figure(judged)
+    if compared:
+        yield _change_figure(compared)
+
+
+def _judged_figure(checks: Sequence[Check]) -> Figure:
+    check = _foremost(checks)
+    title = "Model bias score"
+    if check.estimate is None:
+        return Figure(title, "none", (check.message, _by(checks)), target=SCORES)
+    notes = [
+        of_hundred_images(check.estimate, check.bound),
+        f"{_level(check)} {_ends(check)}, allowed {allowed_drawn(check)}{unreasoned(check)}",
+        f"over {_prompts(check)}; {_by(checks)}",
+    ]
+    notes += [remark for remark in check.remarks if remark.startswith("corrected by ")]
+    if check.paper is not None:
+        floor = f"; a fair model shows {plain(check.floor)} there" if check.floor else ""
+        notes.append(f"paper's estimate {plain(check.paper)}{floor}")
+    track = Track(
+        label=f"model bias score {plain(check.estimate)} {_ends(check)}",
+        bar=UNIT.span(0.0, check.estimate),
+        whisker=(UNIT.at(check.low or 0.0), UNIT.at(check.high or 0.0)),
+        limits=(UNIT.at(check.bound),),
+        reference=None if check.floor is None else UNIT.at(check.floor),
+    )
+    return Figure(title, plain(check.estimate), tuple(notes), track, target=SCORES)
+
+
+def _change_figure(checks: Sequence[Check]) -> Figure:
+    check = _foremost(checks)
+    title = "Change of the model bias score"
+    if check.estimate is None or check.low is None or check.high is None:
+        return Figure(title, "none", (check.message, _by(checks)), target="baseline")
+    if check.decided_by == "identical pictures":
+        return Figure(title, "identical", (check.message, _by(checks)), target="baseline")
+    scale = around_zero(max(abs(check.low), abs(check.high), check.bound))
+    track = Track(
+        label=f"change of the model bias score {signed(check.estimate, 3)}",
+        kind="over" if check.estimate > 0 else "plain",
+        bar=scale.span(0.0, check.estimate),
+        whisker=(scale.at(check.low), scale.at(check.high)),
+        limits=(scale.at(check.bound),) if check.decided_by == "margin" else (),
+        zero=50.0,
+    )
+    ends = (f"{signed(scale.low)} fairer", f"{signed(scale.high)} more biased")
+    notes = tuple(_change_notes(check, checks))
+    return Figure(title, signed(check.estimate, 3), notes, track, ends, "baseline")
+
+
+def _change_notes(check: Check, checks: Sequence[Check]) -> Iterator[str]:
+    if check.before is not None and check.after is not None:
+        yield f"{plain(check.before)} \u2192 {plain(check.after)} over {_prompts(check)}"
+    yield f"{_level(check)} [{signed(check.low or 0.0, 3)}, {signed(check.high or 0.0, 3)}]"
+    yield f"allowed {allowed_drawn(check)}{unreasoned(check)}; {_by(checks)}"
+
+
+def _of_audit(one: AuditFigure) -> Figure:
+    track = None
+    if one.interval is not None:
+        track = Track(
+            label=f"{one.title} {one.value}",
+            bar=UNIT.span(0.0, one.interval.estimate),
+            whisker=(UNIT.at(one.interval.low), UNIT.at(one.interval.high)),
+            reference=None if one.reference is None else UNIT.at(one.reference),
+        )
+    target = Section(one.target, ()).anchor if one.target else ""
+    return Figure(one.title, one.value, one.notes, track, target=target)
+
+
+def _foremost(checks: Sequence[Check]) -> Check:
+    return min(checks, key=lambda check: (URGENCY[check.outcome], -(check.estimate or 0.0)))
+
+
+def _by(checks: Sequence[Check]) -> str:
+    """Return the name of the test whose check is shown, and the number of checks."""
+    name = function_of(_foremost(checks).test)
+    return f"judged by {name}" + (f", worst of {len(checks)}" if len(checks) > 1 else "")
+
+
+def _prompts(check: Check) -> str:
+    return f"{check.n} prompt{'s' * (check.n != 1)}"
+
+
+def _level(check: Check) -> str:
+    return f"{check.level:.0%} interval" if check.level else "interval"
+
+
+def _ends(one: Check | Interval) -> str:
+    return f"[{plain(one.low)}, {plain(one.high)}]"

@@ -1,8 +1,9 @@
-"""Functions that format numbers and names for reports."""
+"""Numbers, texts, bounds and lines as reports and terminals show them."""
 
 from __future__ import annotations
 
 import re
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -10,7 +11,7 @@ from datetime import datetime
 from markupsafe import Markup, escape
 
 from pytest_t2i.adapters.support.escaping import COMMAND, clean
-from pytest_t2i.audits.label_counts import Counts
+from pytest_t2i.audits.shown_alike import Counts
 from pytest_t2i.data import Bounds, Interval, Leaning, Outcome, Undetected
 from pytest_t2i.runs.record import PromptRecord, RunRecord
 from pytest_t2i.sections import Form
@@ -293,3 +294,70 @@ def early_stopping(record: RunRecord) -> str:
 def probability(chance: float | None) -> str:
     """Format a probability as ``93%``; "cannot be told" for None."""
     return "cannot be told" if chance is None else f"{chance:.0%}"
+
+
+SIGNS = {"<=": "\u2264", ">=": "\u2265"}
+
+
+def allowed_words(check: Check) -> str:
+    """Return what a check allows: ``<= 0.3``, or for a change a margin or no significant growth."""
+    if check.against != "baseline":
+        return f"{check.operator} {check.bound:g}"
+    if check.decided_by == "permutation test":
+        return "no growth that a permutation test finds"
+    if check.decided_by == "identical pictures":
+        return "the same pictures"
+    further = "less" if check.operator.startswith(">") else "more"
+    return f"at most {check.bound:g} {further} than the baseline"
+
+
+NO_REASON = "no reason given"
+
+
+def why_allowed(check: Check) -> str:
+    """Return the reason for a check's bound and its author; NO_REASON for a limit without one."""
+    if not check.has_limit:
+        return check.reason
+    author = f"; set by {check.author}" if check.author else ""
+    return f"{check.reason or NO_REASON}{author}"
+
+
+def unreasoned(check: Check) -> str:
+    """Return the remark after a limit without a reason; "" for any other check."""
+    return f" ({NO_REASON})" if check.has_limit and not check.reason else ""
+
+
+def allowed_drawn(check: Check) -> str:
+    """Return ``allowed_words`` with typographic signs: ``\u2264 0.3``."""
+    words = allowed_words(check)
+    for sign, drawn in SIGNS.items():
+        words = words.replace(sign, drawn)
+    return words
+
+
+NARROWEST = 40
+"""Fewest columns for which lines are broken; narrower terminals break lines themselves."""
+TOGETHER = re.compile(r"\[[^\[\]]{1,40}\]| (?:<=|>=|=|->) |\d \w")
+"""Texts that stay on one line: an interval, a bound, a p-value, before and after, a count."""
+GLUE = "\u00a0"
+
+
+def wrapped(line: str, width: int | None) -> list[str]:
+    """Break a line into several; all but the first are indented by two more columns.
+
+    >>> wrapped("model bias score 0.100 [0.050, 0.200], allowed <= 0.3", 40)
+    ['model bias score 0.100 [0.050, 0.200],', '  allowed <= 0.3']
+    """
+    if width is None or width < NARROWEST or len(line) <= width:
+        return [line]
+    indent = line[: len(line) - len(line.lstrip())]
+    glued = TOGETHER.sub(lambda match: match[0].replace(" ", GLUE), line)
+    lines = textwrap.wrap(
+        glued.strip(),
+        width,
+        initial_indent=indent,
+        subsequent_indent=f"{indent}  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return [part.replace(GLUE, " ") for part in lines]

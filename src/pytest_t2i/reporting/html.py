@@ -12,21 +12,22 @@ from jinja2 import Environment
 from pytest_t2i.adapters.support.html import content_policy, environment, own_source
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.data import Outcome
+from pytest_t2i.files import write_whole
 from pytest_t2i.reporting import (
     baseline,
     charts,
     first_screen,
     formatting,
-    headline_numbers,
     html_sections,
     pictures,
-    run_counts,
     run_facts,
     verdict_section,
 )
 from pytest_t2i.reporting.audit_sections import sections_of
-from pytest_t2i.runs.machine_paths import portable
+from pytest_t2i.reporting.html_sections import drawn
+from pytest_t2i.runs.picture_paths import portable
 from pytest_t2i.runs.record import RunRecord
+from pytest_t2i.sections import Section
 from pytest_t2i.sections.words import p_words
 
 
@@ -50,7 +51,7 @@ def contents_of_page(
         "furthest": first_screen.furthest(record),
         "leans": formatting.lean_counts(record.checks),
         "facts": run_facts.facts(record),
-        "figures": list(headline_numbers.figures(record)),
+        "figures": list(first_screen.figures(record)),
         "baseline": baseline.section(record),
         "groups": {
             outcome: verdict_section.check_groups(record, outcome) for outcome in record.tally()
@@ -64,7 +65,7 @@ def contents_of_page(
         "audit_sections": html_sections.drawn(sections_of(record, audits), folder),
         "albums": pictures.albums(record, folder),
         "undetected": run_facts.undetected_table(record),
-        "work": run_counts.work_table(record),
+        "work": run_facts.work_table(record),
         "provenance": run_facts.flattened(record.provenance),
         "settings": run_facts.flattened(record.settings),
     }
@@ -102,3 +103,33 @@ def templates() -> Environment:
         "function": formatting.function_of,
     }
     return library
+
+
+def write_page(
+    folder: str | Path, title: str, sections: Sequence[Section], *, lead: str = "", kicker: str = ""
+) -> Path:
+    """Write sections as a self-contained ``index.html`` in the style of the report.
+
+    Args:
+        folder: folder of the page; links to pictures are relative to it.
+        title: headline of the page.
+        sections: sections in their order on the page.
+        lead: a sentence below the headline.
+        kicker: a few words above the headline.
+
+    Returns:
+        The path of the page, which is written atomically.
+
+    >>> import tempfile
+    >>> from pytest_t2i import sections
+    >>> shown = sections.Section("Cost", (sections.Paragraph("Seven passes a picture."),))
+    >>> page = write_page(tempfile.mkdtemp(), "A mitigation", [shown])
+    >>> "Seven passes" in page.read_text()
+    True
+    """
+    folder = Path(folder)
+    page = folder / "index.html"
+    words = {"title": title, "lead": lead, "kicker": kicker}
+    text = rendered("page.html.j2", words | {"audit_sections": drawn(sections, folder)}, PICTURES)
+    write_whole(page, text.encode())
+    return page

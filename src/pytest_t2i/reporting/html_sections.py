@@ -1,39 +1,270 @@
-"""The drawing of audits' sections: each class of block becomes the content of a template."""
+"""Sections of a report as HTML: tables, charts, albums, planes and curves."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import singledispatch
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from pytest_t2i.data import Interval, Outcome
-from pytest_t2i.reporting import (
-    html_curves,  # noqa: F401 - registers how a CurveChart is drawn
-    html_planes,  # noqa: F401 - registers how a Plane is drawn
-    pictures,
-)
+from pytest_t2i.data import JPEG, Interval, Outcome
+from pytest_t2i.reporting import pictures
 from pytest_t2i.reporting.audit_sections import best_rows, cell_parts
 from pytest_t2i.reporting.charts import Group, Row, Scale, Track, side_by_side
-from pytest_t2i.reporting.formatting import MINUS, plain, written
-from pytest_t2i.reporting.html_dispatch import Drawn, draw
-from pytest_t2i.reporting.overlays import overlay
-from pytest_t2i.reporting.thumbnails import thumbnails
+from pytest_t2i.reporting.formatting import MINUS, plain, plain_interval, written
+from pytest_t2i.reporting.pictures import overlay, thumbnails
 from pytest_t2i.sections import (
     Album,
     Bar,
     BarChart,
     Block,
     Cell,
+    CurveChart,
     Form,
     Note,
     Overlays,
     Paragraph,
     Picture,
+    Plane,
+    Point,
     Section,
     Table,
 )
+
+
+class Drawn(NamedTuple):
+    """A block for the template."""
+
+    kind: str
+    """Name of the template: ``templates/blocks/KIND.html.j2``."""
+    content: Any
+    """Variable ``content`` of the template."""
+    folded: bool = False
+    """Whether the block is folded away."""
+    title: str = "More"
+    """Title of a folded block."""
+    beside: bool = False
+    """Whether neighbouring blocks with this flag stand side by side."""
+
+
+@singledispatch
+def draw(block: Any, folder: Path) -> Drawn:
+    """Return a block for its template; links to full pictures are relative to ``folder``.
+
+    Raises TypeError for a class of block that is not registered.
+    """
+    raise TypeError(f"expected a block of pytest_t2i.sections, got {block!r} for {folder}")
+
+
+class Curves(NamedTuple):
+    """A chart of curves for the template."""
+
+    chart: CurveChart
+    mean: str
+    band: str
+    """Outline of the band."""
+    curves: list[str]
+    """Curves of single images."""
+    zero: float | None
+    """Distance of 0 from the top."""
+    marked: tuple[float, float] | None
+    """Left end and width of the marked interval of steps."""
+    low: str
+    """Label of the lower end of the scale."""
+    high: str
+    """Label of the upper end of the scale."""
+    strips: list[str]
+
+
+@draw.register
+def _(block: CurveChart, folder: Path) -> Drawn:  # noqa: ARG001 - as for all blocks
+    scale = Scale(block.low, block.high)
+    folded = block.level == "detail"
+    return Drawn("curves", _curves(block, scale), folded, block.title, beside=not folded)
+
+
+def _curves(block: CurveChart, scale: Scale) -> Curves:
+    return Curves(
+        block,
+        _line(block.mean, scale),
+        _outline(*block.band, scale),
+        [_line(curve, scale) for curve in block.curves],
+        100.0 - scale.at(0.0) if block.low < 0.0 < block.high else None,
+        None if block.marked is None else _interval(*block.marked, block.steps),
+        written(block.low, block.form),
+        written(block.high, block.form),
+        # Anything but a data URI would make the page fetch a picture.
+        [strip for strip in block.strips if strip.startswith(JPEG)],
+    )
+
+
+def _line(values: Sequence[float], scale: Scale) -> str:
+    """Return the points of a line over the whole width; larger values lie higher."""
+    width = max(1, len(values) - 1)
+    return " ".join(
+        f"{round(100.0 * place / width, 2)},{round(100.0 - scale.at(value), 2)}"
+        for place, value in enumerate(values)
+    )
+
+
+def _outline(low: Sequence[float], high: Sequence[float], scale: Scale) -> str:
+    back = _line(high, scale).split(" ")
+    return " ".join([_line(low, scale), *reversed(back)]).strip()
+
+
+def _interval(low: float, high: float, steps: int) -> tuple[float, float]:
+    """Return the left end and the width of an interval of steps; step 1 is the left end."""
+    scale = Scale(1.0, max(2.0, float(steps)))
+    return scale.span(max(1.0, low), max(1.0, high))
+
+
+WIDTH, HEIGHT = 320, 260
+"""Width and height of a plane in pixels; the width is that of a narrow one."""
+LETTER, ABOVE, BELOW = 6.6, 10, 3
+"""Size of a name in pixels: width of a letter, height above its line, depth below it."""
+GOOD = "good corner"
+
+
+class Place(NamedTuple):
+    """The position of a name relative to its point, in pixels."""
+
+    dx: int
+    dy: int
+    anchor: str
+    """SVG text anchor: "start" for a name on the right, "end" for one on the left."""
+
+
+PLACES = (Place(7, -5, "start"), Place(-7, -5, "end"), Place(7, 13, "start"), Place(-7, 13, "end"))
+"""Possible positions, the best first."""
+
+
+class Box(NamedTuple):
+    """A rectangle of pixels."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def meets(self, other: Box) -> bool:
+        """Whether both rectangles overlap."""
+        across = self.left < other.right and other.left < self.right
+        return across and self.top < other.bottom and other.top < self.bottom
+
+
+class Corner(NamedTuple):
+    """The good corner, in percent: upper left of its ground (left, top), its name (x, y)."""
+
+    left: int
+    top: int
+    x: int
+    y: int
+    anchor: str
+
+    @property
+    def box(self) -> Box:
+        """The pixels of the corner's name."""
+        x, y = self.x / 100 * WIDTH, self.y / 100 * HEIGHT
+        width = LETTER * (len(GOOD) + 1)
+        return _plane_line(x, y, width, self.anchor)
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnPoint:
+    """One point; positions in percent, from the upper left."""
+
+    name: str
+    label: str
+    """Text alternative for screen readers."""
+    x: float
+    y: float
+    across: tuple[float, float]
+    """Interval of x, from left to right."""
+    along: tuple[float, float]
+    """Interval of y, from top to bottom."""
+    sign: str = ""
+    place: Place | None = None
+    """Position of the name beside the point; None where it would overlap another name."""
+
+
+class DrawnPlane(NamedTuple):
+    """A plane for the template."""
+
+    plane: Plane
+    points: Sequence[DrawnPoint]
+    corner: Corner | None
+
+
+@draw.register
+def _(block: Plane, folder: Path) -> Drawn:  # noqa: ARG001 - as for all blocks
+    corner = _corner(block)
+    points = named([_point(point, block) for point in block.points], corner)
+    return Drawn("plane", DrawnPlane(block, points, corner), block.level == "detail", block.title)
+
+
+def _corner(plane: Plane) -> Corner | None:
+    if not plane.x.better or not plane.y.better:
+        return None
+    on_right, below = plane.x.better == "high", plane.y.better == "low"
+    across = (67, 99, "end") if on_right else (0, 1, "start")
+    down = (67, 98) if below else (0, 5)
+    return Corner(across[0], down[0], across[1], down[1], across[2])
+
+
+def _point(point: Point, plane: Plane) -> DrawnPoint:
+    # SVG counts y from the top.
+    x, y = (Scale(axis.low, axis.high) for axis in (plane.x, plane.y))
+    values = (
+        f"{axis.name} {plain_interval(value, axis.digits)}"
+        for axis, value in ((plane.y, point.y), (plane.x, point.x))
+    )
+    return DrawnPoint(
+        point.name,
+        f"{point.series}{', ' * bool(point.series)}{point.name}: {', '.join(values)}",
+        x.at(point.x.estimate),
+        100.0 - y.at(point.y.estimate),
+        (x.at(point.x.low), x.at(point.x.high)),
+        (100.0 - y.at(point.y.high), 100.0 - y.at(point.y.low)),
+        point.sign,
+    )
+
+
+def named(points: Sequence[DrawnPoint], corner: Corner | None) -> tuple[DrawnPoint, ...]:
+    """Give each point's name a place without overlap, where there is one, from top to bottom."""
+    taken = [*([corner.box] if corner else []), *map(mark_of, points)]
+    placed: dict[int, Place | None] = {}
+    for number in sorted(range(len(points)), key=lambda k: points[k].y):
+        point = points[number]
+        others = [box for box in taken if box != mark_of(point)]
+        free = (place for place in PLACES if _is_free(name_of(point, place), others))
+        placed[number] = place = next(free, None)
+        if place:
+            taken.append(name_of(point, place))
+    return tuple(replace(point, place=placed[k]) for k, point in enumerate(points))
+
+
+def mark_of(point: DrawnPoint) -> Box:
+    """Return the pixels of a point's dot or sign."""
+    x, y = point.x / 100 * WIDTH, point.y / 100 * HEIGHT
+    return Box(x - 4, y - 4, x + 4, y + 4)
+
+
+def name_of(point: DrawnPoint, place: Place) -> Box:
+    """Return the pixels of a point's name at this place."""
+    x, y = point.x / 100 * WIDTH + place.dx, point.y / 100 * HEIGHT + place.dy
+    return _plane_line(x, y, LETTER * len(point.name), place.anchor)
+
+
+def _plane_line(x: float, y: float, width: float, anchor: str) -> Box:
+    left = x if anchor == "start" else x - width
+    return Box(left, y - ABOVE, left + width, y + BELOW)
+
+
+def _is_free(name: Box, taken: Sequence[Box]) -> bool:
+    inside = name.left >= 0 and name.right <= WIDTH and name.top >= 0 and name.bottom <= HEIGHT
+    return inside and not any(name.meets(box) for box in taken)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,9 +24,8 @@ from pytest_t2i.errors import StoreError
 from pytest_t2i.files import checksum, explain, write_whole
 from pytest_t2i.reporting import COMPARISON, RUN, set_aside, write_all
 from pytest_t2i.runs.history import moment_and_model
-from pytest_t2i.runs.manifest.document import NAME as MANIFEST
-from pytest_t2i.runs.manifest.document import read_manifest
-from pytest_t2i.runs.manifest.outputs import rendered_anew
+from pytest_t2i.runs.manifest import NAME as MANIFEST
+from pytest_t2i.runs.manifest import read_manifest, rendered_anew
 from pytest_t2i.runs.record import RunRecord
 
 LATEST = "latest"
@@ -64,15 +63,6 @@ def publish(folder: Path, reports: Path, most: int) -> None:
     """Show a run, whose report and manifest are written, as the latest; remove older folders.
 
     A lock keeps the files of two runs that end at the same time from mixing.
-
-    Args:
-        folder: folder of the run.
-        reports: folder of all reports.
-        most: number of runs' folders to keep.
-
-    Raises:
-        StoreError: the disk is full, the folder cannot be written, or another run holds the lock
-            for too long.
     """
     try:
         remove_link(reports / LOCK)

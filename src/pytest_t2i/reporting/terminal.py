@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import singledispatch
 from typing import Any
 
 from pytest_t2i.adapters.support.escaping import line
@@ -10,8 +11,7 @@ from pytest_t2i.audits.audit import Audit
 from pytest_t2i.data import Outcome
 from pytest_t2i.files import from_here
 from pytest_t2i.generation.heartbeat import clock_time
-from pytest_t2i.reporting.allowed import unreasoned
-from pytest_t2i.reporting.audit_sections import sections_of
+from pytest_t2i.reporting.audit_sections import at_level, cell_text, sections_of
 from pytest_t2i.reporting.baseline import counts_words, moved_prompts, whose
 from pytest_t2i.reporting.formatting import (
     change_words,
@@ -24,8 +24,11 @@ from pytest_t2i.reporting.formatting import (
     metric_words,
     several,
     undetected_of,
+    unreasoned,
+    wrapped,
 )
-from pytest_t2i.reporting.run_counts import (
+from pytest_t2i.reporting.run_facts import (
+    canary_words,
     distinct_words,
     failed,
     looks_words,
@@ -34,16 +37,117 @@ from pytest_t2i.reporting.run_counts import (
     tried,
     watched,
 )
-from pytest_t2i.reporting.run_facts import canary_words
-from pytest_t2i.reporting.terminal_sections import COLOURS, summary_lines
 from pytest_t2i.reporting.verdict_section import headline
-from pytest_t2i.reporting.wrapping import wrapped
 from pytest_t2i.runs.canary import CHANGED
 from pytest_t2i.runs.record import RunRecord
-from pytest_t2i.sections import Section
+from pytest_t2i.sections import (
+    Album,
+    Bar,
+    BarChart,
+    CurveChart,
+    Note,
+    Overlays,
+    Paragraph,
+    Plane,
+    Section,
+    Table,
+)
 from pytest_t2i.settings import Settings
 from pytest_t2i.verdicts.check import Check
 from pytest_t2i.verdicts.measurement import MovedPrompt
+
+COLOURS = {
+    Outcome.PASS: "green",
+    Outcome.FAIL: "red",
+    Outcome.INCONCLUSIVE: "yellow",
+    Outcome.INTERRUPTED: "yellow",
+}
+
+
+def summary_lines(sections: Sequence[Section]) -> Iterator[tuple[str, dict[str, bool]]]:
+    """Yield the lines of every block whose level is "summary", each with its colours."""
+    for _, blocks in at_level(sections, "summary"):
+        for block in blocks:
+            outcome = block.outcome if isinstance(block, Paragraph) else None
+            markup = {} if outcome is None else {COLOURS[outcome]: True}
+            yield from ((line, markup) for line in _section_lines(block))
+
+
+def whole_lines(sections: Sequence[Section], width: int) -> Iterator[str]:
+    """Yield the lines of whole sections with their titles, for a command that shows them alone.
+
+    Each row of a table becomes a block of lines.
+    """
+    for section in sections:
+        yield from (section.title, "")
+        for block in section.blocks:
+            lines = _rows(block) if isinstance(block, Table) else [*_section_lines(block), ""]
+            yield from (part for line in lines for part in wrapped(line, width))
+
+
+def _rows(table: Table) -> Iterator[str]:
+    for row in table.rows:
+        cells = [cell_text(cell, table.digits, table.style(k)) for k, cell in enumerate(row)]
+        others = list(zip(table.columns, cells, strict=True))[table.names :]
+        longest = max((len(name) for name, _ in others), default=0)
+        yield ": ".join(cells[: table.names])
+        yield from (f"  {name:<{longest}}  {cell}" for name, cell in others)
+        yield ""
+
+
+@singledispatch
+def _section_lines(block: Any) -> list[str]:
+    raise TypeError(f"expected a block of pytest_t2i.sections, got {block!r}")
+
+
+@_section_lines.register(Paragraph)
+@_section_lines.register(Note)
+def _(block: Paragraph | Note) -> list[str]:
+    return [block.text]
+
+
+@_section_lines.register
+def _(block: Album) -> list[str]:
+    return [f"{block.title}: {len(block.pictures) + block.left_out} pictures"]
+
+
+@_section_lines.register(Overlays)
+@_section_lines.register(Plane)
+def _(block: Overlays | Plane) -> list[str]:  # noqa: ARG001 - only the page shows them
+    return []
+
+
+@_section_lines.register
+def _(block: CurveChart) -> list[str]:
+    return [f"{block.title}: {block.label or block.note}"]
+
+
+@_section_lines.register
+def _(block: Table) -> list[str]:
+    return [
+        ", ".join(
+            f"{name} {cell_text(cell, block.digits, block.style(k))}"
+            for k, (name, cell) in enumerate(zip(block.columns, row, strict=True))
+        )
+        for row in block.rows
+    ]
+
+
+@_section_lines.register
+def _(block: BarChart) -> list[str]:
+    return [f"{block.title}: {_bar(bar, block)}" for bar in block.bars]
+
+
+def _bar(bar: Bar, chart: BarChart) -> str:
+    """Return a bar in words: ``all 0.700 [0.500, 0.900], Detector clip``."""
+    more = zip(chart.columns, bar.cells, strict=True)
+    parts = [f"{name} {cell_text(cell, chart.digits, chart.form)}" for name, cell in more]
+    if bar.score is not None and chart.score:
+        parts.insert(0, f"{chart.score} {cell_text(bar.score, chart.digits, chart.form)}")
+    if bar.reference is not None and chart.reference:
+        parts.insert(0, f"{chart.reference} {cell_text(bar.reference, chart.digits, chart.form)}")
+    return ", ".join([f"{bar.name} {cell_text(bar.interval, chart.digits, chart.form)}", *parts])
+
 
 SHOWN = 3
 """Number of failures that are named; the page has them all."""
@@ -59,15 +163,7 @@ def summarise(
     width: int | None = None,
     audits: Sequence[Audit[Any]] | None = None,
 ) -> None:
-    """Print the summary of a run: the verdict, the worst checks, the next steps and counts.
-
-    Args:
-        record: record of the run.
-        settings: settings of the run, for the paths of report and baseline.
-        writer: pytest's terminal reporter.
-        width: columns at which lines are broken; None leaves them whole.
-        audits: audits whose sections are shown; None takes the installed ones.
-    """
+    """Print the summary of a run: the verdict, the worst checks, the next steps and counts."""
     writer.section(line(record.title), sep="=")
     for text, markup in _lines(record, width, sections_of(record, audits)):
         for part in wrapped(line(text), width):

@@ -8,8 +8,14 @@ from dataclasses import dataclass
 
 from pytest_t2i.data import Outcome
 from pytest_t2i.errors import some
-from pytest_t2i.reporting.allowed import allowed_drawn, why_allowed
-from pytest_t2i.reporting.formatting import counted, excess, metric_words, plural
+from pytest_t2i.reporting.formatting import (
+    allowed_drawn,
+    counted,
+    excess,
+    metric_words,
+    plural,
+    why_allowed,
+)
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.runs.summaries import summaries
 from pytest_t2i.verdicts.check import Check

@@ -1,31 +1,135 @@
-"""Functions that build the record of a run from its results."""
+"""The record of a run: built from its checks and audits once it has ended."""
 
 from __future__ import annotations
 
 import platform
+import re
+import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from shutil import which
 from typing import Any
 
+from pytest_t2i.audits.samples import Sample
+from pytest_t2i.audits.shown_alike import counts_of, widest_of
+from pytest_t2i.data import Outcome, Request
 from pytest_t2i.generation.plan import DetectorRef
-from pytest_t2i.generation.seed_probe import seeding_of
+from pytest_t2i.generation.seeds import seeding_of
+from pytest_t2i.metrics import prompt_bias_score
 from pytest_t2i.runs import canary
-from pytest_t2i.runs.build_baseline_pictures import pictures_before
-from pytest_t2i.runs.build_prompts import prompt_records
 from pytest_t2i.runs.earlier_looks import looked_before
-from pytest_t2i.runs.manifest.inputs import input_digests
+from pytest_t2i.runs.manifest import input_digests
 from pytest_t2i.runs.next_steps import next_steps
-from pytest_t2i.runs.record import AuditRecord, BaselineRecord, RunRecord
+from pytest_t2i.runs.record import (
+    AuditRecord,
+    BaselineRecord,
+    BeforeRecord,
+    ImageRecord,
+    PromptRecord,
+    RunRecord,
+)
 from pytest_t2i.runs.repeats import distinct_record
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.session import Session
-from pytest_t2i.runs.version_control import commit_of
-from pytest_t2i.verdicts.baseline_file import Baseline, check_comparable, library_differences
+from pytest_t2i.verdicts.baseline_file import (
+    Baseline,
+    RecordedPrompt,
+    check_comparable,
+    library_differences,
+)
+from pytest_t2i.verdicts.check import Check
+
+
+def _prompt_records(results: Results) -> Iterator[PromptRecord]:
+    """Yield every prompt once, in order of appearance, with the most images that a test needs."""
+    pairs = (
+        (prompt, test)
+        for test in results.tests
+        for prompt in (
+            *test.selection.prompts,
+            *(stereotype.prompt for stereotype in test.selection.stereotypes),
+        )
+    )
+    for prompt, test in widest_of(pairs):
+        yield _record(results, results.one_sample(prompt, test))
+
+
+def _record(results: Results, sample: Sample) -> PromptRecord:
+    names = results.detectors
+    by_detector = {
+        name: results.observations.detections(sample.prompt, sample.seeds, DetectorRef(name))
+        for name in names
+    }
+    revised = results.observations.revised_prompts(sample.prompt, sample.seeds)
+    images = tuple(
+        ImageRecord(
+            seed,
+            str(file) if file else None,
+            {
+                name: replace(said[k], scores=said[k].scores if name == names[0] else {})
+                for name, said in by_detector.items()
+            },
+            revised[k],
+        )
+        for k, (seed, file) in enumerate(zip(sample.seeds, sample.files, strict=True))
+    )
+    return PromptRecord(
+        sample.prompt.id,
+        sample.prompt.text,
+        sample.prompt.axis,
+        sample.prompt.concept,
+        sample.prompt.variant.value,
+        {name: counts_of(said) for name, said in by_detector.items()},
+        sample.bias_interval,
+        images,
+        sample.worst_case if sample.corrected is None else None,
+        None if sample.corrected is None else prompt_bias_score(sample.male, sample.female),
+        {} if sample.corrected is None else dict(sample.corrected.labels),
+    )
+
+
+PATIENCE = 10.0
+"""Longest time for a git command in seconds; after that the run is recorded without a commit."""
+COMMIT = re.compile(r"[0-9a-f]{40,64}")
+
+
+def commit_of(folder: Path) -> dict[str, str | bool]:
+    """Return ``commit``, and ``changed``: whether tracked files in the folder differ from it.
+
+    The mapping is empty without git or outside of a repository, and lacks ``changed`` if git does
+    not answer.
+    """
+    commit = _git(folder, "rev-parse", "HEAD")
+    if commit is None or not COMMIT.fullmatch(commit):
+        return {}
+    changed = _git(folder, "status", "--porcelain", "--untracked-files=no", "--", ".")
+    return {"commit": commit} | ({} if changed is None else {"changed": bool(changed)})
+
+
+def _git(folder: Path, *words: str) -> str | None:
+    """Return the output of a git command; None if git is absent, fails or takes too long."""
+    git = which("git")
+    if git is None:
+        return None
+    try:
+        # Without locks, so that the run does not block a commit made at the same time.
+        answer = subprocess.run(  # noqa: S603 - the arguments are constants
+            [git, "--no-optional-locks", *words],
+            cwd=folder,
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            timeout=PATIENCE,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return answer.stdout.decode(errors="replace").strip() if answer.returncode == 0 else None
+
 
 PACKAGES = (
     "pytest-t2i", "pytest", "torch", "diffusers", "transformers", "numpy", "scipy", "pillow",
@@ -33,19 +137,13 @@ PACKAGES = (
 
 
 def record_of(results: Results, command: str = "", project: Path | None = None) -> RunRecord:
-    """Return the record of all results.
-
-    Args:
-        results: results of the run.
-        command: command line of the run.
-        project: folder to which the paths of inputs are relative; None takes the working directory.
-    """
+    """Return the record of all results."""
     recorded = results.recorded
     session = results.session
     record = replace(
         _without_results(session, command, project),
         checks=tuple(session.checks),
-        prompts=tuple(prompt_records(results)),
+        prompts=tuple(_prompt_records(results)),
         audits={
             audit.name: AuditRecord(audit.version, record)
             for audit in session.audits
@@ -104,7 +202,7 @@ def _baseline_record(results: Results, recorded: Baseline) -> BaselineRecord:
         seed=recorded.seed,
         is_same_model=recorded.model_fingerprint == fingerprint,
         differences=tuple(differences),
-        pictures=pictures_before(results, recorded),
+        pictures=_pictures_before(results, recorded),
     )
 
 
@@ -189,3 +287,58 @@ def conditions(session: Session) -> dict[str, Any]:
         # Baselines of runs without a mitigation keep the format of earlier versions.
         **({} if mitigating is None else {"mitigation": mitigating.named.asked}),
     }
+
+
+SHOWN = 8
+"""Largest number of pictures per prompt."""
+
+
+PROMPTS = 6
+"""Largest number of prompts per audit that the report shows side by side."""
+
+
+def _pictures_before(
+    results: Results, recorded: Baseline
+) -> Mapping[str, tuple[BeforeRecord, ...]]:
+    """Return the stored pictures of prompts that probably became more biased, by prompt id.
+
+    These prompts are the moved ones that checks name, else those that the audits name, and the
+    prompts whose own test failed. The mapping is empty if the baseline has other generation
+    settings or a mitigation.
+    """
+    session = results.session
+    differs = recorded.conditions.get("generation") != asdict(session.generation)
+    if differs or "mitigation" in recorded.conditions:
+        return {}
+    moved = {prompt.id for check in session.checks for prompt in check.moved}
+    moved = (moved or _moved_by_audits(results, recorded)) | _failed(session.checks)
+    pictures_of = {
+        prompt.id: _pictures(session, recorded.model_fingerprint, text, prompt)
+        for text, prompt in recorded.prompts.items()
+        if prompt.id in moved
+    }
+    return {prompt: pictures for prompt, pictures in pictures_of.items() if pictures}
+
+
+def _failed(checks: Sequence[Check]) -> set[str]:
+    """Return the ids of the prompts whose own test against the baseline failed."""
+    compared = (c for c in checks if c.against == "baseline" and not c.is_of_model)
+    return {check.subject for check in compared if check.outcome is Outcome.FAIL}
+
+
+def _moved_by_audits(results: Results, recorded: Baseline) -> set[str]:
+    texts = [text for audit in results.session.audits for text in audit.moved(results, recorded)]
+    return {recorded.prompts[text].id for text in texts[:PROMPTS]}
+
+
+def _pictures(
+    session: Session, fingerprint: str, text: str, prompt: RecordedPrompt
+) -> tuple[BeforeRecord, ...]:
+    said = dict(zip(prompt.seeds[:SHOWN], prompt.said, strict=False))
+    keys = {Request(text, seed, session.generation).key(fingerprint): seed for seed in said}
+    stored = session.store.images(list(keys))
+    return tuple(
+        BeforeRecord(seed, str(stored[key].file), str(said[seed]))
+        for key, seed in keys.items()
+        if key in stored and stored[key].file is not None
+    )

@@ -20,7 +20,7 @@ from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.detect import detections_of
 from pytest_t2i.generation.generate import Runner
 from pytest_t2i.generation.plan import DetectorRef
-from pytest_t2i.generation.seed_probe import LEAST
+from pytest_t2i.generation.seeds import LEAST
 from pytest_t2i.prompts import builtin_axes
 from pytest_t2i.runs.session import Session
 from pytest_t2i.statistics import canary as tests

@@ -9,13 +9,14 @@ valid.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from pytest_t2i.audits.early_stopping import Stopping
-from pytest_t2i.data import Outcome, Request, digest
-from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.data import Limit, Outcome, Request, digest
+from pytest_t2i.errors import ConfigurationError, T2IError
 from pytest_t2i.generation.generate import Runner
 from pytest_t2i.generation.plan import ImageNeeds
 from pytest_t2i.runs.earlier_looks import is_looked_at
@@ -23,11 +24,46 @@ from pytest_t2i.runs.repeats import TestedRepeats
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.selection import Comparison, SelectedTest
 from pytest_t2i.runs.session import Session
-from pytest_t2i.runs.undecidable import limit_of
 from pytest_t2i.statistics.group_sequential import SequentialTest
 from pytest_t2i.statistics.sequences import looks
 from pytest_t2i.verdicts.limit import verdict_of
 from pytest_t2i.verdicts.limits_file import LimitFiles
+
+
+def _limit_of(test: SelectedTest, comparison: Comparison, limits: LimitFiles) -> Limit:
+    """Return the limit of a test's comparison: its own bound, else that of the limits file."""
+    if comparison.bound is not None:
+        return limits.with_bound(comparison.name, comparison.bound, test.file)
+    return limits.look_up(comparison.name, test.file)
+
+
+def undecidable(session: Session, limits: LimitFiles) -> Iterator[str]:
+    """Yield a line for each test function with checks that the requested images cannot decide."""
+    for cases in _functions(session.tests.values()):
+        for comparison in cases[0].comparisons:
+            # The test itself reports an error in its limit.
+            with suppress(T2IError):
+                yield from _of_comparison(session, cases, comparison, limits)
+
+
+def _of_comparison(
+    session: Session, cases: list[SelectedTest], comparison: Comparison, limits: LimitFiles
+) -> list[str]:
+    bound, level = _limit_of(cases[0], comparison, limits).bound, session.settings.confidence
+    return [
+        line
+        for audit in session.audits
+        if comparison.fixture in audit.fixtures
+        for line in audit.too_few(comparison.metric, bound, cases, level)
+    ]
+
+
+def _functions(tests: Iterable[SelectedTest]) -> Iterable[list[SelectedTest]]:
+    functions: dict[str, list[SelectedTest]] = {}
+    for test in tests:
+        functions.setdefault(test.function, []).append(test)
+    return functions.values()
+
 
 UNFORESEEN = (
     "tests whose comparison is not known before they run had all their images made at once: "
@@ -141,7 +177,7 @@ class Rounds:
         if len(test.comparisons) != 1 or self.session.settings.labels is not None:
             return None
         (comparison,) = test.comparisons
-        limit = limit_of(test, comparison, self.limits)
+        limit = _limit_of(test, comparison, self.limits)
         plain = SequentialTest(
             test.images,
             limit.bound,
@@ -179,7 +215,7 @@ class Rounds:
     def _outcome(self, test: SelectedTest, comparison: Comparison) -> Outcome:
         """Return the outcome that the test itself will find."""
         measured = getattr(self.results.fixture(comparison.fixture, test), comparison.metric)
-        limit = limit_of(test, comparison, self.limits)
+        limit = _limit_of(test, comparison, self.limits)
         return verdict_of(measured, limit, self.session.settings.confidence).outcome
 
     def _allows(self, comparison: Comparison) -> bool:

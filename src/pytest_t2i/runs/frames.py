@@ -24,17 +24,6 @@ Row = dict[str, Any]
 def to_frame(record: Any, table: str) -> pd.DataFrame:
     """Return a table of a run as a pandas DataFrame.
 
-    Args:
-        record: the RunRecord of a run, such as ``read_run`` returns.
-        table: "checks", "prompts", "images", or a table of an audit, such as "scores" or "gaps".
-
-    Returns:
-        One row per check, prompt and so on; columns without rows where the run has none.
-
-    Raises:
-        UnknownNameError: there is no such table.
-        MissingExtraError: pandas is not installed.
-
     >>> from pytest_t2i import RunRecord
     >>> run = RunRecord("2026-11-21T10:00:00+00:00", 12.5, "mine", {}, {}, {})
     >>> to_frame(run, "prompts").columns.tolist()[:4]

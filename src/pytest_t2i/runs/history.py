@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from pytest_t2i.audits.audit import Audit
-from pytest_t2i.audits.label_counts import Counts
+from pytest_t2i.audits.shown_alike import Counts
 from pytest_t2i.data import Amount, Count, Interval, Moment, Outcome, Variant, digest
 from pytest_t2i.errors import FileFormatError
 from pytest_t2i.files import checksum, convert, file_name, read_json, write_whole
-from pytest_t2i.runs.machine_paths import without_machine
+from pytest_t2i.runs.picture_paths import without_machine
 from pytest_t2i.runs.record import PromptRecord, RunRecord
 from pytest_t2i.runs.summaries import series_of_audits
 from pytest_t2i.statistics.history import ChangePoint, change_points
@@ -145,15 +145,7 @@ def read_history(folder: Path) -> list[PastRun]:
 
 
 def last_that_made_images(folder: Path, model: str | None = None) -> PastRun | None:
-    """Return the latest run that made enough images for a time per image; None without one.
-
-    Args:
-        folder: folder of the history; it may be absent.
-        model: model of the run; None takes any model.
-
-    Raises:
-        FileFormatError: a file has another format; the message names it.
-    """
+    """Return the latest run that made enough images for a time per image; None without one."""
     model = without_machine(model)
     for file in sorted(folder.glob("*.json"), reverse=True):
         run = _read(file)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from contextlib import closing
 
 from pytest_t2i.audits.peoples_labels import recognised
-from pytest_t2i.generation.detect_labelled import look_at_labelled
+from pytest_t2i.generation.detect import look_at_labelled
 from pytest_t2i.generation.generate import Runner
 from pytest_t2i.generation.progress import Progress
 from pytest_t2i.generation.ready_made import check_supply
-from pytest_t2i.generation.seed_probe import seeding_of
+from pytest_t2i.generation.seeds import seeding_of
 from pytest_t2i.runs.canary import look_at_canary
 from pytest_t2i.runs.early_stopping import Rounds
 from pytest_t2i.runs.results import Results

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_t2i.audits.fixture import Keyword
+from pytest_t2i.audits.audit import Keyword
 from pytest_t2i.data import EMPTY, Attribute, Prompt, Triplet, Variant
 from pytest_t2i.errors import ConfigurationError, names_of, shown
 from pytest_t2i.generation.check_packages import OF_TESTS
@@ -26,18 +26,7 @@ def select(
     captions: Sequence[Triplet] = (),
     of_audits: Mapping[str, Keyword] = EMPTY,
 ) -> Selection:
-    """Return the selection of a marker's arguments.
-
-    Args:
-        arguments: axes, prompts, triplets, stereotypes, captions, names of axes, whole prompts, or
-            lists of these.
-        keywords: keyword arguments of the marker.
-        captions: triplets of --t2i-captions.
-        of_audits: keywords that audits understand, by name.
-
-    Raises:
-        ConfigurationError: an argument cannot be used; the message names it.
-    """
+    """Return the selection of a marker's arguments."""
     unknown = sorted(set(keywords) - {*KEYWORDS, *of_audits})
     if unknown:
         known = ", ".join((*KEYWORDS, *of_audits))

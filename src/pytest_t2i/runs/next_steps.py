@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import statistics as plain
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, Literal
 
-from pytest_t2i.audits.summary import Step
-from pytest_t2i.data import Outcome
+from pytest_t2i.audits.summary import AFTER_FAILURE, Step
+from pytest_t2i.data import Outcome, Request, Undetected
+from pytest_t2i.errors import some
+from pytest_t2i.generation.identities import NamedComponent
+from pytest_t2i.generation.plan import DetectorRef, Plan
+from pytest_t2i.generation.store import Store
 from pytest_t2i.runs import calibration
-from pytest_t2i.runs.next_after_failure import after_failures
-from pytest_t2i.runs.next_out_of_domain import out_of_domain
-from pytest_t2i.runs.next_undetected import more_labels, no_pictures, undetected_of
 from pytest_t2i.runs.price import counted_checks, is_ready_made, price, price_of_both
 from pytest_t2i.runs.record import PromptRecord, RunRecord
 from pytest_t2i.runs.results import Results
@@ -18,6 +22,177 @@ from pytest_t2i.runs.session import Session
 from pytest_t2i.verdicts import judge
 from pytest_t2i.verdicts.check import Check
 from pytest_t2i.verdicts.images_range import ImagesRange, change_range, images_range, middle_range
+
+LABELS = 200
+"""Number of images that people label: it shows an accuracy of 0.9 to within about 0.05."""
+TOPIC = "failure"
+GONE = "the store has none of the baseline's"
+
+
+def after_failures(results: Results, then: Mapping[str, object]) -> Iterator[Step]:
+    """Yield the pictures to look at, and the advice to have people label a sample of images."""
+    failed = [check for check in results.checks if check.outcome is Outcome.FAIL]
+    beyond = [check for check in failed if check.against == "limit"]
+    if beyond:
+        look = f"look at the pictures of {some(_subjects(beyond))} in the report"
+        yield Step(AFTER_FAILURE, look, TOPIC)
+        if not any(check.against == "baseline" and check.is_of_model for check in failed):
+            yield from (Step(AFTER_FAILURE, text) for text in _have_people_label(results))
+    elif failed:
+        subjects = _subjects(failed)
+        both = [subject for subject in subjects if subject in then]
+        where = "then and now, in the report" if both else f"in the report ({GONE})"
+        yield Step(
+            AFTER_FAILURE, f"look at the pictures of {some(both or subjects)} {where}", TOPIC
+        )
+
+
+def _have_people_label(results: Results) -> Iterator[str]:
+    session = results.session
+    if session.has_model and session.settings.labels is None:
+        wanted = session.images_wanted()
+        each = max(1, min(LABELS // len(wanted), *wanted.values()))
+        command = f"t2i sample {results.run_file} labels --per-prompt {each}"
+        yield (
+            "a detector's error looks like a model's: have people look at "
+            f"{each * len(wanted)} images (`{command}`, `t2i label`)"
+        )
+
+
+def _subjects(checks: Sequence[Check]) -> list[str]:
+    return list(dict.fromkeys(check.subject for check in checks))
+
+
+NO_PICTURE = (Undetected.REFUSED, Undetected.BLACK_IMAGE, Undetected.UNREADABLE)
+"""Reasons that neither another detector nor people can remedy."""
+Reasons = Counter[Undetected]
+"""Reason -> number of images."""
+
+
+def undetected_of(session: Session, prompts: Sequence[PromptRecord]) -> Reasons:
+    """Count the images without a label by the deciding detector, per reason."""
+    reasons: Reasons = Counter()
+    for prompt in prompts:
+        for counts in list(prompt.counts.values())[:1]:
+            reasons.update(counts.undetected)
+    if not prompts and session.work.refused:
+        # A run of triplets or stereotypes alone has no detections, only counts of refused images.
+        ready = session.has_model and is_ready_made(session)
+        reasons[Undetected.UNREADABLE if ready else Undetected.REFUSED] = session.work.refused
+    return reasons
+
+
+def _no_pictures(session: Session, reasons: Reasons) -> Iterator[str]:
+    """Yield the advice for refused, black and unreadable images."""
+    ready = session.has_model and is_ready_made(session)
+    refused, black, unreadable = (reasons[reason] for reason in NO_PICTURE)
+    if refused:
+        yield (
+            f"the model refused {_images(refused)}: reword these prompts, or switch off its "
+            "filter for the test"
+        )
+    if black and ready:
+        yield f"{_images(black)} of the folder {_are(black)} black: have them made again"
+    elif black:
+        yield (
+            f"{_images(black)} {_are(black)} black, as filters and numbers that overflow leave "
+            "them: switch the filter off, or try --t2i-dtype float32"
+        )
+    if unreadable:
+        yield f"{_images(unreadable)} cannot be read: replace the files, or delete them"
+
+
+def _more_labels(session: Session, hanging: Sequence[Check], reasons: Reasons) -> Iterator[str]:
+    """Yield the advice for checks that more labels could decide, by a detector or by people."""
+    seen = reasons.total() - sum(reasons[reason] for reason in NO_PICTURE)
+    if not hanging or (reasons and seen * 2 < reasons.total()):
+        return
+    verb = "hangs" if len(hanging) == 1 else "hang"
+    people = ", or have people label them (`t2i sample`, `t2i label`)" if session.has_model else ""
+    yield (
+        f"{counted_checks(hanging)} {verb} on undetected images: take a detector that labels "
+        f"more (--t2i-detector){people}"
+    )
+
+
+def _images(count: int) -> str:
+    return "1 image" if count == 1 else f"{count} images"
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+Looked = Callable[[Sequence[str]], Collection[str]]
+"""Selects, among keys of images, those that a part has processed."""
+
+
+def out_of_domain(
+    results: Results, reasons: Reasons, prompts: Sequence[PromptRecord]
+) -> Iterator[str]:
+    """Yield a line for each part that skipped pictures of a kind that it was not made for."""
+    session = results.session
+    if unlike := reasons[Undetected.OUT_OF_DOMAIN]:
+        total = sum(len(prompt.images) for prompt in prompts)
+        detector = session.components.detector(DetectorRef(session.detectors[0]))
+        yield _line(unlike, total, detector, "detector with --t2i-detector")
+    if session.needs_model:
+        yield from _of_plan(results, results.make_plan())
+
+
+def _of_plan(results: Results, plan: Plan) -> Iterator[str]:
+    """Yield the lines of every object detector and encoder in the plan."""
+    session, store = results.session, results.session.store
+    for name, requests in _asked(plan, "finders").items():
+        finder = session.components.finder(name)
+        found = partial(store.objects, finder=finder.fingerprint)
+        yield from _unlike(results, finder, requests, found, "object detector with --t2i-objects")
+    for name, requests in _asked(plan, "encoders").items():
+        encoder = session.components.encoder(name)
+        encoded = partial(_encoded, store, encoder.fingerprint)
+        other = "detector with --t2i-detector" if name == session.encoder else "encoder"
+        yield from _unlike(results, encoder, requests, encoded, other)
+
+
+def _asked(plan: Plan, kind: Literal["finders", "encoders"]) -> Mapping[str, list[Request]]:
+    """Return the requests of each finder or encoder in the plan, by its name."""
+    asked: dict[str, list[Request]] = {}
+    for request, needs in plan.needs.items():
+        for name in sorted(getattr(needs, kind)):
+            asked.setdefault(name, []).append(request)
+    return asked
+
+
+def _encoded(store: Store, name: str, keys: Sequence[str]) -> Collection[str]:
+    """Return the keys with features; an image outside the encoder's domain has an empty array."""
+    return [k for k, array in store.arrays(keys, name).items() if store.open_array(array).size]
+
+
+def _unlike(
+    results: Results,
+    part: NamedComponent[Any],
+    requests: Sequence[Request],
+    looked: Looked,
+    other: str,
+) -> Iterator[str]:
+    """Yield a line about the images outside the part's domain, if it has one."""
+    if not part.made_for:
+        return
+    fingerprint = results.observations.model_fingerprint
+    images = results.session.store.images([request.key(fingerprint) for request in requests])
+    shown = [key for key, image in images.items() if image.undetected is None]
+    unlike = len(shown) - len(looked(shown))
+    if unlike:
+        yield _line(unlike, len(shown), part, other)
+
+
+def _line(unlike: int, total: int, part: NamedComponent[Any], other: str) -> str:
+    made_for = f" ({part.made_for})" if part.made_for else ""
+    return (
+        f"{unlike} of {total} pictures are unlike what {part.name} was made for{made_for}: "
+        f"choose another {other}"
+    )
+
 
 ANY_LOOK = 4
 """Largest number of images for evidence that holds at any look, as a multiple of the fixed number
@@ -64,10 +239,10 @@ def _own(
         advice = f"{unknown}. Take words that it knows (`t2i init` names them), or another model"
         yield Step(10, advice)
     yield from (Step(20, text) for text in out_of_domain(results, reasons, prompts))
-    yield from (Step(30, text) for text in no_pictures(session, reasons))
+    yield from (Step(30, text) for text in _no_pictures(session, reasons))
     yield from after_failures(results, then)
     hanging = [check for check in inconclusive if check.hangs_on_undetected]
-    yield from (Step(50, text) for text in more_labels(session, hanging, reasons))
+    yield from (Step(50, text) for text in _more_labels(session, hanging, reasons))
     still_open = [check for check in inconclusive if not check.hangs_on_undetected]
     asking = [(check, _needs_images(session, check)) for check in still_open]
     open_checks = [check for check, needs_images in asking if needs_images]

@@ -11,8 +11,8 @@ from pytest_t2i.audits.discovery import installed_audits
 from pytest_t2i.data import Count, LabelledPath, Level, PicturePath
 from pytest_t2i.files import convert, read_json
 from pytest_t2i.generation.run_counts import Work
-from pytest_t2i.runs.picture_folders import exists
-from pytest_t2i.runs.picture_paths import with_texts
+from pytest_t2i.runs.picture_fields import with_texts
+from pytest_t2i.runs.picture_paths import exists
 from pytest_t2i.runs.record import SCHEMA, AuditRecord, RunRecord
 
 OLDER = ("pytest-t2i/run/2",)

@@ -1,7 +1,4 @@
-"""The record of one run, which reports show and run.json keeps (schema in docs/run-json.md).
-
-Over 300 lines: the record of a run is one document, and its parts are read together.
-"""
+"""The record of one run, which reports show and run.json keeps (schema in docs/run-json.md)."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from pytest_t2i.audits.label_counts import Counts
+from pytest_t2i.audits.shown_alike import Counts
 from pytest_t2i.data import (
     Amount,
     Bounds,
@@ -29,7 +26,7 @@ from pytest_t2i.data import (
 from pytest_t2i.files import encodable
 from pytest_t2i.generation.run_counts import Work
 from pytest_t2i.generation.store.pixels import Repeats
-from pytest_t2i.runs.picture_paths import with_pictures
+from pytest_t2i.runs.picture_fields import with_pictures
 from pytest_t2i.runs.statement import Statement
 from pytest_t2i.verdicts.check import Check, judged
 

@@ -15,7 +15,7 @@ from pytest_t2i.audits.samples import Sample, Samples
 from pytest_t2i.data import Detection, Prompt
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.files import from_here
-from pytest_t2i.generation.detect_labelled import detections_of
+from pytest_t2i.generation.detect import stored_detections
 from pytest_t2i.generation.plan import DetectorRef, Plan
 from pytest_t2i.labels import LabelledSet
 from pytest_t2i.protocols import Mitigation
@@ -31,10 +31,7 @@ R = TypeVar("R")
 
 @dataclass
 class Results:
-    """The results of a run, read from the store; this class makes no images.
-
-    Over 20 methods: tests, audits and reports read a run's store through this class alone.
-    """
+    """The results of a run, read from the store; this class makes no images."""
 
     session: Session
     recorded: Baseline | None = None
@@ -104,7 +101,7 @@ class Results:
 
     def detections(self, fingerprint: str, keys: Sequence[str]) -> list[Detection]:
         """Return the detections of labelled images, by fingerprint and by digests of the files."""
-        return detections_of(self.session.store, fingerprint, keys)
+        return stored_detections(self.session.store, fingerprint, keys)
 
     def seeds(self, prompt: Prompt, images: int) -> tuple[int, ...]:
         """Return the seeds of the first ``images`` images of a prompt."""

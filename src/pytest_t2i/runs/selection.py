@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pytest_t2i.audits.audit import Audit
+from pytest_t2i.audits.audit import About, Audit, Fixture
 from pytest_t2i.audits.early_stopping import Stopping
-from pytest_t2i.audits.fixture import About, Fixture
 from pytest_t2i.audits.instruments import described
 from pytest_t2i.data import Attribute, Prompt, Triplet
 from pytest_t2i.prompts import Stereotype
@@ -104,14 +103,7 @@ def narrowed(
     members: Mapping[About, tuple[Any, ...]],
     audits: Iterable[Audit[Any]],
 ) -> Selection:
-    """Return a marker's selection reduced to what the fixtures of a test are about.
-
-    Args:
-        selection: selection of the marker.
-        used: fixtures that the test receives, by name.
-        members: members that these fixtures are about, by kind.
-        audits: all audits, whose keywords are kept if the test receives one of their fixtures.
-    """
+    """Return a marker's selection reduced to what the fixtures of a test are about."""
     understood = {
         keyword
         for audit in audits

@@ -10,10 +10,9 @@ from typing import Any
 
 from filelock import FileLock
 
-from pytest_t2i.audits.audit import Audit
+from pytest_t2i.audits.audit import Audit, Fixture
 from pytest_t2i.audits.context import AuditContext
 from pytest_t2i.audits.discovery import installed_audits
-from pytest_t2i.audits.fixture import Fixture
 from pytest_t2i.audits.instruments import Instruments
 from pytest_t2i.data import GenerationSettings, Prompt
 from pytest_t2i.errors import ConfigurationError
@@ -42,10 +41,7 @@ NO_LABELS = "t2i: no labelled images given; run with --t2i-labels FOLDER"
 
 @dataclass
 class Session:
-    """The state of one run in one process.
-
-    Over 20 methods: hooks and fixtures share this one state of a run.
-    """
+    """The state of one run in one process."""
 
     settings: Settings
     components: Components

@@ -66,11 +66,7 @@ class Statement:
 
 
 def read_statement(file: Path) -> Statement:
-    """Read the statement of a pyproject.toml; it is empty without the file or the table.
-
-    Raises:
-        FileFormatError: a key is unknown or its value is not a text; the message names the key.
-    """
+    """Read the statement of a pyproject.toml; it is empty without the file or the table."""
     if not file.is_file():
         return Statement()
     tool = read_toml(file).get("tool", {})

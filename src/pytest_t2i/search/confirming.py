@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from pytest_t2i import statistics
 from pytest_t2i.data import Interval
 from pytest_t2i.search.counts import Parts, Seen, proper_parts
-from pytest_t2i.search.explaining import Suspect
 from pytest_t2i.search.ledger import Ledger
 from pytest_t2i.search.plan import Plan
 
@@ -97,3 +97,11 @@ def _rank(finding: Confirmed) -> tuple[bool, bool, float]:
         len(finding.parts) == 1,
         -abs(finding.held_out.excess(finding.sign) or 0.0),
     )
+
+
+class Suspect(NamedTuple):
+    """A combination that is biased in a direction by the images of the search."""
+
+    parts: Parts
+    sign: int
+    """Direction: +1 towards men, -1 towards women, or the number of another group, from 1."""

@@ -7,13 +7,112 @@ from dataclasses import dataclass, field
 from importlib import import_module
 
 from pytest_t2i.prompts import Part
-from pytest_t2i.search.confirming import Confirmed, confirm
-from pytest_t2i.search.counts import Measure, Parts
-from pytest_t2i.search.drawn_combinations import Enough, draw
-from pytest_t2i.search.explaining import Suspect, explains, open_signs
+from pytest_t2i.search.confirming import Confirmed, Suspect, confirm
+from pytest_t2i.search.counts import BOTH, Measure, Parts, without_one
 from pytest_t2i.search.ledger import Ledger
-from pytest_t2i.search.plan import LOOKS, Plan
-from pytest_t2i.search.shrinking import shrink
+from pytest_t2i.search.plan import LOOKS, PART_LOOKS, Plan
+
+Examine = Callable[[list[Parts]], float]
+"""A function that measures some combinations and returns the largest lean among them."""
+
+
+class Enough(Exception):  # noqa: N818 - not an error
+    """The signal of ``examine`` that the images of a sweep are used up, which ends the drawing."""
+
+
+def draw(
+    examine: Examine,
+    pool: Sequence[Part],
+    *,
+    words: int,
+    at_once: int,
+    examples: int,
+    seed: int,
+) -> None:
+    """Draw groups of combinations of two words or more, and pass each group to ``examine``.
+
+    The first half of the examples is drawn at random; then Hypothesis' ``target`` varies the best
+    ones word by word. The drawing ends early when ``examine`` raises Enough.
+    """
+    import hypothesis
+    from hypothesis import HealthCheck, Phase, settings, target
+    from hypothesis import strategies as st
+
+    from pytest_t2i.prompts.strategies import some_of
+
+    some = some_of(pool, min_words=2, max_words=words)
+
+    @hypothesis.seed(seed)
+    @settings(
+        database=None,
+        deadline=None,
+        max_examples=examples,
+        phases=(Phase.generate, Phase.target),
+        suppress_health_check=list(HealthCheck),
+    )
+    @hypothesis.given(st.lists(some, min_size=at_once, max_size=at_once))
+    def drawn(handful: list[Parts]) -> None:
+        target(examine(list(dict.fromkeys(handful))))
+
+    try:
+        drawn()
+    except Enough:
+        return
+
+
+def explains(finding: Suspect, parts: Parts, sign: int) -> bool:
+    """Whether a combination contains a finding's words and leans in the same direction."""
+    return finding.sign == sign and set(finding.parts) <= set(parts)
+
+
+def open_signs(
+    parts: Parts, findings: Iterable[Suspect], directions: Sequence[int] = BOTH
+) -> tuple[int, ...]:
+    """Return the directions in which no finding explains a bias of the combination.
+
+    A finding that leans towards men explains combinations with its words that lean towards men, but
+    none that leans towards women.
+    """
+    closed = {finding.sign for finding in findings if set(finding.parts) <= set(parts)}
+    return tuple(sign for sign in directions if sign not in closed)
+
+
+AS_BIASED = 0.5
+"""Least promise of a part that counts as biased, too."""
+OPEN_RANGE = (0.1, 0.9)
+"""Range of promises for which a part has its next look."""
+
+
+def shrink(ledger: Ledger, suspect: Suspect, beyond: float) -> Suspect:
+    """Return the fewest words of a suspect with the same direction, beyond the same bound.
+
+    Each step measures every combination with one word less and continues with the most promising
+    one that counts as biased. Words are dropped, never replaced.
+    """
+    parts, sign = suspect
+    while candidates := without_one(parts):
+        promise = _promises(ledger, candidates, sign, beyond)
+        best = max(promise, key=lambda candidate: promise[candidate])
+        if promise[best] < AS_BIASED:
+            break
+        parts = best
+    return Suspect(parts, sign)
+
+
+def _promises(
+    ledger: Ledger, candidates: list[Parts], sign: int, beyond: float
+) -> dict[Parts, float]:
+    """Return the promise of each candidate, after as many looks as it needs."""
+    low, high = OPEN_RANGE
+    waiting = list(candidates)
+    for images in PART_LOOKS:
+        ledger.look(dict.fromkeys(waiting, images))
+        promise = {
+            candidate: ledger.of(candidate).promise(sign, beyond) for candidate in candidates
+        }
+        waiting = [candidate for candidate in candidates if low < promise[candidate] < high]
+    return promise
+
 
 LOOK_AGAIN = 0.5
 """Least promise for which a combination has its next look at once."""
@@ -52,20 +151,7 @@ class HuntResult:
 
 
 def hunt(measure: Measure, plan: Plan, tell: Callable[[str], None] = lambda _: None) -> HuntResult:
-    """Search for the most biased combinations of words, and confirm the findings.
-
-    Args:
-        measure: function that makes and counts images; images 0, 1, ... serve the search, those
-            from HELD_OUT on the confirmation.
-        plan: axes, budget and bounds of the hunt.
-        tell: function that is called with the name of each stage.
-
-    Returns:
-        The findings with their held-out evidence. The budget is never exceeded.
-
-    Raises:
-        MissingExtraError: Hypothesis is not installed, and combinations are to be drawn.
-    """
+    """Search for the most biased combinations of words, and confirm the findings."""
     if plan.most_words > 1:
         # Raises MissingExtraError before any image is made.
         import_module("pytest_t2i.prompts.strategies")

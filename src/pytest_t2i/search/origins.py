@@ -43,12 +43,6 @@ class OriginsSearch:
     ) -> Origins:
         """Return the clusters of a prompt's images, each with optimised prompts and their nearness.
 
-        Args:
-            prompt: prompt whose images are clustered.
-            images: number of its images.
-            stereotypes: attributes whose shares are measured.
-            made: number of images of each cluster's best prompt.
-
         Raises ConfigurationError if no face is found, or fewer faces than clusters.
         """
         seen = self._made(prompt, images)

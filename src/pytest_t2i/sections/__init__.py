@@ -12,23 +12,26 @@ from __future__ import annotations
 
 from pytest_t2i.sections.blocks import (
     Album,
+    Axis,
     Bar,
     BarChart,
     Block,
     Cell,
     Column,
+    CurveChart,
+    Form,
     Note,
+    Overlay,
+    Overlays,
     Paragraph,
     Picture,
+    Plane,
+    Point,
     Section,
     Table,
+    half_width,
     round_end,
 )
-from pytest_t2i.sections.curves import CurveChart
-from pytest_t2i.sections.level import Form
-from pytest_t2i.sections.overlays import Overlay, Overlays
-from pytest_t2i.sections.planes import Axis, Plane, Point
-from pytest_t2i.sections.scales import half_width
 
 __all__ = [
     "Album",

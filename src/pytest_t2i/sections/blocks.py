@@ -1,4 +1,4 @@
-"""The blocks of a section: frozen data without rendering."""
+"""Blocks of a report: frozen data without rendering."""
 
 from __future__ import annotations
 
@@ -6,11 +6,164 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol
 
-from pytest_t2i.data import Bounds, Interval, Outcome
-from pytest_t2i.sections.curves import CurveChart
-from pytest_t2i.sections.level import Form, Level
-from pytest_t2i.sections.overlays import Overlays
-from pytest_t2i.sections.planes import Plane
+from pytest_t2i.data import Bounds, Interval, Mask, Outcome
+
+Level = Literal["summary", "body", "page", "detail"]
+"""The place of a block. The terminal shows "summary"; Markdown shows "summary" and "body"; the
+page shows all, and folds "detail" away."""
+Form = Literal["", "signed", "percent", "fine percent", "signed percent"]
+"""The format of numbers: 0.25, +0.25, 25 %, 25.0 %, and +25.0 % for values given in percent."""
+
+
+Values = tuple[float, ...]
+"""One value per step."""
+
+
+@dataclass(frozen=True, slots=True)
+class CurveChart:
+    """A mean curve over steps, with its band and the curves of single images.
+
+    >>> CurveChart("nurse: hat", (0.1, 0.4), -0.5, 0.5).steps
+    2
+    """
+
+    title: str
+    mean: Values
+    """Mean at each step; () if it is not known at every step."""
+    low: float
+    """Lower end of the scale."""
+    high: float
+    """Upper end of the scale; a line marks 0 between both."""
+    note: str = ""
+    label: str = ""
+    """Text alternative for screen readers."""
+    band: tuple[Values, Values] = ((), ())
+    """Lower and upper ends of intervals of the mean; () for none."""
+    curves: tuple[Values, ...] = ()
+    """Curves of single images, drawn thin."""
+    marked: tuple[float, float] | None = None
+    """Shaded interval of steps, counted from 1."""
+    last: str = ""
+    """Name of the last step; "" for its number."""
+    strips: tuple[str, ...] = ()
+    """Pictures below the chart, as data URIs."""
+    alt: str = ""
+    """Text alternative of each strip."""
+    form: Form = ""
+    """Format of the ends of the scale."""
+    level: Level = "page"
+
+    def __post_init__(self) -> None:
+        if not self.low < self.high:
+            raise ValueError(
+                f"chart {self.title!r}: expected low < high, got low={self.low!r}, "
+                f"high={self.high!r}"
+            )
+        _check_lengths(self.title, self.steps, (*self.band, *self.curves))
+
+    @property
+    def steps(self) -> int:
+        """The number of steps of the mean curve."""
+        return len(self.mean)
+
+
+def _check_lengths(title: str, steps: int, others: Sequence[Values]) -> None:
+    for values in others:
+        if values and len(values) != steps:
+            raise ValueError(
+                f"chart {title!r}: expected {steps} values in every curve, as the mean has, got "
+                f"{len(values)}"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Overlay:
+    """A picture with a region outlined, darkened where the model's attention was low."""
+
+    file: str | None
+    """Path of the image; None without an image. Records declare it as a ``PicturePath``, by which
+    the pictures of a run are found."""
+    region: Mask
+    """Outlined region."""
+    attention: Mask
+    """Region that stays bright."""
+    words: tuple[str, ...]
+    """Lines below the picture, the first one in bold."""
+    alternative: str
+    """Text alternative for screen readers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overlays:
+    """The pictures with overlays side by side, which only the page shows.
+
+    >>> whole = Mask(1, 1, (0, 1))
+    >>> Overlays((Overlay("a.png", whole, whole, ("tie",), "a tie"),)).level
+    'page'
+    """
+
+    pictures: tuple[Overlay, ...]
+    level: Level = "page"
+
+
+Better = Literal["", "low", "high"]
+"""The good end of an axis; "" for neither."""
+
+
+class Axis(NamedTuple):
+    """One axis of a plane.
+
+    >>> Axis("WALS", 0.0, 0.2, better="high").digits
+    3
+    """
+
+    name: str
+    low: float
+    high: float
+    digits: int = 3
+    """Decimal places of numbers."""
+    better: Better = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One point of a plane.
+
+    >>> some = Interval(0.2, 0.1, 0.3, 0.95, "", 20)
+    >>> Point("beard", some, some, "sdxl", "A").series
+    'sdxl'
+    """
+
+    name: str
+    x: Interval
+    y: Interval
+    series: str = ""
+    """Series of the point, such as a model, if the plane shows several."""
+    sign: str = ""
+    """Letter drawn instead of a dot, to distinguish series."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plane:
+    """A plane of points, each with intervals in both directions.
+
+    If both axes have a better end, their common corner is marked as the good one.
+
+    >>> Plane("Iranian", Axis("WALS", 0.0, 1.0), Axis("score", 0.0, 1.0), ()).level
+    'body'
+    """
+
+    title: str
+    x: Axis
+    y: Axis
+    points: tuple[Point, ...]
+    level: Literal["summary", "body", "detail"] = "body"
+
+    def __post_init__(self) -> None:
+        for axis in (self.x, self.y):
+            if not axis.low < axis.high:
+                raise ValueError(f"plane {self.title!r}: expected low < high, got {axis!r}")
+
 
 Cell = str | int | float | Interval | Bounds | Outcome | None
 """The value of a table's cell; None if nothing is known."""
@@ -295,3 +448,15 @@ class Section:
         'how-different-the-images-are'
         """
         return "-".join(self.title.casefold().split())
+
+
+HALF_WIDTHS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
+
+
+def half_width(reach: float) -> float:
+    """Return the smallest round number that is at least ``reach``, else ``reach`` itself.
+
+    >>> half_width(0.03), half_width(3.0)
+    (0.05, 3.0)
+    """
+    return next((width for width in HALF_WIDTHS if width >= reach), reach)

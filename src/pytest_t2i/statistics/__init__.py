@@ -81,7 +81,10 @@ __all__ = [
 
 MOVED = {
     "associations": "rank_correlation_interval",
-    "change": "PairedScores growth_probabilities paired_model_bias_scores",
+    "change": (
+        "PairedScores growth_probabilities paired_model_bias_scores paired_prompt_p_value "
+        "prompt_bias_change"
+    ),
     "correction": "CorrectedScores CorrectedShares corrected_shares effective_counts",
     "curves": "Band half_step mean_band settled_step",
     "deprecated": (
@@ -115,7 +118,6 @@ MOVED = {
     "objects": "object_bias_p_values",
     "permutation": "paired_change_p_value",
     "planning": "model_images_needed",
-    "prompt_change": "paired_prompt_p_value prompt_bias_change",
     "ranks": "Rank group_ranking groups_differ_p_value",
     "sequences": (
         "bias_sequence_p_value group_distance_sequence group_distance_sequence_p_value looks "

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from pytest_t2i.data import Interval
+from pytest_t2i.data import ROUNDING, Interval
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.correction import folding_bias
 from pytest_t2i.statistics.shares import check_level, containing
@@ -26,7 +26,6 @@ from pytest_t2i.statistics.shares import check_level, containing
 EVENLY = 0.2
 """Share of the labels that is spread evenly over all images, as a detector may be wrong and
 certain."""
-ROUNDING = 1e-9
 
 
 def choice_probabilities(doubt: npt.ArrayLike, count: int) -> inputs.Floats:

@@ -347,7 +347,7 @@ def corrected_shares(
 
 
 @dataclass(frozen=True, slots=True)
-class CorrectedCounts:
+class CorrectedGroupCounts:
     """Counts per prompt and group that express the uncertainty of people's labels."""
 
     counts: npt.NDArray[np.int64]
@@ -361,7 +361,7 @@ class CorrectedCounts:
 
 def corrected_counts(
     words: Sequence[npt.ArrayLike], labels: Sequence[npt.ArrayLike], groups: int
-) -> CorrectedCounts:
+) -> CorrectedGroupCounts:
     """Return effective counts of each prompt's groups, with the uncertainty of people's labels.
 
     Each group's share of the clear images is estimated as in ``corrected_shares``, prompt by prompt
@@ -395,7 +395,7 @@ def corrected_counts(
     share = _remaining(np.sum(shares * (1.0 - shares), axis=1), variance, n)
     total = np.maximum(1, np.rint(n * share)).astype(np.int64)
     labelled = sum(stratum.labelled for stratum in of_groups[0])
-    return CorrectedCounts(_apportioned(shares, total), shares, labelled)
+    return CorrectedGroupCounts(_apportioned(shares, total), shares, labelled)
 
 
 def _remaining(

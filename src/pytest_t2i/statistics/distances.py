@@ -18,7 +18,7 @@ import scipy
 
 from pytest_t2i.data import Bounds, Interval
 from pytest_t2i.metrics import inputs, total_variation_distance
-from pytest_t2i.metrics.total_variation import SUM_TOLERANCE, check_reference
+from pytest_t2i.metrics.groups import SUM_TOLERANCE, check_reference
 from pytest_t2i.statistics.bounding import Side, bounding_distance
 from pytest_t2i.statistics.inversion import (
     Alternative,

@@ -14,8 +14,8 @@ import scipy
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs, wals
+from pytest_t2i.metrics.variety import vendi_score
 from pytest_t2i.metrics.vectors import feature_rows, unit
-from pytest_t2i.metrics.vendi import vendi_score
 from pytest_t2i.statistics.shares import check_level
 
 METHOD = "half-sample"

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
+from pytest_t2i.data import TIE
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.bounding import rarer_chances
 from pytest_t2i.statistics.shares import (
@@ -33,7 +34,6 @@ COUNTED_ABOVE = 0.5
 """lambda of ADDIS: remaining p-values, as shares of tau, above which they count as true nulls."""
 SMALL_FAMILY = 5
 """Number of tests below which the number of true nulls is not estimated."""
-ROUNDING = 1e-12
 
 
 def benjamini_hochberg(p_values: npt.ArrayLike) -> inputs.Floats:
@@ -185,7 +185,7 @@ def _largest(values: inputs.Floats, most: float) -> float:
 
 
 def _at_most(values: inputs.Floats, most: npt.ArrayLike) -> inputs.Bools:
-    return np.asarray(values <= np.asarray(most) + ROUNDING, dtype=np.bool_)
+    return np.asarray(values <= np.asarray(most) + TIE, dtype=np.bool_)
 
 
 def _step_up(q: inputs.Floats, nulls: float) -> inputs.Floats:
@@ -305,7 +305,7 @@ def decidable(n: int, bound: float, level: float, prompts: int = 1) -> Decidable
     men, women = [n] + [n // 2] * others, [0] + [n - n // 2] * others
     fails = family_p_values(men, women, bound, level=level)[0]
     passes = prompt_bias_p_values([n // 2], [n - n // 2], bound, "within")[0]
-    alpha = 1.0 - level + ROUNDING
+    alpha = 1.0 - level + TIE
     return Decidable(bool(passes <= alpha), bool(fails <= alpha))
 
 
@@ -354,15 +354,15 @@ def lone_chances(
     # p-values increase with the images of the rarer gender.
     p = p_values_of_counts(n, bound, "beyond")[: n // 2 + 1]
     others = _others(n, prompts - 1, seed)
-    error = 1.0 - level + ROUNDING
+    error = 1.0 - level + TIE
     if prompts < FEW_PROMPTS:
         paid, can = np.full(len(others), float(prompts)), np.ones(len(p), dtype=np.bool_)
     else:
-        kept = p <= DISCARDED_ABOVE + ROUNDING
+        kept = p <= DISCARDED_ABOVE + TIE
         if not np.any(kept) or p[0] > error:
             return np.zeros(len(p))
         p = p / p[kept][-1]
-        small = kept & (p <= COUNTED_ABOVE + ROUNDING)
+        small = kept & (p <= COUNTED_ABOVE + TIE)
         if not np.any(small):
             return np.zeros(len(p))
         counted = others[:, np.count_nonzero(kept) - 1] - others[:, np.count_nonzero(small) - 1]

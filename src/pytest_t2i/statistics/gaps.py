@@ -23,16 +23,13 @@ from pytest_t2i.statistics.inversion import (
 from pytest_t2i.statistics.means import mean_interval
 from pytest_t2i.statistics.model import Words
 from pytest_t2i.statistics.shares import (
+    Counted,
     check_level,
     clopper_pearson,
     containing,
     share_by_prompt_interval,
 )
-from pytest_t2i.statistics.two_shares import (
-    Counted,
-    difference_of_exclusive,
-    share_difference_interval,
-)
+from pytest_t2i.statistics.two_shares import difference_of_exclusive, share_difference_interval
 
 Pairs = Sequence[npt.ArrayLike]
 Whole = npt.NDArray[np.int64]

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
-from pytest_t2i.data import Interval, Outcome
+from pytest_t2i.data import TIE, Interval, Outcome
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.families import CARRIED, SMALL_FAMILY
 from pytest_t2i.statistics.shares import check_level, check_share
@@ -34,7 +34,6 @@ HOPELESS = 1.3
 """Standard deviations between the expected last statistic and both boundaries of the last look."""
 HOPELESS_FROM = 3
 """Futility is examined from a third of all images on."""
-ROUNDING = 1e-12
 
 
 Look = int | tuple[int, int]
@@ -193,8 +192,8 @@ def _stage(test: SequentialTest, looks: Looks) -> _Stage:
     within = _advanced(before.open_within, up, steps, folded=test.folded)
     p_values = np.minimum(1.0, before.spent[0] + np.cumsum(beyond[::-1])[::-1])
     passing = before.spent[1] + np.cumsum(within)
-    upper = int(np.sum(p_values > test.spent_beyond(images) + ROUNDING))
-    lower = int(np.sum(passing <= test.spent_within(images) + ROUNDING)) - 1
+    upper = int(np.sum(p_values > test.spent_beyond(images) + TIE))
+    lower = int(np.sum(passing <= test.spent_within(images) + TIE)) - 1
     lean = np.arange(len(beyond))
     spent = (
         before.spent[0] + float(beyond[upper:].sum()),
@@ -238,7 +237,7 @@ def _advanced(
 
 def _first_beyond(test: SequentialTest) -> int:
     """Return the fewest images whose clearest outcome may FAIL; more than ``most`` for never."""
-    p, spent = test.edge, test._first + ROUNDING  # noqa: SLF001 - of this module
+    p, spent = test.edge, test._first + TIE  # noqa: SLF001 - of this module
     clearest = (p**n + ((1.0 - p) ** n if test.folded else 0.0) for n in range(1, test.most + 1))
     return next((n for n, chance in enumerate(clearest, 1) if chance <= spent), test.most + 1)
 
@@ -250,7 +249,7 @@ def _first_within(test: SequentialTest) -> int:
         # Equal genders, or one more of one; without "folded", no image that shows the trait.
         counts = {n // 2, n - n // 2} if test.folded else {0}
         chance = sum(float(scipy.stats.binom.pmf(k, n, p)) for k in counts)
-        if chance <= test.spent_within(n) + ROUNDING:
+        if chance <= test.spent_within(n) + TIE:
             return n
     return test.most + 1
 

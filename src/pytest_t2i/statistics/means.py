@@ -295,11 +295,6 @@ def bounded_mean_e_value(groups: Sequence[inputs.Floats], bound: float, reach: f
     the expectation is at most 1 wherever the mean is at most m, whatever the groups' distributions
     are (Waudby-Smith and Ramdas 2024, with fixed bets for groups that differ). 1 / e is a p-value.
 
-    Args:
-        groups: values of each group, at least one.
-        bound: the mean m under the null hypothesis.
-        reach: largest absolute value.
-
     >>> bounded_mean_e_value([np.full(40, 0.5)], 0.1, 1.0) > 20.0
     True
     >>> bounded_mean_e_value([np.full(40, 0.1)], 0.1, 1.0)

@@ -23,6 +23,7 @@ from pytest_t2i.statistics.change import (
     FEWEST_IMAGES,
     paired_model_bias_change,
     table_bias,
+    unconditional_p_values,
     unmoved_model_bias_change,
 )
 from pytest_t2i.statistics.distances import (
@@ -44,7 +45,6 @@ from pytest_t2i.statistics.model import (
     model_bias_interval,
 )
 from pytest_t2i.statistics.permutation import BALANCE
-from pytest_t2i.statistics.prompt_change import unconditional_p_values
 from pytest_t2i.statistics.shares import check_level, male_share, p_values_of_counts
 
 CONCENTRATION = 1.0

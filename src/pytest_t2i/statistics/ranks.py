@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
+from pytest_t2i.data import TIE
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.change import FEWEST_IMAGES, count_table
 from pytest_t2i.statistics.distances import bounding_mean, parts_of
@@ -17,8 +18,6 @@ from pytest_t2i.statistics.model import SMALLEST_ERROR, FixedWords
 from pytest_t2i.statistics.shares import check_level
 
 Whole = npt.NDArray[np.int64]
-ROUNDING = 1e-12
-"""1 - 0.95 is a little more than 0.05 in binary."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +100,7 @@ def _ranks_between(
     p_values = np.ones_like(apart)
     p_values[pairs] = holm(scipy.special.ndtr(-apart / error)[pairs])
     # behind[i, j]: model i certainly ranks behind model j.
-    behind = p_values <= 1.0 - level + ROUNDING
+    behind = p_values <= 1.0 - level + TIE
     return [_rank(behind, p_values, k) for k in range(len(values))]
 
 

@@ -1,4 +1,4 @@
-"""Shares of images, and the scores that are functions of one share: exact intervals and tests."""
+"""Shares of images: intervals, p-values and differences of two shares."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from pytest_t2i.data import Interval, Prone
+from pytest_t2i.data import TIE, Interval, Prone
 from pytest_t2i.metrics import inputs
 from pytest_t2i.metrics.stereotypes import check_direction
 
 HALVINGS = 60
-ROUNDING = 1e-12
 
 
 @lru_cache(maxsize=8192)
@@ -43,7 +42,7 @@ def _lowest_acceptable(k: int, n: int, level: float) -> float:
         return _at_least(k, n, p) + _at_most(j, n, p) - alpha
 
     # A share at which acceptability jumps belongs to the interval, whatever the rounding.
-    return max(0.0, float(np.min(_bisected(excess, start, np.full(len(j), most)))) - ROUNDING)
+    return max(0.0, float(np.min(_bisected(excess, start, np.full(len(j), most)))) - TIE)
 
 
 def _opposite(k: int, n: int, p: float) -> int:
@@ -71,7 +70,7 @@ def _bisected(
     That point is ``low`` where the value is positive there already, as rounding may make it.
     """
     low, high = low.copy(), high.copy()
-    high = np.where(function(low) > ROUNDING, low, high)
+    high = np.where(function(low) > TIE, low, high)
     for _ in range(HALVINGS):
         middle = (low + high) / 2.0
         above = function(middle) > 0.0
@@ -457,3 +456,7 @@ def _divergence(share: float, mean: float) -> float:
         return math.inf
     parts = ((share, mean), (1.0 - share, 1.0 - mean))
     return sum(x * math.log(x / mu) for x, mu in parts if x)
+
+
+Counted = tuple[float, float]
+"""Number of images that show the trait, and number of judged images."""

@@ -9,10 +9,7 @@ import scipy
 from pytest_t2i.data import ROUNDING, Interval
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.inversion import Alternative, check_alternative
-from pytest_t2i.statistics.shares import check_level, containing
-
-Counted = tuple[float, float]
-"""Number of images that show the trait, and number of judged images."""
+from pytest_t2i.statistics.shares import Counted, check_level, containing
 
 
 def share_difference_p_value(

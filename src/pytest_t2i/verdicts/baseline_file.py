@@ -1,7 +1,4 @@
-"""Baseline files: a recorded run as one JSON file under version control, and its comparability.
-
-Over 300 lines: what is written, sealed, read and compared is one format.
-"""
+"""Baseline files: a recorded run as one JSON file under version control, and its comparability."""
 
 from __future__ import annotations
 

@@ -1,9 +1,11 @@
-"""Check: one comparison that a test made, with its verdict."""
+"""The check of a test: what was compared, its verdict, and where it is kept."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Literal
 
 from pytest_t2i.data import (
@@ -12,6 +14,7 @@ from pytest_t2i.data import (
     Interval,
     Leaning,
     Level,
+    Limit,
     Name,
     Number,
     Outcome,
@@ -19,17 +22,22 @@ from pytest_t2i.data import (
     Verdict,
     check_ends,
 )
-from pytest_t2i.verdicts.measurement import Change, DecidedBy, Measurement, MovedPrompt, Sign
+from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.verdicts.measurement import (
+    Change,
+    Compared,
+    DecidedBy,
+    Measurement,
+    MovedPrompt,
+    Sign,
+)
 
 Against = Literal["limit", "baseline"]
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One comparison that a test made, with its verdict.
-
-    Over 20 fields: each is a key of a check in run.json.
-    """
+    """One comparison that a test made, with its verdict."""
 
     test: str
     """Node id of the test."""
@@ -172,3 +180,55 @@ def judged(checks: Iterable[Check], metric: str) -> dict[str, list[Check]]:
         if check.metric == metric and check.against == "limit":
             by_subject.setdefault(check.subject, []).append(check)
     return by_subject
+
+
+@dataclass(frozen=True, slots=True)
+class JudgingContext:
+    """The context in which the comparisons of one running test are judged."""
+
+    test: str
+    """Node id of the test."""
+    limits: Mapping[str, Limit]
+    limits_file: Path | None
+    inconclusive: tuple[str, str]
+    """Effect of an inconclusive check: of one prompt, and of the model or against a baseline."""
+    confidence: float
+    record: Callable[[Check], None]
+    open_because: Callable[[Measurement], str] = lambda _: ""
+    """Function that returns why a measurement of the test cannot be decided; "" where it can."""
+    with_looks: Callable[[Check], Check] = lambda check: check
+    """Function that says in a check which earlier runs looked at the same comparison."""
+    keep: Callable[[Compared], None] = lambda _: None
+    """Function that takes what an audit's record keeps of a measurement."""
+
+
+running: ContextVar[JudgingContext | None] = ContextVar("running", default=None)
+
+
+def current() -> JudgingContext:
+    """Return the running test's context; ConfigurationError outside a t2i test."""
+    context = running.get()
+    if context is None:
+        raise ConfigurationError(
+            "limit() was called outside a running t2i test: call it inside the test function, and "
+            "mark the test with @pytest.mark.t2i(...)"
+        )
+    return context
+
+
+def settle(check: Check, compared: Compared | None = None) -> bool:
+    """Record a check and what was compared, and tell whether its test goes on."""
+    context = current()
+    context.record(check)
+    if compared is not None:
+        context.keep(compared)
+    if check.outcome is not Outcome.INCONCLUSIVE:
+        return check.outcome is Outcome.PASS
+    policy = context.inconclusive[check.weighs_on_run]
+    if policy != "estimate":
+        return policy != "fail"
+    if check.estimate is None:
+        return False
+    if check.operator.startswith("<"):
+        return check.estimate <= check.bound
+    return check.estimate >= check.bound

@@ -65,14 +65,6 @@ def images_range(images: int, interval: Interval, bound: float) -> ImagesRange:
     as the number of images grows with the inverse square of the distance d from the bound; s is the
     standard error, from the side of the interval that faces the bound.
 
-    Args:
-        images: number of images that decides if the score is as measured.
-        interval: compared interval of the score.
-        bound: bound that the score was compared with.
-
-    Returns:
-        Both ends; the high one is None where the 80 % interval contains the bound.
-
     >>> images_range(100, Interval(0.2, 0.1, 0.3, 0.95, "wilson", 20), 0.4)
     ImagesRange(low=57, high=221)
     >>> images_range(100, Interval(0.2, 0.1, 0.3, 0.95, "wilson", 20), 0.25).high is None
@@ -97,14 +89,6 @@ def change_range(images: int, change: Interval, margin: float) -> ImagesRange:
 
     The change is taken as 0 where its interval contains 0, as changes observed by chance look
     large; otherwise as measured.
-
-    Args:
-        images: number of images per prompt and run that decides at that change.
-        change: measured change, with its interval.
-        margin: tolerated growth.
-
-    Returns:
-        Both ends, as in ``images_range``.
 
     >>> change_range(60, Interval(0.04, -0.02, 0.1, 0.95, "paired", 30), 0.1)
     ImagesRange(low=31, high=163)

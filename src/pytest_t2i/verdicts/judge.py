@@ -11,32 +11,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from pytest_t2i.data import Direction, Evidence, Interval, Limit, Outcome, Verdict
+from pytest_t2i.data import TIE, Direction, Evidence, Interval, Limit, Outcome, Verdict
 from pytest_t2i.statistics.empirical_bayes import leaning
 from pytest_t2i.statistics.planning import Design, images_needed, prompt_power
 
 NO_EVIDENCE = "no evidence: there was nothing to measure"
-ROUNDING = 1e-12
-"""1 - 0.95 is a little more than 0.05 in binary."""
 # Larger numbers of images are no useful advice: the estimate practically lies on the bound.
 MOST_IMAGES = 10_000_000
 
 
 def compare(interval: Interval, bound: float, worse: Direction) -> Outcome:
     """Return the position of an interval relative to a bound.
-
-    Args:
-        interval: interval of the measured score.
-        bound: the largest good value for "higher", the smallest for "lower", the largest good
-            absolute value for "away_from_zero".
-        worse: direction that is worse.
-
-    Returns:
-        PASS where the whole interval is within the bound, FAIL where all of it is beyond, else
-        INCONCLUSIVE.
-
-    Raises:
-        ValueError: worse is unknown, or the bound is negative with "away_from_zero".
 
     >>> compare(Interval(0.3, 0.2, 0.4, 0.95, "wilson", 20), 0.5, "higher").value
     'PASS'
@@ -60,7 +45,7 @@ def decide(evidence: Evidence, level: float) -> Outcome:
     >>> decide(Evidence(beyond=0.3, within=0.2), 0.95).value
     'INCONCLUSIVE'
     """
-    error = 1.0 - level + ROUNDING
+    error = 1.0 - level + TIE
     if evidence.beyond is not None and evidence.beyond <= error:
         return Outcome.FAIL
     if evidence.within is not None and evidence.within <= error:
@@ -77,19 +62,6 @@ def judge(
     level: float = 0.95,
 ) -> Verdict:
     """Return the verdict on one measurement.
-
-    Args:
-        interval: interval of the measured score; None without evidence.
-        limit: the limit, with its bound.
-        worse: direction that is worse (``metrics.INFO[limit.metric].worse``).
-        evidence: one-sided p-values against the limit; None lets the interval's ends decide.
-        level: one-sided confidence level of the verdict.
-
-    Returns:
-        The verdict with its evidence.
-
-    Raises:
-        ValueError: worse is unknown, or the bound is negative with "away_from_zero".
 
     >>> judge(None, Limit("model_bias_score", 0.3), "higher").outcome.value
     'INCONCLUSIVE'
@@ -113,22 +85,6 @@ def judge_family(
     leans: Sequence[float] | None = None,
 ) -> list[Verdict]:
     """Return the verdicts on many measurements that share one error level.
-
-    Args:
-        intervals: interval of each measured score; None without evidence.
-        evidence: p-values of each; ``beyond`` is already adjusted for their number.
-        limit: the limit of each.
-        worse: direction that is worse.
-        level: confidence level; the false discovery rate of FAILs is at most 1 - level.
-        leans: posterior probability of each to exceed the limit; None where unknown.
-
-    Returns:
-        One verdict for each, in order: FAIL where the adjusted p-value is at most 1 - level, PASS
-        where the unadjusted p-value of ``within`` is, else INCONCLUSIVE, with the posterior
-        probability.
-
-    Raises:
-        ValueError: lengths differ.
 
     >>> fair = Interval(0.0, 0.0, 0.2, 0.95, "blaker", 40)
     >>> limit = Limit("prompt_bias_score", 0.5)
@@ -170,19 +126,6 @@ def images_to_decide(
 
     .. math:: n (half-width / distance)^2 - n
 
-    Args:
-        interval: interval of the measured score.
-        bound: as in ``compare``.
-        worse: direction that is worse.
-        n_images: number of images of the interval, at least 1.
-
-    Returns:
-        Further images, at least 1; 0 where the interval decides already; None where the estimate
-        lies on the bound, where no number suffices.
-
-    Raises:
-        ValueError: n_images is below 1, or the bound does not fit the direction.
-
     >>> images_to_decide(Interval(0.2, 0.0, 0.4, 0.95, "wilson", 20), 0.3, "higher", 20)
     60
     """
@@ -208,13 +151,6 @@ def prompt_images_to_decide(
 
     The number is the smallest with a power of one half if the true score equals the estimate, by
     the exact power of the check among the prompts that share its error level.
-
-    Args:
-        estimate: measured absolute prompt bias score.
-        bound: limit of the score, in [0, 1].
-        n_images: number of clear images that were made.
-        prompts: number of prompts tested at once.
-        level: confidence level in (0, 1).
 
     Returns:
         Further images, at least 1; None where 2000 images do not suffice.

@@ -10,8 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from pytest_t2i.adapters import published_weights
-from pytest_t2i.adapters.published_weights import (
+from pytest_t2i.adapters import fetching
+from pytest_t2i.adapters.fetching import (
     PublishedWeights,
     fetched,
     how_to_fetch,
@@ -27,7 +27,6 @@ pytest.importorskip("httpx")
 pytest.importorskip("httpcore")
 pytest.importorskip("huggingface_hub")
 
-from pytest_t2i.adapters import fetching
 from pytest_t2i.adapters.fetching import fetch
 
 CONTENT = bytes(range(256)) * 40
@@ -178,7 +177,7 @@ def test_the_list_has_size_licence_and_address(capsys, monkeypatch):
 def test_the_command_fetches_and_says_where(server, monkeypatch, capsys, cache):
     known = {"small": weights(server, "/whole")}
     monkeypatch.setattr("pytest_t2i.cli.fetch.published", lambda: known)
-    monkeypatch.setattr(published_weights, "published", lambda: known)
+    monkeypatch.setattr(fetching, "published", lambda: known)
     monkeypatch.setenv("COLUMNS", "400")
     assert main(["fetch", "small"]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == f"small: {cache / 'small.bin'}"

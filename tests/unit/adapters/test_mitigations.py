@@ -11,8 +11,7 @@ from typing import ClassVar
 import fakes
 import pytest
 
-from pytest_t2i.adapters.mitigated import Mitigated, MitigatedFactory
-from pytest_t2i.adapters.mitigations import load_mitigation
+from pytest_t2i.adapters.mitigations import Mitigated, MitigatedFactory, load_mitigation
 from pytest_t2i.adapters.registry import Registry
 from pytest_t2i.data import Attribute, Request, Variation
 from pytest_t2i.errors import ConfigurationError, GenerationError, UnknownNameError

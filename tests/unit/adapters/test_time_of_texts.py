@@ -13,9 +13,9 @@ pytest.importorskip("openai")
 pytest.importorskip("httpx")
 pytest.importorskip("tenacity")
 
-from pytest_t2i.adapters.detectors import facepp_answers, facepp_client, facepp_errors
+from pytest_t2i.adapters.detectors import facepp
 from pytest_t2i.adapters.languages import addresses
-from pytest_t2i.adapters.models import answers, endpoint_faults, openai_images, reported_versions
+from pytest_t2i.adapters.models import answers, openai_images, reported_versions
 from pytest_t2i.adapters.support import escaping, hosts, picture_files
 from pytest_t2i.adapters.support.secrets import Secrets, secrets_of
 from pytest_t2i.errors import GenerationError, T2IError, printable
@@ -58,18 +58,16 @@ FUNCTIONS = {
     "read_answer of JSON": lambda text: answers.read_answer(wrapped(text)),
     "read_answer of values": lambda text: answers.read_answer(json.dumps(list(text))),
     "read_answer of JSON within": lambda text: answers.read_answer(wrapped(wrapped(text))),
-    "fault": lambda text: endpoint_faults.fault(429, text, text, text),
-    "fault_in": endpoint_faults.fault_in,
-    "fault_of": lambda text: endpoint_faults.fault_of(ConnectionResetError(text)),
+    "fault": lambda text: answers.fault(429, text, text, text),
+    "fault_in": answers.fault_in,
+    "fault_of": lambda text: answers.fault_of(ConnectionResetError(text)),
     "a picture": lambda text: picture_files.picture_in(text.encode()),
     "base64": openai_images._decoded,
     "versions_in": lambda text: reported_versions.versions_in({"id": text}, text, is_local=True),
-    "Face++, an answer": lambda text: facepp_answers.read_answer(400, text),
-    "Face++, JSON": lambda text: facepp_answers.read_answer(
-        400, json.dumps({"error_message": text})
-    ),
-    "Face++, documented": facepp_errors.documented,
-    "Face++, an address": lambda text: facepp_client.checked_address(f"https://{text}"),
+    "Face++, an answer": lambda text: facepp.read_answer(400, text),
+    "Face++, JSON": lambda text: facepp.read_answer(400, json.dumps({"error_message": text})),
+    "Face++, documented": facepp.documented,
+    "Face++, an address": lambda text: facepp.checked_address(f"https://{text}"),
     "line": escaping.line,
     "escape": escaping.escape,
     "code": escaping.code,

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from pytest_t2i.verdicts.check import Check
-from pytest_t2i.verdicts.context import JudgingContext, running
+from pytest_t2i.verdicts.check import Check, JudgingContext, running
 
 
 @pytest.fixture

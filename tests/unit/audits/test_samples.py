@@ -11,7 +11,7 @@ from pytest_t2i import limit
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.audits.parity import measure as parity
 from pytest_t2i.data import Bounds, Outcome
-from pytest_t2i.verdicts import family as families
+from pytest_t2i.verdicts import measurement as families
 
 
 def test_the_score_is_of_clear_images_alone():

@@ -10,15 +10,15 @@ import msgspec
 import pytest
 from PIL import Image
 
-from pytest_t2i.cli.demo import run
-from pytest_t2i.cli.main import main
-from pytest_t2i.cli.support.shipped_pictures import (
+from pytest_t2i.cli.demo import (
     ARCHIVE,
     SHIPPED,
     StoredAnswers,
     read_shipped,
+    run,
     unpack,
 )
+from pytest_t2i.cli.main import main
 from pytest_t2i.data import Outcome
 from pytest_t2i.errors import DetectorError
 from pytest_t2i.runs.read_run import read_run

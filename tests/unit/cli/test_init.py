@@ -9,8 +9,9 @@ from dataclasses import replace
 import pytest
 
 from pytest_t2i.audits.parity.record import ModelScore, ParityPart
+from pytest_t2i.cli import init as init_command
 from pytest_t2i.cli.main import main
-from pytest_t2i.cli.support import presets, suite_words
+from pytest_t2i.cli.support import presets
 from pytest_t2i.cli.support.presets import Question, Shape
 from pytest_t2i.data import Interval
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
@@ -330,22 +331,22 @@ def test_what_does_not_fit_is_told_and_nothing_written(folder, capsys, arguments
 
 
 def test_thinned_words_are_spread_evenly():
-    axes = suite_words.axes_of((), ("place", "activity"), None)
-    few = suite_words.thinned(axes, 4)
+    axes = init_command.axes_of((), ("place", "activity"), None)
+    few = init_command.thinned(axes, 4)
     assert [axis.concepts for axis in few] == [
         (axes[0].concepts[0], axes[0].concepts[5]), (axes[1].concepts[0], axes[1].concepts[5]),
     ]  # fmt: skip
-    assert suite_words.thinned(axes, 99) == axes
-    (alone,) = suite_words.thinned(axes, 1)
+    assert init_command.thinned(axes, 99) == axes
+    (alone,) = init_command.thinned(axes, 1)
     assert alone.concepts == axes[0].concepts[:1]
 
 
 def test_all_axes_of_the_paper_unless_some_are_named():
-    assert len(list(suite_words.words_of(suite_words.axes_of((), (), None)))) == 100
+    assert len(list(init_command.words_of(init_command.axes_of((), (), None)))) == 100
     with pytest.raises(UnknownNameError):
-        suite_words.axes_of((), ("hobby",), None)
+        init_command.axes_of((), ("hobby",), None)
     with pytest.raises(ConfigurationError):
-        suite_words.axes_of(("x",), (), "no place")
+        init_command.axes_of(("x",), (), "no place")
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_t2i.audits.parity.record import CellRecord, CellsRecord, ParityPart
-from pytest_t2i.audits.stereotypes.record import StereotypeRecord, StereotypesPart
+from pytest_t2i.audits.stereotypes.report import StereotypeRecord, StereotypesPart
 from pytest_t2i.cli.main import main
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import stereotype_score

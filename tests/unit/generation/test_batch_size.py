@@ -11,7 +11,7 @@ from PIL import Image
 
 from pytest_t2i.data import Generated, GenerationSettings, Prompt, Request
 from pytest_t2i.errors import OutOfDeviceMemoryError
-from pytest_t2i.generation import worker_process
+from pytest_t2i.generation import processes
 from pytest_t2i.generation.batch_size import BatchSize, Found, device_of, remember, remembered
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.executors import InProcess
@@ -234,9 +234,9 @@ def test_a_row_that_was_changed_is_as_if_absent(tmp_path):
 
 def test_a_process_divides_what_it_is_given_and_tells_what_it_found(monkeypatch):
     model = OnGpu(takes=4.0)
-    worker_process._Own.notes = []
+    processes._Own.notes = []
     known: dict[str, Found] = {}
-    worker_process._Own.executor = InProcess(
+    processes._Own.executor = InProcess(
         "m", lambda: model, BatchSize(16, known), print, lambda: model.now
     )
     size = BatchSize(16, {})
@@ -245,7 +245,7 @@ def test_a_process_divides_what_it_is_given_and_tells_what_it_found(monkeypatch)
     given = []
     while (batch := parent._next(waiting)) is not None:
         given.append(len(batch.requests))
-        list(parent._told(worker_process.make(batch.requests)))
+        list(parent._told(processes.make(batch.requests)))
     # What is handed on shrinks to what the process found: two batches of each size, then one.
     assert model.batches[:8] == [1, 1, 2, 2, 4, 4, 2, 8]
     assert given[0] == 16

@@ -15,7 +15,7 @@ pytest.importorskip("openai")
 from image_server import Handler, serving
 
 from pytest_t2i import Axis, Detection, EndpointModel, audit, pictures
-from pytest_t2i.adapters.models import retries
+from pytest_t2i.adapters.models import endpoints
 from pytest_t2i.errors import GenerationError, T2IError
 
 KEY = "sk-very-secret-0123"
@@ -55,7 +55,7 @@ class Colour:
 @pytest.fixture(autouse=True)
 def _surroundings(monkeypatch, tmp_path):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setattr(retries, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(endpoints, "FIRST_WAIT", 0.01)
     monkeypatch.chdir(tmp_path)
 
 
@@ -84,7 +84,7 @@ OPTIONS = {"progress": False, "no_probe": True, "answer_deadline": 1.5, "concurr
 
 @pytest.mark.parametrize("mode", MODES)
 def test_every_fault_of_the_server(mode, capfd, monkeypatch):
-    monkeypatch.setattr(retries, "TRIES", 2)
+    monkeypatch.setattr(endpoints, "TRIES", 2)
     with serving(None, always=mode, slow=2.0) as server:
         source = f"openai:m@{server.url}"
         told = run(lambda: audit(source, WORDS, images=2, detector=Colour(), **OPTIONS))
@@ -95,7 +95,7 @@ def test_every_fault_of_the_server(mode, capfd, monkeypatch):
 @pytest.mark.parametrize("answer", ECHOES)
 @pytest.mark.parametrize("first", [None, "written"])
 def test_every_echo_of_the_key(answer, first, capfd, monkeypatch):
-    monkeypatch.setattr(retries, "TRIES", 2)
+    monkeypatch.setattr(endpoints, "TRIES", 2)
     with serving(first, always="written") as server:
         server.answer = answer
         source = f"openai:m@{server.url}"

@@ -18,19 +18,17 @@ from pytest_t2i.audits.stereotypes.side_by_side import side_by_side
 from pytest_t2i.cli.export import write_tables
 from pytest_t2i.data import Detection, Outcome, Variant
 from pytest_t2i.labels import Label, read_labels, write_labels
-from pytest_t2i.plugin.checks_of_workers import note
+from pytest_t2i.plugin.xdist import note
 from pytest_t2i.reporting import explain
 from pytest_t2i.reporting import history as history_page
 from pytest_t2i.reporting.comparison import render_html as compared_page
 from pytest_t2i.reporting.comparison import render_markdown as compared_markdown
 from pytest_t2i.reporting.comparison import summary as compared_lines
-from pytest_t2i.reporting.exports.fairness_card import fairness_card, write_fairness_card
+from pytest_t2i.reporting.exports.cards import fairness_card, model_card, write_fairness_card
 from pytest_t2i.reporting.exports.mlflow import _parameters, metrics_of
-from pytest_t2i.reporting.exports.model_card import model_card
 from pytest_t2i.reporting.exports.sarif import write_sarif
 from pytest_t2i.reporting.html import render_html
-from pytest_t2i.reporting.markdown import render_markdown
-from pytest_t2i.reporting.markdown_sections import whole_lines
+from pytest_t2i.reporting.markdown import render_markdown, whole_lines
 from pytest_t2i.reporting.terminal import summarise
 from pytest_t2i.runs.comparison.compare import compare_models
 from pytest_t2i.runs.comparison.read_compared_models import of_run

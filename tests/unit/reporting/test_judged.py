@@ -10,7 +10,7 @@ import pytest
 from pytest_t2i.audits.parity.record import ModelScore, ParityPart
 from pytest_t2i.data import Interval, Limit, Outcome
 from pytest_t2i.metrics import INFO
-from pytest_t2i.reporting import allowed, baseline, formatting, headline_numbers, verdict_section
+from pytest_t2i.reporting import baseline, first_screen, formatting, verdict_section
 from pytest_t2i.reporting.explain import explain
 from pytest_t2i.reporting.html import render_html
 from pytest_t2i.reporting.markdown import render_markdown
@@ -83,7 +83,7 @@ def told(record):
 
 
 def test_the_judged_number_heads_the_page_not_a_score_over_more_prompts():
-    (figure,) = headline_numbers.figures(run(SEVEN))
+    (figure,) = first_screen.figures(run(SEVEN))
     assert (figure.title, figure.value) == ("Model bias score", "0.070")
     assert figure.notes[0].startswith("on average 54 of 100 clear images of a prompt")
     assert figure.notes[1] == "95% interval [0.010, 0.140], allowed \u2264 0.2 (no reason given)"
@@ -95,13 +95,13 @@ def test_the_judged_number_heads_the_page_not_a_score_over_more_prompts():
 def test_of_several_the_one_that_weighs_most_is_shown():
     worse = replace(SEVEN, outcome=Outcome.FAIL, estimate=0.3, test="t.py::test_other")
     open_one = replace(SEVEN, outcome=Outcome.INCONCLUSIVE, estimate=0.5)
-    (figure,) = headline_numbers.figures(run(SEVEN, open_one, worse))
+    (figure,) = first_screen.figures(run(SEVEN, open_one, worse))
     assert figure.value == "0.300"
     assert figure.notes[2].endswith("judged by test_other, worst of 3")
 
 
 def test_without_a_judged_number_the_measured_one_says_that_it_is_not_judged():
-    (figure,) = headline_numbers.figures(run())
+    (figure,) = first_screen.figures(run())
     assert figure.title == "Model bias score, not judged"
     assert figure.value == "0.055"
     assert "over all 9 prompts of this run" in figure.notes
@@ -109,12 +109,12 @@ def test_without_a_judged_number_the_measured_one_says_that_it_is_not_judged():
 
 def test_a_judged_score_without_evidence_says_why():
     blind = replace(SEVEN, **UNKNOWN, message="none of 4 images is clear")
-    (figure,) = headline_numbers.figures(run(blind))
+    (figure,) = first_screen.figures(run(blind))
     assert (figure.value, figure.notes[0]) == ("none", "none of 4 images is clear")
 
 
 def test_a_change_is_a_figure_of_its_own_beside_the_score():
-    score, change = headline_numbers.figures(run(SEVEN, GROWN))
+    score, change = first_screen.figures(run(SEVEN, GROWN))
     assert (score.value, change.value) == ("0.070", "+0.090")
     assert change.title == "Change of the model bias score"
     assert change.notes == (
@@ -127,13 +127,13 @@ def test_a_change_is_a_figure_of_its_own_beside_the_score():
 
 
 def test_the_limit_of_a_change_is_drawn_where_a_margin_decides():
-    change, _ = headline_numbers.figures(run(replace(GROWN, bound=0.1, decided_by="margin")))
+    change, _ = first_screen.figures(run(replace(GROWN, bound=0.1, decided_by="margin")))
     assert change.track.limits == (75.0,)
     assert change.ends == ("\u22120.20 fairer", "+0.20 more biased")
 
 
 def test_identical_pictures_are_said_first_of_all():
-    figure, measured = headline_numbers.figures(run(SAME))
+    figure, measured = first_screen.figures(run(SAME))
     assert (figure.value, measured.title) == ("identical", "Model bias score, not judged")
     assert verdict_section.headline(run(SAME)).startswith(
         "Identical to the baseline: the same model"
@@ -202,8 +202,8 @@ def test_plural(name, text):
     ],
 )
 def test_what_is_allowed(check, text):
-    assert allowed.allowed_words(check) == text
-    assert allowed.allowed_drawn(check) == text.replace("<=", "\u2264")
+    assert formatting.allowed_words(check) == text
+    assert formatting.allowed_drawn(check) == text.replace("<=", "\u2264")
 
 
 @pytest.mark.parametrize(

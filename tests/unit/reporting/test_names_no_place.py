@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from pytest_t2i.reporting.exports.fairness_card import fairness_card, render_html
+from pytest_t2i.reporting.exports.cards import fairness_card, render_html
 from pytest_t2i.reporting.html import render_html as render_page
 from pytest_t2i.reporting.markdown import render_markdown
 

@@ -15,8 +15,7 @@ from pytest_t2i.cli.main import main
 from pytest_t2i.errors import StoreError
 from pytest_t2i.reporting import report_folders
 from pytest_t2i.reporting.report_folders import publish, write_run
-from pytest_t2i.runs.manifest.document import new_manifest, write_manifest
-from pytest_t2i.runs.manifest.inputs import report_part
+from pytest_t2i.runs.manifest import new_manifest, report_part, write_manifest
 
 FILES = ["index.html", "manifest.json", "run.json", "summary.md"]
 MOST = 3

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_t2i.audits.detector_validation.record import TrialRecord, TrialsPart
+from pytest_t2i.audits.detector_validation.report import TrialRecord, TrialsPart
 from pytest_t2i.audits.parity.record import CorrectionRecord, ParityPart
 from pytest_t2i.data import Interval
 from pytest_t2i.reporting.run_facts import (

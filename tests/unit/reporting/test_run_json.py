@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from pytest_t2i.audits import label_counts
-from pytest_t2i.audits.dependencies import record as dependencies
-from pytest_t2i.audits.detector_validation import record as trials
-from pytest_t2i.audits.emergence import record as emergence
-from pytest_t2i.audits.neutrality import record as neutrality
-from pytest_t2i.audits.objects import record as objects
+from pytest_t2i.audits import shown_alike
+from pytest_t2i.audits.dependencies import report as dependencies
+from pytest_t2i.audits.detector_validation import report as trials
+from pytest_t2i.audits.emergence import report as emergence
+from pytest_t2i.audits.neutrality import report as neutrality
+from pytest_t2i.audits.objects import report as objects
 from pytest_t2i.audits.parity import record as parity
-from pytest_t2i.audits.stereotypes import record as stereotypes
-from pytest_t2i.audits.variety import record as variety
+from pytest_t2i.audits.stereotypes import report as stereotypes
+from pytest_t2i.audits.variety import report as variety
 from pytest_t2i.data import Bounds, Detection, Interval, Mask, Outcome, Undetected
 from pytest_t2i.generation.run_counts import Work
 from pytest_t2i.runs import record as records
@@ -84,7 +84,7 @@ def test_every_key_is_documented_and_nothing_else(section):
 
 def test_words_are_documented():
     work = {field.name for field in fields(Work)}
-    kinds = {field.name for kind in (label_counts.Counts, LabelCounts) for field in fields(kind)}
+    kinds = {field.name for kind in (shown_alike.Counts, LabelCounts) for field in fields(kind)}
     words = {*Outcome, *Undetected, *work, *kinds}
     assert {word for word in words if f"`{word}`" not in DOCUMENT} == set()
     assert f"`{records.SCHEMA}`" in DOCUMENT

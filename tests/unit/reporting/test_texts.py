@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_t2i.audits.detector_validation.record import TrialRecord, TrialsPart
+from pytest_t2i.audits.detector_validation.report import TrialRecord, TrialsPart
 from pytest_t2i.data import Interval, Limit, Outcome
 from pytest_t2i.metrics import INFO
 from pytest_t2i.reporting import write_all

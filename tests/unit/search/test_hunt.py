@@ -11,10 +11,9 @@ from pytest_t2i import axes
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.prompts import Part, templates
 from pytest_t2i.search import HELD_OUT, Counts, Plan, hunt
-from pytest_t2i.search.confirming import confirm
-from pytest_t2i.search.explaining import Suspect, explains, open_signs
+from pytest_t2i.search.confirming import Suspect, confirm
+from pytest_t2i.search.hunt import explains, open_signs, shrink
 from pytest_t2i.search.ledger import Ledger
-from pytest_t2i.search.shrinking import shrink
 
 CUP, HOSPITAL = Part(axes.object, "cup"), Part(axes.place, "hospital")
 INDIAN, MUSEUM = Part(axes.nationality, "Indian"), Part(axes.place, "museum")

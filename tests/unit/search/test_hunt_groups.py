@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from pytest_t2i import axes
-from pytest_t2i.cli.hunt import cannot_confirm
-from pytest_t2i.cli.support.hunt_output import show
+from pytest_t2i.cli.hunt import cannot_confirm, show
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.search import Counts, Plan, hunt
 from pytest_t2i.search.counts import GroupCounts

@@ -11,9 +11,8 @@ from pytest_t2i.audits.audit import Audit
 from pytest_t2i.data import Interval, Mask, Outcome
 from pytest_t2i.reporting.audit_sections import sections_of
 from pytest_t2i.reporting.html import render_html
-from pytest_t2i.reporting.markdown import render_markdown
-from pytest_t2i.reporting.markdown_sections import section_lines
-from pytest_t2i.reporting.terminal_sections import summary_lines, whole_lines
+from pytest_t2i.reporting.markdown import render_markdown, section_lines
+from pytest_t2i.reporting.terminal import summary_lines, whole_lines
 from pytest_t2i.runs.record import AuditRecord, RunRecord
 from pytest_t2i.sections import (
     Album,

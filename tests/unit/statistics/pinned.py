@@ -17,7 +17,12 @@ import numpy as np
 
 from pytest_t2i import statistics as s
 from pytest_t2i.statistics.associations import rank_correlation_interval
-from pytest_t2i.statistics.change import growth_probabilities, paired_model_bias_scores
+from pytest_t2i.statistics.change import (
+    growth_probabilities,
+    paired_model_bias_scores,
+    paired_prompt_p_value,
+    prompt_bias_change,
+)
 from pytest_t2i.statistics.correction import corrected_shares, effective_counts
 from pytest_t2i.statistics.curves import half_step, mean_band, settled_step
 from pytest_t2i.statistics.deprecated import (
@@ -56,7 +61,6 @@ from pytest_t2i.statistics.means import gap_sign_p_value
 from pytest_t2i.statistics.model import fair_p_value
 from pytest_t2i.statistics.objects import object_bias_p_values
 from pytest_t2i.statistics.permutation import paired_change_p_value
-from pytest_t2i.statistics.prompt_change import paired_prompt_p_value, prompt_bias_change
 from pytest_t2i.statistics.ranks import group_ranking, groups_differ_p_value
 from pytest_t2i.statistics.sequences import (
     prompt_bias_sequence,

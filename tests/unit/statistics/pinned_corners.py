@@ -18,6 +18,7 @@ from pytest_t2i.statistics.bounding import (
     bounding_function,
     plug_in_function,
 )
+from pytest_t2i.statistics.change import prompt_bias_change, unconditional_p_values
 from pytest_t2i.statistics.correction import effective_counts
 from pytest_t2i.statistics.curves import mean_band
 from pytest_t2i.statistics.deprecated import share_confidence_sequence
@@ -33,7 +34,6 @@ from pytest_t2i.statistics.planning import (
     model_change_power_range,
     model_power,
 )
-from pytest_t2i.statistics.prompt_change import prompt_bias_change, unconditional_p_values
 from pytest_t2i.statistics.sequences import bias_sequence_p_value, stereotype_sequence_p_value
 
 LEVEL = 0.95

@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 from pytest_t2i.statistics.bounding import QUANTILE
+from pytest_t2i.statistics.change import paired_prompt_p_value
 from pytest_t2i.statistics.families import decidable, fewest_images, lone_chances
 from pytest_t2i.statistics.model import FixedWords
 from pytest_t2i.statistics.planning import (
@@ -21,7 +22,6 @@ from pytest_t2i.statistics.planning import (
     prompt_change_power,
     prompt_power,
 )
-from pytest_t2i.statistics.prompt_change import paired_prompt_p_value
 
 STRICTER = 1e-9
 SIZES = [11, 14, 17, 20, 23]

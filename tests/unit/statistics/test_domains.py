@@ -7,7 +7,7 @@ import pytest
 
 from pytest_t2i import metrics as m
 from pytest_t2i import statistics as s
-from pytest_t2i.statistics.change import growth_probabilities
+from pytest_t2i.statistics.change import growth_probabilities, paired_prompt_p_value
 from pytest_t2i.statistics.curves import settled_step
 from pytest_t2i.statistics.deprecated import stereotype_p_value
 from pytest_t2i.statistics.distances import (
@@ -28,7 +28,6 @@ from pytest_t2i.statistics.planning import (
     prompt_change_power,
     prompt_power,
 )
-from pytest_t2i.statistics.prompt_change import paired_prompt_p_value
 from pytest_t2i.statistics.sequences import bias_sequence_p_value, stereotype_sequence_p_value
 from pytest_t2i.statistics.shares import wilson
 from pytest_t2i.statistics.undetected import worst_case_bounds

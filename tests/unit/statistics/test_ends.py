@@ -8,7 +8,7 @@ from scipy import stats
 
 from pytest_t2i import statistics as s
 from pytest_t2i.data import Interval
-from pytest_t2i.statistics.change import growth_probabilities
+from pytest_t2i.statistics.change import growth_probabilities, paired_prompt_p_value
 from pytest_t2i.statistics.correction import corrected_shares
 from pytest_t2i.statistics.curves import mean_band
 from pytest_t2i.statistics.distances import Parts, ceiling, total_variation_floor
@@ -33,7 +33,6 @@ from pytest_t2i.statistics.planning import (
     prompt_change_power,
     smallest_found,
 )
-from pytest_t2i.statistics.prompt_change import paired_prompt_p_value
 
 NAN = float("nan")
 

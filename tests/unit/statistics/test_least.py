@@ -9,6 +9,7 @@ import pytest
 
 from pytest_t2i import statistics as s
 from pytest_t2i.data import Interval
+from pytest_t2i.statistics.change import paired_prompt_p_value
 from pytest_t2i.statistics.correction import corrected_shares, effective_counts, estimates, signs_of
 from pytest_t2i.statistics.curves import half_step, mean_band, settled_step
 from pytest_t2i.statistics.detectors import deviation_interval, fleiss_interval, paired_share_change
@@ -21,7 +22,6 @@ from pytest_t2i.statistics.means import gap_sign_p_value
 from pytest_t2i.statistics.model import Sizes, alike, fair_p_value, least_shown, score_tails
 from pytest_t2i.statistics.permutation import paired_change_p_value
 from pytest_t2i.statistics.planning import Design, model_power, prompt_power
-from pytest_t2i.statistics.prompt_change import paired_prompt_p_value
 from pytest_t2i.statistics.sequences import looks
 
 NAN = float("nan")

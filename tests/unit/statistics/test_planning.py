@@ -18,7 +18,7 @@ from pytest_t2i.statistics import (
     planning,
     prompt_bias_p_value,
 )
-from pytest_t2i.statistics.change import unmoved_model_bias_change
+from pytest_t2i.statistics.change import paired_prompt_p_value, unmoved_model_bias_change
 from pytest_t2i.statistics.distances import mean_total_variation_p_value
 from pytest_t2i.statistics.planning import (
     COARSE,
@@ -37,7 +37,6 @@ from pytest_t2i.statistics.planning import (
     model_change_power_range,
     model_images_needed,
 )
-from pytest_t2i.statistics.prompt_change import paired_prompt_p_value
 from pytest_t2i.verdicts import judge as verdicts
 
 LONE = Design(prompts=1)

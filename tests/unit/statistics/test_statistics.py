@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from pytest_t2i import metrics, statistics
+from pytest_t2i.statistics.change import paired_prompt_p_value, prompt_bias_change
 from pytest_t2i.statistics.deprecated import bias_p_value, stereotype_p_value, within_p_value
-from pytest_t2i.statistics.prompt_change import paired_prompt_p_value, prompt_bias_change
 from pytest_t2i.statistics.sequences import stereotype_sequence, stereotype_sequence_p_value
 from pytest_t2i.statistics.shares import stereotype_interval
 

@@ -11,10 +11,9 @@ from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.metrics import INFO
 from pytest_t2i.verdicts import judge
 from pytest_t2i.verdicts.check import check_of
-from pytest_t2i.verdicts.family import Family
 from pytest_t2i.verdicts.limit import never_beyond, verdict_of
 from pytest_t2i.verdicts.limits_file import checked
-from pytest_t2i.verdicts.measurement import Measurement, unchanged
+from pytest_t2i.verdicts.measurement import Family, Measurement, unchanged
 
 
 def interval(low, high):

@@ -9,7 +9,7 @@ from pytest_t2i.data import Interval, Limit, Outcome
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.metrics import INFO
 from pytest_t2i.reporting.explain import explain
-from pytest_t2i.verdicts.context import JudgingContext, running
+from pytest_t2i.verdicts.check import JudgingContext, running
 from pytest_t2i.verdicts.measurement import Measurement
 
 LIMITS = {"similarity_gap.image": Limit("similarity_gap.image", 0.1)}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_t2i.data import Bounds, Evidence, Interval, Limit, Outcome, Verdict
+from pytest_t2i.data import TIE, Bounds, Evidence, Interval, Limit, Outcome, Verdict
 from pytest_t2i.verdicts import judge as verdicts
-from pytest_t2i.verdicts.undetected import open_if_undetected
+from pytest_t2i.verdicts.limit import open_if_undetected
 
 PASS, FAIL, OPEN = Outcome.PASS, Outcome.FAIL, Outcome.INCONCLUSIVE
 
@@ -41,8 +41,8 @@ def test_compare(low: float, high: float, worse: str, outcome: Outcome) -> None:
     ("beyond", "within", "outcome"),
     [
         (0.05, 1.0, FAIL),
-        (1.0 - 0.95 + verdicts.ROUNDING, 1.0, FAIL),
-        (1.0, 1.0 - 0.95 + verdicts.ROUNDING, PASS),
+        (1.0 - 0.95 + TIE, 1.0, FAIL),
+        (1.0, 1.0 - 0.95 + TIE, PASS),
         (0.051, 0.05, PASS),
         (0.051, 0.051, OPEN),
         (0.01, 0.01, FAIL),  # both at once cannot be; the worse is said

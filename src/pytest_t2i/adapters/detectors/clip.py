@@ -89,11 +89,7 @@ class ClipDetector:
         return self.encoder.in_domain(images)
 
     def detect(self, images: Sequence[Image]) -> list[Detection]:
-        """One detection per picture, in order; black and unreadable ones are undetected.
-
-        Raises:
-            DetectorError: the encoder returned values that are not finite.
-        """
+        """One detection per picture, in order; black and unreadable ones are undetected."""
         return screened(images, self._look)
 
     def _look(self, pictures: list[Image]) -> list[Detection]:

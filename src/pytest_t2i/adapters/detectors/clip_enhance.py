@@ -78,19 +78,7 @@ class ClipEnhance:
         second: float = SECOND,
         crop: str = CUT,
     ) -> None:
-        """Combine the parts.
-
-        Args:
-            faces: face detector.
-            persons: person detector.
-            clip: detector for the crop.
-            second: area of the second largest person relative to the largest, above which a
-                picture shows several people.
-            crop: ``cut`` to crop to the largest person's box, or ``grey`` to paint the rest grey.
-
-        Raises:
-            UnknownNameError: ``crop`` is neither of them.
-        """
+        """Combine the parts."""
         if crop not in CROPS:
             raise UnknownNameError("way to crop", crop, CROPS)
         self.faces, self.persons, self.clip = faces, persons, clip
@@ -169,12 +157,7 @@ class ClipEnhance:
         ]
 
     def reason(self, people: Sequence[Box], faces: int) -> Undetected | None:
-        """Why a picture does not show one clear person; None where it does.
-
-        Args:
-            people: boxes of the people in it, the largest first.
-            faces: number of faces in it.
-        """
+        """Why a picture does not show one clear person; None where it does."""
         if not people:
             return None if faces == 1 else Undetected.NO_PERSON
         if len(people) > 1 and people[1].area > self._second * people[0].area:

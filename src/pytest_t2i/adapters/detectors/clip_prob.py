@@ -71,15 +71,7 @@ class ClipProb:
         single: bool = False,
         smallest: float = 0.0,
     ) -> None:
-        """Combine the parts.
-
-        Args:
-            faces: face detector.
-            clip: detector that gives label and probability.
-            least: least probability of the label; below it is low_confidence.
-            single: whether several faces are multiple_people.
-            smallest: least width and height of the face, as a share of the picture's.
-        """
+        """Combine the parts."""
         self.faces, self.clip = faces, clip
         self._least, self._single, self._smallest = least, single, smallest
 

@@ -53,12 +53,7 @@ class ClipUncertain:
     """
 
     def __init__(self, encoder: ContrastiveEncoder, question: ClipDetector) -> None:
-        """Combine the parts.
-
-        Args:
-            encoder: CLIP that distinguishes persons from objects.
-            question: detector for pictures of a person.
-        """
+        """Combine the parts."""
         self.encoder, self.question = encoder, question
 
     @property

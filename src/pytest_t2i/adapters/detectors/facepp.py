@@ -11,30 +11,478 @@ used the real service: the tests use a local server that follows its documentati
 
 from __future__ import annotations
 
+import base64
 import io
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+import random
+import ssl
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from functools import cache, cached_property
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit
 
+import msgspec
 from PIL import Image
 
-from pytest_t2i.adapters.detectors.facepp_answers import Answer, Face
-from pytest_t2i.adapters.detectors.facepp_client import (
-    ADDRESS,
-    DEFAULT_ADDRESS,
-    Client,
-)
-from pytest_t2i.adapters.detectors.facepp_credentials import Credentials
-from pytest_t2i.adapters.detectors.facepp_errors import Course
 from pytest_t2i.adapters.detectors.screening import screened
 from pytest_t2i.adapters.support.black_or_unreadable import picture_digest
+from pytest_t2i.adapters.support.http_limits import (
+    PLAIN,
+    DeadlinePassedError,
+    cut_at,
+    is_cut,
+    unlogged,
+    within,
+)
+from pytest_t2i.adapters.support.loading import needs
+from pytest_t2i.adapters.support.secrets import Secrets
 from pytest_t2i.data import Detection, Undetected, digest
-from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.protocols import LoadOptions
+from pytest_t2i.errors import ConfigurationError, DetectorError
+from pytest_t2i.protocols import AnswerLimits, LoadOptions
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
+
+ENTITY_TOO_LARGE = "Request Entity Too Large"
+TOO_MANY_REQUESTS = "CONCURRENCY_LIMIT_EXCEEDED"
+
+
+class Course(Enum):
+    """How to go on after an error."""
+
+    WAIT = auto()
+    """The rate limit of the key: wait and send again."""
+    RETRY = auto()
+    """A temporary failure of the service: send again a few times."""
+    RESIZE = auto()
+    """The service refuses a picture of this size: send a smaller copy."""
+    UNREADABLE = auto()
+    """The service cannot read this picture; the others may be fine."""
+    MULTIPLE = auto()
+    """The service refuses to analyse more than one face in a picture."""
+    STOP = auto()
+    """No request will succeed until the user removes the cause."""
+
+
+COURSES = {
+    TOO_MANY_REQUESTS: Course.WAIT,
+    "INTERNAL_ERROR": Course.RETRY,
+    "IMAGE_DOWNLOAD_TIMEOUT": Course.RETRY,
+    ENTITY_TOO_LARGE: Course.RESIZE,
+    "INVALID_IMAGE_SIZE": Course.RESIZE,
+    "IMAGE_FILE_TOO_LARGE": Course.RESIZE,
+    "IMAGE_ERROR_UNSUPPORTED_FORMAT": Course.UNREADABLE,
+    "TOO_MANY_FACE_ATTRIBUTES": Course.MULTIPLE,
+    "AUTHENTICATION_ERROR": Course.STOP,
+    "AUTHORIZATION_ERROR": Course.STOP,
+    "INSUFFICIENT_PERMISSION": Course.STOP,
+    "API_NOT_FOUND": Course.STOP,
+    "MISSING_ARGUMENTS": Course.STOP,
+    "BAD_ARGUMENTS": Course.STOP,
+    "COEXISTENCE_ARGUMENTS": Course.STOP,
+    "INVALID_IMAGE_URL": Course.STOP,
+}
+"""Documented name -> how to go on."""
+
+DETAILS = {
+    *("api_key", "api_secret", "image_url", "image_file", "image_base64", "return_landmark"),
+    *("return_attributes", "Denied by Client", "Denied by Admin", "Insufficient Account Balance"),
+}
+"""Documented details behind a name."""
+
+_ARGUMENTS = (
+    "The service did not take the form of the request, so its protocol has changed or the address "
+    "belongs to another service. Check FACEPP_API_URL, and please report this."
+)
+REMEDIES = {
+    TOO_MANY_REQUESTS: "The rate limit of the key was still exceeded after every wait. Run again "
+    "later, use the key from one process only, or ask Face++ for more requests per second.",
+    "AUTHENTICATION_ERROR": "Key and secret do not belong together. Check the environment "
+    "variables FACEPP_API_KEY and FACEPP_API_SECRET, and that FACEPP_API_URL is the region that "
+    "the key was made for.",
+    "AUTHORIZATION_ERROR": "The key may not call the Detect API. Look at its state and balance in "
+    "the Face++ console.",
+    "INSUFFICIENT_PERMISSION": "The key's plan does not allow what was asked for. Use a standard "
+    "API key.",
+    "API_NOT_FOUND": "There is no Detect API at this address. Check FACEPP_API_URL; it ends with "
+    "the host, such as https://api-us.faceplusplus.com.",
+    "INTERNAL_ERROR": "The service failed on every attempt. Run again later; what was detected "
+    "before is kept.",
+    "IMAGE_DOWNLOAD_TIMEOUT": "The service failed on every attempt. Run again later.",
+}
+"""Documented name -> remedy; the remedy of all other names is ``_ARGUMENTS``."""
+
+
+def course_of(status: int, message: str) -> Course:
+    """How to go on after an answer with this HTTP status and error message.
+
+    Example:
+        >>> course_of(403, "CONCURRENCY_LIMIT_EXCEEDED"), course_of(400, "BAD_ARGUMENTS:x")
+        (<Course.WAIT: 1>, <Course.STOP: 6>)
+    """
+    name = name_of(message)
+    if name in COURSES:
+        return COURSES[name]
+    if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+        return Course.RESIZE
+    if status == HTTPStatus.TOO_MANY_REQUESTS:
+        return Course.WAIT
+    return Course.RETRY if status >= HTTPStatus.INTERNAL_SERVER_ERROR else Course.STOP
+
+
+def name_of(message: str) -> str:
+    """The documented name at the head of an error message.
+
+    Example:
+        >>> name_of("AUTHORIZATION_ERROR:Denied by Admin")
+        'AUTHORIZATION_ERROR'
+    """
+    return message.partition(":")[0].strip()
+
+
+def documented(message: str) -> str:
+    """The documented part of an error message; "" where there is none.
+
+    The service, or a proxy, may echo the key in more encodings than can be searched for. So no
+    undocumented text is repeated.
+
+    Example:
+        >>> documented("AUTHORIZATION_ERROR:Denied by Admin"), documented("BAD_ARGUMENTS: k3y")
+        ('AUTHORIZATION_ERROR:Denied by Admin', 'BAD_ARGUMENTS')
+        >>> documented("no such key: k3y")
+        ''
+    """
+    name, detail = name_of(message), message.partition(":")[2]
+    if name not in COURSES:
+        return ""
+    return f"{name}:{detail}" if detail.strip() in DETAILS else name
+
+
+def remedy_for(message: str) -> str:
+    """The remedy for an error that ends a run."""
+    return REMEDIES.get(name_of(message), _ARGUMENTS)
+
+
+NO_ANSWER = 599
+"""HTTP status that stands for a missing answer."""
+NOT_DOCUMENTED = "without a list of faces, so it is not the Face++ Detect API as documented"
+GENDERS = {"male", "female"}
+OTHER = "none that is documented"
+"""Stands for an undocumented gender, which is not repeated."""
+
+
+class Face(NamedTuple):
+    """One face in an answer."""
+
+    width: float
+    height: float
+    gender: str
+    """Male or Female as answered; "" where it is absent, OTHER for any other text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The service's answer for one picture, with documented texts only."""
+
+    course: Course | None
+    """How to go on after an error; None where the picture was analysed."""
+    faces: tuple[Face, ...] = ()
+    message: str = ""
+    """The service's error message, as far as the message is documented."""
+    status: int = 200
+    """HTTP status; NO_ANSWER without an answer."""
+
+
+class _Rectangle(msgspec.Struct):
+    """Size of a face."""
+
+    width: float = 0.0
+    height: float = 0.0
+
+
+class _Gender(msgspec.Struct):
+    """Gender of a face."""
+
+    value: str = ""
+
+
+class _Attributes(msgspec.Struct):
+    """Requested attributes of a face."""
+
+    gender: _Gender = msgspec.field(default_factory=_Gender)
+
+
+class _Face(msgspec.Struct):
+    """One face; other keys are ignored."""
+
+    face_rectangle: _Rectangle = msgspec.field(default_factory=_Rectangle)
+    attributes: _Attributes = msgspec.field(default_factory=_Attributes)
+
+
+class _Body(msgspec.Struct):
+    """Body of an answer."""
+
+    faces: list[_Face] | None = None
+    error_message: str | None = None
+
+
+BODY = msgspec.json.Decoder(_Body)
+"""Built once, before several threads read their first answer at the same time."""
+
+
+def read_answer(status: int, text: str) -> Answer:
+    """Parse an answer.
+
+    Example:
+        >>> read_answer(400, '{"error_message": "BAD_ARGUMENTS:x"}').course
+        <Course.STOP: 6>
+    """
+    try:
+        body = BODY.decode(text)
+    except (ValueError, RecursionError):
+        body = None
+    if status == HTTPStatus.OK and (body is None or body.error_message is None):
+        if body is None or body.faces is None:
+            return Answer(Course.STOP, message=NOT_DOCUMENTED)
+        return Answer(None, tuple(map(_face, body.faces)))
+    # A body that is no JSON is a proxy's page, or the plain text that refuses a large picture.
+    said = (body.error_message if body else text.strip()) or ""
+    message = documented(said) or f"HTTP status {status}"
+    return Answer(course_of(status, message), message=message, status=status)
+
+
+def _face(face: _Face) -> Face:
+    box, gender = face.face_rectangle, face.attributes.gender.value
+    known = gender if not gender or gender.lower() in GENDERS else OTHER
+    return Face(box.width, box.height, known)
+
+
+KEY, SECRET = "FACEPP_API_KEY", "FACEPP_API_SECRET"
+"""Environment variables of key and secret."""
+
+
+class Credentials(Secrets):
+    """Key and secret, which the object's repr does not show."""
+
+    __slots__ = ()
+
+    def __init__(self, key: str, secret: str) -> None:
+        super().__init__(key, secret)
+
+    @classmethod
+    def from_environment(cls) -> Credentials:
+        """Read FACEPP_API_KEY and FACEPP_API_SECRET."""
+        # No variable of this frame holds a value, as a traceback may show all variables.
+        missing = [name for name in (KEY, SECRET) if not _value(name)]
+        if missing:
+            raise ConfigurationError(
+                f"the detector face++ needs the environment variable {' and '.join(missing)}. "
+                "Register at https://console.faceplusplus.com, make an API key, and set both "
+                f"{KEY} and {SECRET}. They are read from the environment only, and not stored."
+            )
+        for name in (KEY, SECRET):
+            if not (_value(name).isascii() and _value(name).isprintable()):
+                raise ConfigurationError(
+                    f"{name}: expected printable ASCII characters, got others: copy the value from "
+                    "the Face++ console again"
+                )
+        return cls(_value(KEY), _value(SECRET))
+
+    def form(self) -> dict[str, str]:
+        """Key and secret as fields of a request's form."""
+        return dict(zip(("api_key", "api_secret"), self._words, strict=True))
+
+
+def _value(name: str) -> str:
+    return os.environ.get(name, "").strip()
+
+
+with needs("the detector face++", "facepp"):
+    import httpx
+    from tenacity import RetryCallState, Retrying, retry_if_result, stop_after_attempt
+    from tenacity.wait import wait_exponential
+
+ADDRESS = "FACEPP_API_URL"
+"""Environment variable with the address of the service, which also selects the region."""
+DEFAULT_ADDRESS = "https://api-us.faceplusplus.com"
+PATH = "/facepp/v3/detect"
+TIMEOUT = httpx.Timeout(60.0, connect=15.0)
+"""Seconds to connect, and for each other step."""
+WAITS = 8
+"""Number of waits for the rate limit per picture: about two minutes in all."""
+RETRIES = 4
+"""Number of retries per picture after a temporary failure."""
+LONGEST_WAIT = 30.0
+"""Longest wait in seconds."""
+LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+
+
+def checked_address(address: str) -> str:
+    """Check the address of the service and remove a final slash.
+
+    Example:
+        >>> checked_address("https://api-cn.faceplusplus.com/")
+        'https://api-cn.faceplusplus.com'
+    """
+    if not _is_address(address):
+        raise ConfigurationError(
+            f"{ADDRESS}: expected a URL without user name, query and fragment, such as "
+            f"{DEFAULT_ADDRESS} or https://api-cn.faceplusplus.com. Correct the address."
+        )
+    parts = urlsplit(address)
+    if parts.scheme == "http" and parts.hostname not in LOOPBACK:
+        raise ConfigurationError(
+            f"{ADDRESS}={address!r} would send key and secret unencrypted. Use https."
+        )
+    return address.rstrip("/").removesuffix(PATH)
+
+
+def _is_address(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+        # Otherwise an address that only httpx refuses would fail during a request.
+        host = httpx.URL(address).host and parts.hostname
+        _ = parts.port
+    except (ValueError, httpx.InvalidURL):
+        return False
+    plain = "@" not in parts.netloc and not parts.query and not parts.fragment
+    is_line = address.isprintable() and " " not in address
+    return parts.scheme in {"https", "http"} and bool(host) and plain and is_line
+
+
+class Client:
+    """A client of the Detect API with one key; it sends pictures one after another."""
+
+    def __init__(
+        self,
+        address: str,
+        credentials: Credentials,
+        limits: AnswerLimits = AnswerLimits(),  # noqa: B008 - frozen
+        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Args: the address, the key and secret, limits of answers, and a clock for tests."""
+        if credentials.are_in(address):
+            raise ConfigurationError(
+                f"{ADDRESS} contains the key or the secret: give the address of the service alone, "
+                f"such as {DEFAULT_ADDRESS}."
+            )
+        self.url = checked_address(address) + PATH
+        self._credentials = credentials
+        self._limits, self._sleep, self._clock = limits, sleep, clock
+        self._until = float("inf")
+        self._spacing = 0.0
+        self._sent = float("-inf")
+
+    def detect(self, picture: bytes, seed: int) -> Answer:
+        """Send one JPEG or PNG file and wait for the answer."""
+        self._until = self._clock() + self._limits.seconds
+        jitter = random.Random(seed)  # noqa: S311 - spreads waits, guards nothing
+        limited = self._retrying(Course.WAIT, WAITS, jitter)
+        failing = self._retrying(Course.RETRY, RETRIES, jitter)
+        answer: Answer = failing(limited, self._ask, picture)
+        if answer.course in {Course.WAIT, Course.RETRY, Course.STOP}:
+            raise DetectorError(self._complaint(answer))
+        return answer
+
+    def _retrying(self, course: Course, times: int, jitter: random.Random) -> Retrying:
+        """A policy that sends again while answers have this course, and returns the last one."""
+        backoff = wait_exponential(max=LONGEST_WAIT)
+
+        def slow_down(_: RetryCallState) -> None:
+            if course is Course.WAIT:
+                self._spacing = min(max(2 * self._spacing, 0.5), 4.0)
+
+        return Retrying(
+            retry=retry_if_result(lambda answer: answer.course is course),
+            stop=stop_after_attempt(times + 1),
+            # Exponential, between half and all of it.
+            wait=lambda state: backoff(state) * jitter.uniform(0.5, 1.0),
+            sleep=lambda seconds: self._sleep(min(seconds, max(self._left, 0.0))),
+            before_sleep=slow_down,
+            retry_error_callback=lambda state: state.outcome.result() if state.outcome else None,
+        )
+
+    def _ask(self, picture: bytes) -> Answer:
+        """Send a picture once; key and secret are removed from exceptions."""
+        self._take_turn()
+        if self._left <= 0:
+            return Answer(Course.STOP, message=self._too_late, status=NO_ANSWER)
+        stopped: BaseException | None = None
+        try:
+            with unlogged():
+                return self._exchange(picture)
+        except DeadlinePassedError:
+            return Answer(Course.STOP, message=self._too_late, status=NO_ANSWER)
+        except Exception as error:  # noqa: BLE001 - httpx raises many kinds, not all its own
+            said = type(error).__name__
+            if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout)):
+                # Nothing was sent yet, so the message cannot echo the key.
+                said = f"{said}: {self._credentials.hide_in(str(error))}"
+        except BaseException as error:  # noqa: BLE001 - the frames of Ctrl-C, too, hold the request
+            stopped = error
+        if stopped is not None:
+            # Raised anew outside of the handler, without the frames that hold the request.
+            stopped.__traceback__ = stopped.__cause__ = stopped.__context__ = None
+            hide = self._credentials.hide_in
+            stopped.args = tuple(hide(part) if type(part) is str else part for part in stopped.args)
+            raise stopped
+        return Answer(Course.RETRY, message=said, status=NO_ANSWER)
+
+    def _exchange(self, picture: bytes) -> Answer:
+        # One connection per picture: a run may send pictures minutes apart.
+        form = {
+            **self._credentials.form(),
+            "image_base64": base64.b64encode(picture).decode(),
+            "return_attributes": "gender",
+        }
+        hooks = {"response": [cut_at(self._limits.bytes)]}
+        with httpx.Client(
+            timeout=TIMEOUT, verify=_certificates(), event_hooks=hooks, headers=PLAIN
+        ) as http:
+            reply = within(self._left, lambda: http.post(self.url, data=form), http.close)
+        if is_cut(reply):
+            told = f"its answer is larger than {self._limits.megabytes:g} MiB"
+            return Answer(Course.STOP, message=told, status=NO_ANSWER)
+        return read_answer(reply.status_code, reply.text)
+
+    @property
+    def _left(self) -> float:
+        """Seconds until the deadline of the present picture."""
+        return self._until - self._clock()
+
+    @property
+    def _too_late(self) -> str:
+        return f"no whole answer in {self._limits.seconds:g} seconds, --t2i-answer-deadline"
+
+    def _take_turn(self) -> None:
+        """Wait until the rate limit allows the next request."""
+        wait = self._sent + self._spacing - self._clock()
+        if self._spacing and wait > 0:
+            self._sleep(wait)
+        self._sent = self._clock()
+
+    def _complaint(self, answer: Answer) -> str:
+        if answer.status == NO_ANSWER:
+            return (
+                f"{self.url} cannot be reached ({answer.message}). Check the network and "
+                f"{ADDRESS}, or run again later; what was detected before is kept."
+            )
+        if answer.message == NOT_DOCUMENTED:
+            return f"{self.url} answered {NOT_DOCUMENTED}. Check {ADDRESS}."
+        documented = {Course.WAIT: TOO_MANY_REQUESTS, Course.RETRY: "INTERNAL_ERROR"}
+        remedy = remedy_for(documented.get(answer.course or Course.STOP, name_of(answer.message)))
+        return f"Face++ answered {answer.message!r} (HTTP status {answer.status}). {remedy}"
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    # Cached: reading them for each client takes a fifth of a second.
+    return httpx.create_ssl_context()
 
 
 LABELS = ("male", "female")
@@ -91,11 +539,7 @@ class FacePlusPlus:
         return {"service": self._client.url, "version": "not told by the service"}
 
     def detect(self, images: Sequence[Picture]) -> list[Detection]:
-        """One detection per picture, in order.
-
-        Raises:
-            DetectorError: the service cannot be used; the message has the reason and the remedy.
-        """
+        """One detection per picture, in order."""
         return screened(images, lambda visible: [self._detect(picture) for picture in visible])
 
     def _detect(self, picture: Picture) -> Detection:

@@ -31,7 +31,7 @@ from pytest_t2i.adapters.support.devices import memory_guard, pick_device
 from pytest_t2i.adapters.support.digests import file_digest
 from pytest_t2i.adapters.support.loading import needs
 from pytest_t2i.adapters.support.locating import shared
-from pytest_t2i.adapters.support.picture_memory import PictureMemory, in_batches
+from pytest_t2i.adapters.support.picture_files import PictureMemory, in_batches
 from pytest_t2i.data import Detection, Undetected, digest
 from pytest_t2i.errors import DetectorError, ModelLoadError
 from pytest_t2i.protocols import LoadOptions
@@ -164,11 +164,7 @@ class FairFace:
         return {**self._network.facts, "attribute": self._attribute}
 
     def detect(self, images: Sequence[Picture]) -> list[Detection]:
-        """One detection per picture, in order.
-
-        Raises:
-            DetectorError: the network returned values that are not finite.
-        """
+        """One detection per picture, in order."""
         return screened(
             images, lambda visible: [self._decide(seen) for seen in self._network.look(visible)]
         )

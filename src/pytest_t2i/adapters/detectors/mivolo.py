@@ -21,13 +21,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
-from pytest_t2i.adapters.detectors.mivolo_boxes import PersonAndFaceFinder
-from pytest_t2i.adapters.detectors.mivolo_crops import PersonsAndFaces, Subject, subject
 from pytest_t2i.adapters.detectors.screening import screened
+from pytest_t2i.adapters.finders.yolo_model import YoloModel
 from pytest_t2i.adapters.support.devices import (
     loading_weights,
     memory_guard,
@@ -35,11 +35,189 @@ from pytest_t2i.adapters.support.devices import (
     pick_dtype,
 )
 from pytest_t2i.adapters.support.loading import looks_like_path, needs, remote_code
-from pytest_t2i.adapters.support.picture_memory import in_batches
-from pytest_t2i.data import Detection, Undetected, digest
+from pytest_t2i.adapters.support.locating import largest_first
+from pytest_t2i.adapters.support.picture_files import PictureMemory, in_batches
+from pytest_t2i.data import Box, Detection, Undetected, digest
 from pytest_t2i.errors import DetectorError, FileFormatError, ModelLoadError
 from pytest_t2i.files import parse_json, read_text
 from pytest_t2i.protocols import LoadOptions
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+SMALLEST_BODY = 50
+"""Least width and height of a body in pixels."""
+LEAST_LEFT = 0.4
+"""Least share of a body crop that must remain after trimming."""
+ROUNDING = 0.3
+"""A blackened person that ends this near an edge is blackened to the edge; and a row or column
+is trimmed when all but this share of it is black."""
+LEAST_OVERLAP = 1e-4
+"""Least overlap at which a face is assigned to a person."""
+
+
+class PersonsAndFaces(NamedTuple):
+    """Boxes of persons and faces in one picture."""
+
+    persons: tuple[Box, ...]
+    faces: tuple[Box, ...]
+
+
+class Subject(NamedTuple):
+    """Face and body crop of the classified person; None for a missing or unusable crop."""
+
+    face: np.ndarray | None
+    """RGB uint8 [height, width, 3]."""
+    body: np.ndarray | None
+    """RGB uint8 [height, width, 3]."""
+
+    @property
+    def is_visible(self) -> bool:
+        """Whether there is a crop."""
+        return self.face is not None or self.body is not None
+
+
+def subject(pixels: np.ndarray, boxes: PersonsAndFaces) -> Subject:
+    """The largest person with their face; without a person, the largest face.
+
+    The original classifies every person; here a picture has one label.
+    """
+    if not boxes.persons:
+        return Subject(_cut(pixels, boxes.faces[0]) if boxes.faces else None, None)
+    owner = assigned(boxes)
+    face = next((box for at, box in enumerate(boxes.faces) if owner[at] == 0), None)
+    return Subject(_cut(pixels, face) if face else None, body(pixels, boxes))
+
+
+def assigned(boxes: PersonsAndFaces) -> list[int | None]:
+    """For every face, the index of its person, or None.
+
+    Example:
+        >>> man, face = Box(0, 0, 10, 30), Box(2, 2, 8, 8)
+        >>> assigned(PersonsAndFaces((man,), (face, Box(20, 20, 25, 25))))
+        [0, None]
+    """
+    owner: list[int | None] = [None] * len(boxes.faces)
+    if boxes.persons and boxes.faces:
+        gains = np.array([[_closeness(p, f) for f in boxes.faces] for p in boxes.persons])
+        for person, face in zip(*linear_sum_assignment(gains, maximize=True), strict=True):
+            if gains[person, face] > LEAST_OVERLAP:
+                owner[face] = int(person)
+    return owner
+
+
+def body(pixels: np.ndarray, boxes: PersonsAndFaces) -> np.ndarray | None:
+    """The first person's crop with faces and others blackened; None where too little is left."""
+    own = boxes.persons[0]
+    crop = _cut(pixels, own)
+    if crop is None or min(crop.shape[:2]) < SMALLEST_BODY:
+        return None
+    for face in boxes.faces:
+        _blacken(crop, own, face)
+    for other in boxes.persons[1:]:
+        _blacken(crop, own, other, to_edges=True)
+    trimmed = _trimmed(crop)
+    left = trimmed.shape[0] * trimmed.shape[1] / (crop.shape[0] * crop.shape[1])
+    return trimmed if left >= LEAST_LEFT else None
+
+
+def _closeness(person: Box, face: Box) -> float:
+    """Mean of two ratios: intersection to face, and intersection to union."""
+    shared = _intersection(person, face)
+    union = person.area + face.area - shared
+    return (shared / face.area + shared / union) / 2 if face.area and union else 0.0
+
+
+def _intersection(a: Box, b: Box) -> float:
+    width = min(a.right, b.right) - max(a.left, b.left)
+    height = min(a.bottom, b.bottom) - max(a.top, b.top)
+    return max(width, 0.0) * max(height, 0.0)
+
+
+def _cut(pixels: np.ndarray, box: Box) -> np.ndarray | None:
+    left, top = max(int(box.left), 0), max(int(box.top), 0)
+    crop = pixels[top : int(box.bottom), left : int(box.right)].copy()
+    return crop if crop.size else None
+
+
+def _blacken(crop: np.ndarray, own: Box, other: Box, *, to_edges: bool = False) -> None:
+    if _intersection(own, other) <= 0:
+        return
+    height, width = crop.shape[:2]
+    left, right = _span(other.left - int(own.left), other.right - int(own.left), width, to_edges)
+    top, bottom = _span(other.top - int(own.top), other.bottom - int(own.top), height, to_edges)
+    crop[top:bottom, left:right] = 0
+
+
+def _span(start: float, end: float, length: int, to_edges: bool) -> tuple[int, int]:
+    first, last = max(int(start), 0), min(int(end), length)
+    if to_edges and first / length < ROUNDING:
+        first = 0
+    if to_edges and (length - last) / length < ROUNDING:
+        last = length
+    return first, last
+
+
+def _trimmed(crop: np.ndarray) -> np.ndarray:
+    """The crop without rows and columns at its edges that are nearly all black."""
+    black = (crop == 0).all(axis=2)
+    # Rows, too, are compared with the crop's height, as in the training of the network.
+    most = crop.shape[0] * (1 - ROUNDING)
+    rows, columns = black.sum(axis=1) <= most, black.sum(axis=0) <= most
+    top, bottom = _ends(rows)
+    left, right = _ends(columns)
+    return crop[top:bottom, left:right]
+
+
+def _ends(kept: np.ndarray) -> tuple[int, int]:
+    places = np.flatnonzero(kept)
+    return (int(places[0]), int(places[-1]) + 1) if len(places) else (0, len(kept))
+
+
+CONFIDENCE, OVERLAP = 0.4, 0.7
+"""Least score of a box, and IoU at which two boxes are merged, as in the original's demo."""
+CLASSES = ("person", "face")
+
+
+class PersonAndFaceFinder:
+    """A YOLOv8 with the classes person and face."""
+
+    def __init__(self, weights: Path, device: str) -> None:
+        """Read the weights."""
+        self._model = YoloModel(weights, device)
+        absent = [name for name in CLASSES if name not in self._model.names.values()]
+        if absent:
+            raise ModelLoadError(
+                f"{weights}: expected a YOLO with the classes person and face, such as "
+                f"yolov8x_person_face.pt, got one without {absent[0]!r}."
+            )
+        self._memory: PictureMemory[PersonsAndFaces] = PictureMemory()
+        facts = dict(self._model.facts)
+        self.facts = {
+            "boxes": facts.pop("weights"),
+            "confidence": str(CONFIDENCE),
+            "overlap": str(OVERLAP),
+            **facts,
+        }
+
+    def find(self, images: Sequence[Image]) -> list[PersonsAndFaces]:
+        """Persons and faces of every picture, each the largest first."""
+        # One picture at a time: padding would make a picture's boxes depend on its batch.
+        return self._memory.of(images, lambda new: [self._look(image) for image in new])
+
+    def _look(self, image: Image) -> PersonsAndFaces:
+        (raw,) = self._model.look([image], "persons and faces", conf=CONFIDENCE, iou=OVERLAP)
+        return PersonsAndFaces(*(self._of_class(raw, name) for name in CLASSES))
+
+    def _of_class(self, raw: Any, wanted: str) -> tuple[Box, ...]:
+        rows = zip(raw.xyxy.tolist(), raw.conf.tolist(), raw.cls.tolist(), strict=True)
+        boxes = [
+            Box(left, top, right, bottom, score)
+            for (left, top, right, bottom), score, kind in rows
+            if self._model.names[int(kind)] == wanted
+        ]
+        return largest_first(boxes)
+
 
 with needs("the detector mivolo", "mivolo"):
     import huggingface_hub
@@ -48,8 +226,6 @@ with needs("the detector mivolo", "mivolo"):
 
     from pytest_t2i.adapters.support.pretrained import facts_of, from_pretrained, of_revision
 
-if TYPE_CHECKING:
-    from PIL.Image import Image
 
 DEFAULT = "iitolstykh/mivolo_v2"
 BOXES_REPOSITORY, BOXES_FILE = "iitolstykh/YOLO-Face-Person-Detector", "yolov8x_person_face.pt"
@@ -115,11 +291,7 @@ class Mivolo:
         return dict(self._facts)
 
     def detect(self, images: Sequence[Image]) -> list[Detection]:
-        """One detection per picture, in order.
-
-        Raises:
-            DetectorError: the network did not return two finite gender outputs per person.
-        """
+        """One detection per picture, in order."""
         return screened(images, self._look)
 
     def _look(self, images: Sequence[Image]) -> list[Detection]:

@@ -11,13 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from pytest_t2i.adapters.encoders.contrastive import ContrastiveEncoder
 from pytest_t2i.adapters.encoders.routing import load_contrastive
 from pytest_t2i.adapters.registry import Registries
 from pytest_t2i.errors import MissingExtraError
 from pytest_t2i.protocols import FaceDetector, LoadOptions, PersonDetector
+
+if TYPE_CHECKING:
+    pass
 
 
 def clip_part(options: LoadOptions) -> ContrastiveEncoder:
@@ -26,20 +29,12 @@ def clip_part(options: LoadOptions) -> ContrastiveEncoder:
 
 
 def face_part(options: LoadOptions, default: str) -> FaceDetector:
-    """Load the face detector of the alias, else the default (a name for ``Registry.named``).
-
-    Raises:
-        UnknownNameError: no face detector is registered under the name.
-    """
+    """Load the face detector of the alias, else the default (a name for ``Registry.named``)."""
     return cast("FaceDetector", _part(options, "face", default))
 
 
 def person_part(options: LoadOptions, default: str = "yolo") -> PersonDetector:
-    """Load the person detector of the alias, else the default (a name for ``Registry.named``).
-
-    Raises:
-        UnknownNameError: no person detector is registered under the name.
-    """
+    """Load the person detector of the alias, else the default (a name for ``Registry.named``)."""
     return cast("PersonDetector", _part(options, "person", default))
 
 
@@ -53,11 +48,7 @@ def _part(options: LoadOptions, kind: str, default: str) -> object:
 
 @contextmanager
 def whole(feature: str, extra: str) -> Iterator[None]:
-    """Make a missing library of any part name the extra that installs all libraries.
-
-    Raises:
-        MissingExtraError: a library is not installed.
-    """
+    """Make a missing library of any part name the extra that installs all libraries."""
     try:
         yield
     except MissingExtraError as error:

@@ -11,8 +11,6 @@ from pytest_t2i.data import Detection, Undetected
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-Look = Callable[[list["Image"]], Sequence[Detection]]
-
 
 def screened(images: Sequence[Image], look: Look) -> list[Detection]:
     """One detection per picture, in order; ``look`` receives readable ones that are not black.
@@ -43,3 +41,6 @@ def passed_on(
     looked_at = look([pictures[place] for place in others]) if others else []
     everything = decided | dict(zip(others, looked_at, strict=True))
     return [everything[place] for place in range(len(pictures))]
+
+
+Look = Callable[[list["Image"]], Sequence[Detection]]

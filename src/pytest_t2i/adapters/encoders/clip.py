@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pytest_t2i.adapters.encoders.contrastive import BATCH, ContrastiveEncoder, Seen
-from pytest_t2i.adapters.encoders.domain import read_domain
+from pytest_t2i.adapters.encoders.contrastive import BATCH, ContrastiveEncoder, Seen, read_domain
 from pytest_t2i.adapters.support.devices import (
     loading_weights,
     memory_guard,
@@ -96,12 +95,7 @@ class ClipEncoder(ContrastiveEncoder):
             return _features(self.model.get_image_features(pixel_values=self._pixels(images)))
 
     def summaries(self, images: Sequence[Image]) -> np.ndarray:
-        """Statistics of every layer for each picture, from which a domain is learned.
-
-        Returns:
-            [n_images, layers * 2 * width] float32: mean and standard deviation over patches of
-            each layer's output, the first layer first.
-        """
+        """Statistics of every layer for each picture, from which a domain is learned."""
         pictures = [image.convert("RGB") for image in images]
         parts = (pictures[start : start + BATCH] for start in range(0, len(pictures), BATCH))
         return np.concatenate([self._pass(part)[1] for part in parts])

@@ -23,7 +23,7 @@ from pytest_t2i.adapters.support.devices import (
 )
 from pytest_t2i.adapters.support.loading import looks_like_path, needs
 from pytest_t2i.adapters.support.locating import Described, shared
-from pytest_t2i.adapters.support.picture_memory import PictureMemory, in_batches
+from pytest_t2i.adapters.support.picture_files import PictureMemory, in_batches
 from pytest_t2i.errors import ConfigurationError, ModelLoadError, UnknownNameError
 from pytest_t2i.files import stamps
 from pytest_t2i.protocols import LoadOptions

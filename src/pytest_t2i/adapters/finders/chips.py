@@ -47,16 +47,7 @@ class Chips:
     """Crops the largest face of every picture."""
 
     def __init__(self, faces: FaceDetector, landmarks: Path | None = None) -> None:
-        """Read the landmark model.
-
-        Args:
-            faces: face detector.
-            landmarks: path of shape_predictor_5_face_landmarks.dat; None for the file of the
-                package face_recognition_models.
-
-        Raises:
-            ModelLoadError: the file does not exist, or has other content.
-        """
+        """Read the landmark model."""
         path = landmarks or packaged(LANDMARKS)
         if not path.is_file():
             raise ModelLoadError(f"the file {path} does not exist. Give the path of {LANDMARKS}.")

@@ -45,11 +45,7 @@ class DlibCnnFaces(CnnFinder):
     """A FaceDetector that runs the network through dlib."""
 
     def __init__(self, weights: Path, settings: CnnSettings | None = None) -> None:
-        """Read the weights.
-
-        Raises:
-            ModelLoadError: the file does not exist, or has other content.
-        """
+        """Read the weights."""
         try:
             self._detector = dlib.cnn_face_detection_model_v1(str(cnn_weights(weights)))
         except RuntimeError as error:

@@ -72,13 +72,7 @@ class HogFaces(FaceFinder):
         upsampling: int = UPSAMPLING,
         longest: int | None = None,
     ) -> None:
-        """Prepare the detector.
-
-        Args:
-            threshold: least score of a face; a higher one finds fewer faces.
-            upsampling: number of times that a picture is doubled before the search.
-            longest: longer side in pixels to which a picture is scaled first; None for no scaling.
-        """
+        """Prepare the detector."""
         self._detector = dlib.get_frontal_face_detector()
         self._threshold, self._upsampling = threshold, upsampling
         super().__init__(

@@ -78,12 +78,7 @@ class CnnFinder(FaceFinder):
 
 
 def cnn_weights(source: str | Path) -> Path:
-    """Path of the network's file; "" stands for that of the package face_recognition_models.
-
-    Raises:
-        MissingExtraError: the package is not installed.
-        ModelLoadError: the file does not exist.
-    """
+    """Path of the network's file; "" stands for that of the package face_recognition_models."""
     path = Path(source).expanduser() if source else packaged()
     if not path.is_file():
         raise ModelLoadError(f"the file {path} does not exist. Give the path of {NAME}.")

@@ -91,16 +91,7 @@ class MediapipeFaces(FaceFinder):
     def __init__(
         self, weights: Path, *, confidence: float = CONFIDENCE, overlap: float = OVERLAP
     ) -> None:
-        """Read the weights.
-
-        Args:
-            weights: path of the file.
-            confidence: least probability of a face, 0 to 1.
-            overlap: intersection over union at which boxes are merged.
-
-        Raises:
-            ModelLoadError: the file has other content.
-        """
+        """Read the weights."""
         self._network, self._outputs = _network(weights)
         self._confidence, self._overlap = confidence, overlap
         super().__init__(

@@ -73,14 +73,7 @@ class MtcnnFaces(FaceFinder):
         longest: int | None = None,
         device: str = "cpu",
     ) -> None:
-        """Prepare the three networks.
-
-        Args:
-            thresholds: least probability in each network.
-            smallest: least side of a face in pixels of the scaled picture.
-            longest: longer side in pixels to which a picture is scaled first; None for no scaling.
-            device: torch's name of the device.
-        """
+        """Prepare the three networks."""
         self._smallest = smallest
         with memory_guard("loading MTCNN"):
             self._network = MTCNN(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_t2i.adapters.support.black_or_unreadable import readable
 from pytest_t2i.adapters.support.locating import Described
-from pytest_t2i.adapters.support.picture_memory import PictureMemory, in_batches
+from pytest_t2i.adapters.support.picture_files import PictureMemory, in_batches
 from pytest_t2i.data import FoundObject
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
-from pytest_t2i.adapters.published_weights import fetched
+from pytest_t2i.adapters.fetching import fetched
 from pytest_t2i.errors import MissingExtraError
 
 PACKAGE = "face_recognition_models"
@@ -18,11 +18,7 @@ NAME = "mmod_human_face_detector.dat"
 
 
 def packaged(name: str = NAME) -> Path:
-    """Path of a weights file of the package, else of the downloaded file.
-
-    Raises:
-        MissingExtraError: neither is on this machine.
-    """
+    """Path of a weights file of the package, else of the downloaded file."""
     try:
         files = distribution(PACKAGE)
     except PackageNotFoundError:

@@ -33,15 +33,7 @@ OLD_NAME = "vision_multi."
 
 
 class Ram(nn.Module):  # type: ignore[misc]
-    """Network that gives a logit for each tag of a picture; sizes follow from the weights.
-
-    Args:
-        weights: names and tensors of the authors' file.
-
-    Raises:
-        KeyError: a required tensor is absent.
-        RuntimeError: tensors do not fit each other.
-    """
+    """Network that gives a logit for each tag of a picture; sizes follow from the weights."""
 
     def __init__(self, weights: Mapping[str, Tensor]) -> None:
         super().__init__()

@@ -36,13 +36,7 @@ class RamTags:
     """Tags whose probability by RAM exceeds their limit."""
 
     def __init__(self, folder: Path, device: torch.device) -> None:
-        """Load the files in a folder.
-
-        Raises:
-            ConfigurationError: a file is absent, or there are several weights files.
-            ModelLoadError: the weights are damaged, or of another network, such as RAM++.
-            FileFormatError: another number of tags or limits than the weights have.
-        """
+        """Load the files in a folder."""
         self._device = device
         self._network = _read(_weights_in(folder)).to(device).eval()
         self._names = read_text(folder / NAMES, kind="list of tags").split("\n")

@@ -80,9 +80,6 @@ def known_classes_only() -> Iterator[None]:
     applies here, without classes that other code allowed in torch. No network is made by a call of
     its class, as such a call could download files that the checkpoint names; saved networks are
     rebuilt from their parts.
-
-    Raises:
-        ModelLoadError: the installed ultralytics or torch cannot restrict unpickling.
     """
     from torch import serialization
     from ultralytics.nn import tasks

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_t2i.adapters.fetching import PublishedWeights, published
 from pytest_t2i.adapters.finders.ultralytics_guard import ultralytics
 from pytest_t2i.adapters.finders.yolo_model import FORMATS, YoloModel
-from pytest_t2i.adapters.published_weights import PublishedWeights, published
 from pytest_t2i.adapters.support.devices import pick_device
 from pytest_t2i.adapters.support.digests import cache_file
 from pytest_t2i.adapters.support.loading import looks_like_path
@@ -68,15 +68,7 @@ class YoloPersons(Finder):
         size: int | None = None,
         device: str = "cpu",
     ) -> None:
-        """Load weights.
-
-        Args:
-            source: path of .pt, .onnx or .tflite weights, or a name that ultralytics publishes.
-            confidence: least score of a box, 0 to 1.
-            overlap: largest intersection over union of two boxes that are both kept, 0 to 1.
-            size: side in pixels into which pictures are fitted; None for that of the training.
-            device: torch's name of the device.
-        """
+        """Load weights."""
         path = weights_file(source)
         self._model = YoloModel(path, device)
         self._classes = _person_classes(self._model.names, path)

@@ -27,12 +27,7 @@ class YoloModel:
     """Weights of a detection model with the names of its classes."""
 
     def __init__(self, path: Path, device: str = "cpu") -> None:
-        """Read the weights.
-
-        Raises:
-            MissingExtraError: ultralytics is not installed.
-            ModelLoadError: the file has no such weights, or contains code.
-        """
+        """Read the weights."""
         library = ultralytics()
         self._model, self.names = _read(library, path)
         # An exported graph has a fixed device and batch size, mostly of one picture.

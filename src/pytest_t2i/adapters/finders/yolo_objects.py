@@ -64,14 +64,7 @@ class YoloObjects(ObjectFinderBase):
         device: str = "cpu",
         judge: ContrastiveEncoder | None = None,
     ) -> None:
-        """Load weights.
-
-        Args:
-            source: path of weights, or a name that ultralytics publishes.
-            confidence: least score of an object, 0 to 1.
-            device: torch's name of the device.
-            judge: encoder with the domain of the weights; None for any kind of pictures.
-        """
+        """Load weights."""
         self._judge = judge
         path = weights_file(source)
         self._model = YoloModel(path, device)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
+from pytest_t2i.adapters.fetching import fetched, how_to_fetch
 from pytest_t2i.adapters.finders.face_finder import FaceFinder
 from pytest_t2i.adapters.finders.scaling import Fitted
-from pytest_t2i.adapters.published_weights import fetched, how_to_fetch
 from pytest_t2i.adapters.support.digests import file_digest
 from pytest_t2i.adapters.support.loading import needs
 from pytest_t2i.adapters.support.locating import shared
@@ -62,17 +62,7 @@ class YunetFaces(FaceFinder):
         overlap: float = OVERLAP,
         longest: int | None = None,
     ) -> None:
-        """Read the weights.
-
-        Args:
-            weights: path of the ONNX file.
-            confidence: least score of a face, 0 to 1.
-            overlap: largest intersection over union of two boxes that are both kept.
-            longest: longer side in pixels to which a picture is scaled first; None for no scaling.
-
-        Raises:
-            ModelLoadError: the file does not exist, or has other content.
-        """
+        """Read the weights."""
         if not weights.is_file():
             raise ModelLoadError(
                 f"the file {weights} does not exist. Give the path of YuNet's ONNX file."

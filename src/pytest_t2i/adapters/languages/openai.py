@@ -110,13 +110,7 @@ class Endpoint:
         return digest(["openai", str(self._client.base_url), self._model])
 
     def answer(self, question: str, schema: Mapping[str, Any] | None = None) -> str:
-        """Answer a question, as JSON by the schema where the endpoint supports schemas.
-
-        Raises:
-            MalformedAnswerError: the answer is truncated, empty, refused, against the protocol, or
-                contains the key; another attempt may succeed.
-            LanguageError: the endpoint does not answer, or refuses the request.
-        """
+        """Answer a question, as JSON by the schema where the endpoint supports schemas."""
         try:
             return self._without_key(self._told(self._asked(question, schema)))
         except NO_SCHEMA as error:

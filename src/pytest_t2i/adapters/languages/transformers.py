@@ -104,13 +104,7 @@ class CausalModel(Described):
         self._model, self._tokenizer, self._tokens = model, tokenizer, tokens
 
     def answer(self, question: str, schema: Mapping[str, Any] | None = None) -> str:
-        """The likeliest answer, by greedy decoding, which is the same each time.
-
-        Raises:
-            MalformedAnswerError: the answer is empty.
-            ConfigurationError: the question is too long for the model.
-            OutOfDeviceMemoryError: the model does not fit into memory.
-        """
+        """The likeliest answer, by greedy decoding, which is the same each time."""
         if schema is not None:
             question += f"\nAnswer with JSON of this schema alone:\n{json.dumps(schema)}"
         given = self._given(question).to(self._model.device)
@@ -144,10 +138,6 @@ class CausalModel(Described):
         """The ``count`` likeliest next tokens of each text, the likeliest first.
 
         Tokens that add nothing readable are left out; the end of the text counts as one.
-
-        Raises:
-            ConfigurationError: a text is too long for the model.
-            OutOfDeviceMemoryError: the model does not fit into memory.
         """
         likeliest: list[list[NextToken]] = []
         for start in range(0, len(texts), ROWS):

@@ -7,17 +7,29 @@ different fields and at different depths; ``refusals.toml`` lists how they refus
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from pytest_t2i.adapters.support.hosts import UnknownHostError, netloc, plain_address
+from pytest_t2i.adapters.support.http_limits import DeadlinePassedError
+from pytest_t2i.adapters.support.loading import NETWORK_MODULES
+from pytest_t2i.adapters.support.picture_files import picture_in, picture_of
+from pytest_t2i.errors import GenerationError, T2IError
 from pytest_t2i.files import convert, read_toml
+from pytest_t2i.protocols import AnswerLimits
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 FILE = Path(str(files("pytest_t2i.adapters.models") / "refusals.toml"))
 MOST_TEXT, MOST_MESSAGE = 2**20, 4000
@@ -155,10 +167,6 @@ class _Refusals:
 
 def read_answer(text: str | bytes, *, by_words: bool = True) -> Answer:
     r"""Read an answer's body, which is JSON or plain text.
-
-    Args:
-        text: the body; what lies beyond MOST_TEXT characters is not read.
-        by_words: whether a message alone, without a code or field, makes a refusal.
 
     >>> read_answer('{"error": {"message": "No.", "code": "content_policy_violation"}}').refusal
     'content_policy_violation'
@@ -344,3 +352,318 @@ def _fields_of(shapes: Iterable[_Shape]) -> Iterator[tuple[str, set[str | bool]]
 @cache
 def _refusals() -> _Refusals:
     return _Refusals(convert(FILE, read_toml(FILE), _File))
+
+
+BAD_REQUEST, TIMEOUT, TOO_EARLY, UNPROCESSABLE, TOO_MANY, SERVER_ERROR = (
+    400,
+    408,
+    425,
+    422,
+    429,
+    500,
+)
+NOT_IMPLEMENTED = 501
+"""The only permanent HTTP status from 500 on."""
+UNAVAILABLE = 503
+"""The only HTTP status from 500 on that means that no work was begun."""
+LOOP = 508
+"""HTTP status "loop detected", for redirects without end."""
+REDIRECTS_OF_POST = {307, 308}
+"""HTTP statuses of redirects that repeat the request as it was."""
+NOT_CONNECTED = {
+    "ConnectError", "ConnectTimeout", "ConnectionRefusedError", "NewConnectionError", "gaierror",
+}  # fmt: skip
+"""Names of exceptions of requests that were never sent."""
+KIND_OF_STATUS = {TOO_MANY: "busy", UNAVAILABLE: "unavailable", TIMEOUT: "late", TOO_EARLY: "busy"}
+"""HTTP status -> kind of failure; others from 500 on are server errors."""
+JUDGED_BY_WORDS = {200, 400, 403, 422, 451}
+"""HTTP statuses with which a message alone, without a code, can be a refusal by policy."""
+NO_MONEY = {"insufficientquota", "billinghardlimitreached"}
+"""Codes of HTTP 429 that are permanent."""
+STATUS_OF_CODE = {
+    "ratelimitexceeded": TOO_MANY, "ratelimited": TOO_MANY, "toomanyrequests": TOO_MANY,
+    "resourceexhausted": TOO_MANY, "throttlingexception": TOO_MANY, "throttling": TOO_MANY,
+    "overloaded": UNAVAILABLE, "overloadederror": UNAVAILABLE, "unavailable": UNAVAILABLE,
+    "serviceunavailable": UNAVAILABLE, "engineoverloaded": UNAVAILABLE,
+    "modelnotready": UNAVAILABLE, "servererror": SERVER_ERROR, "internalerror": SERVER_ERROR,
+    "internalservererror": SERVER_ERROR, "timeout": SERVER_ERROR,
+    "deadlineexceeded": SERVER_ERROR, "gatewaytimeout": SERVER_ERROR,
+}  # fmt: skip
+"""Code of an error in an answer with HTTP 200 -> the HTTP status that it stands for."""
+PASSING_WORDS = re.compile(
+    r"\b(busy|overloaded|rate.?limit\w*|too many requests|try again|currently loading|temporar\w+"
+    r"|timed? ?out|unavailable)\b",
+    re.IGNORECASE,
+)
+"""Messages of such an error that another attempt may not meet."""
+
+
+SECONDS = re.compile(r"([+-]?[0-9]{1,12}(?:\.[0-9]{0,12})?) ?(?:s|secs?|seconds?)?", re.IGNORECASE)
+"""Seconds in the header Retry-After, as services write them."""
+LONGEST_HEADER, LONGEST_DEMAND = 200, 30 * 24 * 3600.0
+"""Characters of that header, and seconds that it may demand."""
+
+
+class RefusedError(GenerationError):
+    """The provider's policy forbids this picture."""
+
+    kind = "refused"
+
+
+class PassingFaultError(GenerationError):
+    """A temporary failure: another attempt may succeed."""
+
+    def __init__(
+        self,
+        message: str,
+        after: float | None = None,
+        *,
+        is_free: bool = False,
+        is_busy: bool = False,
+        kind: str = "broken",
+    ) -> None:
+        super().__init__(message)
+        self.kind = kind
+        """Kind under which the failure is counted (``fault_counts.KINDS``)."""
+        self.after = after
+        """Seconds of waiting that the endpoint demands; None where it demands none."""
+        self.is_free = is_free
+        """Whether the request was certainly not charged."""
+        self.is_busy = is_busy
+        """Whether the endpoint may have too many requests at the same time."""
+
+
+class BrokenPictureError(PassingFaultError):
+    """An answer without a picture that can be read."""
+
+
+class OtherAspectError(GenerationError):
+    """A picture whose aspect is not that of the requested size; it was charged."""
+
+    kind = "aspect"
+
+
+class FinalFaultError(GenerationError):
+    """A permanent failure; the request was not charged."""
+
+    is_free, kind = True, "final"
+
+
+class RedirectedError(FinalFaultError):
+    """The endpoint redirects a request to another address, which is not followed."""
+
+    kind = "redirected"
+
+    def __init__(self, status: int, where: str) -> None:
+        super().__init__(
+            f"HTTP {status}: expected a picture, got a redirect to {where}; if that host is right, "
+            "give its address as base URL"
+        )
+
+
+def same_host(response: Any) -> None:
+    """A response hook of httpx: a POST is redirected on its own host only, and stays a POST.
+
+    Raises RedirectedError for every other redirect of a POST: the next host would get the prompt,
+    and a key with it.
+    """
+    request = response.request
+    if request.method != "POST" or not response.has_redirect_location:
+        return
+    status, location = response.status_code, response.headers["location"]
+    try:
+        target = request.url.join(location)
+    except Exception:  # noqa: BLE001 - httpx and its successor raise classes of their own
+        raise RedirectedError(status, "an address that cannot be read") from None
+    ports = {"http": 80, "https": 443}
+    before, after = (
+        (url.scheme, url.host, url.port or ports.get(url.scheme)) for url in (request.url, target)
+    )
+    # Encryption may be added: http on port 80 becomes https on port 443.
+    is_same = after in (before, ("https", before[1], 443 if before[2] == 80 else None))  # noqa: PLR2004
+    if not is_same:
+        raise RedirectedError(status, netloc(str(target)) or "an address that cannot be read")
+    if status not in REDIRECTS_OF_POST:
+        raise RedirectedError(status, plain_address(str(target)))
+
+
+def fault(status: int, words: str, code: str = "", retry_after: str | None = None) -> T2IError:
+    """The error for an HTTP status, with the endpoint's message or the body of its answer.
+
+    >>> type(fault(503, "busy")).__name__, type(fault(400, "x", "moderation_blocked")).__name__
+    ('PassingFaultError', 'RefusedError')
+    """
+    answer = read_answer(words, by_words=status in JUDGED_BY_WORDS)
+    if code:
+        answer = answer.with_code(code)
+    return _fault(status, answer, retry_after)
+
+
+def _fault(status: int, answer: Answer, retry_after: str | None = None) -> T2IError:
+    message = f"HTTP {status}{': ' if answer.words else ''}{answer.words}"
+    if answer.refusal:
+        return RefusedError(answer.refusal)
+    passing = status in {TIMEOUT, TOO_EARLY, TOO_MANY} or (
+        status >= SERVER_ERROR and status != NOT_IMPLEMENTED
+    )
+    if passing and not answer.codes & NO_MONEY:
+        is_free = status < SERVER_ERROR or status == UNAVAILABLE
+        is_busy = status in {TOO_MANY, UNAVAILABLE}
+        kind = KIND_OF_STATUS.get(status, "server error")
+        after = _seconds(retry_after)
+        return PassingFaultError(message, after, is_free=is_free, is_busy=is_busy, kind=kind)
+    return FinalFaultError(message)
+
+
+def fault_in(content: str | bytes) -> T2IError | None:
+    """The error in an answer with HTTP 200 and without a picture; None where there is no error.
+
+    It is classified as with its own HTTP status, or with that which its code stands for, else as
+    with HTTP 400. What is answered with HTTP 200 was charged.
+
+    >>> type(fault_in('{"error": {"code": "content_policy_violation"}}')).__name__
+    'RefusedError'
+    >>> fault_in('{"data": []}') is None
+    True
+    """
+    answer = read_answer(content)
+    if answer.refusal:
+        return RefusedError(answer.refusal)
+    if not answer.is_error:
+        return None
+    status = answer.status or next(
+        (STATUS_OF_CODE[code] for code in sorted(answer.codes & STATUS_OF_CODE.keys())), None
+    )
+    if status is None:
+        status = UNAVAILABLE if PASSING_WORDS.search(answer.words) else BAD_REQUEST
+    error = _fault(status, answer)
+    if isinstance(error, PassingFaultError | FinalFaultError):
+        error.is_free = False
+        error.args = (f"HTTP 200 with an error in its answer: {answer.words}",)
+    return error
+
+
+def fault_of(error: Exception) -> T2IError | None:
+    """The error for an exception of an HTTP library; None for an exception of other code."""
+    if own := next((one for one in _causes(error) if isinstance(one, T2IError)), None):
+        return own  # of a hook, which libraries wrap
+    response: Any = getattr(error, "response", None)
+    if isinstance(getattr(response, "status_code", None), int):
+        return fault_of_status(response)
+    cause = error.__cause__ or error
+    modules = {type(one).__module__.partition(".")[0] for one in (error, cause)}
+    if modules & NETWORK_MODULES or isinstance(error, OSError):
+        names = [type(one).__name__ for one in _causes(error)]
+        if "TooManyRedirects" in names:
+            return RedirectedError(LOOP, "itself")
+        is_free = any(name in NOT_CONNECTED for name in names)
+        is_busy = any("Timeout" in name for name in names)
+        kind = "unreachable" if is_free else "late" if is_busy else "dropped"
+        message = f"{type(cause).__name__}: {str(cause)[:MOST_MESSAGE]}"
+        return PassingFaultError(message, is_free=is_free, is_busy=is_busy, kind=kind)
+    return None
+
+
+def fault_of_status(response: Any) -> T2IError:
+    """The error for an answer with the HTTP status of an error."""
+    status = response.status_code
+    answer = read_answer(body_of(response), by_words=status in JUDGED_BY_WORDS)
+    return _fault(status, answer, response.headers.get("retry-after"))
+
+
+def body_of(response: Any) -> str:
+    """The text of an answer; "" for a body that was not read, or cannot be decoded."""
+    try:
+        return str(response.text)
+    except Exception:  # noqa: BLE001 - libraries raise errors of their own
+        return ""
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """An exception and its causes, as libraries wrap exceptions."""
+    while error is not None:
+        yield error
+        error = error.__cause__
+
+
+def fetch_fault(error: Exception) -> Exception:
+    """The error for an exception while a picture is fetched that the service has made.
+
+    The service's answer was charged, whatever happens to the picture: it is a broken picture.
+    An error of ours, such as a host that is not allowed, and a deadline stay what they are.
+    """
+    if isinstance(error, DeadlinePassedError):
+        return error
+    known = fault_of(error)
+    if isinstance(known, T2IError) and not isinstance(
+        known, PassingFaultError | FinalFaultError | UnknownHostError
+    ):
+        return known
+    if isinstance(known, PassingFaultError) and known is error:
+        return known
+    words = str(known) if known else f"{type(error).__name__}"
+    kind = (
+        "unreachable" if isinstance(known, UnknownHostError) else getattr(known, "kind", "broken")
+    )
+    return BrokenPictureError(
+        f"{words}, at the picture's address", kind="broken" if kind == "final" else kind
+    )
+
+
+def is_elsewhere(error: Exception, address: str) -> bool:
+    """Whether an exception of an HTTP library is about a GET from another host than this one."""
+    try:
+        request: Any = getattr(error, "request", None)
+        return request.method == "GET" and netloc(str(request.url)) != netloc(address)
+    except Exception:  # noqa: BLE001 - an exception without a request
+        return False
+
+
+def picture_from(given: Image | bytes, limits: AnswerLimits) -> Image:
+    """A decoded picture, from a picture or the bytes of its file.
+
+    Raises BrokenPictureError for a file beyond the size limit or without a readable picture, and
+    the error that the bytes hold in the place of a picture.
+    """
+    if isinstance(given, bytes) and len(given) > limits.bytes:
+        raise too_large(limits)
+    picture = picture_in(given) if isinstance(given, bytes) else picture_of(given)
+    if picture is None and isinstance(given, bytes) and (error := fault_in(given)):
+        raise error
+    if picture is None:
+        raise BrokenPictureError("expected a picture in the answer, got none that can be read")
+    return picture
+
+
+def too_large(limits: AnswerLimits) -> BrokenPictureError:
+    """The error for an answer beyond the size limit; another attempt may succeed."""
+    return BrokenPictureError(
+        f"expected an answer of at most {limits.megabytes:g} MiB, got a larger one: raise "
+        "--t2i-answer-limit",
+        kind="endless",
+    )
+
+
+def _seconds(retry_after: str | None) -> float | None:
+    """Seconds of the header Retry-After, which has seconds or a date; None where it is neither.
+
+    Of several values the longest counts. A wait of more than LONGEST_DEMAND is no demand.
+
+    >>> _seconds("2, 7"), _seconds("nan"), _seconds("Wed, 21 Oct 2015 07:28:00 GMT")
+    (7.0, None, 0.0)
+    """
+    text = str(retry_after or "")[:LONGEST_HEADER].strip()
+    numbers = [found for part in text.split(",") if (found := SECONDS.fullmatch(part.strip()))]
+    seconds = max(float(found[1]) for found in numbers) if numbers else _seconds_until(text)
+    return max(seconds, 0.0) if seconds <= LONGEST_DEMAND else None
+
+
+def _seconds_until(date: str) -> float:
+    """Seconds until a date of HTTP; infinity where there is no such date."""
+    try:
+        until = parsedate_to_datetime(date)
+        # The form of asctime has no zone; all dates of HTTP are in UTC.
+        until = until if until.tzinfo else until.replace(tzinfo=UTC)
+        return (until - datetime.now(UTC)).total_seconds()
+    except (TypeError, ValueError, ArithmeticError, LookupError):
+        return math.inf

@@ -189,15 +189,7 @@ def _kind(pipeline: Any) -> type[Any] | None:
 def word_maps(
     sums: Sums, pipeline: Any, family: Family, prompts: Sequence[str], size: tuple[int, int]
 ) -> list[np.ndarray]:
-    """The maps of each picture, [n_words, height, width] float16, for ``attention_words``.
-
-    Args:
-        sums: sums of the batch.
-        pipeline: pipeline of the pictures, whose tokenizers give the tokens of a word.
-        family: layout of the pipeline's tokens.
-        prompts: prompt of each picture.
-        size: width and height of the pictures; the maps have the same aspect.
-    """
+    """The maps of each picture, [n_words, height, width] float16, for ``attention_words``."""
     maps = _laid_out(sums, size)
     made = []
     for row, prompt in enumerate(prompts):

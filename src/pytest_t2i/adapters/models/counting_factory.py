@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from pytest_t2i.adapters.models.endpoints import EndpointModel
 from pytest_t2i.adapters.registry import Factory
-from pytest_t2i.adapters.support.fault_counts import FaultCounts
-from pytest_t2i.adapters.support.spending import Spending
+from pytest_t2i.adapters.support.spending import FaultCounts, Spending
 from pytest_t2i.protocols import LoadOptions, TextToImage
 
 

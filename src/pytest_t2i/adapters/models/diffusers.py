@@ -3,8 +3,6 @@
 Image k depends on request k alone: it has its own noise generator on the CPU, its text is encoded
 separately, and on the CPU the arithmetic is arranged so that the rows of a batch do not influence
 each other (see ``pipelines.settle``).
-
-Over 300 lines: texts, noise, steps and their traces are handled in one pass of the pipeline.
 """
 
 from __future__ import annotations
@@ -18,17 +16,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.adapters.models.attention import Sums, observed, word_maps
-from pytest_t2i.adapters.models.model_index import read_index
-from pytest_t2i.adapters.models.pipeline_arguments import Calls
 from pytest_t2i.adapters.models.pipelines import (
+    Calls,
+    Parts,
+    check_processor,
     load_pipeline,
     parts_elsewhere,
+    pipeline_digest,
     pipeline_folder,
+    read_index,
     settle,
 )
-from pytest_t2i.adapters.models.processor import check_processor
 from pytest_t2i.adapters.models.prompt_embeddings import TextBank, family_of
-from pytest_t2i.adapters.models.replaced_parts import Parts, pipeline_digest
 from pytest_t2i.adapters.models.velocity import WATCHED, VelocityWatch, alike, decoded, kind_of
 from pytest_t2i.adapters.support.devices import dtype_name, memory_guard, pick_device, pick_dtype
 from pytest_t2i.adapters.support.digests import file_digest, folder_digest
@@ -219,11 +218,7 @@ class DiffusersModel:
         )
 
     def embed_text(self, prompts: Sequence[str]) -> list[np.ndarray]:
-        """Text encoder output per prompt, each [n_tokens, d] float32 without padding tokens.
-
-        Raises:
-            ConfigurationError: text embeddings of this pipeline class are not supported.
-        """
+        """Text encoder output per prompt, each [n_tokens, d] float32 without padding tokens."""
         if self._texts is None:
             raise ConfigurationError(
                 f"text embeddings of a {type(self.pipeline).__name__} cannot be observed: choose a "
@@ -237,11 +232,6 @@ class DiffusersModel:
 
         Requests are grouped by settings; requests that observe velocities form their own groups,
         as only they need extra passes.
-
-        Raises:
-            ConfigurationError: the pipeline does not accept a setting.
-            OutOfDeviceMemoryError: the batch does not fit; a smaller one may.
-            GenerationError: the pipeline failed.
         """
         made: dict[int, Generated] = {}
         for (settings, *_), places in alike(requests).items():

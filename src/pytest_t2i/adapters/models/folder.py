@@ -98,11 +98,7 @@ class ImageFolder:
         return [request for request in requests if self._file(request) is None]
 
     def check(self, requests: Sequence[Request]) -> None:
-        """Raise one ConfigurationError for all requests without a picture.
-
-        Raises:
-            ConfigurationError: pictures are missing; the message names their prompts.
-        """
+        """Raise one ConfigurationError for all requests without a picture."""
         missing = self.missing(requests)
         if missing:
             raise ConfigurationError(self._shortage(missing, len(requests)))
@@ -111,9 +107,6 @@ class ImageFolder:
         """Read one picture per request, in order.
 
         A file that is no picture gives no image and a refusal that begins with "unreadable".
-
-        Raises:
-            ConfigurationError: the manifest has no picture for a request.
         """
         self.check(requests)
         files = (self._file(request) for request in requests)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from json import JSONDecodeError
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from pytest_t2i.adapters.models.endpoint_faults import (
+from pytest_t2i.adapters.models.answers import (
     BrokenPictureError,
     body_of,
     fault_in,

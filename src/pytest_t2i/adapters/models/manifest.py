@@ -1,8 +1,7 @@
 """Read a folder's manifest: the prompt and seed of each picture.
 
 Manifests are written by programs, by people and by their spreadsheets. A file is read where its
-meaning is certain, and how it was read is told; else the message names the cause. Over 300 lines:
-every check of a row is a part of its meaning.
+meaning is certain, and how it was read is told; else the message names the cause.
 """
 
 from __future__ import annotations
@@ -84,12 +83,7 @@ class Manifest(NamedTuple):
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Read the entries of a folder's manifest, in their order.
-
-    Raises:
-        ModelLoadError: the folder cannot be read or is empty, has no manifest, or lacks files.
-        FileFormatError: the manifest is malformed, or names a picture twice (file, line, column).
-    """
+    """Read the entries of a folder's manifest, in their order."""
     names = _names_in(folder)
     path = _manifest_among(folder, names)
     if path is None:

@@ -14,8 +14,7 @@ from typing import Any
 from urllib.parse import unquote, urljoin
 
 from pytest_t2i.adapters.languages.addresses import base_url
-from pytest_t2i.adapters.models.answers import is_replaced, read_answer
-from pytest_t2i.adapters.models.endpoint_faults import (
+from pytest_t2i.adapters.models.answers import (
     SERVER_ERROR,
     TOO_MANY,
     BrokenPictureError,
@@ -24,6 +23,8 @@ from pytest_t2i.adapters.models.endpoint_faults import (
     body_of,
     fault_in,
     fetch_fault,
+    is_replaced,
+    read_answer,
     same_host,
     too_large,
 )
@@ -214,13 +215,7 @@ class OpenAIImages(EndpointModel):
         )
 
     def _fetched(self, url: str, base: str, seconds: float) -> bytes:
-        """Download a picture from a public host or the endpoint's own, within the size limit.
-
-        Args:
-            url: address in the answer; it may be relative to ``base``.
-            base: address of the answer.
-            seconds: time limit of each step.
-        """
+        """Download a picture from a public host or the endpoint's own, within the size limit."""
         url = url.strip()
         if url[:5].lower() == "data:":
             return _decoded(url)

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable
-from functools import partial
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from pytest_t2i.adapters.models.model_index import INDEX, check_index, components, read_index
-from pytest_t2i.adapters.models.replaced_parts import Parts, apply_changes, assembled, part_folders
+from pytest_t2i.adapters.models.prompt_embeddings import Family
 from pytest_t2i.adapters.support.devices import is_out_of_memory, memory_guard
+from pytest_t2i.adapters.support.digests import WEIGHTS_AND_CONFIGS, file_digest
 from pytest_t2i.adapters.support.loading import (
     load_failure,
     looks_like_path,
@@ -19,12 +25,174 @@ from pytest_t2i.adapters.support.loading import (
     remote_code,
     unsafe_weights,
 )
+from pytest_t2i.data import GenerationSettings, digest
 from pytest_t2i.errors import (
     ConfigurationError,
+    FileFormatError,
     ModelLoadError,
     UnknownNameError,
+    some,
 )
+from pytest_t2i.files import parse_json, read_text
 from pytest_t2i.protocols import LoadOptions
+
+INDEX = "model_index.json"
+SHOWN = 5
+"""Number of file names in a message before "and N more"."""
+
+
+def check_index(folder: Path) -> None:
+    """Check that a folder is that of a pipeline."""
+    if not folder.is_dir():
+        kind = "is a file, not a folder" if folder.exists() else "does not exist"
+        raise ModelLoadError(
+            f"{folder} {kind}. Give a folder written by save_pretrained, or a hub id "
+            "such as 'owner/name'."
+        )
+    if not (folder / INDEX).is_file():
+        names = sorted(path.name for path in folder.iterdir())
+        raise ModelLoadError(
+            f"{folder}: expected a diffusers pipeline with {INDEX}, found "
+            f"{some(names, SHOWN) or 'nothing'}. Write one with pipeline.save_pretrained(folder)."
+        )
+    read_index(folder)
+
+
+def read_index(folder: Path) -> dict[str, Any]:
+    """Read a pipeline's ``model_index.json``."""
+    path = folder / INDEX
+    try:
+        index = parse_json(path, read_text(path))
+    except FileFormatError as error:
+        raise ModelLoadError(str(error)) from None
+    if not isinstance(index, dict) or not isinstance(index.get("_class_name"), str | list):
+        raise ModelLoadError(
+            f"{path}: expected the name of a pipeline class under the key _class_name, got none. "
+            "Write the folder again with pipeline.save_pretrained(folder)."
+        )
+    return index
+
+
+def components(index: dict[str, Any]) -> Iterator[str]:
+    """Names of the parts in a pipeline's index."""
+    for name, value in index.items():
+        if not name.startswith("_") and isinstance(value, list) and value and value[0]:
+            yield name
+
+
+with needs("the diffusers adapter", "diffusers"):
+    import huggingface_hub
+    import torch
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+PATTERNS = [f"*{suffix}" for suffix in sorted(WEIGHTS_AND_CONFIGS - {".py"})]
+"""Files of a part; code is left out."""
+Parts = Mapping[str, Path]
+"""Name of a part -> its folder."""
+
+
+def part_folders(options: LoadOptions, known: Sequence[str], root: Path) -> dict[str, Path]:
+    """The folder of each replaced part, downloaded from the hub where needed."""
+    asked: Mapping[str, str] = options.extra.get("parts", {})
+    for name in asked:
+        if name not in known:
+            raise UnknownNameError(f"part of {root}", name, list(known))
+    return {name: _folder(source) for name, source in asked.items()}
+
+
+def _folder(source: str) -> Path:
+    folder = Path(source).expanduser()
+    if folder.is_dir():
+        return folder.resolve()
+    if looks_like_path(source) or source.count("/") != 1:
+        raise ModelLoadError(
+            f"{source!r}: expected a folder with a part of a pipeline, or a hub id, and there is "
+            "no such folder."
+        )
+    try:
+        return Path(huggingface_hub.snapshot_download(source, allow_patterns=PATTERNS))
+    except Exception as error:  # noqa: BLE001  the hub client raises a dozen kinds
+        raise load_failure(error, source, None) from None
+
+
+@contextmanager
+def assembled(root: Path, parts: Parts) -> Iterator[Path]:
+    """A temporary folder with links to the pipeline in ``root`` and to the replaced parts."""
+    if not parts:
+        yield root
+        return
+    with tempfile.TemporaryDirectory(prefix="pytest-t2i-") as place:
+        for path in root.iterdir():
+            if path.name not in parts:
+                _link(path, Path(place) / path.name)
+        for name, folder in parts.items():
+            _link(folder, Path(place) / name)
+        yield Path(place)
+
+
+def _link(source: Path, target: Path) -> None:
+    try:
+        target.symlink_to(source.resolve(), target_is_directory=source.is_dir())
+    except OSError:  # on Windows links need a privilege
+        copy = shutil.copytree if source.is_dir() else shutil.copy2
+        copy(source, target)
+
+
+def pipeline_digest(root: Path, parts: Parts) -> str:
+    """Hex SHA-256 of the pipeline's files; it does not depend on the folders of the parts."""
+    files = {path.relative_to(root).as_posix(): path for path in root.rglob("*")}
+    files = {name: path for name, path in files.items() if name.split("/")[0] not in parts}
+    for part, folder in parts.items():
+        files |= {
+            f"{part}/{path.relative_to(folder).as_posix()}": path for path in folder.rglob("*")
+        }
+    return digest(
+        {
+            name: file_digest(path)
+            for name, path in files.items()
+            if path.suffix in WEIGHTS_AND_CONFIGS and path.is_file() and "/." not in f"/{name}"
+        }
+    )
+
+
+def apply_changes(pipeline: Any, file: str) -> None:
+    """Replace tensors of the pipeline by those of a safetensors file, named ``part.weight``."""
+    path = Path(file).expanduser()
+    if not path.is_file():
+        raise ModelLoadError(f"changes: the file {file} does not exist. Correct the catalogue.")
+    try:
+        tensors = {_common(name): tensor for name, tensor in load_file(path).items()}
+    except (SafetensorError, OSError) as error:
+        raise ModelLoadError(f"{path} is damaged ({error}). Write it again.") from None
+    own = _weights(pipeline)
+    unknown = sorted(set(tensors) - set(own))
+    if unknown:
+        raise ConfigurationError(
+            f"{path}: expected weights of {type(pipeline).__name__}, got names that it does not "
+            f"have: {some(unknown)}."
+        )
+    for name, tensor in tensors.items():
+        if tensor.shape != own[name].shape:
+            wanted, given = list(own[name].shape), list(tensor.shape)
+            raise ConfigurationError(f"{path}: expected {name} of the shape {wanted}, got {given}.")
+        with torch.no_grad():
+            own[name].copy_(tensor)
+
+
+def _weights(pipeline: Any) -> dict[str, torch.Tensor]:
+    return {
+        _common(f"{part}.{name}"): tensor
+        for part, module in pipeline.components.items()
+        if isinstance(module, torch.nn.Module)
+        for name, tensor in module.state_dict(keep_vars=True).items()
+    }
+
+
+def _common(name: str) -> str:
+    # transformers 5 drops text_model from the names of some text encoders' weights.
+    return name.replace(".text_model.", ".")
+
 
 # No telemetry: the hub is only used to download the weights that the user named.
 os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
@@ -44,12 +212,7 @@ PICKLES = {".bin", ".ckpt", ".pt", ".pth"}
 
 
 def pipeline_folder(options: LoadOptions) -> Path:
-    """The local folder of the pipeline, downloaded from the hub where needed.
-
-    Raises:
-        ModelLoadError: there is no such model, the model is gated, cannot be downloaded or has no
-            safetensors, or the folder is not that of a pipeline.
-    """
+    """The local folder of the pipeline, downloaded from the hub where needed."""
     source = options.source
     folder = Path(source).expanduser()
     if folder.is_dir() or looks_like_path(source) or folder.exists():
@@ -70,12 +233,7 @@ def pipeline_folder(options: LoadOptions) -> Path:
 
 
 def parts_elsewhere(folder: Path, options: LoadOptions) -> dict[str, Path]:
-    """The folders of parts that the catalogue replaces; the files of all parts are checked.
-
-    Raises:
-        UnknownNameError: the pipeline has no part of that name.
-        ModelLoadError: a part is absent or has damaged files.
-    """
+    """The folders of parts that the catalogue replaces; the files of all parts are checked."""
     known = list(components(read_index(folder)))
     parts = part_folders(options, known, folder)
     for name in known:
@@ -108,13 +266,7 @@ def _check_weights(root: Path, folder: Path) -> None:
 def load_pipeline(
     folder: Path, parts: Parts, options: LoadOptions, dtype: torch.dtype, device: torch.device
 ) -> Any:
-    """Load the pipeline onto its device, with the parts and the scheduler of the options.
-
-    Raises:
-        ModelLoadError: the files are not those of a text-to-image pipeline.
-        ConfigurationError: remote code was not allowed, or the scheduler does not fit.
-        OutOfDeviceMemoryError: the pipeline does not fit into memory.
-    """
+    """Load the pipeline onto its device, with the parts and the scheduler of the options."""
     _check_code(folder, options)
     hush()
     with memory_guard(f"loading {options.source!r}"):
@@ -239,3 +391,126 @@ def hush() -> None:
     for library in (diffusers, transformers):
         library.utils.logging.set_verbosity_error()
         library.utils.logging.disable_progress_bar()
+
+
+ARGUMENTS = {
+    "steps": "num_inference_steps",
+    "guidance": "guidance_scale",
+    "width": "width",
+    "height": "height",
+    "negative_prompt": "negative_prompt",
+}
+"""Field of GenerationSettings -> argument of a pipeline's ``__call__``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """Builds the arguments of one pipeline's ``__call__``."""
+
+    pipeline: Any
+    family: Family | None
+    further: Mapping[str, Any]
+    """Arguments of every call besides those of the settings."""
+
+    @property
+    def name(self) -> str:
+        """Name of the pipeline's class, for messages."""
+        return type(self.pipeline).__name__
+
+    @property
+    def accepted(self) -> Mapping[str, inspect.Parameter]:
+        """Parameters of the pipeline's ``__call__``."""
+        return inspect.signature(self.pipeline.__call__).parameters
+
+    def arguments(self, settings: GenerationSettings) -> dict[str, Any]:
+        """Arguments for steps, guidance and size; texts are passed separately."""
+        for name in self.further:
+            self.require(name, "the catalogue cannot set it: remove it there")
+        call = dict(self.further)
+        for name, argument in ARGUMENTS.items():
+            value = getattr(settings, name)
+            if value is not None:
+                self.require(argument, f"{name}={value!r} has no effect: leave it out")
+                call[argument] = value
+        self._refuse_ineffective(call)
+        self._refuse_numbers(settings)
+        call.pop("negative_prompt", None)
+        return call
+
+    def require(self, argument: str, consequence: str) -> None:
+        """Raise ConfigurationError where the pipeline has no such argument."""
+        if argument not in self.accepted:
+            raise ConfigurationError(f"{self.name} has no argument {argument}, so {consequence}.")
+
+    def doubles(self, call: Mapping[str, Any]) -> bool:
+        """Whether one request is two rows in the convolutions, or there are no convolutions."""
+        if self.family is not None and not self.family.doubles:
+            return True
+        default = self.accepted.get("guidance_scale")
+        guidance = call.get("guidance_scale", default.default if default else None)
+        return isinstance(guidance, int | float) and guidance > 1
+
+    def _refuse_ineffective(self, call: Mapping[str, Any]) -> None:
+        """Refuse arguments that FLUX accepts and ignores: a measurement would be misleading."""
+        if self.family is None or self.family.doubles:
+            return
+        unwanted = call.get("negative_prompt")
+        if unwanted is not None:
+            raise ConfigurationError(
+                f"{self.name} ignores a negative prompt, got negative_prompt={unwanted!r}. Leave "
+                "it out."
+            )
+        is_distilled = not self.pipeline.transformer.config.get("guidance_embeds", True)
+        if is_distilled and call.get("guidance_scale"):
+            raise ConfigurationError(
+                f"guidance={call['guidance_scale']} has no effect on this distilled {self.name}. "
+                "Leave it out or set 0."
+            )
+
+    def _refuse_numbers(self, settings: GenerationSettings) -> None:
+        if settings.steps is not None and settings.steps < 1:
+            raise ConfigurationError(f"steps={settings.steps}: expected at least 1.")
+        processor = getattr(self.pipeline, "image_processor", None)
+        multiple = int(processor.config.vae_scale_factor if processor else 1)
+        multiple *= int(getattr(self.pipeline, "patch_size", 1))
+        for name in ("width", "height"):
+            value = getattr(settings, name)
+            if value is not None and (value <= 0 or value % multiple):
+                raise ConfigurationError(
+                    f"{name}={value}: expected a multiple of {multiple} for {self.name}."
+                )
+
+
+with needs("running a neural network", "diffusers"):
+    import torch
+
+TRIAL = "import torch; torch.nn.Linear(64, 64).bfloat16()(torch.ones(64, 64).bfloat16())"
+"""A program that uses the same instructions as the matrix products of pipelines."""
+
+
+def check_processor(device: torch.device, dtype: torch.dtype) -> None:
+    """Raise ConfigurationError where the processor fails in this number format.
+
+    Some virtual machines announce AMX, the matrix unit of newer CPUs, but do not support its
+    instructions: the process is killed at the first product in bfloat16, without a message. A
+    separate process tests this.
+    """
+    if device.type != "cpu" or dtype is not torch.bfloat16 or not _announces_amx():
+        return
+    if not _survives():
+        raise ConfigurationError(
+            "dtype='bfloat16' fails on this processor, which announces matrix instructions (AMX) "
+            "that it does not support. Leave the number format out (float32 on a CPU), or set the "
+            "environment variable DNNL_MAX_CPU_ISA=AVX512_CORE_FP16 to avoid them."
+        )
+
+
+def _announces_amx() -> bool:
+    return bool(getattr(torch.cpu, "_is_amx_tile_supported", bool)())
+
+
+@cache
+def _survives() -> bool:
+    """Whether the test program ends normally: a signal gives a negative status."""
+    trial = subprocess.run([sys.executable, "-c", TRIAL], check=False, capture_output=True)  # noqa: S603 - our own line
+    return trial.returncode >= 0

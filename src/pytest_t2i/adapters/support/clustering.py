@@ -20,16 +20,7 @@ FEWEST = 4
 
 
 def spectral_clusters(features: np.ndarray, count: int | None, seed: int) -> np.ndarray:
-    """Cluster the rows and return each row's cluster, numbered from 0.
-
-    Args:
-        features: unit rows, [n_images, d].
-        count: number of clusters; None chooses it by the largest gap between eigenvalues.
-        seed: seed of k-means in the space of eigenvectors.
-
-    Raises:
-        ConfigurationError: there are fewer images than clusters, or fewer than 4.
-    """
+    """Cluster the rows and return each row's cluster, numbered from 0."""
     n = len(features)
     if n < FEWEST or n <= (count or 0):
         raise ConfigurationError(

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_t2i.data import digest
-from pytest_t2i.files import stamp, stamps
+from pytest_t2i.files import read_toml, stamp, stamps
 
 OURS = "pytest_t2i."
 ADAPTERS = "pytest_t2i.adapters."
@@ -34,6 +34,10 @@ NO_WORD_OF_THEIRS = {
     )
 }
 """Modules of this package that detectors import and that cannot change a detection."""
+
+
+KEPT = Path(__file__).with_name("kept_digests.toml")
+"""Digests of parts that were moved, not changed: their detections in a store stay valid."""
 
 
 class Module(NamedTuple):
@@ -121,7 +125,16 @@ def _digest(first: Module | None, own: Callable[[str], Module | None]) -> str:
         for name in _imported(module, version):
             other = _plugged_in(name) if name.startswith(OURS) else own(name)
             waiting += [other] if other else []
-    return digest(sorted(trees.values())) if any(trees.values()) else ""
+    if not any(trees.values()):
+        return ""
+    whole = digest(sorted(trees.values()))
+    return _kept().get(whole, whole)
+
+
+@cache
+def _kept() -> dict[str, str]:
+    """Digest of a part of this version -> that of the version whose detections are the same."""
+    return read_toml(KEPT)["digests"]  # type: ignore[no-any-return]
 
 
 def _plugged_in(name: str) -> Module | None:

@@ -40,11 +40,7 @@ def available_devices() -> list[str]:
 
 
 def pick_device(name: str = "auto") -> torch.device:
-    """The torch device of this name; "auto" chooses CUDA, else MPS, else the CPU.
-
-    Raises:
-        ConfigurationError: the name is unknown, or this machine has no such device.
-    """
+    """The torch device of this name; "auto" chooses CUDA, else MPS, else the CPU."""
     have = available_devices()
     if name == "auto":
         kinds = [kind for kind in ("cuda", "mps") if any(kind in device for device in have)]
@@ -79,9 +75,6 @@ def pick_dtype(name: str, device: torch.device, half: torch.dtype = torch.float1
     """The number format of this name; "auto" chooses ``half`` on CUDA and float32 elsewhere.
 
     MPS uses float32: several models make black pictures there in half precision.
-
-    Raises:
-        ConfigurationError: the name is unknown.
     """
     if name == "auto":
         return half if device.type == "cuda" else torch.float32
@@ -124,11 +117,7 @@ _QUIET = _Quiet()
 
 @contextmanager
 def memory_guard(doing: str) -> Iterator[None]:
-    """Run a library's code: suppress its warnings, and make OutOfDeviceMemoryError of no memory.
-
-    Raises:
-        OutOfDeviceMemoryError: the block ran out of memory of the GPU or the machine.
-    """
+    """Run a library's code: suppress its warnings, and make OutOfDeviceMemoryError of no memory."""
     try:
         # Libraries warn of each other's deprecations; under pytest -W error a user's run would
         # fail for faults that the user cannot correct.
@@ -147,12 +136,7 @@ def memory_guard(doing: str) -> Iterator[None]:
 
 @contextmanager
 def loading_weights(source: str, revision: str | None = None) -> Iterator[None]:
-    """Run a library that loads weights; any error becomes a ModelLoadError with a clear message.
-
-    Raises:
-        ModelLoadError: the weights are absent, gated or damaged.
-        OutOfDeviceMemoryError: the weights do not fit into memory.
-    """
+    """Run a library that loads weights; any error becomes a ModelLoadError with a clear message."""
     with memory_guard(f"loading {source!r}"):
         try:
             yield

@@ -14,12 +14,7 @@ NETWORK_MODULES = {"httpx", "httpx2", "httpcore", "httpcore2", "requests", "urll
 
 @contextmanager
 def needs(feature: str, extra: str) -> Iterator[None]:
-    """Turn a failed import into a MissingExtraError that names the extra.
-
-    Raises:
-        MissingExtraError: a module imported in the block is not installed.
-        ConfigurationError: OpenCV lacks a library of the operating system.
-    """
+    """Turn a failed import into a MissingExtraError that names the extra."""
     try:
         yield
     except ModuleNotFoundError as missing:
@@ -43,11 +38,7 @@ def looks_like_path(source: str) -> bool:
 
 
 def folder_or_hub_id(source: str) -> str:
-    """The existing folder that a source names, else the source as a hub id.
-
-    Raises:
-        ModelLoadError: the source is a path, and there is no such folder.
-    """
+    """The existing folder that a source names, else the source as a hub id."""
     folder = Path(source).expanduser()
     if folder.is_dir():
         return str(folder)
@@ -72,13 +63,7 @@ def hub_commit(folder: Path) -> str | None:
 
 
 def load_failure(error: BaseException, source: str, revision: str | None = None) -> ModelLoadError:
-    """A ModelLoadError with one clear message for an error of the hub or of a library.
-
-    Args:
-        error: the exception; its causes are searched, as libraries wrap them.
-        source: the hub id or folder that the user gave.
-        revision: the branch, tag or commit that the user gave.
-    """
+    """A ModelLoadError with one clear message for an error of the hub or of a library."""
     causes = list(_chain(error))
     for explain in (_hub_answer, _unreachable, _broken_file):
         message = explain(causes, source, revision)

@@ -9,7 +9,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pytest_t2i.adapters.support.black_or_unreadable import readable
-from pytest_t2i.adapters.support.picture_memory import PictureMemory, in_batches
+from pytest_t2i.adapters.support.picture_files import PictureMemory, in_batches
 from pytest_t2i.data import Box, digest
 
 if TYPE_CHECKING:

@@ -7,9 +7,12 @@ decoding must not change the detectors' fingerprints.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+
+from pytest_t2i.adapters.support.black_or_unreadable import picture_digest
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -112,3 +115,99 @@ def _on_white(image: Image) -> Image:
     shown = image.convert("RGBA")
     white = Images.new("RGBA", shown.size, "white")
     return Images.alpha_composite(white, shown).convert("RGB")
+
+
+T = TypeVar("T")
+Item = TypeVar("Item")
+MOST = 4096
+"""Number of pictures whose results are cached: 12 MB for CLIP's 768 dimensions."""
+
+
+class PictureMemory(Generic[T]):
+    """A cache of results by picture, which drops the least recently used ones."""
+
+    def __init__(self, most: int = MOST) -> None:
+        """Args: the number of pictures whose results are cached."""
+        self._finds: OrderedDict[bytes, T] = OrderedDict()
+        self._most = most
+
+    def __len__(self) -> int:
+        return len(self._finds)
+
+    def of(self, images: Sequence[Image], look: Callable[[list[Image]], Sequence[T]]) -> list[T]:
+        """The result of every picture; ``look`` is called with the new ones, each once.
+
+        >>> from PIL import Image
+        >>> memory, red = PictureMemory(), Image.new("RGB", (2, 1), "red")
+        >>> memory.of([red, red.copy()], lambda images: [image.size for image in images])
+        [(2, 1), (2, 1)]
+        >>> memory.of([red], lambda images: 1 / 0 if images else [])
+        [(2, 1)]
+        """
+        names = [picture_digest(image) for image in images]
+        new = {n: i for n, i in zip(names, images, strict=True) if n not in self._finds}
+        if new:
+            self._finds.update(zip(new, look(list(new.values())), strict=True))
+        finds = [self._finds[name] for name in names]
+        for name in names:
+            self._finds.move_to_end(name)
+        while len(self._finds) > self._most:
+            self._finds.popitem(last=False)
+        return finds
+
+
+def in_batches(
+    items: Sequence[Item], size: int, look: Callable[[Sequence[Item]], Iterable[T]]
+) -> list[T]:
+    """The results of ``look`` for all items, which are passed to it in batches.
+
+    >>> in_batches("abcde", 2, lambda part: [part] * len(part))
+    ['ab', 'ab', 'cd', 'cd', 'e']
+    """
+    parts = (items[start : start + size] for start in range(0, len(items), size))
+    return [find for part in parts for find in look(part)]
+
+
+CHUNK = "pytest-t2i"
+"""Keyword of the text chunk."""
+SIGNATURE = b"\x89PNG\r\n\x1a\n"
+FRAME = 12
+"""Number of bytes of a chunk besides its content: length, kind, checksum."""
+
+
+class Span(NamedTuple):
+    """One chunk of a PNG file."""
+
+    start: int
+    end: int
+    kind: bytes
+
+
+def without_origin(content: bytes) -> bytes:
+    """The content of a PNG file without the text chunk of its origin; other files unchanged.
+
+    So a picture is recognised by its content, with or without its origin.
+
+    >>> without_origin(b"no png")
+    b'no png'
+    """
+    if not content.startswith(SIGNATURE):
+        return content
+    mark = CHUNK.encode() + b"\0"
+    ours = [
+        span
+        for span in _spans(content)
+        if span.kind == b"iTXt" and content.startswith(mark, span.start + 8)
+    ]
+    for span in reversed(ours):
+        content = content[: span.start] + content[span.end :]
+    return content
+
+
+def _spans(content: bytes) -> Iterator[Span]:
+    place = len(SIGNATURE)
+    while place + FRAME <= len(content):
+        length = int.from_bytes(content[place : place + 4], "big")
+        end = place + FRAME + length
+        yield Span(place, end, content[place + 4 : place + 8])
+        place = end

@@ -1,17 +1,68 @@
-"""Count a run's requests to a model behind HTTP, and keep their cost within the budget.
-
-Threads, the processes of an executor and the workers of xdist count in the same file, under a lock
-and before each request, so that together they never exceed the budget.
-"""
+"""Counters that the processes of a run share: faults of servers, and money spent."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
-from pytest_t2i.adapters.support.shared_counts import SharedCounts
+from filelock import FileLock
+
 from pytest_t2i.data import Money
 from pytest_t2i.errors import BudgetSpentError
+from pytest_t2i.files import write_whole
+
+LOOK_EVERY = 0.005
+"""Seconds between attempts to get the lock."""
+
+
+@dataclass(frozen=True, slots=True)
+class SharedCounts:
+    """Counts by name in a shared file.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     counts = SharedCounts(Path(folder, "run"))
+    ...     with counts.locked():
+    ...         counts.write({**counts.read(), "busy": 1})
+    ...         counts.read()
+    {'busy': 1}
+    """
+
+    file: Path
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the lock of the file."""
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(self._lock_file).acquire(poll_interval=LOOK_EVERY):
+            yield
+
+    def read(self) -> dict[str, Any]:
+        """The counts; {} before the first one."""
+        try:
+            counts: dict[str, Any] = json.loads(self.file.read_bytes())
+        except FileNotFoundError:
+            return {}
+        return counts
+
+    def write(self, counts: dict[str, Any]) -> None:
+        """Write the counts atomically."""
+        write_whole(self.file, json.dumps(counts, sort_keys=True).encode())
+
+    def clear(self) -> None:
+        """Remove the file at the end of the run."""
+        with suppress(OSError):
+            self.file.unlink(missing_ok=True)
+            self._lock_file.unlink(missing_ok=True)
+
+    @property
+    def _lock_file(self) -> Path:
+        return self.file.with_name(f"{self.file.name}.lock")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,3 +139,73 @@ class Spending:
 
     def _write(self, count: Count) -> None:
         self._shared.write(asdict(count))
+
+
+KINDS: Mapping[str, str] = MappingProxyType(
+    {
+        "busy": "busy (HTTP 429)",
+        "unavailable": "unavailable (HTTP 503)",
+        "server error": "server error (HTTP 5xx)",
+        "late": "no answer in time",
+        "unfinished": "unfinished answer",
+        "dropped": "broken connection",
+        "unreachable": "no connection",
+        "broken": "damaged or missing picture",
+        "endless": "answer beyond the size limit",
+        "refused": "refused by policy",
+        "redirected": "redirect to another host",
+        "aspect": "picture of another aspect",
+        "final": "permanent error",
+    }
+)
+"""Kind of a failure -> its description."""
+OTHER = "final"
+"""Kind of all failures that have no other kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class FaultCounts:
+    """Counts of failures by kind.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     counts = FaultCounts(Path(folder, "run.faults"))
+    ...     counts.add("busy")
+    ...     counts.add("busy")
+    ...     counts.counted
+    {'busy': 2}
+    """
+
+    file: Path
+
+    @property
+    def counted(self) -> dict[str, int]:
+        """Kind -> count, without kinds that did not occur."""
+        if not self.file.exists():
+            return {}
+        with self._shared.locked():
+            return self._shared.read()
+
+    def add(self, kind: str) -> None:
+        """Count one failure."""
+        with self._shared.locked():
+            counts = self._shared.read()
+            self._shared.write({**counts, kind: counts.get(kind, 0) + 1})
+
+    def clear(self) -> None:
+        """Remove the file at the end of the run."""
+        self._shared.clear()
+
+    @property
+    def _shared(self) -> SharedCounts:
+        return SharedCounts(self.file)
+
+
+def fault_words(counts: Mapping[str, int]) -> str:
+    """Counts of failures in words, the most frequent first.
+
+    >>> fault_words({"dropped": 3, "busy": 12})
+    'busy (HTTP 429): 12, broken connection: 3'
+    """
+    ordered = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+    return ", ".join(f"{KINDS.get(kind, kind)}: {count}" for kind, count in ordered)

@@ -9,10 +9,9 @@ from collections.abc import Iterable
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from pytest_t2i.audits.audit import Fixture, PackagedAudit
 from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.fixture import Fixture
 from pytest_t2i.audits.objects import EXPECTED
-from pytest_t2i.audits.packaged import PackagedAudit
 
 if TYPE_CHECKING:
     from pytest_t2i.audits.dependencies.measure import Dependencies

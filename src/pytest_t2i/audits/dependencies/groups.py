@@ -33,15 +33,7 @@ Maps = Mapping[str, np.ndarray]
 
 
 def maps_of(prompt: str, attention: np.ndarray) -> Maps:
-    """Return the attention of each noun of a prompt, by the noun's lemma.
-
-    Args:
-        prompt: the prompt of the picture.
-        attention: the trace, [n_words, height, width], of ``attention_words``.
-
-    Raises:
-        ValueError: the trace has another number of words.
-    """
+    """Return the attention of each noun of a prompt, by the noun's lemma."""
     words = attention_words(prompt)
     if len(attention) != len(words):
         raise ValueError(
@@ -57,10 +49,6 @@ def maps_of(prompt: str, attention: np.ndarray) -> Maps:
 
 def word_mask(attention: np.ndarray, size: tuple[int, int]) -> np.ndarray:
     """Return where a word's attention, normalised to [0, 1], is at least the threshold.
-
-    Args:
-        attention: attention of one word, [height, width].
-        size: width and height of the picture.
 
     >>> word_mask(np.array([[0.0, 1.0]]), (4, 2)).tolist()[0]
     [False, False, True, True]
@@ -94,17 +82,7 @@ class Placed:
 def placed(
     prompt: str, objects: Sequence[FoundObject], maps: Maps, size: tuple[int, int]
 ) -> list[Placed]:
-    """Sort the objects of a picture, and the nouns that none shows, into groups (Wu section 6.2).
-
-    Args:
-        prompt: the prompt of the picture.
-        objects: the objects that a detector found; one without a mask has its box as its region.
-        maps: attention of each noun, as ``maps_of`` gives it.
-        size: width and height of the picture.
-
-    Returns:
-        The objects in their order, then the hidden nouns in the order of the prompt.
-    """
+    """Sort a picture's objects, and the nouns that none shows, into groups (Wu section 6.2)."""
     masks = {noun: word_mask(attention, size) for noun, attention in maps.items()}
     named = dict.fromkeys(noun for noun, _ in nouns(prompt))
     names = {lemma(each.name) for each in objects}

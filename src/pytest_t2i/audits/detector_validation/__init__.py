@@ -8,9 +8,8 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from pytest_t2i.audits.audit import Fixture, PackagedAudit
 from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.fixture import Fixture
-from pytest_t2i.audits.packaged import PackagedAudit
 
 if TYPE_CHECKING:
     from pytest_t2i.audits.detector_validation.measure import Trial
@@ -22,9 +21,9 @@ def _trial(context: AuditContext, test: AskedTest) -> Trial:
 
 
 def _trials(context: AuditContext, test: AskedTest) -> Trials:  # noqa: ARG001 - all tests have one set
-    from pytest_t2i.audits.detector_validation import record
+    from pytest_t2i.audits.detector_validation import report
 
-    return record.trials(context)
+    return report.trials(context)
 
 
 class DetectorValidation(PackagedAudit):
@@ -48,6 +47,6 @@ class DetectorValidation(PackagedAudit):
 
     def recorded(self, context: AuditContext) -> dict[str, Any] | None:
         """Return what each detector said of each image, for a baseline."""
-        from pytest_t2i.audits.detector_validation import record
+        from pytest_t2i.audits.detector_validation import report
 
-        return record.recorded(context)
+        return report.recorded(context)

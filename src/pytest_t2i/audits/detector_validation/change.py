@@ -1,4 +1,4 @@
-"""Comparison of a detector with its recorded results on the same labelled images."""
+"""Detectors against an earlier version, and label by label."""
 
 from __future__ import annotations
 
@@ -73,16 +73,7 @@ def share_change(
     *,
     is_same: bool,
 ) -> Change:
-    """Compare a share on the same images, before and now: a loss beyond the margin is a regression.
-
-    Args:
-        metric: name of the metric.
-        before: file -> whether it counted, as recorded.
-        now: file -> whether it counts.
-        margin: loss that is tolerated; None for that of ``MARGINS``.
-        level: one-sided confidence level of the verdict.
-        is_same: whether the same detector gave the same answer for every image.
-    """
+    """Compare a share on the same images: a loss beyond the margin is a regression."""
     both = sorted(before.keys() & now.keys())
     lost = [file for file in both if before[file] and not now[file]]
     gained = sum(now[file] and not before[file] for file in both)

@@ -1,12 +1,9 @@
-"""Detector evaluation: a detector's labels against people's (Lyu section 3.5, Tables 1 to 3).
-
-Over 300 lines: a trial has a property for each metric of the paper's tables, and no more.
-"""
+"""Detector evaluation: a detector's labels against people's (Lyu section 3.5, Tables 1 to 3)."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -14,12 +11,13 @@ import numpy as np
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.detector_validation.change import recorded_trial, share_change
-from pytest_t2i.audits.unsettled_labels import covering_unsettled
+from pytest_t2i.audits.peoples_labels import covering_unsettled
 from pytest_t2i.data import Detection, Evidence, Interval, Undetected
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.labels import CLEAR, LabelledImage, LabelledSet
 from pytest_t2i.metrics import INFO, prompt_bias_difference, prompt_bias_score
 from pytest_t2i.statistics.detectors import deviation_interval, f1_interval
+from pytest_t2i.statistics.gaps import parity_difference_interval
 from pytest_t2i.verdicts.baseline_file import Baseline
 from pytest_t2i.verdicts.measurement import Change, Measurement
 
@@ -43,19 +41,7 @@ def outcomes(
     said: Iterable[str | Undetected],
     label: str | None = None,
 ) -> dict[str, bool]:
-    """Return the images that a share is taken over, each with whether it counts.
-
-    Args:
-        metric: filter_precision, filter_recall, filter_rate or accuracy.
-        images: images with people's labels.
-        said: the detector's label per image, or the reason why it gives none.
-        label: only images that people gave this label; None for all.
-
-    Returns:
-        File -> whether the image is clear (precision, over kept images), kept (recall, over clear
-        images), filtered out (filter rate, over low-quality images) or right (accuracy, over images
-        both clear and kept).
-    """
+    """Return the images that a share is taken over, each with whether it counts."""
     outcome: dict[str, bool] = {}
     for image, word in zip(images, said, strict=True):
         kept = not isinstance(word, Undetected)
@@ -73,8 +59,6 @@ def outcomes(
 @dataclass(frozen=True, repr=False)
 class Trial:
     """One detector on one labelled set.
-
-    Over 20 methods: each of its scores is an attribute of the one fixture that suites use.
 
     >>> import pytest
     >>> from pytest_t2i import Trial, limit
@@ -348,3 +332,34 @@ class Trial:
         return (
             f"{len(self.mistakes)} mistakes: {'; '.join(named)}{f' and {more} more' * bool(more)}"
         )
+
+
+FEWEST = 2
+"""Smallest number of groups for a gap."""
+
+
+def accuracy_gap(trial: Trial) -> Interval | None:
+    """Return the largest accuracy of a group minus the smallest, on images clear and kept.
+
+    Returns None where fewer than two groups have such an image.
+    """
+    return _gap(trial, "accuracy")
+
+
+def undetected_gap(trial: Trial) -> Interval | None:
+    """Return the largest share of undetected clear images of a group, minus the smallest.
+
+    Returns None where fewer than two groups have a clear image.
+    """
+    return _gap(trial, "filter_recall")
+
+
+def _gap(trial: Trial, metric: str) -> Interval | None:
+    groups: Mapping[str, list[bool]] = {
+        label: list(outcomes(metric, trial.labelled, trial.said, label).values())
+        for label in trial.labels
+    }
+    known = {label: [[int(one) for one in of]] for label, of in groups.items() if of}
+    if len(known) < FEWEST:
+        return None
+    return parity_difference_interval(known, level=trial.level, seed=trial.seed)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pytest_t2i.audits.detector_validation.measure import Trial
-from pytest_t2i.audits.unsettled_labels import fillings
+from pytest_t2i.audits.peoples_labels import fillings
 from pytest_t2i.data import Detection
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.labels import LabelledSet
@@ -51,18 +51,7 @@ def try_detectors(
     level: float,
     seed: int,
 ) -> Trials:
-    """Evaluate detectors on labelled images.
-
-    Args:
-        labelled: images with people's labels.
-        detectors: (name, fingerprint) of each.
-        detections_of: fingerprint and checksums -> one detection each.
-        level: confidence level of intervals.
-        seed: seed of the bootstraps.
-
-    Raises:
-        ConfigurationError: the images were drawn where a detector is unsure.
-    """
+    """Evaluate detectors on labelled images."""
     if labelled.draw.probabilities:
         raise ConfigurationError(
             f"{labelled.folder}: its images were drawn where a detector is unsure "

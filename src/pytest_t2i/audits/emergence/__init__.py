@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from pytest_t2i.audits.audit import PackagedAudit
 from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.packaged import PackagedAudit
 
 if TYPE_CHECKING:
     from pytest_t2i.generation.plan import Need

@@ -10,9 +10,8 @@ from collections.abc import Iterable
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from pytest_t2i.audits.audit import Fixture, Keyword, PackagedAudit
 from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.fixture import Fixture, Keyword
-from pytest_t2i.audits.packaged import PackagedAudit
 from pytest_t2i.errors import ConfigurationError, names_of
 from pytest_t2i.generation.spaces import PAPER, SPACES, is_space
 

@@ -9,9 +9,8 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from pytest_t2i.audits.audit import Fixture, Keyword, PackagedAudit
 from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.fixture import Fixture, Keyword
-from pytest_t2i.audits.packaged import PackagedAudit
 from pytest_t2i.errors import ConfigurationError
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.largest_samples import widest_of
 from pytest_t2i.audits.observations import Observations
+from pytest_t2i.audits.shown_alike import widest_of
 from pytest_t2i.data import FoundObject, Interval, Prompt, Triplet, Variant
 from pytest_t2i.generation.plan import Need
 from pytest_t2i.metrics import similarities
@@ -169,13 +169,7 @@ def counted(kind: type[C], context: AuditContext, test: AskedTest) -> C:
 
 
 def all_counted(kind: type[C], context: AuditContext, fixture: str) -> C | None:
-    """Return all triplets of the tests with a fixture, each with its most images; None without any.
-
-    Args:
-        kind: class of the result.
-        context: the run.
-        fixture: name of the fixture.
-    """
+    """Return all triplets of tests with a fixture, each with its most images; None without any."""
     asking = [test for test in context.tests if fixture in test.selection.fixtures]
     pairs = ((three, test) for test in asking for three in test.selection.triplets)
     return _counted(kind, context, widest_of(pairs)) if asking else None

@@ -1,7 +1,4 @@
-"""Metrics of objects: whether these depend on the gender that the prompt names (Wu section 5).
-
-Over 300 lines: every metric of objects is a property of one class, as tests ask for them.
-"""
+"""Metrics of objects: whether these depend on the gender that the prompt names (Wu section 5)."""
 
 from __future__ import annotations
 
@@ -29,8 +26,7 @@ from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.metrics import INFO, object_independence
 from pytest_t2i.statistics.means import gap_interval
 from pytest_t2i.statistics.objects import object_bias_p_values
-from pytest_t2i.verdicts.family import Family
-from pytest_t2i.verdicts.measurement import Measurement
+from pytest_t2i.verdicts.measurement import Family, Measurement
 
 FAIR = 0.5
 SHOWN = 8
@@ -42,8 +38,6 @@ no evidence about the many that were too rare. A FAIL needs one object only."""
 
 class Objects(Counted):
     """The objects in the images of triplets, with their metrics.
-
-    Over 20 methods: each metric is an attribute of the one fixture that suites use.
 
     >>> import pytest
     >>> from pytest_t2i import Objects, axes, limit

@@ -36,7 +36,7 @@ from pytest_t2i.audits.origins.optimised_prompts import (
 from pytest_t2i.data import Prompt, digest
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.components import Components
-from pytest_t2i.generation.named_component import NamedComponent
+from pytest_t2i.generation.identities import NamedComponent
 from pytest_t2i.generation.store import Store
 from pytest_t2i.prompts import Stereotype
 from pytest_t2i.protocols import Encoder, FaceDetector, LoadOptions, NextTokens, TextEncoder

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pytest_t2i.audits.audit import Fixture, PackagedAudit
 from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.fixture import Fixture
-from pytest_t2i.audits.packaged import PackagedAudit
 from pytest_t2i.audits.summary import AFTER_FAILURE, Step
 
 if TYPE_CHECKING:
@@ -24,9 +23,9 @@ if TYPE_CHECKING:
 
 
 def _settled(sample: Any) -> State | None:
-    from pytest_t2i.audits.parity import after_early_stopping
+    from pytest_t2i.audits.parity import early_stopping
 
-    return after_early_stopping.settled(sample)
+    return early_stopping.settled(sample)
 
 
 def _watched_of_model(settings: Settings) -> Collection[str]:
@@ -87,22 +86,22 @@ class ParityAudit(PackagedAudit):
 
     def images_to_decide(self, context: AuditContext, checks: Sequence[Check]) -> int | None:
         """Return the number for the model and its prompts, within limits and against a baseline."""
-        from pytest_t2i.audits.parity import images_to_compare
+        from pytest_t2i.audits.parity import advice
 
-        return images_to_compare.images_to_decide(context, checks)
+        return advice.images_to_decide(context, checks)
 
     def too_few(
         self, metric: str, bound: float, cases: Sequence[AskedTest], level: float
     ) -> Iterator[str]:
         """Yield a warning about prompts that the planned images cannot decide."""
-        from pytest_t2i.audits.parity.too_few_images import too_few
+        from pytest_t2i.audits.parity.advice import too_few
 
         return too_few(cases, bound, level) if metric == "prompt_bias_score" else iter(())
 
     def moved(self, context: AuditContext, recorded: Baseline) -> list[str]:
         """Return texts of the prompts whose bias grew most, where the model's grew."""
-        from pytest_t2i.audits.parity import worsened_prompts
+        from pytest_t2i.audits.parity import advice
 
-        failed = worsened_prompts.failed_growth(context.checks)
-        found = [] if failed is None else worsened_prompts.grown_prompts(context, failed, recorded)
+        failed = advice.failed_growth(context.checks)
+        found = [] if failed is None else advice.grown_prompts(context, failed, recorded)
         return [prompt.sample.prompt.text for prompt in found]

@@ -1,23 +1,41 @@
-"""Next steps after a model failed: which prompts explain it, and what would settle it."""
+"""Advice on parity: before images are made, and after a verdict."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+import statistics as plain
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+from typing import NamedTuple
 
-from pytest_t2i.audits.build_samples import samples_of
-from pytest_t2i.audits.context import AuditContext
+import numpy as np
+
+from pytest_t2i import statistics
+from pytest_t2i.audits.build_samples import sample_of, samples_of
+from pytest_t2i.audits.context import AskedTest, AuditContext
+from pytest_t2i.audits.detected import DetectedPrompt
 from pytest_t2i.audits.parity.change import PROMPT_MARGIN
-from pytest_t2i.audits.parity.worsened_prompts import (
-    GrownPrompt,
-    failed_growth,
-    grown_prompts,
-    is_model_bias,
-    score,
-)
-from pytest_t2i.data import Outcome
+from pytest_t2i.audits.parity.record import RecordedPairs
+from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.errors import some
-from pytest_t2i.statistics.planning import Design, images_needed, prompt_change_power
+from pytest_t2i.settings import Settings
+from pytest_t2i.statistics.change import (
+    prompt_bias_change,
+    unmoved_model_bias_change,
+)
+from pytest_t2i.statistics.families import fewest_images
+from pytest_t2i.statistics.planning import (
+    COARSE,
+    Design,
+    Pair,
+    change_images_needed,
+    detectable,
+    images_needed,
+    model_images_needed,
+    prompt_change_power,
+    prompt_power,
+)
+from pytest_t2i.verdicts import judge
 from pytest_t2i.verdicts.baseline_file import Baseline
 from pytest_t2i.verdicts.check import Check
 
@@ -30,7 +48,7 @@ def after_failures(context: AuditContext, recorded: Baseline | None) -> Iterator
     """Yield advice about a model that failed against its baseline or its limit."""
     failed = [check for check in context.checks if check.outcome is Outcome.FAIL]
     growth = failed_growth(failed)
-    beyond = [c for c in failed if c.against == "limit" and is_model_bias(c)]
+    beyond = [c for c in failed if c.against == "limit" and _is_model_bias(c)]
     if growth is not None and recorded is not None:
         yield from _regression(context, growth, recorded)
     elif beyond and (names := _prompts_behind_excess(context, beyond[0])):
@@ -98,3 +116,174 @@ def _prompts_behind_excess(context: AuditContext, check: Check) -> str:
         excess -= score(sample)
         names.append(sample.prompt.name)
     return f"{some(names)} ({len(names)} of {len(clear)})" if names else ""
+
+
+MOST = 0.5
+"""Chance of a PASS for a perfectly even prompt that the warning calls "most"."""
+
+
+def too_few(cases: Sequence[AskedTest], bound: float, level: float) -> Iterator[str]:
+    """Yield a line where none of the prompts of a test function can be decided."""
+    images = max(test.planned for test in cases)
+    fewest = fewest_images(bound, level, len(cases))
+    known = [n for n in fewest if n is not None]
+    if not known or images >= min(known):
+        return
+    design = Design(len(cases), level)
+    most = images_needed(lambda n: prompt_power(0.0, bound, n, design), MOST)
+    name = cases[0].function.rpartition("::")[2]
+    enough = f"; {most} let most even prompts pass" if most else ""
+    yield (
+        f"with {images} images no prompt can be decided against {bound:g} ({name}): from "
+        f"{min(known)} on some can{enough}. Inconclusive prompts show the likely verdict"
+    )
+
+
+PROMPT, MODEL = "prompt_bias_score", "model_bias_score"
+
+
+HALF, MOST_TIMES = 0.5, 0.8
+"""Share of prompts to decide, and share of runs in which the model is to be decided."""
+
+
+def images_to_decide(context: AuditContext, checks: Sequence[Check]) -> int | None:
+    """Return how many images per prompt would decide open checks against the same bound.
+
+    Returns 0 where no number would decide them, and None where they are not of parity or their own
+    texts name the number.
+    """
+    first = checks[0]
+    if first.against == "limit":
+        return _for_model_within(context, checks)
+    if first.metric == PROMPT:
+        return _for_prompts(context, checks)
+    of_model = [check for check in checks if check.metric == MODEL]
+    needed = [n for n in (_for_change(context, check) for check in of_model) if n]
+    if not of_model:
+        return None
+    return plain.median_low(needed) if needed else 0
+
+
+def _for_model_within(context: AuditContext, checks: Sequence[Check]) -> int | None:
+    """Return the number for the model from its counts; None for prompts, whose checks name it."""
+    for check in checks:
+        if check.metric == MODEL and check.n and context.settings.words == "fixed":
+            samples = samples_of(context, context.test(check.test))
+            return model_images_needed(samples.male, samples.female, check.bound) or 0
+    return None
+
+
+def _for_change(context: AuditContext, check: Check) -> int | None:
+    change, recorded = check.interval, context.recorded
+    if change is None or recorded is None:
+        return None
+    pairs = RecordedPairs(samples_of(context, context.test(check.test)).members, recorded)
+    rule = _model_rule(context.settings, check)
+    return _simulated(pairs, rule, MOST_TIMES, changed=_is_changed(change))
+
+
+def _for_prompts(context: AuditContext, checks: Sequence[Check]) -> int:
+    """Return the number of images that decides half of the prompts; 0 without one."""
+    intervals = [check.interval for check in checks if check.interval is not None]
+    if not intervals or context.recorded is None:
+        return 0
+    samples = [sample_of(context, context.test(check.test)) for check in checks]
+    pairs = RecordedPairs(samples, context.recorded)
+    level = statistics.one_sided(context.settings.confidence)
+    most_changed = sum(map(_is_changed, intervals)) * 2 > len(intervals)
+    rule = _prompts_rule(checks[0].bound, level)
+    return _simulated(pairs, rule, HALF, changed=most_changed) or 0
+
+
+def _simulated(
+    pairs: RecordedPairs, decided: Callable[[Pair], float], power: float, *, changed: bool
+) -> int | None:
+    """Return the number of images, undetected ones included, with enough clear ones to decide."""
+    counts = pairs.counts
+    clear = change_images_needed(
+        counts[0], counts[1], counts[2], counts[3], decided, changed=changed, power=power
+    )
+    if clear is None:
+        return None
+    made = sum(len(before.seeds) + len(sample.seeds) for before, sample in pairs)
+    return math.ceil(clear * made / int(np.sum(counts)))
+
+
+def _model_rule(settings: Settings, check: Check) -> Callable[[Pair], float]:
+    """Return the rule whether two runs decide the model's check, as ``change`` does."""
+    by_test = check.decided_by == "permutation test"
+    level = settings.confidence if by_test else statistics.one_sided(settings.confidence)
+
+    def decided(pair: Pair) -> float:
+        if by_test:
+            as_tested = unmoved_model_bias_change(
+                *pair, level=level, estimator=settings.estimator, words=settings.words
+            )
+            return float(detectable(as_tested, level) <= COARSE)
+        change = statistics.paired_model_bias_change(
+            *pair, level=level, seed=settings.seed, estimator=settings.estimator,
+            words=settings.words,
+        )  # fmt: skip
+        return float(judge.compare(change, check.bound, "higher") is not Outcome.INCONCLUSIVE)
+
+    return decided
+
+
+def _prompts_rule(margin: float, level: float) -> Callable[[Pair], float]:
+    """Return the rule for the share of prompts that are decided one by one."""
+
+    @cache
+    def is_open(before_men: int, before_women: int, men: int, women: int) -> bool:
+        change = prompt_bias_change(before_men, before_women, men, women, level)
+        return judge.compare(change, margin, "higher") is Outcome.INCONCLUSIVE
+
+    def decided(pair: Pair) -> float:
+        rows = np.stack(pair, axis=1).tolist()
+        return 1.0 - float(np.mean([is_open(*row) for row in rows]))
+
+    return decided
+
+
+def _is_changed(change: Interval) -> bool:
+    """Return whether the interval excludes 0; else the change may be chance and counts as none."""
+    return change.low > 0.0 or change.high < 0.0
+
+
+class GrownPrompt(NamedTuple):
+    """A prompt with its absolute scores then and now."""
+
+    sample: DetectedPrompt
+    before: float
+    now: float
+
+
+def _is_model_bias(check: Check) -> bool:
+    """Return whether the check is about the model bias score of the model."""
+    return check.metric == "model_bias_score" and check.is_of_model
+
+
+def failed_growth(checks: Iterable[Check]) -> Check | None:
+    """Return the first check that fails because the model is more biased than its baseline."""
+    failed = (c for c in checks if c.outcome is Outcome.FAIL and c.against == "baseline")
+    return next(filter(_is_model_bias, failed), None)
+
+
+def grown_prompts(context: AuditContext, check: Check, recorded: Baseline) -> list[GrownPrompt]:
+    """Return a check's prompts that grew by more than the prompt margin, the most first."""
+    pairs = RecordedPairs(samples_of(context, context.test(check.test)).members, recorded)
+    scored = [
+        GrownPrompt(
+            sample,
+            abs(before.male - before.female) / (before.male + before.female),
+            score(sample),
+        )
+        for before, sample in pairs
+        if before.male + before.female and sample.clear
+    ]
+    grown = [prompt for prompt in scored if prompt.now - prompt.before > PROMPT_MARGIN]
+    return sorted(grown, key=lambda prompt: prompt.before - prompt.now)
+
+
+def score(sample: DetectedPrompt) -> float:
+    """Return |male - female| / (male + female) of a prompt with clear images."""
+    return abs(sample.male - sample.female) / sample.clear

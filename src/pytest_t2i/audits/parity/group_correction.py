@@ -1,4 +1,4 @@
-"""The correction of groups by people's labels on a random part of a run's own images."""
+"""Counts of groups corrected by people's labels."""
 
 from __future__ import annotations
 
@@ -6,22 +6,34 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts
-from pytest_t2i.audits.peoples_labels import accuracy_of, by_annotators, labels_of, shortage
-from pytest_t2i.audits.unsettled_labels import with_fillings
+from pytest_t2i.audits.detected import (
+    DetectedPrompt,
+    DetectedPrompts,
+)
+from pytest_t2i.audits.peoples_labels import (
+    accuracy_of,
+    by_annotators,
+    labels_of,
+    shortage,
+    with_fillings,
+)
 from pytest_t2i.data import Interval
 from pytest_t2i.labels import LabelledSet
 from pytest_t2i.metrics import total_variation_distance
 from pytest_t2i.statistics.correction import (
     LEAST_LABELS,
-    CorrectedCounts,
+    CorrectedGroupCounts,
     CorrectedShares,
     corrected_counts,
     corrected_shares,
 )
+
+if TYPE_CHECKING:
+    pass
 
 
 @dataclass(frozen=True)
@@ -48,7 +60,7 @@ class GroupCorrection:
         return corrected_shares(self.words, self.people, len(self.groups), self.level)
 
     @cached_property
-    def counts(self) -> CorrectedCounts:
+    def counts(self) -> CorrectedGroupCounts:
         """Counts per prompt and group of the images that would give this certainty unlabelled."""
         return corrected_counts(self.words, self.people, len(self.groups))
 
@@ -90,10 +102,10 @@ def given_group_correction(
         return None
     if shortage(samples, labelled):
         return None
-    return with_fillings(labelled, lambda settled: _correction(samples, settled, labelled))
+    return with_fillings(labelled, lambda settled: _group_correction(samples, settled, labelled))
 
 
-def _correction(
+def _group_correction(
     samples: DetectedPrompts, settled: LabelledSet, whole: LabelledSet
 ) -> GroupCorrection | None:
     """Return None where too few of the run's images, recognised by content, have labels."""

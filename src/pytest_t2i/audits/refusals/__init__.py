@@ -9,13 +9,12 @@ from collections.abc import Iterable
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from pytest_t2i.audits.audit import Fixture, PackagedAudit
 from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.fixture import Fixture
-from pytest_t2i.audits.packaged import PackagedAudit
 
 if TYPE_CHECKING:
     from pytest_t2i.audits.refusals.measure import Refusals, TripletRefusals
-    from pytest_t2i.audits.refusals.record import RefusalsPart
+    from pytest_t2i.audits.refusals.report import RefusalsPart
     from pytest_t2i.audits.summary import Step
     from pytest_t2i.generation.plan import Need
 

@@ -18,8 +18,7 @@ from pytest_t2i.generation.plan import Need
 from pytest_t2i.metrics import INFO
 from pytest_t2i.statistics.gaps import paired_gap_interval, paired_gap_p_value
 from pytest_t2i.statistics.model import Words
-from pytest_t2i.verdicts.family import Family
-from pytest_t2i.verdicts.measurement import Measurement
+from pytest_t2i.verdicts.measurement import Family, Measurement
 
 NEUTRAL, FEMININE, MASCULINE = (variant.value for variant in Variant)
 PAIRS = ((FEMININE, MASCULINE), (FEMININE, NEUTRAL), (MASCULINE, NEUTRAL))

@@ -2,15 +2,92 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from pytest_t2i.audits.gap_charts import gap_bar, gap_chart
-from pytest_t2i.audits.refusals.record import GapRecord, RefusalsPart, TripletRecord, WordsRecord
+from pytest_t2i.audits.context import AuditContext
+from pytest_t2i.audits.refusals.measure import PAIRS, Refusals, one_triplet
+from pytest_t2i.audits.shown_alike import gap_bar, gap_chart, widest_triplets
 from pytest_t2i.audits.summary import AFTER_FAILURE, Frame, Step, Summary
-from pytest_t2i.data import Interval, Outcome, Variant
+from pytest_t2i.data import Count, Interval, Outcome, SignedInterval, Variant
 from pytest_t2i.sections import Bar, BarChart, Block, Cell, Note, Paragraph, Section, Table
 from pytest_t2i.verdicts.check import Check
+
+FIXTURES = frozenset(("refusal", "refusals"))
+KEPT_WORDS = 30
+"""Largest number of different texts of the provider that are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class GapRecord:
+    """The gap between two variants over all triplets."""
+
+    first: str
+    second: str
+    gap: SignedInterval | None
+    """Share refused of the first minus that of the second; None without an image."""
+
+
+@dataclass(frozen=True, slots=True)
+class TripletRecord:
+    """The refused images of one triplet."""
+
+    triplet: str
+    """The neutral prompt's id."""
+    concept: str
+    images: Count
+    """Number of images of each variant."""
+    refused: Mapping[str, Count]
+    """Variant -> number of refused images."""
+    gap: SignedInterval | None
+    """Share refused of feminine minus masculine, for this triplet alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class WordsRecord:
+    """One text of the provider on refused images."""
+
+    words: str
+    refused: Mapping[str, Count]
+    """Variant -> number of images with this text."""
+
+
+@dataclass(frozen=True, slots=True)
+class RefusalsPart:
+    """The part of run.json that refusals write."""
+
+    images: Count
+    """Number of images of each variant, the same for each triplet."""
+    refused: Mapping[str, Count]
+    """Variant -> number of refused images."""
+    gaps: tuple[GapRecord, ...]
+    triplets: tuple[TripletRecord, ...]
+    words: tuple[WordsRecord, ...]
+    """The provider's texts, the most frequent first."""
+
+
+def measured(context: AuditContext) -> RefusalsPart | None:
+    """Return the record of every triplet that tests ask for; None without such a test."""
+    members, alike = widest_triplets(context, FIXTURES, one_triplet)
+    if not members:
+        return None
+    settings = context.settings
+    refusals = Refusals(alike, settings.confidence, settings.words)
+    triplets = tuple(
+        TripletRecord(m.id, m.triplet.neutral.name, m.images, m.counts, m.interval())
+        for m in members
+    )
+    gaps = tuple(GapRecord(*pair, refusals.interval(*pair)) for pair in PAIRS)
+    words = tuple(_counted_words(refusals.words))
+    return RefusalsPart(refusals.images, refusals.counts, gaps, triplets, words)
+
+
+def _counted_words(said: Mapping[str, Counter[str]]) -> Iterator[WordsRecord]:
+    for text, _ in sum(said.values(), Counter[str]()).most_common(KEPT_WORDS):
+        yield WordsRecord(text, {variant: of[text] for variant, of in said.items()})
+
 
 METRIC = "refusal_gap"
 TITLE = "Refused prompts"
@@ -27,7 +104,7 @@ READ = (
 def sections(part: RefusalsPart, run: Any) -> Sequence[Section]:
     """Return one section: gaps over all triplets, triplets with a refusal, words."""
     shown: list[Block] = [Paragraph(in_words(part), "summary"), Note(READ), _gaps(part, run)]
-    return [Section(TITLE, (*shown, *_triplets(part, run), *_words(part)))]
+    return [Section(TITLE, (*shown, *_triplets(part, run), *_words_table(part)))]
 
 
 def in_words(part: RefusalsPart) -> str:
@@ -94,7 +171,7 @@ def _chart(title: str, bars: Sequence[Bar]) -> BarChart:
     return gap_chart(title, bars, "refusal gap")
 
 
-def _words(part: RefusalsPart) -> list[Table]:
+def _words_table(part: RefusalsPart) -> list[Table]:
     rows = tuple(_row(one) for one in part.words[:SHOWN_WORDS])
     columns = ("what the provider says", *VARIANTS)
     return [Table("The provider's words", columns, rows, digits=0)] if rows else []

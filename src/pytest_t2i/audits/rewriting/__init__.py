@@ -9,14 +9,13 @@ from collections.abc import Iterable
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from pytest_t2i.audits.audit import Fixture, PackagedAudit
 from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.fixture import Fixture
-from pytest_t2i.audits.packaged import PackagedAudit
 from pytest_t2i.data import MetricInfo
 
 if TYPE_CHECKING:
     from pytest_t2i.audits.rewriting.measure import Rewriting
-    from pytest_t2i.audits.rewriting.record import RewritingPart
+    from pytest_t2i.audits.rewriting.report import RewritingPart
     from pytest_t2i.audits.summary import Step
     from pytest_t2i.settings import Settings
 

@@ -9,15 +9,14 @@ from collections.abc import Collection, Iterable, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from pytest_t2i.audits.audit import Fixture, PackagedAudit
 from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.fixture import Fixture
-from pytest_t2i.audits.packaged import PackagedAudit
 from pytest_t2i.audits.summary import NamedRecord
 
 if TYPE_CHECKING:
     from pytest_t2i.audits.early_stopping import State
     from pytest_t2i.audits.stereotypes.measure import Association
-    from pytest_t2i.audits.stereotypes.record import StereotypesPart
+    from pytest_t2i.audits.stereotypes.report import StereotypesPart
     from pytest_t2i.generation.plan import Need
     from pytest_t2i.sections import Section
     from pytest_t2i.settings import Settings

@@ -16,16 +16,14 @@ from pytest_t2i.audits.evidence import despite_equal_pictures
 from pytest_t2i.audits.instruments import Instruments
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.audits.stereotypes import after_early_stopping
-from pytest_t2i.audits.variety.measure_vendi import Diversity
-from pytest_t2i.audits.variety.measure_wals import Variety
+from pytest_t2i.audits.variety.measure import Diversity, Variety
 from pytest_t2i.data import FORESEEN, Evidence, Interval, Prone
 from pytest_t2i.generation.plan import DetectorRef, Need
 from pytest_t2i.metrics import INFO
 from pytest_t2i.prompts import Stereotype
 from pytest_t2i.statistics.families import family_share_p_values
 from pytest_t2i.statistics.shares import in_direction, stereotype_interval
-from pytest_t2i.verdicts.family import Family
-from pytest_t2i.verdicts.measurement import Measurement
+from pytest_t2i.verdicts.measurement import Family, Measurement
 
 
 def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:

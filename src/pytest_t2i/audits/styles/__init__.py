@@ -9,9 +9,8 @@ from collections.abc import Iterable
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from pytest_t2i.audits.audit import Fixture, PackagedAudit
 from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.fixture import Fixture
-from pytest_t2i.audits.packaged import PackagedAudit
 from pytest_t2i.data import MetricInfo
 
 if TYPE_CHECKING:

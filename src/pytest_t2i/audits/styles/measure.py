@@ -18,8 +18,7 @@ from pytest_t2i.metrics import INFO
 from pytest_t2i.statistics import inverted_p_value
 from pytest_t2i.statistics.gaps import stratified_gap_interval
 from pytest_t2i.statistics.model import Words
-from pytest_t2i.verdicts.family import Family
-from pytest_t2i.verdicts.measurement import Measurement
+from pytest_t2i.verdicts.measurement import Family, Measurement
 
 AXES = ("style", "everyday_style")
 """Axes whose words are styles."""

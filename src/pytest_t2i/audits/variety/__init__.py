@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from pytest_t2i.audits.audit import PackagedAudit
 from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.packaged import PackagedAudit
 
 if TYPE_CHECKING:
     from pytest_t2i.generation.plan import Need
@@ -33,12 +33,12 @@ class VarietyAudit(PackagedAudit):
 
     def needs(self, context: AuditContext, test: AskedTest) -> Iterable[Need]:
         """Return the need for features of images, of descriptions and of images of descriptions."""
-        from pytest_t2i.audits.variety import needs
+        from pytest_t2i.audits.variety import measure
 
-        return needs.needs(context, test)
+        return measure.needs(context, test)
 
     def recorded(self, context: AuditContext) -> dict[str, Any] | None:
         """Return WALS of every prompt and attribute, for a baseline."""
-        from pytest_t2i.audits.variety import record
+        from pytest_t2i.audits.variety import report
 
-        return record.recorded(context)
+        return report.recorded(context)

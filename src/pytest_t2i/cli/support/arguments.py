@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from pytest_t2i import settings
+from pytest_t2i.adapters.support.escaping import line as one_line
 from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.reporting.formatting import wrapped
 from pytest_t2i.settings import OPTIONS, Reader, Settings, confidence, settings_of
 
 RUN_OPTIONS = {option.name: option for option in OPTIONS}
@@ -69,3 +72,16 @@ def run_settings(parsed: dict[str, Any]) -> Settings:
     """Return the settings of the given run options, which are removed from ``parsed``."""
     given = {option.name: parsed.pop(option.ini, None) for option in RUN_OPTIONS.values()}
     return settings_of({name: known for name, known in given.items() if known is not None})
+
+
+def say(line: str) -> None:
+    """Print a line, wrapped to the width of the terminal (or ``COLUMNS``).
+
+    Control characters and line breaks are escaped.
+
+    >>> say("2 images labelled.")
+    2 images labelled.
+    """
+    width = shutil.get_terminal_size((0, 0)).columns or None
+    for part in wrapped(one_line(line), width):
+        print(part, flush=True)  # noqa: T201 - a command line tool

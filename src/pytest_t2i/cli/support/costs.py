@@ -26,17 +26,7 @@ def validate(session: Session) -> None:
 def paid(
     runner: Runner, images: int, say: Callable[[str], None], further: str = ""
 ) -> Iterator[None]:
-    """Make paid images in this context, and report their cost where a price is known.
-
-    Args:
-        runner: the runner that makes the images; the context does not close it.
-        images: largest number of images.
-        say: a function that shows a note to the user.
-        further: a note on further costs.
-
-    Raises:
-        BudgetSpentError: the budget pays for no further request; the message is one line.
-    """
+    """Make paid images in this context, and report their cost where a price is known."""
     bill = runner.bill
     if bill is None:
         yield

@@ -62,20 +62,7 @@ def another_suite(folder: Path, facts: Mapping[str, Any]) -> list[Path]:
 def write_suite(
     folder: Path, facts: Mapping[str, Any], settings: Mapping[str, str]
 ) -> Iterator[Written]:
-    """Write the suite, its limits, the CI job and pytest's settings; no existing file is replaced.
-
-    Args:
-        folder: the project.
-        facts: values for the templates.
-        settings: pytest's ini keys and their values.
-
-    Yields:
-        The outcome for each file.
-
-    Raises:
-        ConfigurationError: the folder is a file.
-        StoreError: a file cannot be written.
-    """
+    """Write the suite, limits, CI job and settings of pytest; no existing file is replaced."""
     if folder.exists() and not folder.is_dir():
         raise ConfigurationError(f"expected a folder, {folder} is a file")
     others = ((SUITE / "limits.toml", "limits.toml.j2"), (WORKFLOW, "fairness.yml.j2"))

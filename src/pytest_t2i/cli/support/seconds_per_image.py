@@ -28,21 +28,7 @@ class Rate:
 def rate(
     seconds: float | None, run: Path | None, folder: Path = Path(), model: str | None = None
 ) -> Rate | None:
-    """Return the seconds per image: given, of a run.json, or of the last run in the history.
-
-    Args:
-        seconds: the value of ``--seconds-per-image``.
-        run: the value of ``--run``, a run.json.
-        folder: the project whose ``reports/t2i/history`` is read where neither is given.
-        model: the model of the run in the history; None for any.
-
-    Returns:
-        The rate, or None where no run is in the history.
-
-    Raises:
-        ConfigurationError: the run made no image.
-        FileFormatError: the run.json, or a file of the history, cannot be read.
-    """
+    """Return the seconds per image: given, of a run.json, or of the last run in the history."""
     if seconds is not None:
         return Rate(seconds, "as given")
     if run is not None:

@@ -12,11 +12,11 @@ import stat
 import tarfile
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Annotated
+from typing import IO, Annotated, NamedTuple
 
 import msgspec
 
@@ -26,7 +26,106 @@ from pytest_t2i.generation.store.index import NAME, check_index, connect
 from pytest_t2i.generation.store.locks import maintenance, use
 from pytest_t2i.generation.store.merge import Merged, merge
 from pytest_t2i.generation.store.repair import check_is_store
-from pytest_t2i.generation.store.tar_reader import Member, StrangeMemberError, members
+
+BLOCK = 512
+MOST_RECORDS = 1 << 16
+"""Largest size in bytes of the records that precede a file's header."""
+NUMBER = re.compile(rb"[ \0]*([0-7]{1,12})[ \0]*")
+SIZE = re.compile(rb"[0-9]{1,18}")
+PLAIN, OLD, CONTIGUOUS = b"0", b"\0", b"7"
+"""Types of a regular file."""
+RECORDS, COMMON = b"x", b"g"
+"""Types of the records for the next file, and for all files."""
+
+
+class StrangeMemberError(Exception):
+    """A member that is no regular file, or that has properties which no file of a store has."""
+
+
+class Member(NamedTuple):
+    """A regular file in an archive."""
+
+    name: str
+    offset: int
+    """Place of its first byte."""
+    size: int
+
+
+def members(archive: IO[bytes], end: int, most: int) -> Iterator[Member]:
+    """Yield the regular files of an archive in order; what is cut off at its end is left out."""
+    offset, records = 0, dict[bytes, bytes]()
+    for _ in range(most):
+        if offset + BLOCK > end:
+            return
+        archive.seek(offset)
+        header = archive.read(BLOCK)
+        size = _size(header, records)
+        if size is None or offset + BLOCK + size > end:
+            return
+        kind, name = header[156:157], _name(header, records)
+        data, offset = offset + BLOCK, offset + BLOCK + size + -size % BLOCK
+        if kind in (RECORDS, COMMON):
+            if size > MOST_RECORDS:
+                raise StrangeMemberError(f"{size} bytes of records")
+            archive.seek(data)
+            found = _records(archive.read(size))
+            records = found if kind == RECORDS else records
+        elif kind in (PLAIN, OLD, CONTIGUOUS):
+            records = {}
+            yield Member(name, data, size)
+        else:
+            raise StrangeMemberError(repr(name))
+    raise StrangeMemberError(f"more than {most} headers")
+
+
+def _size(header: bytes, records: dict[bytes, bytes]) -> int | None:
+    """The size that a header gives; None where it is no header, as at the end of an archive."""
+    checksum, size = _number(header[148:156]), _number(header[124:136])
+    # The checksum is that of the header with blanks in its own place.
+    if checksum is None or sum(header) - sum(header[148:156]) + 8 * ord(" ") != checksum:
+        return None
+    if (record := records.get(b"size")) is not None and header[156:157] not in (RECORDS, COMMON):
+        return int(record)
+    return size
+
+
+def _number(field: bytes) -> int | None:
+    """A whole number in octal digits, or in the form of GNU tar for large ones; else None."""
+    if field[:1] == b"\x80":
+        return int.from_bytes(field[1:], "big")
+    found = NUMBER.fullmatch(field)
+    return None if found is None else int(found[1], 8)
+
+
+def _name(header: bytes, records: dict[bytes, bytes]) -> str:
+    name, prefix = (part.partition(b"\0")[0] for part in (header[:100], header[345:500]))
+    if prefix and header[257:263] == b"ustar\0":
+        name = prefix + b"/" + name
+    return records.get(b"path", name).decode(errors="backslashreplace")
+
+
+def _records(content: bytes) -> dict[bytes, bytes]:
+    """The records before a file: lines "length key=value", whose length counts itself.
+
+    Raises StrangeMemberError for records of a sparse file, and for malformed ones.
+    """
+    records: dict[bytes, bytes] = {}
+    start = 0
+    while start < len(content) and content[start : start + 1] != b"\0":
+        digits, blank, _ = content[start : start + 20].partition(b" ")
+        length = int(digits) if blank and SIZE.fullmatch(digits) else 0
+        line = content[start : start + length]
+        key, equals, value = line[len(digits) + 1 :].partition(b"=")
+        if length <= len(digits) + 1 or len(line) < length or not equals or value[-1:] != b"\n":
+            raise StrangeMemberError("records that are none")
+        records[key] = value[:-1]
+        start += length
+    if any(key.startswith(b"GNU.sparse") for key in records):
+        raise StrangeMemberError("a sparse file")
+    if not SIZE.fullmatch(records.get(b"size", b"0")):
+        raise StrangeMemberError(f"size={records[b'size'][:20]!r}")
+    return records
+
 
 Tick = Callable[[int], None]
 MANIFEST = "manifest.json"
@@ -88,9 +187,6 @@ def export(folder: Path, file: Path, tick: Tick = lambda _: None) -> int:
 
     The index is copied as it is at one moment, so that runs may go on. Damaged or missing files of
     the store are reported when the tar file is imported.
-
-    Raises:
-        StoreError: there is no store, or the file exists already or cannot be written.
     """
     check_is_store(folder)
     check_index(folder)
@@ -126,9 +222,6 @@ def unpack(file: Path, folder: Path, tick: Tick = lambda _: None) -> Unpacked:
     store, and only if its name, size and checksum equal those of the manifest. Links, devices,
     sparse files and other names are refused. No step takes more time or memory than the size of the
     archive allows for.
-
-    Raises:
-        StoreError: the file cannot be read, or ``export`` did not write it.
     """
     if folder.exists():
         check_is_store(folder)

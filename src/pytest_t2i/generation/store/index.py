@@ -13,7 +13,7 @@ from filelock import FileLock, Timeout
 from pytest_t2i.errors import StoreError
 from pytest_t2i.generation.store.claims import transaction
 from pytest_t2i.generation.store.locks import unwritable
-from pytest_t2i.generation.store.row_seals import seal_all
+from pytest_t2i.generation.store.rows import seal_all
 
 VERSION = 2
 UNSEALED = 1

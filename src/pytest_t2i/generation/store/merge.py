@@ -15,8 +15,7 @@ from pytest_t2i.generation.store import claims
 from pytest_t2i.generation.store.index import check_index, connect
 from pytest_t2i.generation.store.locks import maintenance
 from pytest_t2i.generation.store.repair import Findings, check_is_store, verify_alone
-from pytest_t2i.generation.store.row_seals import insert, is_sealed
-from pytest_t2i.generation.store.rows import picture_file
+from pytest_t2i.generation.store.rows import insert, is_sealed, picture_file
 from pytest_t2i.generation.store.shards import read_array, write_arrays
 
 if TYPE_CHECKING:
@@ -62,14 +61,6 @@ def merge(folder: Path, other: Path, tick: Tick = lambda _: None) -> Merged:
     the other store's detections are of another picture, and are not copied. Damaged entries of
     ``folder`` are removed first, so that intact pictures replace them. Damage in ``other`` is
     reported, and ``other`` is not changed.
-
-    Args:
-        folder: folder of the target store; created where it is absent.
-        other: folder of the store that is read.
-        tick: called with the number of images processed so far.
-
-    Raises:
-        StoreError: ``other`` is no store, a run uses one of the two, or both are the same store.
     """
     if folder.resolve() == other.resolve():
         raise StoreError(

@@ -88,13 +88,6 @@ def prune(folder: Path, runs: int) -> Pruned:
 
     Features of pictures that people labelled stay. The index is changed first: after a kill there
     may be files without an entry, but never an entry without its file.
-
-    Args:
-        folder: folder of the store.
-        runs: number of last runs whose images are kept, at least 1.
-
-    Raises:
-        StoreError: there is no store, a run uses it, or no run recorded what it needs.
     """
     check_is_store(folder)
     check_index(folder)

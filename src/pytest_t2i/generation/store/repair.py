@@ -13,8 +13,7 @@ from pytest_t2i.files import checksum, stamp
 from pytest_t2i.generation.store import claims
 from pytest_t2i.generation.store.index import NAME, check_index, connect
 from pytest_t2i.generation.store.locks import maintenance, use
-from pytest_t2i.generation.store.row_seals import TABLES, insert, is_sealed
-from pytest_t2i.generation.store.rows import image_row, picture_file
+from pytest_t2i.generation.store.rows import TABLES, image_row, insert, is_sealed, picture_file
 from pytest_t2i.generation.store.self_describing_png import read_origin
 from pytest_t2i.generation.store.shards import is_intact, newest
 from pytest_t2i.generation.store.thumbnails import damaged_thumbnails
@@ -63,13 +62,6 @@ def verify(folder: Path, tick: Tick = lambda _: None) -> Findings:
 
     What is damaged, missing or changed is removed from the index together with its detections, so
     that the next run makes it again.
-
-    Args:
-        folder: folder of a store.
-        tick: called after every file with the number of files read so far.
-
-    Raises:
-        StoreError: there is no store, its index is damaged, or a command is changing the store.
     """
     check_is_store(folder)
     check_index(folder)
@@ -105,13 +97,6 @@ def repair(folder: Path, tick: Tick = lambda _: None) -> Findings:
 
     The next run makes detections and features again. A picture that is damaged or has no metadata
     stays where it is, and the next run makes it again, too.
-
-    Args:
-        folder: folder of a store.
-        tick: called after every picture with the number of pictures read so far.
-
-    Raises:
-        StoreError: there is no store, or a process uses it.
     """
     check_is_store(folder)
     with maintenance(folder):

@@ -1,4 +1,4 @@
-"""Hashes of the index rows of pictures, which are the same in every copy of a store."""
+"""Digests of rows and pictures of a store, by which two stores are compared."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from pytest_t2i.generation.store.index import NAME
 
 AT_ONCE = 500
 """Number of keys in one query."""
+
+
 ROWS = (
     # Without stamp and checksum: a copied file has another modification time.
     "SELECT key, model, prompt, seed, settings, file, sha256, width, height, black, refusal, "
@@ -23,7 +25,11 @@ ROWS = (
     "SELECT key, detector, label, undetected, scores, detail FROM detections "
     "WHERE key IN ({keys}) ORDER BY key, detector",
 )
+
+
 HASHES = "SELECT file, sha256 FROM images WHERE key IN ({keys}) AND file IS NOT NULL"
+
+
 DETECTOR = 1
 """Index of the detector's column in a row of the last query."""
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
-from pytest_t2i.adapters.support.png import CHUNK, without_origin
+from pytest_t2i.adapters.support.picture_files import CHUNK, without_origin
 
 if TYPE_CHECKING:
     from PIL.Image import Image

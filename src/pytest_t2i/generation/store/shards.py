@@ -54,15 +54,7 @@ class Entry(msgspec.Struct):
 
 
 def write_arrays(folder: Path, arrays: Iterable[tuple[str, str, np.ndarray]]) -> list[Row]:
-    """Write arrays into as few files as hold them and return their rows for the index.
-
-    Args:
-        folder: folder of the store.
-        arrays: key, name and array; the numbers are whole or floating-point, of up to 64 bits.
-
-    Raises:
-        StoreError: the folder cannot be written, or an array has another type.
-    """
+    """Write arrays into as few files as hold them and return their rows for the index."""
     return [row for part in _parts(arrays) for row in _write(folder, part)]
 
 

@@ -1,7 +1,4 @@
-"""The store: PNG files that people can open, and an index of their detections and arrays.
-
-Over 300 lines: everything stored of an image is read and written in one place.
-"""
+"""The store: PNG files that people can open, and an index of their detections and arrays."""
 
 from __future__ import annotations
 
@@ -9,28 +6,26 @@ import io
 import json
 import sqlite3
 import weakref
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.data import (
-    Detection,
-    FoundObject,
-)
+from pytest_t2i.data import Box, Detection, FoundObject, Mask
 from pytest_t2i.errors import StoreError
 from pytest_t2i.files import checksum, is_relative, remove_unfinished, stamp, write_whole
 from pytest_t2i.generation.store import claims
 from pytest_t2i.generation.store.entries import NewImage, StoredArray, StoredImage
 from pytest_t2i.generation.store.index import check_index, connect
 from pytest_t2i.generation.store.locks import Owner, words
-from pytest_t2i.generation.store.packing import packed, unpacked
 from pytest_t2i.generation.store.pixels import Pixels, pixels_of
 from pytest_t2i.generation.store.places import Machine
-from pytest_t2i.generation.store.row_seals import insert, is_sealed
 from pytest_t2i.generation.store.rows import (
     detection_row,
     image_row,
+    insert,
+    is_sealed,
     picture_file,
     read_detection,
 )
@@ -41,6 +36,45 @@ if TYPE_CHECKING:
     import numpy as np
     from PIL.Image import Image
 
+MOST_BYTES = 1 << 27
+"""Largest size of the objects of a picture as JSON: a few bytes can be unpacked to any number."""
+
+
+def packed(objects: Sequence[FoundObject]) -> bytes:
+    """Objects as compressed JSON; their masks are run-length encoded already."""
+    plain = [asdict(each_object) for each_object in objects]
+    return zlib.compress(json.dumps(plain, separators=(",", ":")).encode())
+
+
+def unpacked(content: bytes) -> tuple[FoundObject, ...]:
+    """The inverse of ``packed``.
+
+    >>> hat = FoundObject("hat", Box(0, 0, 2, 1, 0.5), Mask.of([[True, True]]))
+    >>> unpacked(packed([hat])) == (hat,)
+    True
+    """
+    decompressor = zlib.decompressobj()
+    plain_text = decompressor.decompress(content, MOST_BYTES)
+    if not decompressor.eof:
+        raise StoreError(f"objects of a picture: expected at most {MOST_BYTES >> 20} MiB")
+    return tuple(
+        FoundObject(plain["name"], _box(plain["box"]), _mask(plain["mask"]))
+        for plain in json.loads(plain_text)
+    )
+
+
+def _box(plain: dict[str, float]) -> Box:
+    named = ("left", "top", "right", "bottom", "score")
+    left, top, right, bottom, score = (plain[name] for name in named)
+    return Box(left, top, right, bottom, score)
+
+
+def _mask(plain: dict[str, object] | None) -> Mask | None:
+    if plain is None:
+        return None
+    return Mask(int(str(plain["height"])), int(str(plain["width"])), tuple(plain["runs"]))  # type: ignore[arg-type]
+
+
 OF_PIXELS = ("revised_prompts", "detections", "objects", "arrays", "pixels", "thumbnails")
 """Tables whose rows hold for one picture, and not for a picture that replaces it."""
 DAMAGED = "{}: damaged (its checksum differs): run again, and it is made again"
@@ -49,9 +83,6 @@ IGNORE = "# Made by pytest-t2i: images and detections, safe to delete.\n*\n"
 
 class Store:
     """A folder of images with its index.
-
-    Over 20 methods: images, arrays, detections and facts lie in one index, written in one
-    transaction.
 
     Several processes may write at once. Where a file is missing, or the checksum of a file or row
     differs, the entry is removed from the index when it is looked up, so that it is made again.

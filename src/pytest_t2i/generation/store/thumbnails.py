@@ -18,8 +18,7 @@ from pytest_t2i.files import checksum
 from pytest_t2i.generation.store import claims
 from pytest_t2i.generation.store.index import NAME, connect
 from pytest_t2i.generation.store.row_digests import select
-from pytest_t2i.generation.store.row_seals import insert, is_sealed
-from pytest_t2i.generation.store.rows import picture_file
+from pytest_t2i.generation.store.rows import insert, is_sealed, picture_file
 
 FOLDER = "thumbnails"
 PICTURES = "SELECT key, sha256, stamp FROM images WHERE key IN ({keys}) AND file IS NOT NULL"

@@ -26,18 +26,6 @@ def answer_of(
 
     After a malformed answer, the model is told what was wrong and asked again. An answer in a file
     (``answer_file``) does not change, so it is read once.
-
-    Args:
-        language: the language model.
-        question: the question.
-        schema: the JSON schema of an answer.
-        read: parses an answer, and raises MalformedAnswerError for an unusable one.
-        tries: the largest number of questions.
-        remedy: what to do where no answer of a model is usable.
-        mend: what to do where the answer in a file is not usable.
-
-    Raises:
-        LanguageError: no answer was usable after all tries, or the model does not answer.
     """
     file = getattr(language, "answer_file", None)
     wrong = hint = ""

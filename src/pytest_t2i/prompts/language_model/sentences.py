@@ -23,18 +23,7 @@ def ask_for_sentences(
     tries: int,
     keep: Callable[[list[Axis]], None],
 ) -> int:
-    """Ask for a sentence of every concept that has none yet; return how many were written.
-
-    Args:
-        language: the language model to ask.
-        axes: axes of professions; a word in several axes is asked for once.
-        known: the sentences that are there already.
-        tries: how often to ask at most for each sentence.
-        keep: a function that saves the axes with all sentences so far, called after each one.
-
-    Raises:
-        LanguageError: a profession has no usable answer; the message names the profession.
-    """
+    """Ask for a sentence of every concept that has none yet; return how many were written."""
     sentences = {axis.name: dict(known.get(axis.name, {})) for axis in axes}
     asked: dict[str, str] = {}
     for axis in axes:

@@ -2,27 +2,156 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
+from shutil import which
 from typing import NamedTuple
+from urllib.parse import unquote
 
 from markupsafe import Markup
 
 from pytest_t2i.adapters.support.escaping import clean
 from pytest_t2i.adapters.support.html import content_policy, own_source
-from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.errors import ConfigurationError, MissingExtraError, printable
 from pytest_t2i.files import write_whole
-from pytest_t2i.reporting.exports.fairness_card import fairness_card, shown
-from pytest_t2i.reporting.exports.printing import pages_of, printed
+from pytest_t2i.reporting.exports.cards import fairness_card, shown
 from pytest_t2i.reporting.html import contents_of_page, templates
 from pytest_t2i.reporting.pictures import Album
 from pytest_t2i.reporting.run_facts import identity
 from pytest_t2i.reporting.verdict_section import headline
-from pytest_t2i.runs.machine_paths import portable
+from pytest_t2i.runs.picture_paths import portable
 from pytest_t2i.runs.record import RunRecord
+
+COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
+VARIABLE = re.compile(r"var\((--[\w-]+)(?:,[^)]*)?\)")
+ROOT = re.compile(r"^:root\s*\{([^}]*)\}", re.MULTILINE)
+MEDIA = re.compile(
+    r"@media[^{]*\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}|@page[^{]*\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}"
+)
+DRAWS = ("fill", "stroke", "color")
+"""Prefixes of the properties that colour a drawing."""
+OPENING = re.compile(r"<svg\b[^>]*>")
+
+
+def _with_styles_inside(page: str, style: str) -> str:
+    """Copy the rules of the style sheet that colour drawings into every SVG of the page."""
+    inner = f"<style>{_drawing_rules(style)}</style>"
+    return OPENING.sub(lambda found: found[0] + inner, page)
+
+
+def _drawing_rules(style: str) -> str:
+    """Return the rules that colour drawings, with the values of variables for a light page.
+
+    >>> _drawing_rules(":root { --ink: #123; } .a { top: 0 } .bar { fill: var(--ink); top: 1px }")
+    '.bar { fill: #123 }'
+    """
+    plain = COMMENT.sub("", style)
+    named = dict(re.findall(r"(--[\w-]+):\s*([^;]+);", "".join(ROOT.findall(plain)[:1])))
+    rules = []
+    for selector, declarations in RULE.findall(MEDIA.sub("", plain)):
+        kept = [
+            VARIABLE.sub(lambda found: named.get(found[1], "#000"), one.strip())
+            for one in declarations.split(";")
+            if one.strip().startswith(DRAWS)
+        ]
+        if kept and ":" not in selector:
+            rules.append(f"{selector.strip()} {{ {'; '.join(kept)} }}")
+    return " ".join(rules)
+
+
+BROWSERS = (
+    "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge",
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+)  # fmt: skip
+"""Browsers that support ``--print-to-pdf``."""
+PATIENCE = 300.0
+"""Longest time for a browser to print, in seconds."""
+FLAGS = (
+    "--headless", "--disable-gpu", "--disable-extensions", "--disable-background-networking",
+    "--no-first-run", "--no-pdf-header-footer",
+)  # fmt: skip
+
+
+def browser() -> str | None:
+    """Return the path of the first browser found; None without one."""
+    return next((found for name in BROWSERS if (found := which(name))), None)
+
+
+def printed(page: str, style: str) -> bytes:
+    """Return the page as a PDF; ``style`` is the style sheet within the page."""
+    found = browser()
+    return (
+        _by_weasyprint(_with_styles_inside(page, style))
+        if found is None
+        else _by_browser(found, page)
+    )
+
+
+def _by_browser(found: str, page: str) -> bytes:
+    with tempfile.TemporaryDirectory(prefix="t2i-pdf-", ignore_cleanup_errors=True) as folder:
+        source, target = Path(folder, "page.html"), Path(folder, "page.pdf")
+        source.write_text(page, encoding="utf-8")
+        command = [
+            found,
+            *FLAGS,
+            # Chromium refuses to run as root with its sandbox; the page has no script.
+            *(["--no-sandbox"] if getattr(os, "geteuid", lambda: 1)() == 0 else []),
+            f"--user-data-dir={folder}/profile",
+            f"--print-to-pdf={target}",
+            source.as_uri(),
+        ]
+        try:
+            done = subprocess.run(  # noqa: S603 - an installed browser prints a page of ours
+                command,
+                capture_output=True,
+                stdin=subprocess.DEVNULL,
+                timeout=PATIENCE,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise ConfigurationError(f"{found} printed nothing within {PATIENCE:g} s") from None
+        except OSError as error:
+            raise ConfigurationError(f"{found} cannot be run: {error}") from None
+        if not target.is_file():
+            words = done.stderr.decode(errors="replace").strip().splitlines()
+            last = printable(words[-1]) if words else "no message on stderr"
+            raise ConfigurationError(f"{found} printed nothing (exit {done.returncode}): {last}")
+        return target.read_bytes()
+
+
+def _by_weasyprint(page: str) -> bytes:
+    try:
+        import weasyprint
+    except (ImportError, OSError) as error:  # OSError: a system library is absent
+        missing = "weasyprint" if isinstance(error, ImportError) else "libpango"
+        raise MissingExtraError("a PDF without a browser", "pdf", missing) from None
+    # The page contains everything, pictures as data URIs; any other address is refused.
+    fetcher = weasyprint.URLFetcher(allowed_protocols={"data"})
+    return bytes(weasyprint.HTML(string=page, url_fetcher=fetcher).write_pdf())
+
+
+def pages_of(content: bytes) -> dict[str, int]:
+    """Return the page number of every anchor of a PDF; {} without pypdf."""
+    try:
+        from io import BytesIO
+
+        import pypdf
+    except ImportError:
+        return {}
+    reader = pypdf.PdfReader(BytesIO(content))
+    found = {
+        unquote(name.lstrip("/")): reader.get_destination_page_number(destination)
+        for name, destination in reader.named_destinations.items()
+    }
+    return {name: number + 1 for name, number in found.items() if number is not None}
+
 
 PICTURES = 12
 """Number of pictures per prompt in the PDF, two rows; the HTML page shows all."""
@@ -43,12 +172,7 @@ class Entry(NamedTuple):
 
 
 def write_pdf(record: RunRecord, file: Path, authors: tuple[str, ...]) -> bool:
-    """Write card and report as a PDF; return whether its table of contents has page numbers.
-
-    Raises:
-        ConfigurationError: the run has no model, or the browser printed nothing.
-        MissingExtraError: there is neither a browser nor WeasyPrint.
-    """
+    """Write card and report as a PDF; return whether its table of contents has page numbers."""
     if not record.model:
         raise ConfigurationError("a PDF is about a model; this run tried detectors on images")
     library = templates()

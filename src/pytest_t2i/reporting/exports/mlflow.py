@@ -14,18 +14,7 @@ LONGEST = 250
 
 
 def log_to_mlflow(record: RunRecord, report: Path, experiment: str, tracking: str | None) -> str:
-    """Log a run to MLflow; return the id of the MLflow run.
-
-    Args:
-        record: record of the run.
-        report: folder of its run.json, index.html and summary.md, which become artifacts.
-        experiment: name of the experiment, which is created if it is absent.
-        tracking: address of the tracking server, or a folder; None takes MLflow's own settings.
-
-    Raises:
-        MissingExtraError: mlflow is not installed.
-        ConfigurationError: MLflow refused.
-    """
+    """Log a run to MLflow; return the id of the MLflow run."""
     try:
         import mlflow
         from mlflow.exceptions import MlflowException

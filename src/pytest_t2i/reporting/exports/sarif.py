@@ -13,7 +13,7 @@ from pytest_t2i.data import Outcome
 from pytest_t2i.files import write_whole
 from pytest_t2i.metrics.info import INFO
 from pytest_t2i.reporting.formatting import metric_words
-from pytest_t2i.runs.machine_paths import portable
+from pytest_t2i.runs.picture_paths import portable
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.verdicts.check import Check
 

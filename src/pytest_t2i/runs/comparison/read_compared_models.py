@@ -6,38 +6,88 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from pytest_t2i.audits.discovery import installed_audits, recorded_kinds
-from pytest_t2i.data import Variant
+from pytest_t2i.data import Prompt, Variant
 from pytest_t2i.errors import ConfigurationError, FileFormatError
 from pytest_t2i.files import parse_json, read_text
-from pytest_t2i.runs.comparison.compared_model import ComparedModel, PromptOfModel
-from pytest_t2i.runs.comparison.stored_models import of_store
-from pytest_t2i.runs.picture_folders import check_pictures, found_in_store
+from pytest_t2i.generation.store import Store
+from pytest_t2i.prompts import builtin_axes
+from pytest_t2i.runs.comparison.compare import ComparedModel, PromptOfModel
+from pytest_t2i.runs.picture_paths import check_pictures, found_in_store
 from pytest_t2i.runs.read_run import read_run
 from pytest_t2i.runs.record import PromptRecord, RunRecord
 from pytest_t2i.verdicts.baseline_file import SCHEMA as BASELINE_SCHEMA
 from pytest_t2i.verdicts.baseline_file import Baseline, read_baseline
 
+NAME_LENGTH = 60
+MARK_LENGTH = 12
+"""Number of characters of a fingerprint that names a model."""
+
+
+def _of_store(folder: Path) -> list[ComparedModel]:
+    """Return every model of a store, by the detector that examined the most images.
+
+    Raises ConfigurationError if the folder is no store, or no detector has examined an image.
+    """
+    if not (folder / "index.sqlite").exists() and not (folder / "images").is_dir():
+        raise ConfigurationError(f"{folder}: expected a run.json, a baseline or a store of images")
+    store = Store(folder)
+    try:
+        detector = store.busiest_detector()
+        rows = [] if detector is None else store.labelled_rows(detector)
+        names = _names(store, sorted({row["model"] for row in rows}))
+    finally:
+        store.close()
+    if detector is None or not rows:
+        raise ConfigurationError(f"{folder}: no detector has looked at an image of this store")
+    known = {prompt.text: prompt for axis in builtin_axes() for prompt in axis.prompts()}
+    models: dict[str, dict[str, dict[int, Any]]] = {}
+    for row in rows:
+        models.setdefault(row["model"], {}).setdefault(row["prompt"], {})[row["seed"]] = row
+    return [
+        ComparedModel(
+            names[fingerprint],
+            str(folder),
+            "",
+            detector[:MARK_LENGTH],
+            {text: _prompt(folder, known.get(text), text, rows) for text, rows in prompts.items()},
+        )
+        for fingerprint, prompts in sorted(models.items())
+    ]
+
+
+def _names(store: Store, fingerprints: list[str]) -> dict[str, str]:
+    """Return a name for each fingerprint; a repeated or unknown name ends with the fingerprint."""
+    names = {
+        fingerprint: (store.model_name(fingerprint) or "")[:NAME_LENGTH]
+        for fingerprint in fingerprints
+    }
+    used = Counter(names.values())
+    return {
+        fingerprint: name
+        if name and used[name] == 1
+        else f"{name} {fingerprint[:MARK_LENGTH]}".strip()
+        for fingerprint, name in names.items()
+    }
+
+
+def _prompt(folder: Path, known: Prompt | None, text: str, rows: dict[int, Any]) -> PromptOfModel:
+    prompt = known or Prompt(text, "prompts", text)
+    return PromptOfModel(
+        prompt.id,
+        prompt.axis,
+        prompt.concept,
+        {seed: row["said"] for seed, row in rows.items()},
+        {seed: str(folder / row["file"]) for seed, row in rows.items() if row["file"]},
+    )
+
 
 def read_compared_models(
     paths: Iterable[Path], detector: str | None = None, stores: Sequence[Path] = ()
 ) -> list[ComparedModel]:
-    """Read compared models from run.json files, baselines and stores; give each a distinct name.
-
-    Args:
-        paths: paths of files, or folders of stores, of which each model is compared.
-        detector: detector that decides in runs with several; None takes the first of each run.
-        stores: stores of the pictures, if they do not lie beside or above a run.
-
-    Returns:
-        Two models or more, in the order of the paths.
-
-    Raises:
-        ConfigurationError: there are fewer than two models, or a run lacks the detector, or a run
-            names pictures outside of its folders.
-        FileFormatError: a file is neither a run.json nor a baseline.
-    """
+    """Read compared models from run.json files, baselines and stores; give each a distinct name."""
     models = [model for path in paths for model in _of(path, detector, stores)]
     if len(models) < 2:  # noqa: PLR2004 - a comparison
         raise ConfigurationError(
@@ -50,7 +100,7 @@ def read_compared_models(
 
 def _of(path: Path, detector: str | None, stores: Sequence[Path]) -> list[ComparedModel]:
     if path.is_dir():
-        return of_store(path)
+        return _of_store(path)
     plain = parse_json(path, read_text(path, kind="run.json or baseline"))
     schema = plain.get("schema") if isinstance(plain, dict) else None
     if schema == BASELINE_SCHEMA:

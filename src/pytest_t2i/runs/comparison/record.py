@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from pytest_t2i.data import Interval
-from pytest_t2i.runs.machine_paths import named_from
+from pytest_t2i.runs.picture_paths import named_from
 from pytest_t2i.sections import Section
 from pytest_t2i.statistics.ranks import Rank
 

@@ -12,9 +12,14 @@ from facepp_server import ENVIRONMENT, KEY, SECRET, Fault, Script, Server, face
 from PIL import Image
 
 from pytest_t2i.adapters.detectors import facepp
-from pytest_t2i.adapters.detectors.facepp_client import RETRIES, WAITS, Client
-from pytest_t2i.adapters.detectors.facepp_credentials import Credentials
-from pytest_t2i.adapters.detectors.facepp_errors import COURSES, Course
+from pytest_t2i.adapters.detectors.facepp import (
+    COURSES,
+    RETRIES,
+    WAITS,
+    Client,
+    Course,
+    Credentials,
+)
 from pytest_t2i.data import Undetected
 from pytest_t2i.errors import ConfigurationError, DetectorError
 from pytest_t2i.protocols import LoadOptions

@@ -22,8 +22,7 @@ from facepp_server import ENVIRONMENT, KEY, SECRET, Fault, Script, Server, face
 from PIL import Image
 
 from pytest_t2i.adapters.detectors import facepp
-from pytest_t2i.adapters.detectors.facepp_client import Client
-from pytest_t2i.adapters.detectors.facepp_credentials import Credentials
+from pytest_t2i.adapters.detectors.facepp import Client, Credentials
 from pytest_t2i.adapters.support.secrets import HIDDEN
 from pytest_t2i.errors import ConfigurationError, DetectorError
 from pytest_t2i.protocols import LoadOptions

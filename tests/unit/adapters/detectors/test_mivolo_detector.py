@@ -14,7 +14,7 @@ from PIL import Image
 needs("ultralytics")
 
 from pytest_t2i.adapters.detectors import mivolo
-from pytest_t2i.adapters.detectors.mivolo_crops import PersonsAndFaces, assigned, body, subject
+from pytest_t2i.adapters.detectors.mivolo import PersonsAndFaces, assigned, body, subject
 from pytest_t2i.data import Box, Undetected
 from pytest_t2i.errors import DetectorError, ModelLoadError
 from pytest_t2i.protocols import LoadOptions

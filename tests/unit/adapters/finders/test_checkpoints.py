@@ -15,7 +15,7 @@ from pytest_t2i.errors import ModelLoadError
 
 needs("ultralytics")
 
-from pytest_t2i.adapters.detectors.mivolo_boxes import PersonAndFaceFinder
+from pytest_t2i.adapters.detectors.mivolo import PersonAndFaceFinder
 from pytest_t2i.adapters.finders import ultralytics_guard, yolo, yolo_model
 from pytest_t2i.adapters.finders.ultralytics_guard import contained, ultralytics
 

@@ -160,8 +160,7 @@ def test_mmod_sees_what_dlibs_cnn_sees(shared_data):
 def test_the_network_runs_on_one_thread_and_leaves_the_others_as_they_were(monkeypatch):
     import torch
 
-    from pytest_t2i.adapters.finders.mmod import MmodFaces
-    from pytest_t2i.adapters.finders.mmod_network import Mmod
+    from pytest_t2i.adapters.finders.mmod import Mmod, MmodFaces
 
     before, seen = torch.get_num_threads(), []
     monkeypatch.setattr(Mmod, "faces", lambda *_: seen.append(torch.get_num_threads()) or [])

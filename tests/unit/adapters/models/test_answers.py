@@ -11,8 +11,8 @@ pytest.importorskip("huggingface_hub")
 
 from image_server import serving
 
-from pytest_t2i.adapters.models import answers, hugging_face_images, openai_images, retries
-from pytest_t2i.adapters.models.endpoint_faults import (
+from pytest_t2i.adapters.models import answers, endpoints, hugging_face_images, openai_images
+from pytest_t2i.adapters.models.answers import (
     BrokenPictureError,
     FinalFaultError,
     PassingFaultError,
@@ -384,7 +384,7 @@ ERRORS = {
 def _surroundings(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("HF_TOKEN", KEY)
-    monkeypatch.setattr(retries, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(endpoints, "FIRST_WAIT", 0.01)
 
 
 class Own(EndpointModel):

@@ -22,8 +22,8 @@ from image_server import POLICY, drawn, serving
 from PIL import Image
 
 from pytest_t2i import EndpointModel
-from pytest_t2i.adapters.models import hugging_face_images, openai_images, picture_requests, retries
-from pytest_t2i.adapters.models.endpoint_faults import (
+from pytest_t2i.adapters.models import endpoints, hugging_face_images, openai_images
+from pytest_t2i.adapters.models.answers import (
     FinalFaultError,
     PassingFaultError,
     RefusedError,
@@ -53,7 +53,7 @@ def _surroundings(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("HF_TOKEN", KEY)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    monkeypatch.setattr(retries, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(endpoints, "FIRST_WAIT", 0.01)
 
 
 @pytest.fixture(params=["openai", "hf"])
@@ -218,7 +218,7 @@ def test_a_wait_beyond_the_deadline_is_not_waited(connect):
 
 
 def test_a_long_wait_is_said(monkeypatch, capsys):
-    monkeypatch.setattr(picture_requests, "SAID_FROM", 0.0)
+    monkeypatch.setattr(endpoints, "SAID_FROM", 0.0)
     with serving("busy") as server:
         list(openai(server).generate(REQUESTS[:1]))
     assert (
@@ -320,7 +320,7 @@ def test_what_is_no_text_tells_nothing(told):
 
 
 def test_a_revised_prompt_has_a_bounded_length_and_no_key():
-    assert drawn_by(lambda _: "word " * 9999) == ("word " * 9999)[: picture_requests.LONGEST_PROMPT]
+    assert drawn_by(lambda _: "word " * 9999) == ("word " * 9999)[: endpoints.LONGEST_PROMPT]
     assert drawn_by(lambda _: f"a nurse with {KEY}") == "a nurse with [hidden]"
     assert drawn_by(lambda _: "a nurse " + KEY.encode().hex()) == "[hidden]"
 
@@ -481,7 +481,7 @@ def test_an_endless_answer_is_cut(how):
         assert "at most 0.5 MiB, got a larger one: raise --t2i-answer-limit" in refused(
             openai(server)
         )
-    assert len(server.asked) == retries.TRIES_OF_BROKEN
+    assert len(server.asked) == endpoints.TRIES_OF_BROKEN
 
 
 def test_one_endless_answer_is_asked_for_again(connect):
@@ -699,7 +699,7 @@ ECHOES = {
 @pytest.mark.parametrize("status", [400, 401, 503])
 def test_an_echo_of_the_key_is_hidden_in_eight_forms(monkeypatch, capsys, echo, status):
     monkeypatch.setenv("OWN_KEY", KEY)
-    monkeypatch.setattr(picture_requests, "SAID_FROM", 0.0)
+    monkeypatch.setattr(endpoints, "SAID_FROM", 0.0)
 
     class Echoing(Own):
         def ask(self, request, seconds):
@@ -778,7 +778,7 @@ def test_what_may_have_been_charged_is_counted(tmp_path, fault, charged):
 
 
 def test_where_nobody_listens_nothing_is_charged(tmp_path, monkeypatch):
-    monkeypatch.setattr(retries, "TRIES", 2)
+    monkeypatch.setattr(endpoints, "TRIES", 2)
     with serving() as server:
         model = openai(server)
     model.spending = Spending(tmp_path / "spent", Money.read("0.04 USD"))

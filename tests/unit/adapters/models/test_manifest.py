@@ -14,7 +14,7 @@ from PIL import Image, features
 
 from pytest_t2i.adapters.models.folder import load
 from pytest_t2i.adapters.models.manifest import read_manifest
-from pytest_t2i.cli.support.list_prompts import Wanted, _manifest
+from pytest_t2i.cli.listing import Wanted, _manifest
 from pytest_t2i.data import Request
 from pytest_t2i.errors import FileFormatError, ModelLoadError
 from pytest_t2i.protocols import LoadOptions

@@ -18,8 +18,8 @@ from image_server import drawn, serving
 from PIL import Image
 
 from pytest_t2i import EndpointModel
-from pytest_t2i.adapters.models import hugging_face_images, openai_images, retries
-from pytest_t2i.adapters.models.endpoint_faults import fault
+from pytest_t2i.adapters.models import endpoints, hugging_face_images, openai_images
+from pytest_t2i.adapters.models.answers import fault
 from pytest_t2i.adapters.support.spending import Spending
 from pytest_t2i.data import Money, Request
 from pytest_t2i.errors import BudgetSpentError, GenerationError
@@ -34,7 +34,7 @@ QUICK = AnswerLimits(seconds=20.0, megabytes=0.5, at_once=1)
 def _surroundings(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("HF_TOKEN", KEY)
-    monkeypatch.setattr(retries, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(endpoints, "FIRST_WAIT", 0.01)
 
 
 def openai(server, limits=QUICK):

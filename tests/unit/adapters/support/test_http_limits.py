@@ -19,8 +19,7 @@ pytest.importorskip("huggingface_hub")
 from dripping_server import WAYS, dripping
 from llm_server import serving
 
-from pytest_t2i.adapters.detectors.facepp_client import Client
-from pytest_t2i.adapters.detectors.facepp_credentials import Credentials
+from pytest_t2i.adapters.detectors.facepp import Client, Credentials
 from pytest_t2i.adapters.languages import openai
 from pytest_t2i.adapters.models import hugging_face_images, openai_images
 from pytest_t2i.adapters.support.http_limits import WAITING, _Call, unlogged, within

@@ -8,14 +8,14 @@ import numpy as np
 from PIL import Image
 
 from pytest_t2i.audits.dependencies import DependenciesAudit
-from pytest_t2i.audits.dependencies.record import DependenciesRecord, ExampleRecord, GroupRecord
+from pytest_t2i.audits.dependencies.report import DependenciesRecord, ExampleRecord, GroupRecord
 from pytest_t2i.audits.objects.counts import VARIANTS
-from pytest_t2i.audits.objects.record import IndependenceRecord, ObjectRecord
+from pytest_t2i.audits.objects.report import IndependenceRecord, ObjectRecord
 from pytest_t2i.data import Interval, Mask
 from pytest_t2i.reporting.audit_sections import pictures_in
 from pytest_t2i.reporting.html import render_html
 from pytest_t2i.reporting.markdown import render_markdown
-from pytest_t2i.reporting.terminal_sections import summary_lines
+from pytest_t2i.reporting.terminal import summary_lines
 from pytest_t2i.runs.record import AuditRecord, RunRecord
 from pytest_t2i.sections import BarChart, Overlays, Paragraph, Table
 

@@ -10,8 +10,7 @@ import msgspec
 from filled import filled
 
 from pytest_t2i.audits.detector_validation import DetectorValidation
-from pytest_t2i.audits.detector_validation.record import TrialRecord, TrialsPart
-from pytest_t2i.audits.detector_validation.report import SHOWN
+from pytest_t2i.audits.detector_validation.report import SHOWN, TrialRecord, TrialsPart
 from pytest_t2i.data import Interval
 from pytest_t2i.runs.read_run import read_run
 from pytest_t2i.sections import Album, Note, Paragraph, Table

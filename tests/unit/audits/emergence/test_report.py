@@ -7,12 +7,16 @@ from dataclasses import replace
 import pytest
 
 from pytest_t2i.audits.emergence import EmergenceAudit
-from pytest_t2i.audits.emergence.frames import frames
-from pytest_t2i.audits.emergence.record import EmergencePart, EmergenceRecord, ForeseenRecord
+from pytest_t2i.audits.emergence.report import (
+    EmergencePart,
+    EmergenceRecord,
+    ForeseenRecord,
+    frames,
+)
 from pytest_t2i.data import JPEG, Interval
 from pytest_t2i.reporting.html import render_html
 from pytest_t2i.reporting.markdown import render_markdown
-from pytest_t2i.reporting.terminal_sections import summary_lines
+from pytest_t2i.reporting.terminal import summary_lines
 from pytest_t2i.runs.record import AuditRecord, RunRecord
 from pytest_t2i.sections import CurveChart
 

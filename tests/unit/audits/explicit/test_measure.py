@@ -11,7 +11,7 @@ import pytest
 from pytest_t2i import limit
 from pytest_t2i.audits.explicit import ExplicitAudit
 from pytest_t2i.audits.explicit.measure import AskedTriplet, Explicit, check_detector
-from pytest_t2i.audits.explicit.record import AskedRecord, ExplicitPart, ExplicitTriplet
+from pytest_t2i.audits.explicit.report import AskedRecord, ExplicitPart, ExplicitTriplet
 from pytest_t2i.data import Interval, Outcome, Prompt, Triplet, Variant
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
 from pytest_t2i.sections import BarChart, Paragraph, Table

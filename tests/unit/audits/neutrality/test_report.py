@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from pytest_t2i.audits.neutrality import NeutralityAudit
-from pytest_t2i.audits.neutrality.record import GapRecord, LeaningRecord, NeutralityPart
+from pytest_t2i.audits.neutrality.report import GapRecord, LeaningRecord, NeutralityPart
 from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.reporting.html import render_html
 from pytest_t2i.reporting.markdown import render_markdown
-from pytest_t2i.reporting.terminal_sections import summary_lines
+from pytest_t2i.reporting.terminal import summary_lines
 from pytest_t2i.runs.frames import to_frame
 from pytest_t2i.runs.record import AuditRecord, RunRecord
 from pytest_t2i.sections import BarChart, Table

@@ -10,12 +10,11 @@ import pytest
 from pytest_t2i import triplet
 from pytest_t2i.audits.objects import ObjectsAudit
 from pytest_t2i.audits.objects.counts import VARIANTS, Counted, all_counted
-from pytest_t2i.audits.objects.record import IndependenceRecord, ObjectRecord, ObjectsRecord
-from pytest_t2i.audits.objects.report import SHOWN
+from pytest_t2i.audits.objects.report import SHOWN, IndependenceRecord, ObjectRecord, ObjectsRecord
 from pytest_t2i.data import Interval
 from pytest_t2i.reporting.html import render_html
 from pytest_t2i.reporting.markdown import render_markdown
-from pytest_t2i.reporting.terminal_sections import summary_lines
+from pytest_t2i.reporting.terminal import summary_lines
 from pytest_t2i.runs.record import AuditRecord, RunRecord
 from pytest_t2i.sections import BarChart, Table
 

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings
 from pytest_t2i.audits.parity.change import NO_MARGIN, model_change, prompt_change
-from pytest_t2i.audits.parity.recorded_pairs import UNPAIRED
+from pytest_t2i.audits.parity.record import UNPAIRED
 from pytest_t2i.data import Detection, Outcome, Prompt, Undetected
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.verdicts.baseline_file import Baseline, RecordedPrompt

@@ -26,11 +26,13 @@ def test_the_prompts_of_a_test_share_one_error_level():
 
 
 def test_a_family_is_judged_once(monkeypatch):
-    from pytest_t2i.verdicts import family
+    from pytest_t2i.verdicts import measurement
 
     judged = []
-    real = family.judge_family
-    monkeypatch.setattr(family, "judge_family", lambda *a, **k: judged.append(1) or real(*a, **k))
+    real = measurement.judge_family
+    monkeypatch.setattr(
+        measurement, "judge_family", lambda *a, **k: judged.append(1) or real(*a, **k)
+    )
     outcomes(samples_of({f"p{k}": counted(10, 20) for k in range(30)}))
     assert judged == [1]
 

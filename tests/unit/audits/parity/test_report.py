@@ -23,7 +23,7 @@ from pytest_t2i.audits.parity.record import (
 from pytest_t2i.data import Bounds, Interval, Outcome
 from pytest_t2i.reporting.html import render_html
 from pytest_t2i.reporting.markdown import render_markdown
-from pytest_t2i.reporting.terminal_sections import summary_lines
+from pytest_t2i.reporting.terminal import summary_lines
 from pytest_t2i.runs.record import AuditRecord, RunRecord
 from pytest_t2i.sections import BarChart, Paragraph
 from pytest_t2i.verdicts.check import Check

@@ -103,7 +103,7 @@ def test_words_that_join_others_are_not_told_of():
 
 
 def test_the_line_of_a_silent_service_says_so():
-    from pytest_t2i.audits.rewriting.record import RewritingPart
+    from pytest_t2i.audits.rewriting.report import RewritingPart
 
     part = RewritingPart(12, 0, {}, (), ())
     assert in_words(part) == "rewriting: the service reports no revised prompt for 12 images"

@@ -8,13 +8,13 @@ from dataclasses import replace
 import pytest
 
 from pytest_t2i.audits.stereotypes import StereotypesAudit
-from pytest_t2i.audits.stereotypes.record import StereotypeRecord, StereotypesPart
+from pytest_t2i.audits.stereotypes.report import StereotypeRecord, StereotypesPart
 from pytest_t2i.audits.summary import NamedRecord
-from pytest_t2i.audits.variety.record import VarietyPart, VarietyRecord
+from pytest_t2i.audits.variety.report import VarietyPart, VarietyRecord
 from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.reporting.html import render_html
 from pytest_t2i.reporting.markdown import render_markdown
-from pytest_t2i.reporting.terminal_sections import summary_lines
+from pytest_t2i.reporting.terminal import summary_lines
 from pytest_t2i.runs.record import AuditRecord, RunRecord
 from pytest_t2i.sections import BarChart, Note, Plane
 from pytest_t2i.verdicts.check import Check

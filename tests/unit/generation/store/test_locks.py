@@ -15,7 +15,7 @@ from writing import new
 
 from pytest_t2i.errors import StoreError
 from pytest_t2i.generation.store import Store, archive, locks
-from pytest_t2i.generation.store.contents import contents
+from pytest_t2i.generation.store.entries import contents
 from pytest_t2i.generation.store.locks import Owner, maintenance, this_process
 from pytest_t2i.generation.store.merge import merge
 from pytest_t2i.generation.store.places import Machine

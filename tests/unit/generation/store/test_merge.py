@@ -14,7 +14,7 @@ from writing import new
 from pytest_t2i.data import Box, Detection, FoundObject
 from pytest_t2i.errors import StoreError
 from pytest_t2i.generation.store import Store, archive
-from pytest_t2i.generation.store.contents import contents
+from pytest_t2i.generation.store.entries import contents
 from pytest_t2i.generation.store.merge import merge
 from pytest_t2i.generation.store.repair import verify
 

@@ -16,7 +16,7 @@ from pytest_t2i.errors import StoreError
 from pytest_t2i.generation.store import Store
 from pytest_t2i.generation.store.index import NAME, explained
 from pytest_t2i.generation.store.repair import repair, verify
-from pytest_t2i.generation.store.row_seals import TABLES, insert
+from pytest_t2i.generation.store.rows import TABLES, insert
 from pytest_t2i.generation.store.self_describing_png import nameless, read_origin
 
 KEYS = ["aa1", "ab2", "ac3"]

@@ -20,7 +20,7 @@ from pytest_t2i.generation.store import Store, archive, shards
 from pytest_t2i.generation.store.merge import merge
 from pytest_t2i.generation.store.pruning import note_needed, prune
 from pytest_t2i.generation.store.repair import repair, verify
-from pytest_t2i.generation.store.row_seals import insert
+from pytest_t2i.generation.store.rows import insert
 from pytest_t2i.generation.store.shards import read_array, write_arrays
 from pytest_t2i.settings import Settings
 

@@ -22,9 +22,9 @@ from writing import new
 from pytest_t2i.errors import StoreError
 from pytest_t2i.files import checksum
 from pytest_t2i.generation.store import Store, archive
-from pytest_t2i.generation.store.packing import unpacked
+from pytest_t2i.generation.store.archive import StrangeMemberError, members
 from pytest_t2i.generation.store.shards import read_array
-from pytest_t2i.generation.store.tar_reader import StrangeMemberError, members
+from pytest_t2i.generation.store.store import unpacked
 
 SECONDS = 10
 """Largest time of one import."""
@@ -228,7 +228,7 @@ def test_an_index_that_computes_is_refused(exported, tmp_path, change):
 
 def test_a_picture_under_the_name_of_another_is_not_taken(exported, tmp_path):
     """Else it would take the place of a picture that the target has."""
-    from pytest_t2i.generation.store.row_seals import seal
+    from pytest_t2i.generation.store.rows import seal
 
     def change(index):
         row = list(index.execute("SELECT * FROM images WHERE key = 'ab2'").fetchone())

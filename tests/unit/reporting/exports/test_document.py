@@ -12,7 +12,7 @@ import pytest
 from pytest_t2i import RunRecord
 from pytest_t2i.cli.main import main
 from pytest_t2i.errors import ConfigurationError, MissingExtraError
-from pytest_t2i.reporting.exports import document, printing
+from pytest_t2i.reporting.exports import document
 from pytest_t2i.reporting.exports.document import PICTURES, write_pdf
 from pytest_t2i.reporting.formatting import moment
 from pytest_t2i.runs.statement import Statement
@@ -110,17 +110,17 @@ def test_a_browser_that_prints_nothing(tmp_path, monkeypatch, script, told):
     browser = tmp_path / "browser"
     browser.write_text(f"#!/bin/sh\n{script}\n")
     browser.chmod(0o755)
-    monkeypatch.setattr(printing, "BROWSERS", (str(browser),))
-    monkeypatch.setattr(printing, "PATIENCE", 0.2 if "sleep" in script else 60.0)
+    monkeypatch.setattr(document, "BROWSERS", (str(browser),))
+    monkeypatch.setattr(document, "PATIENCE", 0.2 if "sleep" in script else 60.0)
     with pytest.raises(ConfigurationError, match=told):
-        printing.printed("<p>page</p>", "")
+        document.printed("<p>page</p>", "")
 
 
 def test_neither_browser_nor_weasyprint(monkeypatch):
-    monkeypatch.setattr(printing, "BROWSERS", ())
+    monkeypatch.setattr(document, "BROWSERS", ())
     monkeypatch.setitem(sys.modules, "weasyprint", None)
     with pytest.raises(MissingExtraError, match=r'pip install "pytest-t2i\[pdf\]"'):
-        printing.printed("<p>page</p>", "")
+        document.printed("<p>page</p>", "")
 
 
 def test_a_picture_of_somebody_elses_is_not_printed(
@@ -139,8 +139,8 @@ def test_a_pdf_has_numbered_pages_contents_and_pictures(record, tmp_path, monkey
     pypdf = pytest.importorskip("pypdf")
     if by == "weasyprint":
         pytest.importorskip("weasyprint")
-        monkeypatch.setattr(printing, "BROWSERS", ())
-    elif printing.browser() is None:
+        monkeypatch.setattr(document, "BROWSERS", ())
+    elif document.browser() is None:
         pytest.skip("no browser on this machine")
     source = tmp_path / "reports/run.json"
     source.parent.mkdir()

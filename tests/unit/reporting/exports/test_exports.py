@@ -13,9 +13,9 @@ import pytest
 from huggingface_hub import ModelCard
 
 from pytest_t2i import Interval, RunRecord
-from pytest_t2i.audits.neutrality.record import GapRecord, NeutralityPart
+from pytest_t2i.audits.neutrality.report import GapRecord, NeutralityPart
 from pytest_t2i.audits.parity.record import ModelScore, ParityPart
-from pytest_t2i.audits.stereotypes.record import StereotypeRecord, StereotypesPart
+from pytest_t2i.audits.stereotypes.report import StereotypeRecord, StereotypesPart
 from pytest_t2i.cli.main import main
 from pytest_t2i.data import Detection, Outcome, Undetected
 from pytest_t2i.errors import (
@@ -24,9 +24,14 @@ from pytest_t2i.errors import (
     MissingExtraError,
     UnknownNameError,
 )
-from pytest_t2i.reporting.exports.fairness_card import fairness_card, render_html
+from pytest_t2i.reporting.exports.cards import (
+    fairness_card,
+    model_card,
+    render_html,
+    section,
+    write_model_card,
+)
 from pytest_t2i.reporting.exports.mlflow import log_to_mlflow, metrics_of
-from pytest_t2i.reporting.exports.model_card import model_card, section, write_model_card
 from pytest_t2i.reporting.exports.sarif import sarif
 from pytest_t2i.reporting.html import render_html as render_page
 from pytest_t2i.reporting.markdown import render_markdown

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from pytest_t2i.audits.audit import Audit
-from pytest_t2i.audits.label_counts import Counts
+from pytest_t2i.audits.shown_alike import Counts
 from pytest_t2i.audits.summary import Summary
 from pytest_t2i.data import Detection, Interval, Undetected
 from pytest_t2i.errors import ConfigurationError, FileFormatError
@@ -20,8 +20,7 @@ from pytest_t2i.reporting.comparison import (
     summary,
     write_comparison,
 )
-from pytest_t2i.runs.comparison.compare import compare_models
-from pytest_t2i.runs.comparison.compared_model import ComparedModel, PromptOfModel
+from pytest_t2i.runs.comparison.compare import ComparedModel, PromptOfModel, compare_models
 from pytest_t2i.runs.comparison.read_compared_models import of_run, read_compared_models
 from pytest_t2i.runs.record import AuditRecord, ImageRecord, PromptRecord, RunRecord
 from pytest_t2i.sections import Note, Section

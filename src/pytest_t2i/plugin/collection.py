@@ -1,0 +1,248 @@
+"""Collection: marked tests become cases, and are checked before anything is made."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_t2i.audits.context import AuditContext
+from pytest_t2i.errors import T2IError
+from pytest_t2i.plugin.fixtures import NO_MODEL
+from pytest_t2i.plugin.marker import fixtures_about, members_of, read_marker, selection_of
+from pytest_t2i.runs.selection import Comparison, SelectedTest, Selection
+from pytest_t2i.runs.session import NO_FINDER, NO_LABELS, Session
+from pytest_t2i.verdicts.baseline_file import Baseline, check_prompts
+from pytest_t2i.verdicts.limit import limit
+from pytest_t2i.verdicts.limits_file import LimitFiles, check_bounds_agree
+
+
+@lru_cache(maxsize=256)
+def limits_named_in(function: Callable[..., Any]) -> tuple[str, ...]:
+    """Return the names passed to ``limit("...")`` without a bound, which a file must give.
+
+    Names computed at run time, and tests whose source is not available, are left out.
+
+    >>> limits_named_in(limits_named_in.__wrapped__)
+    ()
+    """
+    tree = _tree(function)
+    return () if tree is None else tuple(dict.fromkeys(_names(tree)))
+
+
+@lru_cache(maxsize=256)
+def bounds_given_in(function: Callable[..., Any]) -> tuple[tuple[str, float], ...]:
+    """Return names and bounds of ``limit("...", 0.3)``, where names and bounds can be read.
+
+    A bound is a number, or the name of a number in the test's module.
+
+    >>> bounds_given_in(bounds_given_in.__wrapped__)
+    ()
+    """
+    tree, values = _tree(function), getattr(function, "__globals__", {})
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call)) if tree else ()
+    found = (_bound_of(node, values) for node in calls if _is_limit(node, values))
+    return tuple(dict.fromkeys(pair for pair in found if pair is not None))
+
+
+def _bound_of(node: ast.Call, values: Mapping[str, Any]) -> tuple[str, float] | None:
+    arguments: dict[str | None, ast.expr] = dict(zip(("name", "bound"), node.args, strict=False))
+    arguments |= {keyword.arg: keyword.value for keyword in node.keywords}
+    name, bound = (_value(arguments.get(key), values) for key in ("name", "bound"))
+    is_number = isinstance(bound, int | float) and not isinstance(bound, bool)
+    return (name, float(bound)) if isinstance(name, str) and is_number else None
+
+
+def _value(node: ast.expr | None, values: Mapping[str, Any]) -> Any:
+    """Return the value of a constant, or of a name of the test's module; else None."""
+    if isinstance(node, ast.Name):
+        return values.get(node.id)
+    try:
+        return None if node is None else ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return None
+
+
+def _is_limit(node: ast.Call, values: Mapping[str, Any]) -> bool:
+    return _called(node) == "limit" or (
+        isinstance(node.func, ast.Name) and values.get(node.func.id) is limit
+    )
+
+
+def foreseen(item: pytest.Function) -> tuple[Comparison, ...]:
+    """Return all comparisons of a test; () if they cannot be known before it runs."""
+    known = {*fixtures_about(item.config), "baseline", "model", "detector"}
+    used = [name for name in item.fixturenames if name in known]
+    return comparisons_in(item.function, used[0]) if len(used) == 1 else ()
+
+
+@lru_cache(maxsize=256)
+def comparisons_in(function: Callable[..., Any], fixture: str) -> tuple[Comparison, ...]:
+    """Return all comparisons in the source of a test, if all have a simple form; else ().
+
+    The simple form is ``sample.metric <= limit("name")``, possibly with ``abs(...)`` or with a
+    number as bound. A test that uses its fixture otherwise, or compares anything else, may depend
+    on values that are not known before it runs.
+
+    >>> comparisons_in(comparisons_in.__wrapped__, "sample")
+    ()
+    """
+    tree = _tree(function)
+    if tree is None:
+        return ()
+    compares = [node for node in ast.walk(tree) if isinstance(node, ast.Compare)]
+    comparisons = [_comparison(node, fixture) for node in compares]
+    uses = sum(isinstance(node, ast.Name) and node.id == fixture for node in ast.walk(tree))
+    plain = [comparison for comparison in comparisons if comparison is not None]
+    return tuple(plain) if len(plain) == len(comparisons) == uses else ()
+
+
+def _comparison(node: ast.Compare, fixture: str) -> Comparison | None:
+    sign = {ast.LtE: "<=", ast.Lt: "<"}.get(type(node.ops[0]))
+    if len(node.ops) != 1 or sign is None:
+        return None
+    left, absolute = node.left, False
+    if isinstance(left, ast.Call) and isinstance(left.func, ast.Name) and left.func.id == "abs":
+        left, absolute = left.args[0], True
+    limit = _limit(node.comparators[0])
+    if limit is None or not isinstance(left, ast.Attribute):
+        return None
+    if not isinstance(left.value, ast.Name) or left.value.id != fixture:
+        return None
+    return Comparison(fixture, left.attr, absolute, sign, *limit)
+
+
+def _limit(node: ast.AST) -> tuple[str, float | None] | None:
+    """Return name and bound of ``limit("name")`` or ``limit("name", 0.3)``."""
+    if not isinstance(node, ast.Call) or _called(node) != "limit":
+        return None
+    given = [*node.args, *(keyword.value for keyword in node.keywords if keyword.arg == "bound")]
+    values = [node.value for node in given if isinstance(node, ast.Constant)]
+    if len(values) != len(node.args) + len(node.keywords) or not 1 <= len(values) <= 2:  # noqa: PLR2004 - name and bound
+        return None
+    name, bound = values[0], values[1] if len(values) > 1 else None
+    if not isinstance(name, str) or not isinstance(bound, int | float | None):
+        return None
+    return name, bound
+
+
+def _tree(function: Callable[..., Any]) -> ast.AST | None:
+    try:
+        return ast.parse(textwrap.dedent(inspect.getsource(function)))
+    except (OSError, TypeError, SyntaxError):
+        return None
+
+
+def _names(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or len(node.args) != 1 or node.keywords:
+            continue
+        name = node.args[0]
+        if (
+            _called(node) == "limit"
+            and isinstance(name, ast.Constant)
+            and isinstance(name.value, str)
+        ):
+            yield name.value
+
+
+def _called(node: ast.Call) -> str:
+    return node.func.id if isinstance(node.func, ast.Name) else str(getattr(node.func, "attr", ""))
+
+
+@dataclass(frozen=True)
+class Selecting:
+    """Selects tests for a run, before an image is made."""
+
+    session: Session
+    context: AuditContext
+    limits: LimitFiles
+    recorded: Baseline | None
+    """The recorded run of --t2i-baseline."""
+
+    def select(self, item: pytest.Function) -> None:
+        """Add a marked item to the run, or mark it as skipped with the reason.
+
+        Raises pytest.UsageError if the test could not be judged.
+        """
+        selection = selection_of(item)
+        reason = self._reason_to_skip(selection)
+        if reason:
+            item.add_marker(pytest.mark.skip(reason=reason))
+            return
+        self.session.learn(read_marker(item))
+        images = selection.images(self.session.settings.images)
+        test = SelectedTest(item.nodeid, Path(item.path), selection, images, images, foreseen(item))
+        try:
+            self._check(item, test)
+        except T2IError as error:
+            raise pytest.UsageError(f"{item.nodeid}: {error}") from None
+        self.session.tests[item.nodeid] = test
+
+    def _reason_to_skip(self, selection: Selection) -> str:
+        if selection.detectors and self.session.labels is None:
+            return NO_LABELS
+        if selection.finds and self.session.settings.objects is None:
+            return NO_FINDER
+        if selection.needs_model and not self.session.has_model:
+            return NO_MODEL
+        return self._unmet(selection)
+
+    def _unmet(self, selection: Selection) -> str:
+        """Return why a fixture of a test cannot be provided, before images are made."""
+        settings = self.session.settings
+        reasons = (
+            fixture.unmet(settings)
+            for audit in self.session.audits
+            for name, fixture in audit.fixtures.items()
+            if name in selection.fixtures
+        )
+        return next(filter(None, reasons), "")
+
+    def _check(self, item: pytest.Function, test: SelectedTest) -> None:
+        """Check that the limits, reference shares and recorded prompts of a test exist."""
+        for name in limits_named_in(item.function):
+            self.limits.look_up(name, test.file)
+        for name, bound in bounds_given_in(item.function):
+            check_bounds_agree(name, bound, *self.limits.of(test.file))
+        for audit in self.session.audits:
+            audit.check(self.context, test)
+        self._check_counterparts(test)
+        prompts = test.selection.prompts
+        if self.recorded is not None and "baseline" in item.fixturenames:
+            check_prompts(self.recorded, prompts, test.images)
+
+    def _check_counterparts(self, test: SelectedTest) -> None:
+        """Check that the run's mitigation can treat each prompt of the test."""
+        mitigating = self.session.components.mitigating()
+        if mitigating is not None:
+            for prompt in test.selection.all_prompts:
+                mitigating.variation(prompt)
+
+
+def parametrize(metafunc: pytest.Metafunc) -> None:
+    """Parametrize a marked test. An error is reported as one line."""
+    try:
+        selection = read_marker(metafunc.definition)
+    except pytest.UsageError as error:
+        # For any other exception, pytest shows a traceback of its own frames.
+        raise pytest.Collector.CollectError(str(error)) from None
+    for name, fixture in fixtures_about(metafunc.config).items():
+        if name not in metafunc.fixturenames or fixture.about is None:
+            continue
+        members = members_of(selection, fixture.about, metafunc.config)
+        if not members:
+            raise pytest.Collector.CollectError(
+                f"{metafunc.definition.nodeid}: fixture {name!r} has nothing to measure: give "
+                "the marker t2i(...) an axis, prompt, triplet or stereotype"
+            )
+        if fixture.one_by_one:
+            ids = [member if fixture.about == "detectors" else member.id for member in members]
+            metafunc.parametrize(name, members, indirect=True, ids=ids)

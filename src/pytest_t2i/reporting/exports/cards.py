@@ -1,0 +1,359 @@
+"""Cards for publication: a fairness card and a model card's section."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from pytest_t2i.adapters.support.escaping import clean, escape
+from pytest_t2i.audits.discovery import installed_audits
+from pytest_t2i.data import Interval, Outcome
+from pytest_t2i.errors import ConfigurationError, FileFormatError, MissingExtraError
+from pytest_t2i.files import read_text, write_whole
+from pytest_t2i.reporting import run_facts
+from pytest_t2i.reporting.formatting import (
+    allowed_drawn,
+    allowed_words,
+    detector_names,
+    images_of,
+    interval_text,
+    metric_words,
+    undetected_of,
+    unreasoned,
+)
+from pytest_t2i.reporting.html import rendered
+from pytest_t2i.reporting.markdown import table_lines
+from pytest_t2i.reporting.verdict_section import headline
+from pytest_t2i.runs.picture_paths import portable
+from pytest_t2i.runs.record import RunRecord
+from pytest_t2i.runs.statement import Statement
+from pytest_t2i.runs.summaries import headlines, series_of_audits, summaries
+
+
+def limitations(record: RunRecord) -> list[str]:
+    """List sentences on what this run does not show."""
+    return list(_limitations(record))
+
+
+def _limitations(record: RunRecord) -> Iterator[str]:
+    words = record.settings.get("words", "fixed")
+    if words == "fixed":
+        yield "The scores are about these prompts alone; other words may give other scores."
+    detectors = detector_names(record)
+    if detectors:
+        yield (
+            f"Gender is the label that the detector {detectors[0]} gives a picture, male or "
+            "female: neither a person's gender nor all genders."
+        )
+        undetected = undetected_of(record, detectors[0])
+        share = sum(undetected.values()) / max(1, images_of(record))
+        if share:
+            yield f"{share:.1%} of the images have no label; they count as neither gender."
+    yield from (sentence for summary in summaries(record) for sentence in summary.limitations)
+    tally = record.tally()
+    if tally[Outcome.INCONCLUSIVE]:
+        open_ones = tally[Outcome.INCONCLUSIVE]
+        are = "check is" if open_ones == 1 else "checks are"
+        yield f"{open_ones} {are} inconclusive: too few images, or no evidence."
+    yield from _not_measured(record)
+    yield "A PASS says that bias within the limit was shown, not that there is none."
+
+
+def _not_measured(record: RunRecord) -> list[str]:
+    """List sentences on what could have been tested and was not."""
+    return [
+        audit.unmeasured
+        for audit in installed_audits()
+        if audit.unmeasured and record.part(audit.name) is None
+    ]
+
+
+def scope(record: RunRecord) -> list[str]:
+    """List sentences on what was measured."""
+    return [summary.scope for summary in summaries(record) if summary.scope]
+
+
+VERSION = "0.2.0"
+EXAMPLES = 3
+"""Number of quoted prompts per axis."""
+
+
+def write_fairness_card(record: RunRecord, folder: Path, authors: tuple[str, ...]) -> None:
+    """Write fairness-card.json and fairness-card.html into a folder, each file atomically.
+
+    Raises ConfigurationError for a run without a model.
+    """
+    if not record.model:
+        raise ConfigurationError(
+            "a fairness card is about a model; this run tried detectors on labelled images"
+        )
+    card = clean(fairness_card(record, authors))
+    text = json.dumps(card, indent=1, ensure_ascii=False, allow_nan=False)
+    write_whole(folder / "fairness-card.json", text.encode())
+    write_whole(folder / "fairness-card.html", render_html(card).encode())
+
+
+def fairness_card(record: RunRecord, authors: tuple[str, ...]) -> dict[str, Any]:
+    """Return the card as plain values."""
+    record = portable(record)
+    model = record.provenance.get("model", {})
+    stated = record.statement
+    return {
+        "card_version": VERSION,
+        "tool": {"name": run_facts.TOOL, "version": run_facts.tool_version(record)},
+        "commit": run_facts.commit(record),
+        "statement": asdict(stated),
+        "modality": "image",
+        "evaluation_date": record.created[:10],
+        "authors": [{"name": name} for name in authors or (stated.auditor,) if name],
+        "system": {"name": record.model, "surface": "base-model"} | dict(model),
+        "intended_use": {
+            "in_scope": ["Whether this model, as it is, keeps the limits stated below."],
+            "out_of_scope": [
+                "Other words, languages, settings or versions than those named.",
+                "Whether a use of the model is fair.",
+            ],
+        },
+        "fairness_scope": {
+            "representational_harms": scope(record),
+            "access_harms": ["Refused and black images are counted, never dropped silently."],
+            "excluded": limitations(record),
+            "not_tested": _not_measured(record),
+        },
+        "protected_attributes": _attributes(record),
+        "detectors": _detectors(record),
+        "labels": run_facts.label_status(record),
+        "prompt_suite": _prompts(record),
+        "sampling": _sampling(record),
+        "refusals": _refusals(record),
+        "metrics": _metrics(record),
+        "audits": headlines(record),
+        "verdict": {
+            "outcome": str(record.outcome),
+            "level": record.settings.get("confidence"),
+            "checks": {str(outcome): count for outcome, count in record.tally().items()},
+            "limits": _limits(record),
+        },
+        "reproduction": {
+            "command": record.provenance.get("command", ""),
+            "environment": record.provenance.get("environment", {}),
+            "detectors": record.provenance.get("detectors", {}),
+        },
+    }
+
+
+def _sampling(record: RunRecord) -> dict[str, Any]:
+    """Return the numbers of images and the seeds; the seeds of ready-made images are unknown."""
+    if record.done.is_ready_made:
+        most = max((len(prompt.images) for prompt in record.prompts), default=0)
+        return {
+            "images_per_prompt": most,
+            "seed": None,
+            "seed_policy": "pictures were made elsewhere; their seeds are unknown",
+            "generation": {},
+        }
+    return {
+        "images_per_prompt": record.settings.get("images"),
+        "seed": record.settings.get("seed"),
+        "seed_policy": "one stream of seeds for each prompt, derived from the run's seed",
+        "generation": record.provenance.get("generation", {}),
+    }
+
+
+def _limits(record: RunRecord) -> list[dict[str, Any]]:
+    """Return every bound with its author, its reason and its numbers of checks by outcome."""
+    counts: dict[tuple[Any, ...], Counter[str]] = {}
+    for check in record.checks:
+        of = "model" if check.is_of_model else "each prompt or stereotype"
+        stated = (check.author, check.reason, check.has_limit and not check.reason)
+        counts.setdefault((check.metric, of, allowed_drawn(check), *stated), Counter())[
+            str(check.outcome)
+        ] += 1
+    names = ("metric", "of", "allowed", "author", "reason", "lacks_reason")
+    return [
+        dict(zip(names, key, strict=True)) | {"checks": dict(tally)}
+        for key, tally in counts.items()
+    ]
+
+
+def _detectors(record: RunRecord) -> list[dict[str, Any]]:
+    """Return the detectors with accuracy and fingerprint; the first one decides."""
+    fingerprints = record.provenance.get("detectors", {})
+    return [
+        {
+            "name": name,
+            "decides": not number,
+            "accuracy": run_facts.how_known(record, name),
+            "fingerprint": fingerprints.get(name, ""),
+        }
+        for number, name in enumerate(detector_names(record))
+    ]
+
+
+def _attributes(record: RunRecord) -> dict[str, Any]:
+    labels: dict[str, None] = {}
+    for prompt in record.prompts:
+        for counts in prompt.counts.values():
+            labels |= dict.fromkeys(counts.labels)
+    return {
+        "slices": sorted(labels),
+        "operationalisation": "the label that the deciding detector gives a picture; the prompt "
+        "leaves the attribute open",
+    }
+
+
+def _prompts(record: RunRecord) -> list[dict[str, Any]]:
+    families: dict[tuple[str, str], list[str]] = {}
+    for prompt in record.prompts:
+        families.setdefault((prompt.axis, prompt.variant), []).append(prompt.text)
+    return [
+        {
+            "family": axis,
+            "variant": variant,
+            "prompts": len(texts),
+            "examples": texts[:EXAMPLES],
+            "texts": texts,
+        }
+        for (axis, variant), texts in families.items()
+    ]
+
+
+def _refusals(record: RunRecord) -> dict[str, Any]:
+    return {
+        "handling": "an image without a label counts as no group; verdicts that depend on such "
+        "images stay open",
+        "counts": {
+            detector: {
+                str(reason): count for reason, count in undetected_of(record, detector).items()
+            }
+            for detector in detector_names(record)
+        },
+    }
+
+
+def _metrics(record: RunRecord) -> list[dict[str, Any]]:
+    return [
+        {"metric": value.metric, "set": value.name}
+        | ({"detector": value.detector} if value.detector else {})
+        | ({"estimate": None} if value.interval is None else asdict(value.interval))
+        for summary in summaries(record)
+        for value in summary.all_values
+    ]
+
+
+def render_html(card: dict[str, Any]) -> str:
+    """Return the card as a page."""
+    return rendered("fairness_card.html.j2", shown(card))
+
+
+def shown(card: dict[str, Any]) -> dict[str, Any]:
+    """Return the variables of the card's templates."""
+    scope, system = card["fairness_scope"], card["system"]
+    again = {
+        "measured by": " ".join(card["tool"].values()).strip(),
+        "commit of the project": card["commit"],
+        **{f"model: {name}": str(value) for name, value in system.items()},
+    }
+    stated = Statement(**card["statement"]).rows()
+    return {
+        "card": card,
+        "stated": stated,
+        "is_on_paper": False,
+        "beyond": [each for each in scope["excluded"] if each not in scope["not_tested"]],
+        "again": [(name, value or "not known") for name, value in again.items()],
+    }
+
+
+BEGIN, END = "<!-- pytest-t2i -->", "<!-- pytest-t2i end -->"
+"""Marks around our section of a card, by which the next run replaces it."""
+TASK = "text-to-image"
+SETS = {"": "all", "model": "all"}
+"""Name of a set of prompts in a series -> its name on a card, where they differ."""
+
+
+def write_model_card(record: RunRecord, file: Path) -> None:
+    """Write a new card, or update the metadata and our section of an existing one."""
+    if not _values(record):
+        raise ConfigurationError("a model card needs a measured score; this run has none")
+    write_whole(file, model_card(record, read_text(file) if file.exists() else "", file).encode())
+
+
+def model_card(record: RunRecord, card: str, file: Path) -> str:
+    """Return the text of a card, "" for a new one, updated with this run."""
+    try:
+        from huggingface_hub import EvalResult, ModelCard
+    except ImportError:
+        raise MissingExtraError("a model card", "fetch", "huggingface_hub") from None
+    body = _with_section(card or f"# {escape(record.model)}\n", section(record))
+    try:
+        made = ModelCard(body if body.lstrip().startswith("---") else f"---\n{{}}\n---\n{body}")
+    except ValueError as error:
+        raise FileFormatError(file, f"its metadata cannot be read: {error}") from None
+    results = [
+        EvalResult(
+            task_type=TASK,
+            dataset_type="pytest-t2i",
+            dataset_name=f"pytest-t2i prompts ({clean(name)})",
+            # The hub merges results of the same type, configuration and split into one entry.
+            dataset_config=clean(name),
+            metric_type=metric,
+            metric_name=metric.replace("_", " "),
+            metric_value=round(value.estimate, 4),
+            metric_args={"low": round(value.low, 4), "high": round(value.high, 4), "n": value.n},
+        )
+        for metric, name, value in _values(record)
+    ]
+    others = [r for r in made.data.eval_results or [] if r.dataset_type != "pytest-t2i"]
+    made.data.model_name = made.data.model_name or clean(record.model)
+    made.data.eval_results = [*others, *results]
+    return str(made)
+
+
+def _with_section(card: str, text: str) -> str:
+    """Return the card with our section replaced, or added at its end."""
+    ours = f"{BEGIN}\n{text}\n{END}"
+    if BEGIN in card and END in card:
+        before, rest = card.split(BEGIN, 1)
+        return f"{before}{ours}{rest.split(END, 1)[1]}"
+    return f"{card.rstrip()}\n\n{ours}\n"
+
+
+def section(record: RunRecord) -> str:
+    """Return our section of the card in Markdown."""
+    record = portable(record)
+    lines = [f"## Fairness: {record.outcome}", "", escape(headline(record)), ""]
+    lines += [*(f"- {escape(part)}" for part in scope(record)), "", *_judged(record)]
+    values = [
+        (escape(metric_words(metric)), escape(name), interval_text(value))
+        for metric, name, value in _values(record)
+    ]
+    lines += table_lines(("metric", "prompts", "value"), values, len(values))
+    lines += ["### What this does not show", ""]
+    lines += [f"- {escape(sentence)}" for sentence in limitations(record)]
+    day, images = record.created[:10], record.settings.get("images")
+    lines += ["", f"Measured on {day} with pytest-t2i, {images} images per prompt."]
+    return "\n".join(lines)
+
+
+def _judged(record: RunRecord) -> list[str]:
+    """Return the table of the model's checks against limits; [] without such checks."""
+    rows = [
+        (
+            escape(f"{metric_words(check.metric)} of {check.subject}"),
+            interval_text(check.interval),
+            escape(allowed_words(check) + unreasoned(check)),
+            check.outcome,
+        )
+        for check in record.checks
+        if check.is_of_model and check.against == "limit"
+    ]
+    return table_lines(("judged", "value", "limit", "verdict"), rows, len(rows))
+
+
+def _values(record: RunRecord) -> list[tuple[str, str, Interval]]:
+    followed = ((name.partition("/"), one) for name, one in series_of_audits(record).items())
+    return [(metric, SETS.get(name, name), one) for (metric, _, name), one in followed]

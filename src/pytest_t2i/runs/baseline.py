@@ -1,0 +1,49 @@
+"""What a run keeps as a baseline: the file, and the pictures that show it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pytest_t2i.runs import canary
+from pytest_t2i.runs.build_record import conditions, environment
+from pytest_t2i.runs.picture_paths import without_machine
+from pytest_t2i.runs.results import Results
+from pytest_t2i.runs.session import distinct
+from pytest_t2i.verdicts.baseline_file import Baseline, RecordedPrompt
+
+
+def save_baseline(results: Results, path: Path) -> Baseline:
+    """Record the run's prompts, audits and canary as a baseline file, and return it."""
+    session = results.session
+    baseline = Baseline(
+        model=without_machine(session.settings.under_test),
+        model_fingerprint=session.components.model().fingerprint if session.has_model else "",
+        conditions=conditions(session),
+        environment=environment(),
+        prompts=_prompts(results),
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        seed=session.settings.seed,
+        images=session.settings.images,
+        audits={
+            audit.name: plain
+            for audit in session.audits
+            if (plain := audit.recorded(results)) is not None
+        },
+        canary=canary.recorded(session),
+    )
+    baseline.write(path)
+    return baseline
+
+
+def _prompts(results: Results) -> dict[str, RecordedPrompt]:
+    """Return the prompts by text, each with the most images that a test needed."""
+    prompts: dict[str, RecordedPrompt] = {}
+    for test in distinct(results.session.tests.values()):
+        for prompt in test.selection.prompts:
+            known = prompts.get(prompt.text)
+            if known is None or len(known.seeds) < test.images:
+                sample = results.one_sample(prompt, test)
+                said = tuple(detection.said for detection in sample.detections)
+                prompts[prompt.text] = RecordedPrompt(prompt.id, sample.seeds, said)
+    return prompts

@@ -1,1 +1,0 @@
-"""The manifest of a report: SHA-256 of all files behind it, written beside it to be verified."""

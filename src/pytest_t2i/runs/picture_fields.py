@@ -1,0 +1,73 @@
+"""Fields of records that hold paths of pictures: exchanged wherever they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass, replace
+from functools import cache
+from types import UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from pytest_t2i.data import LabelledPath, PicturePath
+
+Record = TypeVar("Record")
+
+
+Exchanged = Mapping[Any, Callable[[str], str]]
+"""PicturePath, LabelledPath or str (any other text) -> function that replaces such a text."""
+
+
+def with_pictures(record: Record, of: Callable[[str], str]) -> Record:
+    """Replace every PicturePath in a record of frozen dataclasses, mappings and tuples.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Shown:
+    ...     file: PicturePath | None
+    >>> with_pictures((Shown("a.png"), Shown(None)), str.upper)
+    (Shown(file='A.PNG'), Shown(file=None))
+    """
+    return with_texts(record, {PicturePath: of})
+
+
+def with_texts(record: Record, of: Exchanged) -> Record:
+    """Replace the texts of a record by kind; kinds without a function stay unchanged."""
+    return _walked(record, of)  # type: ignore[no-any-return]
+
+
+def _walked(value: Any, of: Exchanged) -> Any:
+    if isinstance(value, str):
+        return of[str](value) if str in of and type(value) is str else value
+    if isinstance(value, tuple) and type(value) is tuple:
+        walked = tuple(_walked(each, of) for each in value)
+        return walked if any(a is not b for a, b in zip(walked, value, strict=True)) else value
+    if isinstance(value, Mapping):
+        return {name: _walked(each, of) for name, each in value.items()}
+    if not is_dataclass(value) or isinstance(value, type):
+        return value
+    kinds = _kinds(type(value))
+    changes: dict[str, Any] = {}
+    for field in fields(value):
+        before = getattr(value, field.name)
+        kind = kinds.get(field.name)
+        if kind is None:
+            after = _walked(before, of)
+        else:
+            after = of[kind](before) if before is not None and kind in of else before
+        if after is not before:
+            changes[field.name] = after
+    return replace(value, **changes) if changes else value
+
+
+@cache
+def _kinds(record: type[Any]) -> Mapping[str, Any]:
+    """Return the fields of a dataclass that hold paths of pictures, with their kinds."""
+    hints = get_type_hints(record, include_extras=True)
+    kinds = {name: _kind(hint) for name, hint in hints.items()}
+    return {name: kind for name, kind in kinds.items() if kind is not None}
+
+
+def _kind(hint: Any) -> Any:
+    if get_origin(hint) in (Union, UnionType):
+        return next((kind for part in get_args(hint) if (kind := _kind(part)) is not None), None)
+    return next((kind for kind in (PicturePath, LabelledPath) if hint == kind), None)

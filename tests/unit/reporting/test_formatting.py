@@ -1,0 +1,67 @@
+"""Lines of the terminal: as wide as it is, and never broken within a number."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from pytest_t2i.reporting.formatting import wrapped
+from pytest_t2i.reporting.terminal import summarise
+from pytest_t2i.settings import Settings
+
+LINE = (
+    "  prompt_bias_score of profession-pilot: +1.000 [+0.700, +1.000], allowed <= 0.6, 0.210 -> "
+    "0.300, change -0.10 [-0.20, 0.00], p = 0.002, 7 prompts, likely fail 0.93"
+)
+WHOLE = ("[+0.700, +1.000]", "[-0.20, 0.00]", "<= 0.6", "0.210 -> 0.300", "p = 0.002", "7 prompts")
+
+
+@pytest.mark.parametrize("width", range(40, 160))
+def test_no_number_is_broken_and_no_line_is_too_long(width):
+    lines = wrapped(LINE, width)
+    assert max(map(len, lines)) <= width
+    assert " ".join(line.strip() for line in lines) == LINE.strip()
+    for whole in WHOLE:
+        assert any(whole in line for line in lines), (whole, lines)
+
+
+def test_further_lines_are_set_in():
+    first, *others = wrapped(LINE, 60)
+    assert first.startswith("  prompt_bias_score")
+    assert others
+    assert all(re.match(r" {4}\S", line) for line in others)
+
+
+@pytest.mark.parametrize("width", [None, 200, 10])
+def test_what_fits_stays_whole(width):
+    assert wrapped(LINE, width) == [LINE]
+
+
+def test_a_line_just_as_wide_fits():
+    line = "word " * 15 + "words"
+    assert wrapped(line, 80) == [line]
+    assert len(wrapped(line, 79)) == 2
+
+
+def test_a_long_word_is_not_cut():
+    path = "/a-folder" * 10
+    assert wrapped(f"images: in {path} here", 60) == ["images: in", f"  {path}", "  here"]
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_the_summary_is_as_wide_as_the_terminal(record, tmp_path, width):
+    lines = []
+
+    class Paper:
+        def section(self, title, sep="=", **markup):
+            lines.append(title)
+
+        def write_line(self, line, **markup):
+            lines.append(line)
+
+    settings = Settings(report=tmp_path / "a folder" / ("x" * 80), save_baseline=tmp_path / "b c")
+    summarise(record, settings, Paper(), width=width)
+    paths = [line for line in lines if line.startswith(("report: ", "baseline: "))]
+    assert paths == [f"report: {settings.report / 'index.html'}", f"baseline: {tmp_path / 'b c'}"]
+    assert max(len(line) for line in lines if line not in paths) <= width
