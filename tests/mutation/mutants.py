@@ -7,9 +7,9 @@ Run by hand from the root, with mutmut installed (``pip install mutmut``)::
 
 Of all mutants that mutmut makes, those are drawn in which an operator, a comparison or a number
 was changed; texts of messages and arguments left out are not. mutmut writes them into a copy, the
-folder ``mutants``; they meet the tests in forks (forks.py). A round is kept in ``rounds``, and
-``results.md`` made of all of them (report.py). A run that was cut short goes on where it ended, as
-long as ``mutants/met.jsonl`` is there.
+folder ``mutants``; they meet the tests in forks (forks.py). A round is kept in ``rounds``, which
+git ignores, and gets its section of ``results.md`` (report.py). A run that was cut short goes on
+where it ended, as long as ``mutants/met.jsonl`` is there.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Rounds of mutants as they are kept, and ``results.md`` made of them."""
+"""``results.md``, made of rounds of mutants; rounds are not committed, their sections stay."""
 
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections import Counter
 from pathlib import Path
@@ -54,10 +55,25 @@ def write() -> None:
         (entry["where"], entry["before"], entry["after"]): entry["because"]
         for entry in tomllib.loads(REASONS.read_text(encoding="utf-8")).get("equivalent", [])
     }
-    seeds = sorted(int(path.stem) for path in ROUNDS.glob("*.json"))
+    sections = _sections_before()
+    for path in ROUNDS.glob("*.json"):
+        drawn = round_of(int(path.stem))
+        if drawn is not None:
+            sections[drawn.seed] = _section(drawn, reasons)
+    seeds = sorted(sections)
     head = HEAD.format(" ".join(map(str, seeds)))
-    parts = [head, *(_section(known, reasons) for known in map(round_of, seeds) if known)]
-    RESULTS.write_text("\n".join(parts), encoding="utf-8")
+    RESULTS.write_text("\n".join([head, *(sections[seed] for seed in seeds)]), encoding="utf-8")
+
+
+def _sections_before() -> dict[int, str]:
+    """Return the sections of results.md by seed: rounds of other machines and times."""
+    text = RESULTS.read_text(encoding="utf-8") if RESULTS.exists() else ""
+    starts = [*re.finditer(r"^## Seed (\d+)", text, re.MULTILINE)]
+    ends = [*(start.start() for start in starts[1:]), len(text)]
+    return {
+        int(start[1]): text[start.start() : end].rstrip("\n") + "\n"
+        for start, end in zip(starts, ends, strict=True)
+    }
 
 
 HEAD = """# Would the tests notice?
