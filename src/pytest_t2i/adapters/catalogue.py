@@ -104,13 +104,13 @@ class ModelEntry:
         if self.calibrated is None:
             return None
         with blamed(ConfigurationError, "the factory", self.calibrated):
-            made = import_factory(self.calibrated)()
-        if not isinstance(made, Calibrated):
+            calibration = import_factory(self.calibrated)()
+        if not isinstance(calibration, Calibrated):
             raise ConfigurationError(
                 f"[models.{self.alias}] calibrated: expected an object with "
-                f"is_calibrated_for(prompt) from {self.calibrated!r}, got {shown(made)}"
+                f"is_calibrated_for(prompt) from {self.calibrated!r}, got {shown(calibration)}"
             )
-        return made
+        return calibration
 
 
 @dataclass(frozen=True, slots=True)

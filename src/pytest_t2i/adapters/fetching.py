@@ -80,7 +80,7 @@ def _entry(name: str, facts: dict[str, Any]) -> PublishedWeights:
 
 def weights_of(part: str) -> PublishedWeights | None:
     """The entry that a detector or a part uses where no path is given; None where there is none."""
-    return next((one for one in published().values() if part in one.parts), None)
+    return next((entry for entry in published().values() if part in entry.parts), None)
 
 
 def fetched(part: str) -> Path | None:
@@ -89,18 +89,18 @@ def fetched(part: str) -> Path | None:
     >>> fetched("no-such-part") is None
     True
     """
-    one = weights_of(part)
-    return one.path if one is not None and one.file and one.path.is_file() else None
+    entry = weights_of(part)
+    return entry.path if entry is not None and entry.file and entry.path.is_file() else None
 
 
 def how_to_fetch(part: str) -> str:
     """The command that downloads a part's weights, with size and licence."""
-    one = weights_of(part)
-    if one is None:
+    entry = weights_of(part)
+    if entry is None:
         return ""
-    if one.by_hand:
-        return one.by_hand
-    return f"Run: t2i fetch {one.name} ({', '.join(filter(None, (one.size, one.licence)))})."
+    if entry.by_hand:
+        return entry.by_hand
+    return f"Run: t2i fetch {entry.name} ({', '.join(filter(None, (entry.size, entry.licence)))})."
 
 
 with needs("fetching weights", "fetch"):
@@ -124,7 +124,7 @@ def fetch(weights: PublishedWeights, told: Told = lambda _: None) -> list[Path]:
     if weights.by_hand:
         raise ConfigurationError(f"{weights.name}: {weights.by_hand}")
     if weights.hub:
-        return [_from_hub(one) for one in weights.hub]
+        return [_from_hub(repository) for repository in weights.hub]
     path = weights.path
     if not (path.is_file() and _sha256(path) == weights.sha256):
         _from_url(weights, path, told)
@@ -138,10 +138,10 @@ def _from_hub(repository: str) -> Path:
         raise load_failure(error, repository) from None
 
 
-def _from_url(weights: PublishedWeights, path: Path, told: Told) -> None:
+def _from_url(weights: PublishedWeights, path: Path, progress: Told) -> None:
     try:
         with _beside(path) as file:
-            length, sha256 = _received(weights, file, told)
+            length, sha256 = _received(weights, file, progress)
             if (length, sha256) != (weights.bytes, weights.sha256):
                 raise ModelLoadError(
                     f"{weights.url}: expected {weights.bytes} bytes with sha256 {weights.sha256}, "
@@ -168,11 +168,11 @@ def _beside(path: Path) -> Iterator[IO[bytes]]:
             Path(file.name).unlink(missing_ok=True)
 
 
-def _received(weights: PublishedWeights, file: IO[bytes], told: Told) -> tuple[int, str]:
+def _received(weights: PublishedWeights, file: IO[bytes], progress: Told) -> tuple[int, str]:
     """Number of bytes written and their checksum; reading stops beyond the expected size."""
     unpack = bz2.BZ2Decompressor().decompress if weights.url.endswith(".bz2") else bytes
     hasher, length = hashlib.sha256(), 0
-    for chunk in _chunks(weights, told):
+    for chunk in _chunks(weights, progress):
         try:
             content = unpack(chunk)
         except (OSError, EOFError):
@@ -188,7 +188,7 @@ def _received(weights: PublishedWeights, file: IO[bytes], told: Told) -> tuple[i
     return length, hasher.hexdigest()
 
 
-def _chunks(weights: PublishedWeights, told: Told) -> Iterator[bytes]:
+def _chunks(weights: PublishedWeights, progress: Told) -> Iterator[bytes]:
     came, until = 0, time.monotonic() + LONGEST
     try:
         with httpx.stream("GET", weights.url, follow_redirects=True, timeout=SILENT) as reply:
@@ -197,7 +197,7 @@ def _chunks(weights: PublishedWeights, told: Told) -> Iterator[bytes]:
                 came += len(chunk)
                 if came > weights.bytes + PACKED_MORE or time.monotonic() > until:
                     return
-                told(len(chunk))
+                progress(len(chunk))
                 yield chunk
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         words = str(error).partition("\n")[0] or type(error).__name__

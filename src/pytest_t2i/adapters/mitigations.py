@@ -51,14 +51,14 @@ class NamedMitigation:
     def fingerprint(self) -> str:
         """Hash of all that changes the mitigated pictures."""
         keys = {k: str(v) for k, v in self.keys.items()}
-        seen = [self.encoder[1]] if self.encoder else []
-        return digest([self.mitigation.fingerprint, keys, *seen])
+        encoder_fingerprints = [self.encoder[1]] if self.encoder else []
+        return digest([self.mitigation.fingerprint, keys, *encoder_fingerprints])
 
     @property
     def compares_by(self) -> str | None:
         """Name of the encoder that the mitigation needs, "" for the run's own; None for none."""
-        of = self.mitigation
-        return of.compares_by if isinstance(of, ComparingMitigation) else None
+        mitigation = self.mitigation
+        return mitigation.compares_by if isinstance(mitigation, ComparingMitigation) else None
 
     @property
     def passes(self) -> float:
@@ -82,13 +82,13 @@ class NamedMitigation:
     def facts(self) -> dict[str, str]:
         """Readable facts for the record of the run."""
         keys = {f"key {key}": str(value) for key, value in self.keys.items()}
-        seen = {"pictures are compared by": self.encoder[0]} if self.encoder else {}
+        encoder_facts = {"pictures are compared by": self.encoder[0]} if self.encoder else {}
         return {
             "name": self.asked,
             "fingerprint": self.fingerprint,
             "stage": self.mitigation.stage,
             "passes per picture": f"{self.passes:.3g}",
-            **seen,
+            **encoder_facts,
             **keys,
         }
 
@@ -107,13 +107,13 @@ class NamedMitigation:
         if not isinstance(self.mitigation, PromptMitigation):
             return text
         with blamed(GenerationError, "mitigation", self.asked):
-            given = self.mitigation.prompt(text, seed, counterparts)
-        if not isinstance(given, str) or not given.strip():
+            prompt = self.mitigation.prompt(text, seed, counterparts)
+        if not isinstance(prompt, str) or not prompt.strip():
             raise ConfigurationError(
                 f"mitigation {self.asked!r}: expected a non-empty text in place of the prompt "
-                f"{text!r}, got {shown(given)}"
+                f"{text!r}, got {shown(prompt)}"
             )
-        return given
+        return prompt
 
 
 def load_mitigation(registry: Registry, asked: str) -> NamedMitigation:
@@ -130,12 +130,12 @@ def load_mitigation(registry: Registry, asked: str) -> NamedMitigation:
     keys = keys_of(factory) | _read(name, rest, keys_of(factory))
     try:
         with blamed(ConfigurationError, "mitigation", name):
-            made = factory(**keys)
+            mitigation = factory(**keys)
     except ConfigurationError as error:
         if isinstance(error.__cause__, ValueError):
             raise ConfigurationError(f"{OPTION} {asked}: {error.__cause__}") from None
         raise
-    return NamedMitigation(asked, _checked(name, made), keys)
+    return NamedMitigation(asked, _checked(name, mitigation), keys)
 
 
 def keys_of(factory: Factory) -> dict[str, Any]:
@@ -146,19 +146,23 @@ def keys_of(factory: Factory) -> dict[str, Any]:
     {'weight': 0.5}
     """
     parameters = inspect.signature(factory).parameters.values()
-    return {one.name: one.default for one in parameters if one.default is not one.empty}
+    return {
+        parameter.name: parameter.default
+        for parameter in parameters
+        if parameter.default is not parameter.empty
+    }
 
 
-def _read(name: str, text: str, known: Mapping[str, Any]) -> dict[str, Any]:
+def _read(name: str, text: str, defaults: Mapping[str, Any]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for part in NEXT_KEY.split(text) if text else ():
         key, sign, value = part.partition("=")
         key = key.strip()
         if not sign:
             raise ConfigurationError(f"{OPTION}: expected {name}:key=value, got {shown(part)}")
-        if key not in known:
-            raise UnknownNameError(f"key of mitigation {name!r}", key, known)
-        values[key] = _value(f"{OPTION} {name}:{key}", value.strip(), known[key])
+        if key not in defaults:
+            raise UnknownNameError(f"key of mitigation {name!r}", key, defaults)
+        values[key] = _value(f"{OPTION} {name}:{key}", value.strip(), defaults[key])
     return values
 
 
@@ -170,34 +174,34 @@ def _value(where: str, text: str, default: Any) -> Any:
     try:
         return kind(text)
     except ValueError:
-        told = "a whole number" if kind is int else "a number"
-        raise ConfigurationError(f"{where}: expected {told}, got {shown(text)}") from None
+        kind_words = "a whole number" if kind is int else "a number"
+        raise ConfigurationError(f"{where}: expected {kind_words}, got {shown(text)}") from None
 
 
 FACTS = ("name", "fingerprint", "stage", "families", "passes", "needs_counterparts")
 
 
-def _checked(name: str, made: Any) -> Mitigation:
+def _checked(name: str, mitigation: Any) -> Mitigation:
     """The object of a factory, if it is a mitigation; else ConfigurationError."""
-    absent = [fact for fact in FACTS if not hasattr(made, fact)]
+    absent = [fact for fact in FACTS if not hasattr(mitigation, fact)]
     if absent:
         raise ConfigurationError(
             f"mitigation {name!r}: expected an object with {', '.join(absent)} (see "
-            f"pytest_t2i.Mitigation), got {shown(made)}"
+            f"pytest_t2i.Mitigation), got {shown(mitigation)}"
         )
-    if made.stage not in get_args(Stage):
+    if mitigation.stage not in get_args(Stage):
         stages = ", ".join(get_args(Stage))
         raise ConfigurationError(
-            f"mitigation {name!r}: expected a stage among {stages}, got {shown(made.stage)}"
+            f"mitigation {name!r}: expected a stage among {stages}, got {shown(mitigation.stage)}"
         )
-    does = PromptMitigation if made.stage == "prompt" else PipelineMitigation
-    if not isinstance(made, does):
+    does = PromptMitigation if mitigation.stage == "prompt" else PipelineMitigation
+    if not isinstance(mitigation, does):
         method = "prompt(...)" if does is PromptMitigation else "applied(...)"
         raise ConfigurationError(
             f"mitigation {name!r}: expected a method {method}, as it acts at the stage "
-            f"{made.stage!r}, got {shown(made)}"
+            f"{mitigation.stage!r}, got {shown(mitigation)}"
         )
-    return cast("Mitigation", made)
+    return cast("Mitigation", mitigation)
 
 
 class Mitigated:
@@ -258,10 +262,10 @@ class Mitigated:
             return
         if family not in mitigation.families:
             fits = ", ".join(mitigation.families) or "no pipeline"
-            given = f"a {family}" if family else "a model without a pipeline"
+            model_words = f"a {family}" if family else "a model without a pipeline"
             raise ConfigurationError(
                 f"mitigation {self.named.asked!r} acts at the stage {mitigation.stage!r} of "
-                f"{fits}: it does not fit {given}"
+                f"{fits}: it does not fit {model_words}"
             )
 
     def _inner(self, request: Request) -> Request:
@@ -277,14 +281,14 @@ class Mitigated:
         """Make varied and plain pictures separately: only the former change the pipeline."""
         varied = [request for request in requests if self.named.makes(request.variation)]
         plain = [request for request in requests if not self.named.makes(request.variation)]
-        made: dict[Request, Generated] = {}
+        pictures: dict[Request, Generated] = {}
         for alike in _made_in_one_go(varied):
             with self.inside.applied(self.pipeline, alike):
                 inner = [self._inner(request) for request in alike]
-                made |= zip(alike, self.model.generate(inner), strict=True)
+                pictures |= zip(alike, self.model.generate(inner), strict=True)
         if plain:
-            made |= zip(plain, self.model.generate(plain), strict=True)
-        yield from (made[request] for request in requests)
+            pictures |= zip(plain, self.model.generate(plain), strict=True)
+        yield from (pictures[request] for request in requests)
 
     @cached_property
     def inside(self) -> PipelineMitigation:

@@ -219,8 +219,8 @@ def missing_extra(feature: str, error: ModuleNotFoundError) -> Exception:
     """A MissingExtraError for a failed import of a known module; else the error itself."""
     missing = (error.name or "").split(".")[0]
     if missing in EXTRAS:
-        whole = (extra for extra in WHOLE.get(missing, ()) if extra in feature)
-        return MissingExtraError(feature, next(whole, EXTRAS[missing]), missing)
+        extras = (extra for extra in WHOLE.get(missing, ()) if extra in feature)
+        return MissingExtraError(feature, next(extras, EXTRAS[missing]), missing)
     return error
 
 

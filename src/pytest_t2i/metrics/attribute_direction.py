@@ -54,15 +54,17 @@ def supervised_direction(
     array([1., 0.])
     """
     rows = feature_rows("features", features)
-    shown = inputs.booleans("labels", labels)
-    if shown.shape != rows.shape[:1]:
+    has_attribute = inputs.booleans("labels", labels)
+    if has_attribute.shape != rows.shape[:1]:
         raise ValueError(
             "labels must have a value per image, got "
-            f"labels.shape={shown.shape}, features.shape={rows.shape}"
+            f"labels.shape={has_attribute.shape}, features.shape={rows.shape}"
         )
-    if shown.all() or not shown.any():
-        raise ValueError(f"labels must hold both 0 and 1, got labels={shown.astype(int).tolist()}")
-    contrast = shown - shown.mean()
+    if has_attribute.all() or not has_attribute.any():
+        raise ValueError(
+            f"labels must hold both 0 and 1, got labels={has_attribute.astype(int).tolist()}"
+        )
+    contrast = has_attribute - has_attribute.mean()
     weights = contrast if kernel == "linear" else _weights(rows, contrast, kernel)
     centred = rows - rows.mean(axis=0)
     direction, difference = centred.T @ weights, centred.T @ contrast
@@ -75,8 +77,8 @@ def _weights(rows: inputs.Floats, contrast: inputs.Floats, kernel: str | Kernel)
     """Return the leading eigenvector of eq. 16, which is K H y for two labels."""
     if isinstance(kernel, str):
         if kernel not in KERNELS:
-            known = ", ".join(sorted(("linear", *KERNELS)))
-            raise ValueError(f"kernel must be one of {known} or a function, got kernel={kernel!r}")
+            names = ", ".join(sorted(("linear", *KERNELS)))
+            raise ValueError(f"kernel must be one of {names} or a function, got kernel={kernel!r}")
         kernel = KERNELS[kernel]
     similarities = inputs.floats("kernel(features, features)", kernel(rows, rows))
     if similarities.shape != (len(rows), len(rows)):

@@ -146,12 +146,12 @@ def filter_scores(kept: npt.ArrayLike, clear: npt.ArrayLike) -> FilterScores:
     >>> filter_scores([True, True, False, False], [True, False, False, True])
     FilterScores(precision=0.5, recall=0.5, f1=0.5, filter_rate=0.5)
     """
-    said, truth = inputs.booleans("kept", kept), inputs.booleans("clear", clear)
-    inputs.one_dimensional(kept=said, clear=truth)
-    inputs.same_shape(kept=said, clear=truth)
-    inputs.not_empty(kept=said)
-    hits, false_alarms = int(np.sum(said & truth)), int(np.sum(said & ~truth))
-    misses, filtered = int(np.sum(~said & truth)), int(np.sum(~said & ~truth))
+    has_label, truth = inputs.booleans("kept", kept), inputs.booleans("clear", clear)
+    inputs.one_dimensional(kept=has_label, clear=truth)
+    inputs.same_shape(kept=has_label, clear=truth)
+    inputs.not_empty(kept=has_label)
+    hits, false_alarms = int(np.sum(has_label & truth)), int(np.sum(has_label & ~truth))
+    misses, filtered = int(np.sum(~has_label & truth)), int(np.sum(~has_label & ~truth))
     return FilterScores(
         precision=_ratio(hits, hits + false_alarms),
         recall=_ratio(hits, hits + misses),
@@ -179,10 +179,10 @@ def classification_scores(predicted: npt.ArrayLike, actual: npt.ArrayLike) -> Cl
     >>> classification_scores(["male", "male", "female"], ["male", "female", "female"])
     ClassificationScores(by_label={'female': 0.5, 'male': 1.0}, overall=0.6666666666666666)
     """
-    said, truth = inputs.labels("predicted", predicted), inputs.labels("actual", actual)
-    inputs.same_shape(predicted=said, actual=truth)
-    inputs.not_empty(predicted=said)
-    right = np.asarray(said == truth, dtype=np.bool_)
+    guesses, truth = inputs.labels("predicted", predicted), inputs.labels("actual", actual)
+    inputs.same_shape(predicted=guesses, actual=truth)
+    inputs.not_empty(predicted=guesses)
+    right = np.asarray(guesses == truth, dtype=np.bool_)
     by_label = {
         str(label): float(np.mean(right[np.asarray(truth == label, dtype=np.bool_)]))
         for label in sorted(set(truth.tolist()), key=str)
@@ -190,5 +190,5 @@ def classification_scores(predicted: npt.ArrayLike, actual: npt.ArrayLike) -> Cl
     return ClassificationScores(by_label, float(np.mean(right)))
 
 
-def _ratio(part: int, whole: int) -> float | None:
-    return part / whole if whole else None
+def _ratio(part: int, total: int) -> float | None:
+    return part / total if total else None

@@ -79,7 +79,7 @@ def corrected_distance_correlation(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
     1.0
     """
     distances = both_distances(a, b, FEWEST_CORRECTED)
-    return corrected_correlation(*(u_centred(each) for each in distances))
+    return corrected_correlation(*(u_centred(matrix) for matrix in distances))
 
 
 def correlation(first: inputs.Floats, second: inputs.Floats) -> float:
@@ -102,7 +102,7 @@ def corrected_correlation(first: inputs.Floats, second: inputs.Floats) -> float:
     -1.0
     """
     # Each norm is checked: the product could hide one that is 0 up to rounding.
-    if min(float(np.linalg.norm(each)) for each in (first, second)) < SAME * len(first):
+    if min(float(np.linalg.norm(matrix)) for matrix in (first, second)) < SAME * len(first):
         raise ValueError("all rows of a or of b are equally far apart: nothing varies")
     return float(np.clip(np.sum(first * second) / _own(first, second), -1.0, 1.0))
 
@@ -122,12 +122,14 @@ def both_distances(
     [[0.0, 1.25], [1.25, 0.0]]
     """
     rows = {"a": _rows("a", a), "b": _rows("b", b)}
-    count, other = (len(each) for each in rows.values())
-    if count != other:
-        raise ValueError(f"a and b must have a row for each image, got {count} and {other} rows")
+    count, second_count = (len(space) for space in rows.values())
+    if count != second_count:
+        raise ValueError(
+            f"a and b must have a row for each image, got {count} and {second_count} rows"
+        )
     if count < fewest:
         raise ValueError(f"a must have at least {fewest} rows, got {count}")
-    first, second = (_distances(name, each) for name, each in rows.items())
+    first, second = (_distances(name, space) for name, space in rows.items())
     return first, second
 
 

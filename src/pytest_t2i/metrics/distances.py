@@ -41,14 +41,14 @@ def frechet_distance(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     >>> round(frechet_distance([[0.0], [2.0]], [[3.0], [5.0]]), 6)
     9.0
     """
-    one, other = _both(first, second)
-    covariances = [np.atleast_2d(np.cov(rows, rowvar=False)) for rows in (one, other)]
+    first_rows, second_rows = _both(first, second)
+    covariances = [np.atleast_2d(np.cov(rows, rowvar=False)) for rows in (first_rows, second_rows)]
     # The product of the covariances is similar to this symmetric matrix: equal eigenvalues.
     values, vectors = np.linalg.eigh(covariances[0])
     root = (vectors * np.sqrt(np.clip(values, 0.0, None))) @ vectors.T
     mixed = np.linalg.eigvalsh(root @ covariances[1] @ root)
     shared = np.sqrt(np.clip(mixed, 0.0, None)).sum()
-    apart = float(np.sum((one.mean(axis=0) - other.mean(axis=0)) ** 2))
+    apart = float(np.sum((first_rows.mean(axis=0) - second_rows.mean(axis=0)) ** 2))
     spread = float(np.trace(covariances[0]) + np.trace(covariances[1]) - 2.0 * shared)
     return max(0.0, apart + spread)
 
@@ -72,8 +72,12 @@ def kernel_distance(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     >>> round(kernel_distance([[0.0], [0.0]], [[1.0], [1.0]]), 6)
     7.0
     """
-    one, other = _both(first, second)
-    return _within(one) + _within(other) - 2.0 * float(_kernel(one, other).mean())
+    first_rows, second_rows = _both(first, second)
+    return (
+        _within(first_rows)
+        + _within(second_rows)
+        - 2.0 * float(_kernel(first_rows, second_rows).mean())
+    )
 
 
 def _within(rows: inputs.Floats) -> float:
@@ -86,13 +90,13 @@ def _kernel(first: inputs.Floats, second: inputs.Floats) -> inputs.Floats:
 
 
 def _both(first: npt.ArrayLike, second: npt.ArrayLike) -> tuple[inputs.Floats, inputs.Floats]:
-    one, other = feature_rows("first", first), feature_rows("second", second)
-    if one.shape[1] != other.shape[1]:
+    first_rows, second_rows = feature_rows("first", first), feature_rows("second", second)
+    if first_rows.shape[1] != second_rows.shape[1]:
         raise ValueError(
             "first and second must have rows of one length, got "
-            f"first.shape={one.shape}, second.shape={other.shape}"
+            f"first.shape={first_rows.shape}, second.shape={second_rows.shape}"
         )
-    for name, rows in (("first", one), ("second", other)):
+    for name, rows in (("first", first_rows), ("second", second_rows)):
         if len(rows) < FEWEST:
             raise ValueError(f"{name} must hold at least two images, got {name}.shape={rows.shape}")
-    return one, other
+    return first_rows, second_rows

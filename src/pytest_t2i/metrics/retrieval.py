@@ -119,10 +119,10 @@ def _compared(features: npt.ArrayLike, labels: npt.ArrayLike) -> tuple[inputs.Fl
     if not lengths.all():
         raise ValueError("features must not hold a row of zeros: it has no direction")
     unit = rows / lengths
-    others = ~np.eye(len(rows), dtype=bool)
+    is_other = ~np.eye(len(rows), dtype=bool)
     shape = len(rows), len(rows) - 1
     same = names[:, None] == names[None, :]
-    return (unit @ unit.T)[others].reshape(shape), same[others].reshape(shape)
+    return (unit @ unit.T)[is_other].reshape(shape), same[is_other].reshape(shape)
 
 
 def _groups(cosines: inputs.Floats, same: inputs.Bools) -> tuple[inputs.Floats, inputs.Floats]:

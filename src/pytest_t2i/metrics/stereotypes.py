@@ -55,12 +55,12 @@ def stereotype_score(observed: float, expected: float, direction: Prone = "over"
     0.3
     """
     check_direction(direction)
-    shown = inputs.in_range("observed", observed, 0.0, 1.0)
+    share = inputs.in_range("observed", observed, 0.0, 1.0)
     real = inputs.in_range("expected", expected, 0.0, 1.0)
-    for name, value in (("observed", shown), ("expected", real)):
+    for name, value in (("observed", share), ("expected", real)):
         if value.ndim:
             raise ValueError(f"{name} must be a single number, got {name}.shape={value.shape}")
-    return max(0.0, float(real - shown if direction == "under" else shown - real))
+    return max(0.0, float(real - share if direction == "under" else share - real))
 
 
 def check_direction(direction: str) -> None:

@@ -73,8 +73,8 @@ def moved_prompts(record: RunRecord) -> list[MovedPrompt]:
     """List the prompts that probably became more biased, each once, the likeliest first."""
     likeliest: dict[str, MovedPrompt] = {}
     for prompt in (prompt for check in record.checks for prompt in check.moved):
-        known = likeliest.get(prompt.id)
-        if known is None or (prompt.probability or 0.0) > (known.probability or 0.0):
+        rival = likeliest.get(prompt.id)
+        if rival is None or (prompt.probability or 0.0) > (rival.probability or 0.0):
             likeliest[prompt.id] = prompt
     return sorted(likeliest.values(), key=lambda prompt: -(prompt.probability or 0.0))
 

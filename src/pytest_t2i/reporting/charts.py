@@ -150,8 +150,8 @@ def _place(prompt: PromptRecord) -> tuple[bool, float, str]:
 
 def _bias_row(prompt: PromptRecord, checks: Sequence[Check]) -> Row:
     score = prompt.prompt_bias_score
-    seen = prompt.decided
-    missing = absent(seen.labels)
+    decided_counts = prompt.decided
+    missing = absent(decided_counts.labels)
     counts = counted_beside(prompt) if prompt.counts else ""
     bounds = tuple(DIVERGING.at(sign * c.bound) for c in checks for sign in (-1, 1))
     words = f"prompt bias score {interval_words(score, instead=missing)}; {counts}"

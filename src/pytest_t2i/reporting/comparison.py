@@ -95,17 +95,17 @@ def wording(comparison: ModelComparison) -> Wording:
 def headline(comparison: ModelComparison) -> str:
     """Return a sentence on which model comes first, or which models may."""
     words = wording(comparison)
-    first, *others = [placing for placing in ordered(comparison) if placing.rank.low == 1]
-    if not others:
+    first, *rivals = [placing for placing in ordered(comparison) if placing.rank.low == 1]
+    if not rivals:
         return f"{first.model} is {words.first} of {len(comparison.models)} models."
-    names = ", ".join(placing.model for placing in (first, *others))
+    names = ", ".join(placing.model for placing in (first, *rivals))
     return f"Which is {words.first} cannot be told from these images: {names}."
 
 
 def ordered(comparison: ModelComparison) -> list[Placing]:
     """Return the models by their score on all prompts, the smallest first."""
-    whole = {score.model: score for score in comparison.scores if score.prompts == "all"}
-    return sorted(comparison.placings, key=lambda one: whole[one.model].corrected.estimate)
+    scores = {score.model: score for score in comparison.scores if score.prompts == "all"}
+    return sorted(comparison.placings, key=lambda placing: scores[placing.model].corrected.estimate)
 
 
 def pair_words(pair: PairDifference, words: Wording = GENDER) -> str:
@@ -137,8 +137,8 @@ def cell_text(cell: PromptCell) -> str:
 
 def counts_text(cell: PromptCell) -> str:
     """Return the numbers of images per group and of undetected images, in words."""
-    shown = [f"{count} {group}" for group, count in cell.counts.items()]
-    return ", ".join([*shown, f"{cell.undetected} undetected"])
+    parts = [f"{count} {group}" for group, count in cell.counts.items()]
+    return ", ".join([*parts, f"{cell.undetected} undetected"])
 
 
 PICTURED = 6
@@ -157,7 +157,9 @@ def write_comparison(comparison: ModelComparison, folder: Path) -> None:
 
 def rows(comparison: ModelComparison) -> list[tuple[Placing, ComparedScore]]:
     """Return each model with its score on all prompts, the smallest score first."""
-    return [(one, scores_of(comparison, one.model)["all"]) for one in ordered(comparison)]
+    return [
+        (placing, scores_of(comparison, placing.model)["all"]) for placing in ordered(comparison)
+    ]
 
 
 def categories(comparison: ModelComparison) -> list[str]:
@@ -337,9 +339,9 @@ def _strips(
 ) -> Iterator[tuple[ComparedPrompt, list[Strip]]]:
     """Yield the prompts on which the models differ most, with pictures of the same seeds."""
     pictured = [prompt for prompt in comparison.prompts if prompt.seeds]
-    chosen = sorted(pictured, key=_spread, reverse=True)[:PICTURED]
-    small = thumbnails(file for p in chosen for files in p.files for file in files[:SEEDS])
-    for prompt in chosen:
+    prompts = sorted(pictured, key=_spread, reverse=True)[:PICTURED]
+    small = thumbnails(file for p in prompts for files in p.files for file in files[:SEEDS])
+    for prompt in prompts:
         yield (
             prompt,
             [

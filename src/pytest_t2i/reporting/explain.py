@@ -21,7 +21,7 @@ def explain(left: Any, right: Any) -> list[str] | None:
     if not any(isinstance(side, Measurement) for side in (left, right)):
         return None
     checks = [getattr(side, "check", None) for side in (left, right)]
-    check = next((known for known in checks if isinstance(known, Check)), None)
+    check = next((candidate for candidate in checks if isinstance(candidate, Check)), None)
     return None if check is None else explained(check)
 
 
@@ -43,15 +43,15 @@ def explained(check: Check) -> list[str]:
         lines.append(f"{leaning(check)}: not a verdict, but where prompts like this one lie")
     if check.images_to_decide:
         lines.append(_more_images(check, check.images_to_decide))
-    return [line(each) for each in (*lines, *check.remarks)]
+    return [line(text) for text in (*lines, *check.remarks)]
 
 
 def _more_images(check: Check, more: int) -> str:
     text = f"about {more} more images would have decided if the score is as measured"
     if check.interval is None:
         return text
-    found = images_range(check.n + more, check.interval, check.bound).less(check.n)
-    return f"{text}. Within its error it takes {found.words('more')}"
+    image_range = images_range(check.n + more, check.interval, check.bound).less(check.n)
+    return f"{text}. Within its error it takes {image_range.words('more')}"
 
 
 def headline(check: Check) -> str:

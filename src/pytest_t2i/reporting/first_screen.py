@@ -35,10 +35,13 @@ OUTCOMES = {
 
 def furthest(record: RunRecord) -> list[str]:
     """List the prompts furthest from even, each with its counts and verdict, in words."""
-    others = tells_others(record)
-    checks = record.checks_of("group_distance" if others else "prompt_bias_score")
-    known = {label for prompt in record.prompts for label in _labels(prompt)}
-    far = {p.id: _group_distance(p, len(known)) if others else _distance(p) for p in record.prompts}
+    has_other_labels = tells_others(record)
+    checks = record.checks_of("group_distance" if has_other_labels else "prompt_bias_score")
+    labels = {label for prompt in record.prompts for label in _labels(prompt)}
+    far = {
+        p.id: _group_distance(p, len(labels)) if has_other_labels else _distance(p)
+        for p in record.prompts
+    }
     scored = [prompt for prompt in record.prompts if far[prompt.id] and _clear(prompt)]
     scored.sort(key=lambda prompt: (-far[prompt.id], -_clear(prompt), prompt.id))
     return [_line(prompt, checks.get(prompt.id, ())) for prompt in scored[:SHOWN]]
@@ -50,8 +53,8 @@ def _group_distance(prompt: PromptRecord, groups: int) -> float:
     if not images:
         return 0.0
     absent = groups - len(labels)
-    seen = sum(abs(count / images - 1.0 / groups) for count in labels.values())
-    return round((seen + absent / groups) / 2.0, 12)
+    distance = sum(abs(count / images - 1.0 / groups) for count in labels.values())
+    return round((distance + absent / groups) / 2.0, 12)
 
 
 def _distance(prompt: PromptRecord) -> float:
@@ -101,8 +104,8 @@ def figures(record: RunRecord) -> Iterator[Figure]:
     """Yield the numbers of the first screen: of the model, of audits, undetected images."""
     yield from _model_figures(record)
     judged = {c.metric for c in record.checks if c.is_of_model and c.against == "limit"}
-    shown = (one for summary in summaries(record) for one in summary.figures)
-    yield from (_of_audit(one) for one in shown if one.metric not in judged)
+    audit_figures = (figure for summary in summaries(record) for figure in summary.figures)
+    yield from (_of_audit(figure) for figure in audit_figures if figure.metric not in judged)
     undetected = undetected_table(record)
     if undetected:
         name, reasons, total = undetected[0]
@@ -177,17 +180,17 @@ def _change_notes(check: Check, checks: Sequence[Check]) -> Iterator[str]:
     yield f"allowed {allowed_drawn(check)}{unreasoned(check)}; {_by(checks)}"
 
 
-def _of_audit(one: AuditFigure) -> Figure:
+def _of_audit(figure: AuditFigure) -> Figure:
     track = None
-    if one.interval is not None:
+    if figure.interval is not None:
         track = Track(
-            label=f"{one.title} {one.value}",
-            bar=UNIT.span(0.0, one.interval.estimate),
-            whisker=(UNIT.at(one.interval.low), UNIT.at(one.interval.high)),
-            reference=None if one.reference is None else UNIT.at(one.reference),
+            label=f"{figure.title} {figure.value}",
+            bar=UNIT.span(0.0, figure.interval.estimate),
+            whisker=(UNIT.at(figure.interval.low), UNIT.at(figure.interval.high)),
+            reference=None if figure.reference is None else UNIT.at(figure.reference),
         )
-    target = Section(one.target, ()).anchor if one.target else ""
-    return Figure(one.title, one.value, one.notes, track, target=target)
+    target = Section(figure.target, ()).anchor if figure.target else ""
+    return Figure(figure.title, figure.value, figure.notes, track, target=target)
 
 
 def _foremost(checks: Sequence[Check]) -> Check:
@@ -208,5 +211,5 @@ def _level(check: Check) -> str:
     return f"{check.level:.0%} interval" if check.level else "interval"
 
 
-def _ends(one: Check | Interval) -> str:
-    return f"[{plain(one.low)}, {plain(one.high)}]"
+def _ends(interval: Check | Interval) -> str:
+    return f"[{plain(interval.low)}, {plain(interval.high)}]"

@@ -109,8 +109,8 @@ def with_commands(text: str) -> Markup:
     Markup('<code>t2i label &lt;folder&gt;</code>, with <span class="option">--seed</span>')
     """
     coded = COMMAND.sub(r"<code>\1</code>", str(escape(clean(text))))
-    whole = OPTION.sub(r'<span class="option">\g<0></span>', coded)
-    return Markup(whole)  # noqa: S704 - escaped before
+    markup_text = OPTION.sub(r'<span class="option">\g<0></span>', coded)
+    return Markup(markup_text)  # noqa: S704 - escaped before
 
 
 def bounds_words(bounds: Bounds | None, digits: int = 3) -> str:
@@ -126,13 +126,13 @@ def counted_beside(prompt: PromptRecord) -> str:
     After a correction by people's labels the detector's counts do not give the score, so that
     they stand beside the detector's own.
     """
-    own = counted(prompt.decided)
+    detector_counts = counted(prompt.decided)
     if prompt.uncorrected is None:
-        return own
+        return detector_counts
     detector = next(iter(prompt.counts), "the detector")
     people = ", ".join(f"{count} {label}" for label, count in ordered(prompt.people))
     by_people = f"by people's labels ({people})" if people else "by people's labels"
-    return f"{by_people}; {detector} alone {signed(prompt.uncorrected)} ({own})"
+    return f"{by_people}; {detector} alone {signed(prompt.uncorrected)} ({detector_counts})"
 
 
 def counted(counts: Counts) -> str:
@@ -209,8 +209,8 @@ def change_words(check: Check) -> str:
 
     Identical pictures and a change without an estimate are described in words.
     """
-    known = check.before is not None and check.after is not None
-    pair = f"{check.before:.3f} -> {check.after:.3f}" if known else ""
+    has_both = check.before is not None and check.after is not None
+    pair = f"{check.before:.3f} -> {check.after:.3f}" if has_both else ""
     if check.decided_by == "identical pictures":
         return f"{pair}, identical pictures" if pair else "identical pictures"
     if check.estimate is None:
@@ -330,8 +330,8 @@ def unreasoned(check: Check) -> str:
 def allowed_drawn(check: Check) -> str:
     """Return ``allowed_words`` with typographic signs: ``\u2264 0.3``."""
     words = allowed_words(check)
-    for sign, drawn in SIGNS.items():
-        words = words.replace(sign, drawn)
+    for sign, symbol in SIGNS.items():
+        words = words.replace(sign, symbol)
     return words
 
 

@@ -56,8 +56,8 @@ def write_history(series: Sequence[Series], folder: Path) -> None:
 
 def render_html(series: Sequence[Series]) -> str:
     """Return the page of a history: each series with its charts and a table of its runs."""
-    shown = [(s, list(lines(s)), [change_words(s, c) for c in s.changes]) for s in series]
-    contents = {"series": shown, "moment": moment, "width": WIDTH, "height": HEIGHT}
+    rows = [(s, list(lines(s)), [change_words(s, c) for c in s.changes]) for s in series]
+    contents = {"series": rows, "moment": moment, "width": WIDTH, "height": HEIGHT}
     return rendered("history.html.j2", contents)
 
 
@@ -78,8 +78,11 @@ def _line(
     series: Series,
     changes: Sequence[ChangePoint],
 ) -> Line:
-    known = [v for v in values if v is not None]
-    low, high = min(0.0, *(v.low for v in known), 0.0), max(0.05, *(v.high for v in known), 0.05)
+    intervals = [v for v in values if v is not None]
+    low, high = (
+        min(0.0, *(v.low for v in intervals), 0.0),
+        max(0.05, *(v.high for v in intervals), 0.05),
+    )
     step = (WIDTH - 2 * MARGIN) / max(1, len(values) - 1)
 
     def y(value: float) -> float:
@@ -103,7 +106,7 @@ def _line(
     )
     path = " ".join(f"{'L' if k else 'M'}{point.x} {point.y}" for k, point in enumerate(points))
     marks = tuple((x(c.run - 0.5), change_words(series, c)) for c in changes)
-    last = interval_text(known[-1]) if known else ""
+    last = interval_text(intervals[-1]) if intervals else ""
     return Line(name, points, path, marks, last, f"{low:.2g}", f"{high:.2g}")
 
 
@@ -112,13 +115,13 @@ def change_words(series: Series, change: ChangePoint) -> str:
     before, after = series.runs[change.run - 1], series.runs[change.run]
     moved = change.change
     verb = "rose" if moved.estimate > 0 else "fell"
-    seen = (
+    delay_words = (
         "" if change.seen_at == change.run else f", seen with {_name(series.runs[change.seen_at])}"
     )
     return (
         f"the model bias score {verb} by {abs(moved.estimate):.3f} "
         f"[{signed(moved.low, 3)}, {signed(moved.high, 3)}] between {_name(before)} and "
-        f"{_name(after)}{seen} (p = {change.p_value:.2g})"
+        f"{_name(after)}{delay_words} (p = {change.p_value:.2g})"
     )
 
 

@@ -233,15 +233,15 @@ def _point(point: Point, plane: Plane) -> DrawnPoint:
 
 def named(points: Sequence[DrawnPoint], corner: Corner | None) -> tuple[DrawnPoint, ...]:
     """Give each point's name a place without overlap, where there is one, from top to bottom."""
-    taken = [*([corner.box] if corner else []), *map(mark_of, points)]
+    boxes = [*([corner.box] if corner else []), *map(mark_of, points)]
     placed: dict[int, Place | None] = {}
     for number in sorted(range(len(points)), key=lambda k: points[k].y):
         point = points[number]
-        others = [box for box in taken if box != mark_of(point)]
-        free = (place for place in PLACES if _is_free(name_of(point, place), others))
+        obstacles = [box for box in boxes if box != mark_of(point)]
+        free = (place for place in PLACES if _is_free(name_of(point, place), obstacles))
         placed[number] = place = next(free, None)
         if place:
-            taken.append(name_of(point, place))
+            boxes.append(name_of(point, place))
     return tuple(replace(point, place=placed[k]) for k, point in enumerate(points))
 
 
@@ -262,9 +262,9 @@ def _plane_line(x: float, y: float, width: float, anchor: str) -> Box:
     return Box(left, y - ABOVE, left + width, y + BELOW)
 
 
-def _is_free(name: Box, taken: Sequence[Box]) -> bool:
+def _is_free(name: Box, boxes: Sequence[Box]) -> bool:
     inside = name.left >= 0 and name.right <= WIDTH and name.top >= 0 and name.bottom <= HEIGHT
-    return inside and not any(name.meets(box) for box in taken)
+    return inside and not any(name.meets(box) for box in boxes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,7 +327,7 @@ def drawn(sections: Sequence[Section], folder: Path) -> list[DrawnSection]:
 
 def _blocks(blocks: Sequence[Block], folder: Path) -> Iterator[Drawn]:
     """Yield the blocks in order, and consecutive blocks that may stand side by side as one."""
-    for is_beside, run in groupby(_drawn(blocks, folder), key=lambda one: one.beside):
+    for is_beside, run in groupby(_drawn(blocks, folder), key=lambda drawing: drawing.beside):
         if is_beside:
             yield Drawn("beside", list(run))
         else:
@@ -336,13 +336,13 @@ def _blocks(blocks: Sequence[Block], folder: Path) -> Iterator[Drawn]:
 
 def _drawn(blocks: Sequence[Block], folder: Path) -> list[Drawn]:
     """Return the blocks in order, consecutive bar charts as one block of charts."""
-    made: list[Drawn] = []
+    drawings: list[Drawn] = []
     for is_chart, run in groupby(blocks, key=_is_plain_chart):
         if is_chart:
-            made.append(Drawn("charts", _charts([c for c in run if isinstance(c, BarChart)])))
+            drawings.append(Drawn("charts", _charts([c for c in run if isinstance(c, BarChart)])))
         else:
-            made += [draw(block, folder) for block in run]
-    return made
+            drawings += [draw(block, folder) for block in run]
+    return drawings
 
 
 def _is_plain_chart(block: Block) -> bool:
@@ -426,8 +426,8 @@ def _number(cell: Cell, digits: int, form: Form) -> tuple[str, str]:
 @draw.register
 def _(block: Album, folder: Path) -> Drawn:
     small = thumbnails(picture.file for picture in block.pictures if picture.file)
-    shown = [_picture(picture, small, folder) for picture in block.pictures]
-    return Drawn("album", {"album": block, "pictures": shown})
+    rows = [_picture(picture, small, folder) for picture in block.pictures]
+    return Drawn("album", {"album": block, "pictures": rows})
 
 
 def _picture(picture: Picture, small: Mapping[str, str], folder: Path) -> pictures.Picture:
@@ -446,8 +446,8 @@ def _picture(picture: Picture, small: Mapping[str, str], folder: Path) -> pictur
 
 @draw.register
 def _(block: Overlays, folder: Path) -> Drawn:  # noqa: ARG001 - as for all blocks
-    shown = [(overlay(picture), picture) for picture in block.pictures]
-    return Drawn("overlays", shown, block.level == "detail", "Pictures")
+    pairs = [(overlay(picture), picture) for picture in block.pictures]
+    return Drawn("overlays", pairs, block.level == "detail", "Pictures")
 
 
 def _group(chart: BarChart) -> Group:
@@ -476,20 +476,20 @@ def _row(bar: Bar, chart: BarChart, scale: Scale) -> Row:
         track = Track(bar.absent or words, limits=limits, reference=reference, zero=zero)
         words = bar.absent if chart.score and bar.absent else words
     else:
-        shown = bar.score if chart.score else bar.interval
-        words = " ".join(_number(shown, chart.digits, chart.form)).strip()
+        interval = bar.score if chart.score else bar.interval
+        words = " ".join(_number(interval, chart.digits, chart.form)).strip()
         track = _track(bar, bar.interval, chart, words)
         track = replace(track, limits=limits, reference=reference, zero=zero)
     return Row(bar.name, track, words, bar.note, bar.outcome, bar.anchor, bar.lean)
 
 
-def _track(bar: Bar, known: Interval, chart: BarChart, words: str) -> Track:
+def _track(bar: Bar, interval: Interval, chart: BarChart, words: str) -> Track:
     scale = Scale(chart.low, chart.high)
     name = f"{bar.note}; {chart.score}" if chart.score else chart.unit
     is_over = bar.score is not None and bar.score.estimate > 0.0
     return Track(
         f"{name} {words}".strip(),
         kind="over" if is_over else bar.kind or "plain",
-        bar=scale.span(chart.middle, known.estimate),
-        whisker=(scale.at(known.low), scale.at(known.high)),
+        bar=scale.span(chart.middle, interval.estimate),
+        whisker=(scale.at(interval.low), scale.at(interval.high)),
     )

@@ -35,8 +35,8 @@ def lines(origins: Origins) -> Iterator[str]:
         excess = "" if cluster.excess is None else f", mean stereotype score {cluster.excess:.2f}"
         yield f"cluster {number}: {percent(cluster.share.estimate)} of the images{excess}"
         if cluster.shares:
-            known = sorted(cluster.shares.items(), key=lambda pair: -pair[1].estimate)
-            yield "  " + ", ".join(f"{name} {percent(share.estimate)}" for name, share in known)
+            shares = sorted(cluster.shares.items(), key=lambda pair: -pair[1].estimate)
+            yield "  " + ", ".join(f"{name} {percent(share.estimate)}" for name, share in shares)
         yield "  prompts by their mean similarity to its images:"
         for prompt in cluster.prompts[:3]:
             yield f"  {prompt.similarity:.3f}  {prompt.text}"
@@ -48,11 +48,11 @@ def _shown(origins: Origins) -> Iterator[str]:
     """Yield a line per attribute: its share in all images beside that of the real world."""
     if origins.shown:
         yield "all images with a face, beside the real world (by the interval):"
-    width = max((len(known.name) for known in origins.shown), default=0)
-    for known in origins.shown:
-        here, there = percent(known.share.estimate), percent(known.expected)
-        further = "  further" if known.beyond else ""
-        yield f"  {known.name:<{width}}  {here:>6}  {there:>6}{further}"
+    width = max((len(attribute.name) for attribute in origins.shown), default=0)
+    for attribute in origins.shown:
+        here, there = percent(attribute.share.estimate), percent(attribute.expected)
+        further = "  further" if attribute.beyond else ""
+        yield f"  {attribute.name:<{width}}  {here:>6}  {there:>6}{further}"
 
 
 def comparison(optimised: Interval, plain: Interval) -> str:
@@ -68,8 +68,8 @@ def comparison(optimised: Interval, plain: Interval) -> str:
         words = "nearer to the cluster than"
     elif optimised.high < plain.low:
         words = "less near to the cluster than"
-    both = f"{interval_words(optimised, 3)} and {interval_words(plain, 3)}"
-    return f"{words} the plain prompt's: {both}"
+    similarities = f"{interval_words(optimised, 3)} and {interval_words(plain, 3)}"
+    return f"{words} the plain prompt's: {similarities}"
 
 
 def as_json(origins: Origins, facts: Mapping[str, Any]) -> str:
@@ -80,7 +80,7 @@ def as_json(origins: Origins, facts: Mapping[str, Any]) -> str:
         "prompt": origins.prompt.text,
         "images": origins.images,
         "faceless": origins.faceless,
-        "shown": [{**asdict(known), "beyond": known.beyond} for known in origins.shown],
+        "shown": [{**asdict(attribute), "beyond": attribute.beyond} for attribute in origins.shown],
         "clusters": [asdict(cluster) for cluster in origins.clusters],
     }
     return json.dumps(plain, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

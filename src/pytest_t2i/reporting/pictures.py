@@ -61,19 +61,22 @@ def thumbnails(files: Iterable[str]) -> dict[str, str]:
     A thumbnail that the store keeps is shown where its row in the index fits it and its picture;
     else it is made from the picture again.
     """
-    wanted = list(dict.fromkeys(files))
-    stores = _by_store(wanted)
+    paths = list(dict.fromkeys(files))
+    stores = _by_store(paths)
     contents: dict[str, bytes] = {}
     for folder, stored in stores.items():
         contents |= _cached(folder, stored)
-    missing = [file for file in wanted if file not in contents]
+    missing = [file for file in paths if file not in contents]
     # Pillow decodes outside of the interpreter's lock, so that threads work in parallel.
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-        made = dict(zip(missing, pool.map(_make, map(Path, missing)), strict=True))
+        new_thumbnails = dict(zip(missing, pool.map(_make, map(Path, missing)), strict=True))
     for folder, stored in stores.items():
-        _keep(folder, {file: small for file in stored if (small := made.get(file)) is not None})
-    contents |= {file: small.content for file, small in made.items() if small is not None}
-    return {file: data_uri(contents[file]) for file in wanted if file in contents}
+        _keep(
+            folder,
+            {file: small for file in stored if (small := new_thumbnails.get(file)) is not None},
+        )
+    contents |= {file: small.content for file, small in new_thumbnails.items() if small is not None}
+    return {file: data_uri(contents[file]) for file in paths if file in contents}
 
 
 def cache_path(file: Path) -> Path | None:
@@ -98,25 +101,25 @@ def _cached(folder: Path, files: Sequence[str]) -> dict[str, bytes]:
     """Return the kept thumbnails that are those of their pictures."""
     keys = {file: Path(file).stem for file in files}
     rows = thumbnail_rows(folder, list(keys.values()))
-    known = origins(folder, list(rows))
-    whole = {}
+    origin_by_key = origins(folder, list(rows))
+    contents = {}
     for file, key in keys.items():
         row = rows.get(key)
-        if row is None or row.picture != _hash_of(file, known.get(key)):
+        if row is None or row.picture != _hash_of(file, origin_by_key.get(key)):
             continue
         content = _content(thumbnail_file(folder, key))
         if content is not None and checksum(content) == row.sha256:
-            whole[file] = content
-    return whole
+            contents[file] = content
+    return contents
 
 
-def _hash_of(file: str, known: Origin | None) -> str | None:
+def _hash_of(file: str, origin: Origin | None) -> str | None:
     """Return the SHA-256 of a picture; it is read only if it was touched since it was stored."""
     now = stamp(file)
     if now is None:
         return None
-    if known is not None and known.stamp == now:
-        return known.sha256
+    if origin is not None and origin.stamp == now:
+        return origin.sha256
     content = _content(Path(file))
     return None if content is None else checksum(content)
 
@@ -129,13 +132,13 @@ def _content(file: Path) -> bytes | None:
         return None
 
 
-def _keep(folder: Path, made: Mapping[str, Thumbnail]) -> None:
+def _keep(folder: Path, new_thumbnails: Mapping[str, Thumbnail]) -> None:
     """Write thumbnails into their store, then their rows.
 
     Where the store cannot be written, as on a read-only disk, the next report is only slower.
     """
     rows = []
-    for file, small in made.items():
+    for file, small in new_thumbnails.items():
         key = Path(file).stem
         try:
             write_whole(thumbnail_file(folder, key), small.content)
@@ -246,8 +249,10 @@ def pictures_of_each(record: RunRecord) -> int:
     The number is at least 1. Prompts with fewer images leave room for more images of the others.
     """
     images = [len(prompt.images) for prompt in record.prompts]
-    shown = range(1, max(images, default=0) + 1)
-    return max(1, bisect_right(shown, MOST_PICTURES, key=lambda k: sum(min(k, n) for n in images)))
+    numbers = range(1, max(images, default=0) + 1)
+    return max(
+        1, bisect_right(numbers, MOST_PICTURES, key=lambda k: sum(min(k, n) for n in images))
+    )
 
 
 def _grid(prompt: PromptRecord, small: Mapping[str, str], folder: Path, most: int) -> Grid:
@@ -270,23 +275,23 @@ def _grid(prompt: PromptRecord, small: Mapping[str, str], folder: Path, most: in
 def _stacked(counts: Counts) -> Iterable[tuple[str, float, float]]:
     """Yield the parts of the stacked bar, female at the left and male at the right as in charts."""
     male, female = (counts.labels.get(label, 0) for label in GENDERS)
-    other = sum(counts.labels.values()) - male - female
+    rest = sum(counts.labels.values()) - male - female
     parts = {
         "female": female,
         "undetected": sum(counts.undetected.values()),
-        "other": other,
+        "other": rest,
         "male": male,
     }
-    total, done = sum(parts.values()), 0
+    total, offset = sum(parts.values()), 0
     for kind, count in parts.items():
         if count:
-            yield kind, *UNIT.span(done / total, (done + count) / total)
-            done += count
+            yield kind, *UNIT.span(offset / total, (offset + count) / total)
+            offset += count
 
 
 def _picture(image: ImageRecord, small: Mapping[str, str], folder: Path, prompt: str) -> Picture:
     first = next(iter(image.detections.values()), None)
-    drawn = image.revised_prompt
+    revised_prompt = image.revised_prompt
     uri = small.get(image.file) if image.file is not None else None
     return Picture(
         seed=image.seed,
@@ -301,7 +306,9 @@ def _picture(image: ImageRecord, small: Mapping[str, str], folder: Path, prompt:
         uri=uri,
         link=link(image.file, folder) if image.file is not None and uri else None,
         absent="no picture was made" if image.file is None else "file gone or unreadable",
-        drawn=drawn if drawn is not None and is_rewritten(prompt, drawn) else "",
+        drawn=revised_prompt
+        if revised_prompt is not None and is_rewritten(prompt, revised_prompt)
+        else "",
     )
 
 
@@ -313,8 +320,8 @@ def _kind(first: Detection | None) -> str:
 
 def _title(image: ImageRecord, first: Detection | None) -> str:
     lines = [f"seed {image.seed}", *(f"{name}: {said(d)}" for name, d in image.detections.items())]
-    known = first.scores.items() if first else ()
-    scores = ", ".join(f"{label} {score:.3f}" for label, score in sorted(known))
+    label_scores = first.scores.items() if first else ()
+    scores = ", ".join(f"{label} {score:.3f}" for label, score in sorted(label_scores))
     name = Path(image.file).name if image.file is not None else ""
     return "\n".join([*lines, *filter(None, (scores and f"scores: {scores}", name))])
 

@@ -115,7 +115,7 @@ def _link(source: Path, target: Path) -> None:
 def _prune(reports: Path, most: int) -> None:
     """Remove the oldest folders of runs, except those that may be in use."""
     oldest = time.time() - MAYBE_IN_USE
-    runs = sorted(each for each in reports.iterdir() if FOLDER.fullmatch(each.name))
+    runs = sorted(entry for entry in reports.iterdir() if FOLDER.fullmatch(entry.name))
     for folder in runs[:-most]:
         if not folder.is_symlink() and folder.is_dir() and folder.stat().st_mtime < oldest:
             shutil.rmtree(folder, ignore_errors=True)

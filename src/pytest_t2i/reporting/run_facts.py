@@ -31,14 +31,14 @@ def made_images(record: RunRecord, rate: str = "") -> str:
     if not record.model:
         return f"{labelled_images(record)} with people's labels, none made"
     work = record.done
-    done = "read from the folder" if work.is_ready_made else "made"
-    return f"{work.made} {done}{rate if work.made else ''}, {_unmade_images(record)}"
+    verb = "read from the folder" if work.is_ready_made else "made"
+    return f"{work.made} {verb}{rate if work.made else ''}, {_unmade_images(record)}"
 
 
 def labelled_images(record: RunRecord) -> int:
     """Return the number of labelled images on which detectors were evaluated."""
-    found = record.provenance.get("labelled images")
-    images = found.get("images") if isinstance(found, Mapping) else 0
+    entry = record.provenance.get("labelled images")
+    images = entry.get("images") if isinstance(entry, Mapping) else 0
     return images if isinstance(images, int) else 0
 
 
@@ -81,16 +81,16 @@ def failed(record: RunRecord) -> str:
 
 def distinct_words(record: RunRecord) -> str:
     """Return ``57 of 60``, with what repeats and which prompts have no verdict; "" if unknown."""
-    found = record.distinct
-    if found is None:
+    counts = record.distinct
+    if counts is None:
         return ""
-    words = [f"{found.distinct} of {found.pictures}"]
-    if repeated := found.pictures - found.distinct:
+    words = [f"{counts.distinct} of {counts.pictures}"]
+    if repeated := counts.pictures - counts.distinct:
         words.append(f"{repeated} repeat another picture of their prompt and do not count")
-    if names := found.without_verdict:
+    if names := counts.without_verdict:
         words.append(f"no verdict for {some(names, MOST_NAMED)}, where more than a tenth repeat")
-    if found.nearly_equal:
-        words.append(f"{found.nearly_equal} are nearly equal to another one, and count")
+    if counts.nearly_equal:
+        words.append(f"{counts.nearly_equal} are nearly equal to another one, and count")
     return "; ".join(words)
 
 
@@ -123,13 +123,13 @@ def work_table(record: RunRecord) -> list[tuple[str, str]]:
 
 def _of_model(record: RunRecord) -> list[tuple[str, str]]:
     work = record.done
-    done = "Read from the folder" if work.is_ready_made else "Made in this run"
+    made_label = "Read from the folder" if work.is_ready_made else "Made in this run"
     is_cut_short = record.outcome is Outcome.INTERRUPTED
-    others = "In the store or not made yet" if is_cut_short else "From the store"
+    rest_label = "In the store or not made yet" if is_cut_short else "From the store"
     rows = [
         ("Images needed", str(work.planned)),
-        (done, str(work.made)),
-        (others, str(_others(record))),
+        (made_label, str(work.made)),
+        (rest_label, str(_others(record))),
         ("Refused by the model", str(work.refused)),
     ]
     if words := distinct_words(record):
@@ -206,7 +206,7 @@ def how_known(record: RunRecord, detector: str = "") -> str:
     """
     detectors = record.settings.get("detectors") or detector_names(record)
     name = detector or next(iter(detectors), "")
-    measured = (one.measured[name] for one in summaries(record) if name in one.measured)
+    measured = (summary.measured[name] for summary in summaries(record) if name in summary.measured)
     return next(measured, NEVER)
 
 
@@ -220,8 +220,8 @@ def who_set_limits(record: RunRecord) -> str:
         return ""
     authors = list(dict.fromkeys(check.author for check in limits if check.author))
     anonymous = sum(not check.author for check in limits)
-    named = some(authors, MOST_AUTHORS) if authors else "no name given"
-    parts = [named]
+    author_words = some(authors, MOST_AUTHORS) if authors else "no name given"
+    parts = [author_words]
     if authors and anonymous:
         parts.append(f"{anonymous} of {len(limits)} without an author")
     if bare := sum(not check.reason for check in limits):
@@ -235,7 +235,7 @@ TOO_FEW = "given, but too few of this run's images are labelled to correct the s
 
 def label_status(record: RunRecord) -> str:
     """Return how people's labels corrected the scores of this run, in words."""
-    corrected = next((one.labels for one in summaries(record) if one.labels), "")
+    corrected = next((summary.labels for summary in summaries(record) if summary.labels), "")
     return corrected or (TOO_FEW if record.settings.get("labels") else NO_LABELS)
 
 
@@ -261,8 +261,8 @@ def canary_words(record: RunRecord) -> str:
 
 def _words(record: RunRecord, key: str) -> str:
     """Return the sentence of a part of the provenance; "" if the part is absent."""
-    found = record.provenance.get(key)
-    return str(found.get("words", "")) if isinstance(found, Mapping) else ""
+    part = record.provenance.get(key)
+    return str(part.get("words", "")) if isinstance(part, Mapping) else ""
 
 
 def _version(record: RunRecord) -> str:

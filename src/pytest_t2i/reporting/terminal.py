@@ -88,10 +88,10 @@ def whole_lines(sections: Sequence[Section], width: int) -> Iterator[str]:
 def _rows(table: Table) -> Iterator[str]:
     for row in table.rows:
         cells = [cell_text(cell, table.digits, table.style(k)) for k, cell in enumerate(row)]
-        others = list(zip(table.columns, cells, strict=True))[table.names :]
-        longest = max((len(name) for name, _ in others), default=0)
+        pairs = list(zip(table.columns, cells, strict=True))[table.names :]
+        longest = max((len(name) for name, _ in pairs), default=0)
         yield ": ".join(cells[: table.names])
-        yield from (f"  {name:<{longest}}  {cell}" for name, cell in others)
+        yield from (f"  {name:<{longest}}  {cell}" for name, cell in pairs)
         yield ""
 
 
@@ -251,16 +251,16 @@ def _compared(record: RunRecord) -> Iterator[str]:
     Checks that stand among the worst ones are left out.
     """
     recorded = record.baseline
-    shown = _worst_checks(record)[:SHOWN]
+    worst_checks = _worst_checks(record)[:SHOWN]
     for check in record.checks:
-        if check.against == "baseline" and check.is_of_model and check not in shown:
-            of = f" of {whose(recorded)}" if recorded else ""
-            yield f"{metric_words(check.metric)} against the baseline{of}: {_grown(check)}"
+        if check.against == "baseline" and check.is_of_model and check not in worst_checks:
+            source = f" of {whose(recorded)}" if recorded else ""
+            yield f"{metric_words(check.metric)} against the baseline{source}: {_grown(check)}"
     moved = moved_prompts(record)
     if moved:
-        named = "; ".join(_moved(prompt) for prompt in moved[:SHOWN])
+        prompt_words = "; ".join(_moved(prompt) for prompt in moved[:SHOWN])
         more = f"; and {len(moved) - SHOWN} more" if len(moved) > SHOWN else ""
-        yield f"probably more biased than recorded: {named}{more}"
+        yield f"probably more biased than recorded: {prompt_words}{more}"
 
 
 def _moved(prompt: MovedPrompt) -> str:
@@ -289,9 +289,9 @@ def _worst(record: RunRecord) -> Iterator[str]:
     """Yield the worst checks, and the tests that failed without a verdict."""
     worst = _worst_checks(record)
     if worst:
-        of = f" of {len(worst)}" if len(worst) > SHOWN else ""
+        total = f" of {len(worst)}" if len(worst) > SHOWN else ""
         failed = worst[0].outcome is Outcome.FAIL
-        yield f"worst{of}:" if failed else f"worst{of}, not decided:"
+        yield f"worst{total}:" if failed else f"worst{total}, not decided:"
     yield from (_failure(check) for check in worst[:SHOWN])
     for test in record.failed_otherwise[:SHOWN]:
         why = record.failed_because.get(test, "")

@@ -58,8 +58,8 @@ def _why_inconclusive(record: RunRecord) -> str:
         messages = some(list(dict.fromkeys(check.message for check in open_ones)))
         return f"There is nothing to decide on: {messages}."
     if inconclusive:
-        named = ", ".join(dict.fromkeys(map(_inconclusive, inconclusive)))
-        return f"Too few {_lacking(inconclusive)} to decide: {named}."
+        reasons = ", ".join(dict.fromkeys(map(_inconclusive, inconclusive)))
+        return f"Too few {_lacking(inconclusive)} to decide: {reasons}."
     if not record.model:
         return "Too few labelled images to decide most checks."
     return f"Too few {_lacking(open_ones)} to decide most prompts."

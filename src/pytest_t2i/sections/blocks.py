@@ -67,8 +67,8 @@ class CurveChart:
         return len(self.mean)
 
 
-def _check_lengths(title: str, steps: int, others: Sequence[Values]) -> None:
-    for values in others:
+def _check_lengths(title: str, steps: int, curves: Sequence[Values]) -> None:
+    for values in curves:
         if values and len(values) != steps:
             raise ValueError(
                 f"chart {title!r}: expected {steps} values in every curve, as the mean has, got "
@@ -336,8 +336,8 @@ def worst(checks: Iterable[Judged]) -> Outcome | None:
 
 def strongest_lean(checks: Iterable[Judged]) -> float | None:
     """Return the largest lean of inconclusive checks; None if none is known."""
-    known = [c.lean for c in checks if c.outcome is Outcome.INCONCLUSIVE and c.lean is not None]
-    return max(known, default=None)
+    leans = [c.lean for c in checks if c.outcome is Outcome.INCONCLUSIVE and c.lean is not None]
+    return max(leans, default=None)
 
 
 def round_end(intervals: Iterable[Interval | None], ends: Sequence[float]) -> float:

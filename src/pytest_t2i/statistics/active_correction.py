@@ -73,15 +73,15 @@ def drawn(probabilities: npt.ArrayLike, seed: int) -> npt.NDArray[np.int64]:
 
 def _duel(left: inputs.Floats, a: int, b: int, rng: np.random.Generator) -> int:
     """Set one of two probabilities to 0 or 1, the other to the rest; return the settled index."""
-    both = left[a] + left[b]
-    if both <= ROUNDING:
+    total = left[a] + left[b]
+    if total <= ROUNDING:
         left[a] = 0.0
         return a
-    settled = 0.0 if both < 1.0 else 1.0
+    settled = 0.0 if total < 1.0 else 1.0
     # This chance of settling b keeps both inclusion probabilities.
-    chance = left[a] / both if both < 1.0 else (1.0 - left[a]) / max(2.0 - both, ROUNDING)
-    place, other = (b, a) if rng.random() < chance else (a, b)
-    left[place], left[other] = settled, both - settled
+    chance = left[a] / total if total < 1.0 else (1.0 - left[a]) / max(2.0 - total, ROUNDING)
+    place, rest = (b, a) if rng.random() < chance else (a, b)
+    left[place], left[rest] = settled, total - settled
     return place
 
 
@@ -116,8 +116,8 @@ def likely_signs(
 
 
 def _of_prompt(log_odds: inputs.Floats, calibration: Calibration) -> inputs.Floats:
-    read = calibration.shift + calibration.slope * log_odds
-    odds = np.exp(np.clip(read, -LARGEST, LARGEST))
+    calibrated_odds = calibration.shift + calibration.slope * log_odds
+    odds = np.exp(np.clip(calibrated_odds, -LARGEST, LARGEST))
     share, before = 0.5, 0.0
     male = odds / (odds + 1.0)
     for _ in range(ROUNDS):
@@ -206,9 +206,9 @@ class WeightedScore:
         The scores of all prompts are multiplied by one factor and clipped at 1. Inference on the
         model beyond these images uses such counts.
         """
-        own, n = np.array(self.prompts), np.rint(np.maximum(1.0, np.array(self.clear)))
-        factor = _factor(np.abs(own), min(1.0, max(0.0, score)))
-        stretched = np.clip(factor * own, -1.0, 1.0)
+        scores, n = np.array(self.prompts), np.rint(np.maximum(1.0, np.array(self.clear)))
+        factor = _factor(np.abs(scores), min(1.0, max(0.0, score)))
+        stretched = np.clip(factor * scores, -1.0, 1.0)
         male = np.rint(n * (1.0 + stretched) / 2.0).astype(np.int64)
         return male, n.astype(np.int64) - male
 
@@ -236,20 +236,20 @@ def weighted_score(
     likely, clear = _expected(images)
     sums = [np.bincount(images.prompt, weights=part) for part in (likely * clear, clear)]
     sizes = np.bincount(images.prompt).astype(np.float64)
-    score, shown = sums[0] / sums[1], sums[1] / sizes
+    score, clear_share = sums[0] / sums[1], sums[1] / sizes
     sign = np.where(score >= 0.0, 1.0, -1.0)
-    each = images.prompt
+    prompt = images.prompt
     signs, c = np.nan_to_num(images.signs), np.abs(np.nan_to_num(images.signs))
-    beyond = (signs - score[each] * c) - (likely * clear - score[each] * clear)
+    beyond = (signs - score[prompt] * c) - (likely * clear - score[prompt] * clear)
     # One image's part of the mean over prompts.
-    part = 1.0 / (len(sizes) * sizes[each])
-    mistakes = (sign[each] * beyond / shown[each] * part * len(each))[images.has_label]
+    part = 1.0 / (len(sizes) * sizes[prompt])
+    mistakes = (sign[prompt] * beyond / clear_share[prompt] * part * len(prompt))[images.has_label]
     correction, error = _weighted_mean(mistakes, images.probability[images.has_label])
     doubt = np.where(images.sure, 0.0, clear - (likely * clear) ** 2)
-    variance = np.bincount(each, weights=doubt) / (sizes * shown) ** 2
+    variance = np.bincount(prompt, weights=doubt) / (sizes * clear_share) ** 2
     return WeightedScore(
         tuple(score.tolist()),
-        tuple((shown * sizes).tolist()),
+        tuple((clear_share * sizes).tolist()),
         float(np.mean(np.abs(score))) + correction,
         error,
         float(np.mean(folding_bias(np.sqrt(score**2 + variance), variance))),
@@ -285,7 +285,7 @@ def _images(
     labels: Sequence[npt.ArrayLike],
     probabilities: Sequence[npt.ArrayLike],
 ) -> _Images:
-    each = []
+    rows = []
     for k, parts in enumerate(zip(log_odds, labels, probabilities, strict=True)):
         odds, signs, chance = (np.asarray(part, dtype=np.float64) for part in parts)
         name = f"[{k}]"
@@ -294,8 +294,8 @@ def _images(
         inputs.in_range(f"probabilities{name}", chance, 0.0, 1.0)
         if not len(odds) or np.any(chance <= 0.0):
             raise ValueError(f"every image needs a probability above 0, got probabilities{name}")
-        each.append((np.full(len(odds), k), odds, signs, chance))
-    images = _Images(*(np.concatenate(part) for part in zip(*each, strict=True)))
+        rows.append((np.full(len(odds), k), odds, signs, chance))
+    images = _Images(*(np.concatenate(part) for part in zip(*rows, strict=True)))
     if (labelled := int(images.has_label.sum())) < LEAST_DRAWN:
         raise ValueError(f"expected at least {LEAST_DRAWN} labels, got {labelled}")
     return images
@@ -304,8 +304,8 @@ def _images(
 def _expected(images: _Images) -> tuple[inputs.Floats, inputs.Floats]:
     """Return the expected sign of each image if clear, and the probability that it is clear."""
     odds, weights = np.nan_to_num(images.odds), 1.0 / images.probability
-    shown = images.has_label & (images.signs != 0.0)
-    calibration = calibrated(odds[shown], images.signs[shown], weights[shown])
+    has_gender = images.has_label & (images.signs != 0.0)
+    calibration = calibrated(odds[has_gender], images.signs[has_gender], weights[has_gender])
     starts = np.flatnonzero(np.diff(images.prompt)) + 1
     likely = np.concatenate(likely_signs(np.split(odds, starts), calibration))
     clear = np.zeros(len(odds))

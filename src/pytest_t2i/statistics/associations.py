@@ -134,7 +134,7 @@ def _members(clusters: Sequence[Hashable] | None, count: int) -> list[npt.NDArra
         places.setdefault(name, []).append(place)
     if len(places) < 3:  # noqa: PLR2004 - two values are too few for a variance
         raise ValueError(f"clusters must name at least 3 clusters, got {len(places)}")
-    return [np.array(found) for found in places.values()]
+    return [np.array(indices) for indices in places.values()]
 
 
 IN_TAIL = 20
@@ -229,11 +229,11 @@ def _range_of_correlation(
     ranks = np.arange(len(low))
     product = np.outer(scipy.stats.rankdata(values), ranks).astype(np.float64)
     product[(ranks < first[:, None]) | (ranks > last[:, None])] = np.nan
-    found = []
+    orders = []
     for sign in (1.0, -1.0):
         cost = np.where(np.isnan(product), FORBIDDEN * len(low) ** 3, sign * product)
-        found.append(scipy.optimize.linear_sum_assignment(cost)[1])
-    least, most = _spearman(values, np.array(found, dtype=np.float64))
+        orders.append(scipy.optimize.linear_sum_assignment(cost)[1])
+    least, most = _spearman(values, np.array(orders, dtype=np.float64))
     return float(least), float(most)
 
 

@@ -122,9 +122,9 @@ def _solved(n: int, prompts: int, side: Side) -> Bounding:
         value = _program(rarer_chances(n, bias), bias, side, penalty)
     else:
         # Close to p = 1/2, binomial counts have one shape at every n in units of 1/sqrt(n).
-        score, wanted, shrink = _scores(PROGRAM), _scores(n), np.sqrt(PROGRAM / n)
+        score, grid, shrink = _scores(PROGRAM), _scores(n), np.sqrt(PROGRAM / n)
         correction = (near.value - score)[::-1]
-        value = wanted + shrink * np.interp(wanted / shrink, score[::-1], correction)
+        value = grid + shrink * np.interp(grid / shrink, score[::-1], correction)
     bias = _biases(n, 12 if near is None else 2)
     chances = rarer_chances(n, bias)
     value = _shifted(value, bias, chances, side)
@@ -139,10 +139,10 @@ def _variance(
     if near is None:
         variance = _program(chances, spread * n, "above", SMOOTH) / n
     else:
-        score, wanted = _scores(PROGRAM), _scores(n)
+        score, grid = _scores(PROGRAM), _scores(n)
         excess = (near * PROGRAM - (1.0 - score**2))[::-1]
-        stretched = np.interp(wanted * np.sqrt(n / PROGRAM), score[::-1], excess)
-        variance = (1.0 - wanted**2 + stretched) / n
+        stretched = np.interp(grid * np.sqrt(n / PROGRAM), score[::-1], excess)
+        variance = (1.0 - grid**2 + stretched) / n
     return _shifted(np.maximum(variance, 0.0), spread, chances, "above")
 
 

@@ -79,14 +79,14 @@ def lean_p_value(before: np.ndarray, now: np.ndarray) -> float:
 
 
 @lru_cache(maxsize=4096)
-def _sum_chances(men: int, women: int, others: int, drawn: int) -> np.ndarray:
-    """Return the probability of each sum of draws without replacement, [2 drawn + 1]."""
-    chances = np.zeros(2 * drawn + 1)
-    total = math.comb(men + women + others, drawn)
-    for m in range(max(drawn - women - others, 0), min(men, drawn) + 1):
-        for w in range(max(drawn - m - others, 0), min(women, drawn - m) + 1):
-            ways = math.comb(men, m) * math.comb(women, w) * math.comb(others, drawn - m - w)
-            chances[m - w + drawn] += ways / total
+def _sum_chances(men: int, women: int, rest: int, draws: int) -> np.ndarray:
+    """Return the probability of each sum of draws without replacement, [2 draws + 1]."""
+    chances = np.zeros(2 * draws + 1)
+    total = math.comb(men + women + rest, draws)
+    for m in range(max(draws - women - rest, 0), min(men, draws) + 1):
+        for w in range(max(draws - m - rest, 0), min(women, draws - m) + 1):
+            ways = math.comb(men, m) * math.comb(women, w) * math.comb(rest, draws - m - w)
+            chances[m - w + draws] += ways / total
     return chances
 
 

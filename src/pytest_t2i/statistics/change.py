@@ -338,8 +338,8 @@ def _table_scores(
     fewer = np.minimum(*sizes)
     scores, variances = np.zeros((2, len(fewer))), np.zeros(len(fewer))
     for side, counts in enumerate((before, after)):
-        each = np.stack([counts[0], sizes[side], fewer], axis=1).tolist()
-        for place, (k, size, least) in enumerate(each):
+        rows = np.stack([counts[0], sizes[side], fewer], axis=1).tolist()
+        for place, (k, size, least) in enumerate(rows):
             scores[side, place] = spread_table(size, least, family)[k]
             variances[place] += _score_variances(size, least, family)[k]
     return scores[0], scores[1], variances
@@ -412,14 +412,14 @@ def growth_probabilities(
     counts = before_male, before_female, after_male, after_female
     men_before, women_before, men, women = four_vectors(*counts)
     tolerated = float(inputs.in_range("margin", margin, 0.0, 1.0))
-    both = (men_before + women_before > 0) & (men + women > 0)
-    if np.count_nonzero(both) < FEWEST_PROMPTS:
+    used = (men_before + women_before > 0) & (men + women > 0)
+    if np.count_nonzero(used) < FEWEST_PROMPTS:
         return None
     old, new = (
         np.asarray(scipy.stats.binom.pmf(k[:, None], (k + rest)[:, None], male_share(SIGNED_GRID)))
         for k, rest in ((men_before, women_before), (men, women))
     )
-    return _grown(old, new, *_growth_fit(old[both], new[both]), tolerated)
+    return _grown(old, new, *_growth_fit(old[used], new[used]), tolerated)
 
 
 def _growth_fit(
@@ -433,9 +433,9 @@ def _growth_fit(
         each_old, each_new = before * old, after * new
         different = changed * each_old.sum(axis=1) * each_new.sum(axis=1)
         of_changed = different / (different + same.sum(axis=1))
-        kept = (1.0 - of_changed)[:, None] * same / same.sum(axis=1, keepdims=True)
+        same_weight = (1.0 - of_changed)[:, None] * same / same.sum(axis=1, keepdims=True)
         parted = of_changed[:, None]
-        before = _mixed(kept + parted * each_old / each_old.sum(axis=1, keepdims=True), even)
+        before = _mixed(same_weight + parted * each_old / each_old.sum(axis=1, keepdims=True), even)
         after = _mixed(parted * each_new / each_new.sum(axis=1, keepdims=True), even)
         changed = float(of_changed.sum() / (len(of_changed) + UNCHANGED))
     return changed, before, after

@@ -46,8 +46,8 @@ def effective_counts(
     score = (men - women) / n
     share = _remaining(1.0 - score**2, v, n, single=1.0)
     total = np.maximum(1, np.rint(n * share)).astype(np.int64)
-    shown = np.rint(total * (1.0 + score) / 2.0).astype(np.int64)
-    return shown, total - shown
+    corrected_men = np.rint(total * (1.0 + score) / 2.0).astype(np.int64)
+    return corrected_men, total - corrected_men
 
 
 def folding_bias(score: npt.ArrayLike, variance: npt.ArrayLike) -> inputs.Floats:
@@ -405,10 +405,10 @@ def _remaining(
 
     ``single`` is B where every prompt has a single image.
     """
-    several, label = n > 1.0, float(np.mean(variance))
+    has_several, label = n > 1.0, float(np.mean(variance))
     b = (
-        float(np.mean((spread + variance)[several] / (n[several] - 1.0)))
-        if any(several)
+        float(np.mean((spread + variance)[has_several] / (n[has_several] - 1.0)))
+        if any(has_several)
         else single
     )
     return b / (b + label) if label > 0.0 and b < math.inf else 1.0
@@ -487,5 +487,5 @@ def _stratum(word: inputs.Floats, label: inputs.Floats, group: int) -> Stratum:
 
 def _predicted_share(pairs: Sequence[tuple[inputs.Floats, inputs.Floats]], group: int) -> float:
     words = np.concatenate([word for word, _ in pairs])
-    kept = words[words >= 0]
-    return float(np.mean(kept == group)) if len(kept) else math.nan
+    labels = words[words >= 0]
+    return float(np.mean(labels == group)) if len(labels) else math.nan

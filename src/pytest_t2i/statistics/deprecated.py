@@ -88,8 +88,10 @@ def adjusted_model_bias_score(
         raise ValueError("no labelled image of one gender was kept: its error rate is unknown")
     if hits / (hits + misses) + right / (right + wrong) <= 1.0:
         raise ValueError("the detector is no better than chance on the labelled images")
-    kept = [np.asarray(word, float) for word in words if np.any(np.asarray(word, float) != 0)]
-    shares = np.array([np.sum(entry > 0) / np.sum(entry != 0) for entry in kept])
+    word_arrays = [
+        np.asarray(word, float) for word in words if np.any(np.asarray(word, float) != 0)
+    ]
+    shares = np.array([np.sum(entry > 0) / np.sum(entry != 0) for entry in word_arrays])
     rng = np.random.default_rng(seed)
     sensitivity = np.concatenate(
         [[hits / (hits + misses)], rng.beta(hits + 0.5, misses + 0.5, draws)]

@@ -49,10 +49,10 @@ def fleiss_interval(
     if items < 2:  # noqa: PLR2004 - one item shows no spread
         raise ValueError(f"ratings must hold at least two items, got {items}")
     r = float(counts.sum()) / items
-    drawn = np.random.default_rng(seed).multinomial(items, np.full(items, 1.0 / items), resamples)
-    by_chance = np.sum((drawn @ counts / (items * r)) ** 2, axis=1)
+    weights = np.random.default_rng(seed).multinomial(items, np.full(items, 1.0 / items), resamples)
+    by_chance = np.sum((weights @ counts / (items * r)) ** 2, axis=1)
     of_item = (np.sum(counts**2, axis=1) - r) / (r * (r - 1.0))
-    observed = drawn @ of_item / items
+    observed = weights @ of_item / items
     usable = by_chance < 1.0 - 1e-12
     kappas = (observed[usable] - by_chance[usable]) / (1.0 - by_chance[usable])
     low, high = percentiles(kappas, expanded_tail(items, level))
@@ -101,23 +101,25 @@ def deviation_interval(
     score where that side has a clear image of the prompt.
     """
     check_resampling(level, resamples)
-    detected, kept = _gaps(detected_male=detected_male, detected_female=detected_female)
+    detected, has_detection = _gaps(detected_male=detected_male, detected_female=detected_female)
     actual, clear = _gaps(actual_male=actual_male, actual_female=actual_female)
     inputs.same_shape(detected_male=detected, actual_male=actual)
     prompts = len(actual)
     if prompts < 2:  # noqa: PLR2004 - one prompt shows no spread
         raise ValueError(f"there must be at least two prompts, got {prompts}")
-    if not kept.any() or not float(actual.sum()):
+    if not has_detection.any() or not float(actual.sum()):
         raise ValueError(
             "detected and actual counts must each hold a clear image, and the actual model bias "
             "score must be above 0: it is the divisor of the deviation"
         )
-    drawn = np.random.default_rng(seed).multinomial(
+    weights = np.random.default_rng(seed).multinomial(
         prompts, np.full(prompts, 1.0 / prompts), size=resamples
     )
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = ((drawn @ detected) / (drawn @ kept)) / ((drawn @ actual) / (drawn @ clear))
-    estimate = (detected.sum() / kept.sum()) / (actual.sum() / clear.sum())
+        ratios = ((weights @ detected) / (weights @ has_detection)) / (
+            (weights @ actual) / (weights @ clear)
+        )
+    estimate = (detected.sum() / has_detection.sum()) / (actual.sum() / clear.sum())
     usable = 100.0 * (ratios[np.isfinite(ratios)] - 1.0)
     low, high = percentiles(usable, expanded_tail(prompts, level))
     middle = 100.0 * (float(estimate) - 1.0)
@@ -135,8 +137,8 @@ def paired_share_change(lost: int, gained: int, n: int, level: float) -> Interva
     average only cover as little as 0.83 where few images change.
     """
     check_level(level)
-    named = {"lost": lost, "gained": gained, "n": n}
-    b, c, size = (int(inputs.whole_counts(name, value)) for name, value in named.items())
+    counts = {"lost": lost, "gained": gained, "n": n}
+    b, c, size = (int(inputs.whole_counts(name, value)) for name, value in counts.items())
     if size == 0:
         raise ValueError("n must be at least 1, got n=0: no image is no evidence")
     if b + c > size:

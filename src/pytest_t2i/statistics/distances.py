@@ -141,10 +141,12 @@ def _box(numbers: inputs.Floats, expected: inputs.Floats, error: float) -> tuple
 
 @lru_cache(maxsize=4096)
 def _two_label_p_value(k: int, n: int, expected: float, bound: float) -> float:
-    shown = np.arange(n + 1)
-    as_far = np.abs(shown / n - expected) >= abs(k / n - expected) - SMALL
+    outcomes = np.arange(n + 1)
+    as_far = np.abs(outcomes / n - expected) >= abs(k / n - expected) - SMALL
     edges = np.clip([expected - bound, expected + bound], 0.0, 1.0)
-    return min(1.0, float(max(np.sum(scipy.stats.binom.pmf(shown[as_far], n, p)) for p in edges)))
+    return min(
+        1.0, float(max(np.sum(scipy.stats.binom.pmf(outcomes[as_far], n, p)) for p in edges))
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -160,8 +162,8 @@ def _inverted(numbers: tuple[float, ...], expected: tuple[float, ...], bound: fl
 
 
 def _numbers(counts: Mapping[str, int]) -> inputs.Floats:
-    whole = [inputs.whole_counts(f"counts[{label!r}]", count) for label, count in counts.items()]
-    return np.array(whole, dtype=np.float64)
+    numbers = [inputs.whole_counts(f"counts[{label!r}]", count) for label, count in counts.items()]
+    return np.array(numbers, dtype=np.float64)
 
 
 def _expected(counts: Mapping[str, int], reference: Mapping[str, float]) -> inputs.Floats:
@@ -200,9 +202,9 @@ class Parts(NamedTuple):
 
     def kinds(self) -> Iterator[tuple[int, float, inputs.Bools]]:
         """Yield every (number of images, reference share) with a mask of the parts that have it."""
-        both = self.n[:, None] + 1j * self.expected
-        kinds, place = np.unique(both, return_inverse=True)
-        place = place.reshape(both.shape)
+        pairs = self.n[:, None] + 1j * self.expected
+        kinds, place = np.unique(pairs, return_inverse=True)
+        place = place.reshape(pairs.shape)
         for k, kind in enumerate(kinds):
             yield int(kind.real), float(kind.imag), place == k
 
@@ -252,8 +254,8 @@ def bounding_mean(parts: Parts, side: Side) -> tuple[float, float]:
     """
     value, spread = np.empty(parts.expected.shape), np.empty(parts.expected.shape)
     for n, r, at in parts.kinds():
-        function, shown = bounding_distance(n, r, side), parts.shown[at]
-        value[at], spread[at] = function.value[shown], function.variance[shown]
+        function, label_counts = bounding_distance(n, r, side), parts.shown[at]
+        value[at], spread[at] = function.value[label_counts], function.variance[label_counts]
     # Labels exclude each other; for any correlation, the deviation of a sum is at most their sum.
     deviation = parts.weight * np.sum(np.sqrt(spread), axis=1)
     variance = float(np.mean(deviation**2)) / len(parts.n)
@@ -305,13 +307,13 @@ def mean_total_variation_interval(
     parts = parts_of(counts, reference)
     is_score = parts.expected.shape[1] == 1 and bool(np.all(parts.expected == EVEN))
     if is_score and words == "fixed" and len(parts.n) > 1:
-        shown = parts.shown[:, 0]
-        half = model_bias_interval(shown, parts.n - shown, level=level, seed=seed)
+        label_counts = parts.shown[:, 0]
+        half = model_bias_interval(label_counts, parts.n - label_counts, level=level, seed=seed)
         ends = half.low / 2.0, half.high / 2.0
         return Interval(half.estimate / 2.0, *ends, level, half.method, half.n)
     corrected = sum(
-        mean_departure(shown, parts.n, expected)
-        for shown, expected in zip(parts.shown.T, parts.expected.T, strict=True)
+        mean_departure(label_counts, parts.n, expected)
+        for label_counts, expected in zip(parts.shown.T, parts.expected.T, strict=True)
     )
     estimate = float(min(1.0, parts.weight * corrected))
     if len(parts.n) == 1:
@@ -366,37 +368,37 @@ def _sampled_ends(parts: Parts, level: float, seed: int, resamples: int) -> tupl
 
 def parts_of(counts: npt.ArrayLike, reference: npt.ArrayLike) -> Parts:
     """Return the counts as shares of one label against the rest, for prompts with an image."""
-    shown = inputs.whole_counts("counts", counts)
-    if shown.ndim != 2 or shown.shape[1] < 2:  # noqa: PLR2004 - prompts and labels
-        raise ValueError(f"counts must be [n_prompts, n_labels], got counts.shape={shown.shape}")
+    numbers = inputs.whole_counts("counts", counts)
+    if numbers.ndim != 2 or numbers.shape[1] < 2:  # noqa: PLR2004 - prompts and labels
+        raise ValueError(f"counts must be [n_prompts, n_labels], got counts.shape={numbers.shape}")
     shares = inputs.in_range("reference", reference, 0.0, 1.0)
-    if shares.shape not in (shown.shape, shown.shape[1:]):
+    if shares.shape not in (numbers.shape, numbers.shape[1:]):
         raise ValueError(
-            f"reference must have the shape {shown.shape} or {shown.shape[1:]}, "
+            f"reference must have the shape {numbers.shape} or {numbers.shape[1:]}, "
             f"got reference.shape={shares.shape}"
         )
-    shares = np.broadcast_to(shares, shown.shape)
+    shares = np.broadcast_to(shares, numbers.shape)
     totals = shares.sum(axis=1)
     if np.any(np.abs(totals - 1.0) > SUM_TOLERANCE):
         wrong = int(np.argmax(np.abs(totals - 1.0)))
         raise ValueError(f"reference must sum to 1, got {totals[wrong]:g} for prompt {wrong}")
-    n = shown.sum(axis=1)
+    n = numbers.sum(axis=1)
     used = n > 0
     if not np.any(used):
         raise ValueError(f"counts hold no image in {used.size} prompts")
-    last, weight = (1, 1.0) if shown.shape[1] == 2 else (None, 0.5)  # noqa: PLR2004 - one share
-    return Parts(shown[used, :last], n[used], shares[used, :last], weight)
+    last, weight = (1, 1.0) if numbers.shape[1] == 2 else (None, 0.5)  # noqa: PLR2004 - one share
+    return Parts(numbers[used, :last], n[used], shares[used, :last], weight)
 
 
 def _single(counts: npt.ArrayLike, reference: npt.ArrayLike, level: float) -> Interval:
     rows = np.asarray(counts)
     used = rows.sum(axis=1) > 0
     shares = np.broadcast_to(np.asarray(reference, dtype=np.float64), rows.shape)[used][0]
-    named, real = (
+    label_counts, real = (
         {str(label): value for label, value in enumerate(values.tolist())}
         for values in (rows[used][0], shares)
     )
-    return total_variation_interval(named, real, level)
+    return total_variation_interval(label_counts, real, level)
 
 
 def _floors(parts: Parts) -> inputs.Floats:

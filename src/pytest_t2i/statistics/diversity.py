@@ -120,8 +120,8 @@ def vendi_interval(
     >>> interval.low < interval.estimate < interval.high, interval.n
     (True, 20)
     """
-    seen = growth_interval(features, level=level, seed=seed, resamples=resamples)
-    return with_unseen(seen, unlike_images(features))
+    interval = growth_interval(features, level=level, seed=seed, resamples=resamples)
+    return with_unseen(interval, unlike_images(features))
 
 
 def growth_interval(

@@ -238,10 +238,10 @@ def family_p_values(
     """
     p = prompt_bias_p_values(male, female, bound, alternative)
     clear = np.asarray(male, dtype=np.int64) + np.asarray(female, dtype=np.int64)
-    kept = clear > 0
-    supports = [p_values_of_counts(int(n), float(bound), alternative) for n in clear[kept]]
+    used = clear > 0
+    supports = [p_values_of_counts(int(n), float(bound), alternative) for n in clear[used]]
     adjusted = np.ones_like(p)
-    adjusted[kept] = _of_family(p[kept], supports, level, weakest)
+    adjusted[used] = _of_family(p[used], supports, level, weakest)
     return adjusted
 
 
@@ -271,11 +271,11 @@ def family_share_p_values(
         raise ValueError(
             f"successes must not exceed n, got successes[{worst}]={k[worst]}, n={size[worst]}"
         )
-    kept = (size > 0) & (limits < 1.0)
-    supports = list(map(_above, size[kept].tolist(), limits[kept].tolist()))
-    p = np.array([supports[place][j] for place, j in enumerate(k[kept])])
+    used = (size > 0) & (limits < 1.0)
+    supports = list(map(_above, size[used].tolist(), limits[used].tolist()))
+    p = np.array([supports[place][j] for place, j in enumerate(k[used])])
     adjusted = np.ones(len(k))
-    adjusted[kept] = _of_family(p, supports, level)
+    adjusted[used] = _of_family(p, supports, level)
     return adjusted
 
 
@@ -301,8 +301,8 @@ def decidable(n: int, bound: float, level: float, prompts: int = 1) -> Decidable
         if value < 1:
             raise ValueError(f"{name} must be at least 1, got {name}={value!r}")
     # Even prompts are discarded, so their number only matters in a small family.
-    others = min(prompts, FEW_PROMPTS) - 1
-    men, women = [n] + [n // 2] * others, [0] + [n - n // 2] * others
+    even_prompts = min(prompts, FEW_PROMPTS) - 1
+    men, women = [n] + [n // 2] * even_prompts, [0] + [n - n // 2] * even_prompts
     fails = family_p_values(men, women, bound, level=level)[0]
     passes = prompt_bias_p_values([n // 2], [n - n // 2], bound, "within")[0]
     alpha = 1.0 - level + TIE
@@ -353,30 +353,32 @@ def lone_chances(
     """
     # p-values increase with the images of the rarer gender.
     p = p_values_of_counts(n, bound, "beyond")[: n // 2 + 1]
-    others = _others(n, prompts - 1, seed)
+    rivals = _others(n, prompts - 1, seed)
     error = 1.0 - level + TIE
     if prompts < FEW_PROMPTS:
-        paid, can = np.full(len(others), float(prompts)), np.ones(len(p), dtype=np.bool_)
+        paid, can = np.full(len(rivals), float(prompts)), np.ones(len(p), dtype=np.bool_)
     else:
-        kept = p <= DISCARDED_ABOVE + TIE
-        if not np.any(kept) or p[0] > error:
+        candidates = p <= DISCARDED_ABOVE + TIE
+        if not np.any(candidates) or p[0] > error:
             return np.zeros(len(p))
-        p = p / p[kept][-1]
-        small = kept & (p <= COUNTED_ABOVE + TIE)
+        p = p / p[candidates][-1]
+        small = candidates & (p <= COUNTED_ABOVE + TIE)
         if not np.any(small):
             return np.zeros(len(p))
-        counted = others[:, np.count_nonzero(kept) - 1] - others[:, np.count_nonzero(small) - 1]
+        counted = (
+            rivals[:, np.count_nonzero(candidates) - 1] - rivals[:, np.count_nonzero(small) - 1]
+        )
         paid = (1.0 + counted) / (1.0 - p[small][-1])
         can = small & (p_values_of_counts(n, bound, "beyond")[: len(p)] <= CARRIED * error)
-    holds = can & (p * paid[:, None] <= error * (1.0 + others))
+    holds = can & (p * paid[:, None] <= error * (1.0 + rivals))
     # A prompt is found where a threshold at its own p-value or above is valid.
-    found = np.logical_or.accumulate(holds[:, ::-1], axis=1)[:, ::-1] & can
-    return np.asarray(found.mean(axis=0), dtype=np.float64)
+    finds = np.logical_or.accumulate(holds[:, ::-1], axis=1)[:, ::-1] & can
+    return np.asarray(finds.mean(axis=0), dtype=np.float64)
 
 
 @lru_cache(maxsize=256)
 def _others(n: int, prompts: int, seed: int) -> inputs.Floats:
     """Count the others with at most so many images of the rarer gender, [families, n // 2 + 1]."""
     chances = rarer_chances(n, np.zeros(1))[0]
-    drawn = np.random.default_rng(seed).multinomial(prompts, chances / chances.sum(), size=FAMILIES)
-    return np.asarray(np.cumsum(drawn, axis=1), dtype=np.float64)
+    draws = np.random.default_rng(seed).multinomial(prompts, chances / chances.sum(), size=FAMILIES)
+    return np.asarray(np.cumsum(draws, axis=1), dtype=np.float64)

@@ -51,12 +51,12 @@ def paired_gap_interval(
     """
     check_level(level)
     check_words(words)
-    alone, other, pairs = _counts(first, second)
+    alone, second_alone, pairs = _counts(first, second)
     if words == "fixed" or pairs.size == 1:
         n = int(pairs.sum())
-        b, c = (clopper_pearson(int(k.sum()), n, level) for k in (alone, other))
+        b, c = (clopper_pearson(int(k.sum()), n, level) for k in (alone, second_alone))
     else:
-        b, c = (share_by_prompt_interval(k, pairs, level=level) for k in (alone, other))
+        b, c = (share_by_prompt_interval(k, pairs, level=level) for k in (alone, second_alone))
     return replace(difference_of_exclusive(b, c), method=f"mover of {b.method}")
 
 
@@ -83,18 +83,18 @@ def _counts(first: Pairs, second: Pairs) -> tuple[Whole, Whole, Whole]:
         raise ValueError(
             f"first and second must have as many prompts, got {len(first)} and {len(second)}"
         )
-    both = [
+    sides = [
         (inputs.booleans(f"first[{k}]", a).ravel(), inputs.booleans(f"second[{k}]", b).ravel())
         for k, (a, b) in enumerate(zip(first, second, strict=True))
     ]
-    for k, (a, b) in enumerate(both):
+    for k, (a, b) in enumerate(sides):
         inputs.same_shape(**{f"first[{k}]": a, f"second[{k}]": b})
-    kept = [(a, b) for a, b in both if a.size]
-    if not kept:
+    used = [(a, b) for a, b in sides if a.size]
+    if not used:
         raise ValueError(f"first must hold at least one pair, got first={list(first)!r}")
-    rows = [(int(np.sum(a & ~b)), int(np.sum(b & ~a)), a.size) for a, b in kept]
-    alone, other, pairs = np.array(rows, dtype=np.int64).T
-    return alone, other, pairs
+    rows = [(int(np.sum(a & ~b)), int(np.sum(b & ~a)), a.size) for a, b in used]
+    alone, second_alone, pairs = np.array(rows, dtype=np.int64).T
+    return alone, second_alone, pairs
 
 
 def stratified_gap_interval(
@@ -138,13 +138,13 @@ def _together(counts: Sequence[Counted]) -> Counted:
     Where the prompts of few images are those that show both, the mean varies more than that of
     prompts alike: then the number is the one of which the mean share has the prompts' own variance.
     """
-    shown, images = np.array(counts, dtype=np.float64).T
-    shares, prompts = shown / images, len(images)
+    hits, images = np.array(counts, dtype=np.float64).T
+    shares, prompts = hits / images, len(images)
     share = float(shares.mean())
     effective = prompts**2 / float((1.0 / images).sum())
-    own = shares * (1.0 - shares) / np.maximum(images - 1.0, 1.0)
-    own = np.where(images > 1.0, own, share * (1.0 - share))
-    if (variance := float(own.sum())) > 0.0:
+    variances = shares * (1.0 - shares) / np.maximum(images - 1.0, 1.0)
+    variances = np.where(images > 1.0, variances, share * (1.0 - share))
+    if (variance := float(variances.sum())) > 0.0:
         effective = min(effective, prompts**2 * share * (1.0 - share) / variance)
     return share * effective, effective
 
@@ -206,12 +206,13 @@ def parity_shares(
     check_words(words)
     if not groups:
         raise ValueError("groups must hold at least one group, got none")
-    each = 1.0 - (1.0 - level) / len(groups)
+    group_level = 1.0 - (1.0 - level) / len(groups)
     prompts = {name: _prompts(name, group) for name, group in groups.items()}
     if words == "fixed":
-        return {name: _pooled(group, each) for name, group in prompts.items()}
+        return {name: _pooled(group, group_level) for name, group in prompts.items()}
     return {
-        name: _share_of_prompts(group, each, seed, resamples) for name, group in prompts.items()
+        name: _share_of_prompts(group, group_level, seed, resamples)
+        for name, group in prompts.items()
     }
 
 

@@ -258,15 +258,15 @@ def _first_within(test: SequentialTest) -> int:
 def _looks(test: SequentialTest) -> tuple[int, ...]:
     beyond = _first_beyond(test)
     at = min(beyond, _first_within(test))
-    found = []
+    looks = []
     while at < test.most:
-        found.append(at)
+        looks.append(at)
         after = max(at + STEP, math.ceil(at * GROWTH))
         # The first number of images that can FAIL is always a look.
         at = beyond if at < beyond < after + STEP else after
-    if found and test.most - found[-1] < STEP:
-        found.pop()
-    return (*found, test.most)
+    if looks and test.most - looks[-1] < STEP:
+        looks.pop()
+    return (*looks, test.most)
 
 
 AFTER_STOPPING = "exact after stopping"
@@ -332,16 +332,16 @@ def ways_to_end(test: SequentialTest, looks: tuple[int, ...]) -> Ends:
     looks = (*looks, *(n for n in test.looks if n > looks[-1]))
     # Share of the 2^n sequences of n images that continue the test and have k successes so far.
     open_ = np.ones(1)
-    found: list[tuple[float, float, float, float]] = []
+    rows: list[tuple[float, float, float, float]] = []
     for place, n in enumerate(looks):
         while len(open_) <= n:
             open_ = (np.append(open_, 0.0) + np.append(0.0, open_)) / 2.0
         for k in np.flatnonzero(open_).tolist():
             outcome = _outcome(test, looks[: place + 1], k)
             if outcome is not None:
-                found.append((k, n - k, float(np.log(open_[k])) + n * math.log(2.0), outcome))
+                rows.append((k, n - k, float(np.log(open_[k])) + n * math.log(2.0), outcome))
                 open_[k] = 0.0
-    return Ends(*np.array(found, dtype=np.float64).T)
+    return Ends(*np.array(rows, dtype=np.float64).T)
 
 
 SIDES = {Outcome.FAIL: 1.0, Outcome.PASS: -1.0}

@@ -17,9 +17,9 @@ EVEN = 0.5
 
 def group_intervals(counts: Mapping[str, int], level: float) -> dict[str, Interval]:
     """Return each group's share with Blaker's interval, not corrected for their number."""
-    whole = _whole(counts)
-    total = sum(whole.values())
-    return {name: blaker(count, total, level) for name, count in whole.items()}
+    numbers = _whole(counts)
+    total = sum(numbers.values())
+    return {name: blaker(count, total, level) for name, count in numbers.items()}
 
 
 def group_gap_interval(counts: Mapping[str, int], level: float) -> Interval:
@@ -67,13 +67,13 @@ def group_entropy_interval(
     0.993 [0.760, 1.000]
     """
     check_resampling(level, draws)
-    estimate, whole = group_entropy(counts), _whole(counts)
-    total = sum(whole.values())
-    if len(whole) == 2:  # noqa: PLR2004 - one share determines both
-        share = blaker(next(iter(whole.values())), total, level)
+    estimate, numbers = group_entropy(counts), _whole(counts)
+    total = sum(numbers.values())
+    if len(numbers) == 2:  # noqa: PLR2004 - one share determines both
+        share = blaker(next(iter(numbers.values())), total, level)
         return _of_two(estimate, _entropies, 1.0, share)
-    each = 1.0 - (1.0 - level) / 2.0 / len(whole)
-    low, high = _entropy_range(list(group_intervals(counts, each).values()))
+    group_level = 1.0 - (1.0 - level) / 2.0 / len(numbers)
+    low, high = _entropy_range(list(group_intervals(counts, group_level).values()))
     return containing(estimate, (low, high), level, "bonferroni", total)
 
 

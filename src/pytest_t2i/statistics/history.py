@@ -74,8 +74,8 @@ def change_points(
     ]
     means = np.array(
         [
-            np.mean([table[k] for table, k in zip(row, shown, strict=True)])
-            for row, shown in zip(tables, men.tolist(), strict=True)
+            np.mean([table[k] for table, k in zip(row, counts, strict=True)])
+            for row, counts in zip(tables, men.tolist(), strict=True)
         ]
     )
     changes: list[ChangePoint] = []

@@ -125,8 +125,8 @@ def mean_interval(
     sums = np.append(sums, [size * end for end in bounds])
     sizes = np.append(sizes, [size, size])
     chance = np.append(np.ones(len(values)), np.full(2, 0.5)) / (len(values) + 1.0)
-    drawn = np.random.default_rng(seed).multinomial(len(values), chance, size=resamples)
-    ends = percentiles((drawn @ sums) / (drawn @ sizes), expanded_tail(len(values), level))
+    weights = np.random.default_rng(seed).multinomial(len(values), chance, size=resamples)
+    ends = percentiles((weights @ sums) / (weights @ sizes), expanded_tail(len(values), level))
     return containing(estimate, ends, level, "cluster-bootstrap", len(values))
 
 
@@ -336,26 +336,26 @@ def _errors(values: list[inputs.Floats], sizes: inputs.Floats) -> tuple[float, f
     """Return the sum of the squared standard errors of the means, and its degrees of freedom."""
     squares = np.array([float(np.sum((group - np.mean(group)) ** 2)) for group in values])
     pooled = float(np.sum(squares) / np.sum(sizes - 1.0))
-    several = sizes > 1
-    own = np.where(several, squares / np.maximum(sizes - 1.0, 1.0), pooled) / sizes
-    total = float(np.sum(own))
+    has_several = sizes > 1
+    errors = np.where(has_several, squares / np.maximum(sizes - 1.0, 1.0), pooled) / sizes
+    total = float(np.sum(errors))
     if not total:
         return 0.0, 1.0
     # Shares of the sum, as squares of small variances would underflow. Groups of one value borrow
     # the pooled variance, with the degrees of freedom of all the other groups.
-    part = own / total
-    spared = float(np.sum(part[several] ** 2 / (sizes[several] - 1.0)))
-    borrowed = float(np.sum(part[~several])) ** 2 / float(np.sum(sizes - 1.0))
+    part = errors / total
+    spared = float(np.sum(part[has_several] ** 2 / (sizes[has_several] - 1.0)))
+    borrowed = float(np.sum(part[~has_several])) ** 2 / float(np.sum(sizes - 1.0))
     return total, 1.0 / (spared + borrowed)
 
 
 def _skewness(values: list[inputs.Floats], sizes: inputs.Floats, errors: float) -> float:
     """Return the skewness of the mean of means; 0 where all groups are too small for it."""
-    several = sizes >= FEWEST_SKEWED
-    if not errors or not np.any(several):
+    is_large = sizes >= FEWEST_SKEWED
+    if not errors or not np.any(is_large):
         return 0.0
     cubes = np.array([float(np.sum((group - np.mean(group)) ** 3)) for group in values])
-    less = np.where(several, sizes, FEWEST_SKEWED)
-    own = less * cubes / ((less - 1.0) * (less - 2.0))
-    pooled = float(np.sum((sizes * own)[several]) / np.sum(sizes[several]))
-    return float(np.sum(np.where(several, own, pooled) / sizes**2) / errors**1.5)
+    less = np.where(is_large, sizes, FEWEST_SKEWED)
+    skewnesses = less * cubes / ((less - 1.0) * (less - 2.0))
+    pooled = float(np.sum((sizes * skewnesses)[is_large]) / np.sum(sizes[is_large]))
+    return float(np.sum(np.where(is_large, skewnesses, pooled) / sizes**2) / errors**1.5)

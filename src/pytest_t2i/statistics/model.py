@@ -266,17 +266,17 @@ def least_favourable(sizes: Sizes, mean: float) -> list[tuple[float, ...]]:
     """
     if len(sizes.images) == 1:
         return [alike(sizes, mean)]
-    shown, weights = np.array(least_shown(sizes, mean)), np.array(sizes.prompts)
-    found = []
+    least_scores, weights = np.array(least_shown(sizes, mean)), np.array(sizes.prompts)
+    candidates = []
     for tilt in TILTS:
-        bias = np.clip(mean + tilt * (shown - mean), 0.0, 1.0)
+        bias = np.clip(mean + tilt * (least_scores - mean), 0.0, 1.0)
         # What clipping took away is given to the sizes that have room.
         short = mean - float(np.average(bias, weights=weights))
         room = 1.0 - bias if short > 0 else bias
         total = float(np.average(room, weights=weights))
         bias = bias + short * room / total if total else bias
-        found.append(tuple(np.clip(bias, 0.0, 1.0).tolist()))
-    return found
+        candidates.append(tuple(np.clip(bias, 0.0, 1.0).tolist()))
+    return candidates
 
 
 @lru_cache(maxsize=4096)
@@ -331,8 +331,8 @@ def _law(n: int, bias: float, unit: float) -> _Law:
 
 @lru_cache(maxsize=1024)
 def _slopes(n: int) -> inputs.Floats:
-    shown = rarer_chances(n, BIASES) @ (1.0 - 2.0 * np.arange(n // 2 + 1) / n)
-    slopes = np.gradient(shown, BIASES) + RIDGE * BIASES
+    expected_scores = rarer_chances(n, BIASES) @ (1.0 - 2.0 * np.arange(n // 2 + 1) / n)
+    slopes = np.gradient(expected_scores, BIASES) + RIDGE * BIASES
     return np.asarray(np.maximum.accumulate(slopes + 1e-12 * np.arange(len(BIASES))))
 
 
@@ -486,15 +486,15 @@ def fewest_images(sizes: Sizes) -> int:
 
 
 def _mean(
-    by_size: dict[int, Whole], function: Callable[[int], Bounding], others: Sequence[float] = ()
+    by_size: dict[int, Whole], function: Callable[[int], Bounding], constants: Sequence[float] = ()
 ) -> Mean:
     """Return the mean over prompts of a function of the rarer gender's images.
 
-    ``by_size`` holds these images per prompt, by the number of clear images; ``others`` the values
-    of further prompts, which are certain.
+    ``by_size`` holds these images per prompt, by the number of clear images; ``constants`` the
+    values of further prompts, which are certain.
     """
-    prompts = sum(map(len, by_size.values())) + len(others)
-    total = sum(others)
+    prompts = sum(map(len, by_size.values())) + len(constants)
+    total = sum(constants)
     total += sum(float(np.sum(function(n).value[rarer])) for n, rarer in by_size.items())
     variance = sum(float(np.sum(function(n).variance[rarer])) for n, rarer in by_size.items())
     return Mean(total / prompts, math.sqrt(variance) / prompts)
@@ -692,8 +692,8 @@ def _sampled(
         return lambda level: containing(
             estimate, percentiles(paper, expanded_tail(prompts, level)), level, method, prompts
         )
-    drawn = rng.multinomial(prompts, np.full(prompts, 1.0 / prompts), size=resamples)
-    most = most_bias(clear, drawn @ (np.abs(men - women) / clear) / prompts)
+    prompt_weights = rng.multinomial(prompts, np.full(prompts, 1.0 / prompts), size=resamples)
+    most = most_bias(clear, prompt_weights @ (np.abs(men - women) / clear) / prompts)
     rarer = np.round((1.0 - categories.plug_in) * categories.images / 2.0).astype(np.int64)
     kinds = zip(categories.images.tolist(), rarer.tolist(), strict=True)
     below = [bounding_function(n, prompts, "below").value[k] for n, k in kinds]

@@ -62,9 +62,9 @@ def object_bias_intervals(
     """
     check_resampling(level, resamples)
     men, women = _counts(masculine, feminine)
-    drawn = _drawn(len(men), resamples, seed)
+    weights = _drawn(len(men), resamples, seed)
     pairs = np.stack([men.T, women.T], axis=1)
-    return [_interval(m, f, drawn, level) if m.sum() + f.sum() else None for m, f in pairs]
+    return [_interval(m, f, weights, level) if m.sum() + f.sum() else None for m, f in pairs]
 
 
 def object_bias_p_values(
@@ -88,11 +88,11 @@ def object_bias_p_values(
     check_alternative(alternative)
     limit = float(inputs.in_range("bound", bound, FAIR, 1.0))
     men, women = _counts(masculine, feminine)
-    drawn = _drawn(len(men), RESAMPLES, seed)
+    weights = _drawn(len(men), RESAMPLES, seed)
     # The score exceeds the bound on the observed side; the other side is the mirror image.
     favoured = men.sum(axis=0) >= women.sum(axis=0)
     more, fewer = np.where(favoured, men, women), np.where(favoured, women, men)
-    beyond = _exceeding(more, fewer, limit, drawn)
+    beyond = _exceeding(more, fewer, limit, weights)
     student = _student((1.0 - limit) * more - limit * fewer)
     if alternative == "less":
         within = np.maximum(1.0 - beyond, student)
@@ -187,10 +187,10 @@ def _drawn(triplets: int, resamples: int, seed: int) -> inputs.Floats:
 
 
 def _interval(
-    men: inputs.Floats, women: inputs.Floats, drawn: inputs.Floats, level: float
+    men: inputs.Floats, women: inputs.Floats, weights: inputs.Floats, level: float
 ) -> Interval:
     estimate = float(men.sum() / (men.sum() + women.sum()))
-    with_men, with_women = drawn @ np.append(men, [1, 0]), drawn @ np.append(women, [0, 1])
+    with_men, with_women = weights @ np.append(men, [1, 0]), weights @ np.append(women, [0, 1])
     total = with_men + with_women
     scores = np.divide(with_men, total, out=np.full_like(total, FAIR), where=total > 0)
     ends = percentiles(scores, expanded_tail(len(men), level))
@@ -198,12 +198,12 @@ def _interval(
 
 
 def _exceeding(
-    more: inputs.Floats, fewer: inputs.Floats, bound: float, drawn: inputs.Floats
+    more: inputs.Floats, fewer: inputs.Floats, bound: float, weights: inputs.Floats
 ) -> inputs.Floats:
     """Return the bootstrap probability that the score is at most the bound, per object."""
     ends = np.repeat([[1.0 - bound], [-bound]], more.shape[1], axis=1)
-    excess = drawn @ np.concatenate([(1.0 - bound) * more - bound * fewer, ends])
-    return np.asarray((1.0 + np.sum(excess <= 0, axis=0)) / (1.0 + len(drawn)), dtype=np.float64)
+    excess = weights @ np.concatenate([(1.0 - bound) * more - bound * fewer, ends])
+    return np.asarray((1.0 + np.sum(excess <= 0, axis=0)) / (1.0 + len(weights)), dtype=np.float64)
 
 
 def _student(excess: inputs.Floats) -> inputs.Floats:

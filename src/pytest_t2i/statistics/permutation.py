@@ -82,11 +82,11 @@ def change_p_value(
 
     rng = np.random.default_rng(seed)
     urn = men_before + men, women_before + women, after
-    drawn = (
+    growths = (
         growth(rng.hypergeometric(*urn, size=(rows, men.size)))
         for rows in _chunks(redraws, men.size)
     )
-    return _p_value(growth(men[None])[0], drawn, redraws)
+    return _p_value(growth(men[None])[0], growths, redraws)
 
 
 def paired_change_p_value(
@@ -113,10 +113,10 @@ def paired_change_p_value(
     if not used:
         return 1.0
     rng, kinds = np.random.default_rng(seed), np.stack(used)
-    drawn = (
+    growths = (
         _growth_of_pairs(_swapped(kinds, rng, rows)) for rows in _chunks(redraws, 9 * len(kinds))
     )
-    return _p_value(_growth_of_pairs(kinds[None])[0], drawn, redraws)
+    return _p_value(_growth_of_pairs(kinds[None])[0], growths, redraws)
 
 
 def _rows(n: Whole, fewer: Whole) -> inputs.Floats:
@@ -143,12 +143,12 @@ def _growth_of_pairs(kinds: Whole) -> inputs.Floats:
 
 def _swapped(kinds: Whole, rng: np.random.Generator, rows: int) -> Whole:
     """Return ``rows`` copies in which the two images of each pair are swapped at random."""
-    drawn = np.broadcast_to(kinds, (rows, *kinds.shape)).copy()
-    for kind, other in ((0, 1), (0, 2), (1, 2)):
-        either = kinds[:, kind, other] + kinds[:, other, kind]
-        drawn[:, :, kind, other] = rng.binomial(either, 0.5, size=(rows, len(kinds)))
-        drawn[:, :, other, kind] = either - drawn[:, :, kind, other]
-    return drawn
+    copies = np.broadcast_to(kinds, (rows, *kinds.shape)).copy()
+    for kind, second in ((0, 1), (0, 2), (1, 2)):
+        discordant_pairs = kinds[:, kind, second] + kinds[:, second, kind]
+        copies[:, :, kind, second] = rng.binomial(discordant_pairs, 0.5, size=(rows, len(kinds)))
+        copies[:, :, second, kind] = discordant_pairs - copies[:, :, kind, second]
+    return copies
 
 
 def _pairs(before: npt.ArrayLike, after: npt.ArrayLike, number: int) -> Whole:
@@ -168,8 +168,8 @@ def _labels(name: str, values: npt.ArrayLike) -> Whole:
     return array.astype(np.int64)
 
 
-def _p_value(observed: float, drawn: Iterable[inputs.Floats], redraws: int) -> float:
-    reached = sum(int(np.count_nonzero(part >= observed - TIE)) for part in drawn)
+def _p_value(observed: float, growths: Iterable[inputs.Floats], redraws: int) -> float:
+    reached = sum(int(np.count_nonzero(part >= observed - TIE)) for part in growths)
     return (1.0 + reached) / (redraws + 1.0)
 
 
@@ -234,14 +234,16 @@ def group_change_test(
     if not used:
         return GroupChange(1.0, 1.0)
     rng = np.random.default_rng(seed)
-    observed, drawn = 0.0, np.zeros(redraws)
+    observed, growths = 0.0, np.zeros(redraws)
     for old, new in used:
         observed += float(_group_growth(old[None], new[None], groups)[0])
         redrawn = _redrawn(old, new, rng, redraws, shared_seeds)
-        drawn += np.concatenate([_group_growth(*sides, groups) for sides in redrawn])
-    spread = float(np.std(drawn)) / len(used)
-    found = (float(scipy.stats.norm.ppf(level)) + float(scipy.stats.norm.ppf(POWER))) * spread
-    return GroupChange(_p_value(observed, [drawn], redraws), min(1.0, found))
+        growths += np.concatenate([_group_growth(*sides, groups) for sides in redrawn])
+    spread = float(np.std(growths)) / len(used)
+    detectable_growth = (
+        float(scipy.stats.norm.ppf(level)) + float(scipy.stats.norm.ppf(POWER))
+    ) * spread
+    return GroupChange(_p_value(observed, [growths], redraws), min(1.0, detectable_growth))
 
 
 def _groups(name: str, labels: npt.ArrayLike, groups: int) -> Whole:
@@ -255,13 +257,13 @@ def _redrawn(
     old: Whole, new: Whole, rng: np.random.Generator, redraws: int, shared_seeds: bool
 ) -> Iterator[tuple[Whole, Whole]]:
     """Yield permuted images before and after, [n_rows, n_images] each."""
-    both = np.concatenate([old, new])
-    for rows in _chunks(redraws, both.size, LABELS_AT_ONCE):
+    labels = np.concatenate([old, new])
+    for rows in _chunks(redraws, labels.size, LABELS_AT_ONCE):
         if shared_seeds:
             swapped = rng.random((rows, old.size)) < 0.5  # noqa: PLR2004 - a coin
             yield np.where(swapped, new, old), np.where(swapped, old, new)
         else:
-            mixed = rng.permuted(np.broadcast_to(both, (rows, both.size)), axis=1)
+            mixed = rng.permuted(np.broadcast_to(labels, (rows, labels.size)), axis=1)
             yield mixed[:, : old.size], mixed[:, old.size :]
 
 
@@ -281,5 +283,5 @@ def _excess(labels: Whole, groups: int) -> inputs.Floats:
 def even_floors(images: int, groups: int) -> inputs.Floats:
     """Return the expected distance of n images of even shares from these, for each n up to all."""
     share = np.array([1.0 / groups])
-    each = [expected_distance(n, share[0], share)[0] for n in range(1, images + 1)]
-    return groups * np.array([0.0, *each]) / 2.0
+    distances = [expected_distance(n, share[0], share)[0] for n in range(1, images + 1)]
+    return groups * np.array([0.0, *distances]) / 2.0

@@ -63,9 +63,11 @@ def even_biases(mean: float, prompts: int, concentration: float = CONCENTRATION)
         return np.full(prompts, mean)
     ranks = (np.arange(prompts) + 0.5) / prompts
     biases = scipy.stats.beta.ppf(ranks, concentration * mean, concentration * (1.0 - mean))
-    own = float(np.mean(biases))
+    quantile_mean = float(np.mean(biases))
     scaled = (
-        biases * mean / own if own > mean else 1.0 - (1.0 - biases) * (1.0 - mean) / (1.0 - own)
+        biases * mean / quantile_mean
+        if quantile_mean > mean
+        else 1.0 - (1.0 - biases) * (1.0 - mean) / (1.0 - quantile_mean)
     )
     return np.asarray(scaled, dtype=np.float64)
 
@@ -111,9 +113,9 @@ def grown_few(biases: inputs.Floats, push: float) -> inputs.Floats:
     """Make the most even prompts one-sided, one by one, until the mean grew by ``push``."""
     order = np.argsort(biases, kind="stable")
     room = 1.0 - biases[order]
-    taken = np.clip(push * len(biases) - (np.cumsum(room) - room), 0.0, room)
+    pushes = np.clip(push * len(biases) - (np.cumsum(room) - room), 0.0, room)
     grown = biases.copy()
-    grown[order] += taken
+    grown[order] += pushes
     return grown
 
 
@@ -372,12 +374,14 @@ def model_images_needed(
     """
     check_level(level)
     limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
-    wanted = float(inputs.in_range("power", power, 0.0, 1.0))
+    least_power = float(inputs.in_range("power", power, 0.0, 1.0))
     bias = bias_as_seen(male, female)
     side: Alternative = "greater" if float(np.mean(bias)) > limit else "less"
 
     def is_enough(images: int) -> bool:
-        return _reaches(_verdicts(bias, limit, images, side, level, seed, repeats), wanted, repeats)
+        return _reaches(
+            _verdicts(bias, limit, images, side, level, seed, repeats), least_power, repeats
+        )
 
     return _first(is_enough, TRIED)
 
@@ -391,14 +395,14 @@ def bias_as_seen(male: npt.ArrayLike, female: npt.ArrayLike) -> inputs.Floats:
     return np.asarray(plug_in * (corrected / mean if mean else 1.0), dtype=np.float64)
 
 
-def _reaches(decided: Iterator[bool], wanted: float, repeats: int) -> bool:
+def _reaches(decided: Iterator[bool], least_share: float, repeats: int) -> bool:
     """Tell whether at least the wanted share of runs is decided, from as few runs as that takes."""
     hits = 0
     for n, hit in enumerate(decided, start=1):
         hits += hit
-        if hits / repeats >= wanted or (hits + repeats - n) / repeats < wanted:
+        if hits / repeats >= least_share or (hits + repeats - n) / repeats < least_share:
             break
-    return hits / repeats >= wanted
+    return hits / repeats >= least_share
 
 
 WAYS = (
@@ -464,11 +468,11 @@ def change_images_needed(
     of few images by the square root of their number would be wrong: the interval is cut off at the
     ends of a score, and the method changes with the number of images.
     """
-    wanted = float(inputs.in_range("power", power, 0.0, 1.0))
+    least_power = float(inputs.in_range("power", power, 0.0, 1.0))
     counts = (before_male, before_female, after_male, after_female)
     men, women, men_now, women_now = (inputs.whole_counts("counts", c) for c in counts)
-    both = (men + women > 0) & (men_now + women_now > 0)
-    men, women, men_now, women_now = men[both], women[both], men_now[both], women_now[both]
+    used = (men + women > 0) & (men_now + women_now > 0)
+    men, women, men_now, women_now = men[used], women[used], men_now[used], women_now[used]
     if changed:
         biases = _least(men, women), _least(men_now, women_now)
     else:
@@ -482,7 +486,7 @@ def change_images_needed(
             decisions.append(decided((then, images - then, now, images - now)))
         return float(np.mean(decisions))
 
-    return images_needed(share, wanted, sizes)
+    return images_needed(share, least_power, sizes)
 
 
 def _least(male: npt.NDArray[np.int64], female: npt.NDArray[np.int64]) -> inputs.Floats:
@@ -536,14 +540,14 @@ def found_growth(
     growths = np.linspace(0.0, 1.0, 101)
     share = np.minimum(1.0, growths / max(mean_room, 1e-9))[:, None]
     grown = GRID + (1.0 - GRID) * share
-    shown = np.zeros(len(growths))
+    gains = np.zeros(len(growths))
     for n in np.unique(fewer[used]).tolist():
         weight = spread[fewer[used] == n].sum(axis=0) / len(spread)
         bias = table_bias(n, BALANCE)
         gain = grown + np.interp(grown, BIAS, bias) - GRID - np.interp(GRID, BIAS, bias)
-        shown += gain @ weight
+        gains += gain @ weight
     least = detectable(change, level)
-    enough = np.flatnonzero((shown >= least) & (growths <= mean_room))
+    enough = np.flatnonzero((gains >= least) & (growths <= mean_room))
     return float(growths[enough[0]]) if enough.size else least
 
 
@@ -588,9 +592,9 @@ def group_prompt_power(
     chances = []
     for shape in SHAPES:
         rng, shares = np.random.default_rng(design.seed), shape(distance, groups)
-        drawn = rng.multinomial(images, shares / shares.sum(), size=DRAWS)
+        samples = rng.multinomial(images, shares / shares.sum(), size=DRAWS)
         # The reference is even, so the order of the groups does not matter.
-        kinds, times = np.unique(np.sort(drawn, axis=1), axis=0, return_counts=True)
+        kinds, times = np.unique(np.sort(samples, axis=1), axis=0, return_counts=True)
         right = [_is_decided(tuple(kind), bound, error, fails) for kind in kinds.tolist()]
         chances.append(float(np.average(right, weights=times)))
     return PowerRange(min(chances), max(chances), None)
@@ -632,14 +636,14 @@ def _ends(counts: np.ndarray, even: inputs.Floats, level: float) -> tuple[float,
 
 @lru_cache(maxsize=65536)
 def _is_decided(counts: tuple[int, ...], bound: float, error: float, fails: bool) -> bool:
-    named = dict(zip(map(str, range(len(counts))), counts, strict=True))
-    even = dict.fromkeys(named, 1.0 / len(named))
+    label_counts = dict(zip(map(str, range(len(counts))), counts, strict=True))
+    even = dict.fromkeys(label_counts, 1.0 / len(label_counts))
     if not fails:
-        return total_variation_interval(named, even, one_sided(1.0 - error)).high <= bound
+        return total_variation_interval(label_counts, even, one_sided(1.0 - error)).high <= bound
     if len(counts) == TWO:
-        return total_variation_p_value(named, even, bound) <= error + SMALL
+        return total_variation_p_value(label_counts, even, bound) <= error + SMALL
     # The p-value is the error at which this end reaches the bound: no need to search for it.
-    return total_variation_interval(named, even, 1.0 - error).low > bound
+    return total_variation_interval(label_counts, even, 1.0 - error).low > bound
 
 
 def _check_groups(distance: float, bound: float, images: int, groups: int, design: Design) -> None:

@@ -110,10 +110,10 @@ def groups_differ_p_value(counts: npt.ArrayLike, *, seed: int) -> float:
     The test is Fisher's exact test of models by groups, two-sided; for more than two models or
     groups by Monte Carlo, with 9,999 random tables of the same margins.
     """
-    shown = np.asarray(counts)
-    if shown.ndim != 2:  # noqa: PLR2004 - models and groups
-        raise ValueError(f"counts must be [n_models, n_groups], got counts.shape={shown.shape}")
-    table = np.stack([inputs.whole_counts(f"counts[{k}]", row) for k, row in enumerate(shown)]).T
+    numbers = np.asarray(counts)
+    if numbers.ndim != 2:  # noqa: PLR2004 - models and groups
+        raise ValueError(f"counts must be [n_models, n_groups], got counts.shape={numbers.shape}")
+    table = np.stack([inputs.whole_counts(f"counts[{k}]", row) for k, row in enumerate(numbers)]).T
     table = table[:, table.sum(axis=0) > 0][table.sum(axis=1) > 0]
     if min(table.shape) < 2:  # noqa: PLR2004 - models and groups
         return 1.0
@@ -139,12 +139,12 @@ def _comparable(male: npt.ArrayLike, female: npt.ArrayLike) -> tuple[Whole, Whol
 def _rank(behind: inputs.Bools, p_values: inputs.Floats, k: int) -> Rank:
     models = len(behind)
     low, high = 1 + int(behind[k].sum()), models - int(behind[:, k].sum())
-    others = np.arange(models) != k
+    rivals = np.arange(models) != k
     return Rank(
         low,
         high,
-        _confidence(p_values[others, k], p_values[k, others], high == 1, low > 1),
-        _confidence(p_values[k, others], p_values[others, k], low == models, high < models),
+        _confidence(p_values[rivals, k], p_values[k, rivals], high == 1, low > 1),
+        _confidence(p_values[k, rivals], p_values[rivals, k], low == models, high < models),
     )
 
 
@@ -176,16 +176,16 @@ def group_ranking(
 
     Prompts without two images with a label of every model are left out.
     """
-    shown = np.asarray(counts)
-    if shown.ndim != 3 or len(shown) < 2 or shown.shape[2] < 2:  # noqa: PLR2004 - models, groups
+    numbers = np.asarray(counts)
+    if numbers.ndim != 3 or len(numbers) < 2 or numbers.shape[2] < 2:  # noqa: PLR2004 - models, groups
         raise ValueError(
             "counts must be [n_models, n_prompts, n_groups] with two models and groups or more, "
-            f"got counts.shape={shown.shape}"
+            f"got counts.shape={numbers.shape}"
         )
-    used = (shown.sum(axis=2) >= FEWEST_IMAGES).all(axis=0)
+    used = (numbers.sum(axis=2) >= FEWEST_IMAGES).all(axis=0)
     if not used.any():
         raise ValueError(f"no prompt of {used.size} has two images with a label of every model")
-    even = np.full(shown.shape[2], 1.0 / shown.shape[2])
-    models = [parts_of(model[used], even) for model in shown]
+    even = np.full(numbers.shape[2], 1.0 / numbers.shape[2])
+    models = [parts_of(model[used], even) for model in numbers]
     ends = [(bounding_mean(parts, "below"), bounding_mean(parts, "above")) for parts in models]
     return _ranks_between(ends, level=level)

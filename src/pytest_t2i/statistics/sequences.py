@@ -107,10 +107,10 @@ def sequence(k: int, n: int, level: float) -> Interval:
     it ever exceeds 1 / (1 - level) with probability at most 1 - level (Ville 1939; Robbins 1970;
     the mixture is that of Howard et al. 2021, section 3.2).
     """
-    wanted = _log_mixture(k, n) + math.log(1.0 - level)
+    threshold = _log_mixture(k, n) + math.log(1.0 - level)
 
     def above(p: float) -> float:
-        return _log_likelihood(k, n, p) - wanted
+        return _log_likelihood(k, n, p) - threshold
 
     share = k / n
     low = 0.0 if k == 0 else float(scipy.optimize.brentq(above, 0.0, share, xtol=1e-12))
@@ -189,12 +189,12 @@ def group_distance_sequence_p_value(
 
 def _numbers(counts: Mapping[str, int]) -> tuple[int, ...]:
     """Return the counts in descending order: the reference is even, so names do not matter."""
-    whole = [int(inputs.whole_counts(f"counts[{name!r}]", n)) for name, n in counts.items()]
-    if len(whole) < 2:  # noqa: PLR2004 - one group cannot be uneven
+    numbers = [int(inputs.whole_counts(f"counts[{name!r}]", n)) for name, n in counts.items()]
+    if len(numbers) < 2:  # noqa: PLR2004 - one group cannot be uneven
         raise ValueError(f"counts must hold two groups or more, got {list(counts)}")
-    if not sum(whole):
+    if not sum(numbers):
         raise ValueError("counts hold no image: no image is no evidence")
-    return tuple(sorted(whole, reverse=True))
+    return tuple(sorted(numbers, reverse=True))
 
 
 @lru_cache(maxsize=8192)
@@ -285,11 +285,11 @@ def _most_beyond(numbers: tuple[int, ...], bound: float) -> float:
     total, groups = float(n.sum()), len(n)
     best = -math.inf
     for size in range(1, groups):
-        wanted = size / groups + bound
-        if wanted > 1.0 + 1e-12:
+        least_share = size / groups + bound
+        if least_share > 1.0 + 1e-12:
             break
         inside = float(n[:size].sum())
-        share = min(1.0, max(inside / total, wanted))
+        share = min(1.0, max(inside / total, least_share))
         within = _log_of_shares(n[:size], n[:size] / inside) if inside else 0.0
         outside = total - inside
         beyond = _log_of_shares(n[size:], n[size:] / outside) if outside else 0.0

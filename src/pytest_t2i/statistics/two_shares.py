@@ -62,13 +62,13 @@ def share_difference_interval(before: Counted, after: Counted, level: float) -> 
 
 
 def _checked(name: str, counts: Counted) -> Counted:
-    shown, images = map(float, counts)
-    if not (images > 0.0 and 0.0 <= shown <= images):
+    hits, images = map(float, counts)
+    if not (images > 0.0 and 0.0 <= hits <= images):
         raise ValueError(
             f"{name} must be (images that show it, judged images) with 0 <= shown <= judged and at "
             f"least one judged image, got {name}={counts!r}"
         )
-    return shown, images
+    return hits, images
 
 
 def _end(upper: Counted, lower: Counted, z: float, estimate: float) -> float:

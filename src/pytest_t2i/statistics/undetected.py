@@ -79,8 +79,8 @@ def worst_case_counts(
 def _checked(
     male: npt.ArrayLike, female: npt.ArrayLike, undetected: npt.ArrayLike
 ) -> tuple[Whole, Whole, Whole]:
-    named = {"male": male, "female": female, "undetected": undetected}
-    counts = {name: inputs.whole_counts(name, value) for name, value in named.items()}
+    arrays = {"male": male, "female": female, "undetected": undetected}
+    counts = {name: inputs.whole_counts(name, value) for name, value in arrays.items()}
     inputs.same_shape(**counts)
     men, women, unknown = counts.values()
     if men.ndim:
@@ -102,14 +102,14 @@ def worst_case_labels(
     moves the shares furthest from the reference.
     """
     numbers, shares = inputs.floats("counts", counts), inputs.floats("expected", expected)
-    wanted = shares * (numbers.sum() + undetected)
+    targets = shares * (numbers.sum() + undetected)
     if alternative == "within":
-        each = numbers + undetected * np.eye(len(numbers))
-        furthest: inputs.Floats = each[np.argmax(np.abs(each - wanted).sum(axis=1))]
+        candidates = numbers + undetected * np.eye(len(numbers))
+        furthest: inputs.Floats = candidates[np.argmax(np.abs(candidates - targets).sum(axis=1))]
         return furthest
     nearest = numbers.copy()
     for _ in range(undetected):
-        nearest[np.argmax(wanted - nearest)] += 1.0
+        nearest[np.argmax(targets - nearest)] += 1.0
     return nearest
 
 
@@ -123,15 +123,15 @@ def worst_case_groups(
     in all undetected images and the other in none. The undetected images of the other groups stay
     left out.
     """
-    shown = {name: sum(map(sum, images)) for name, images in groups.items()}
+    hits = {name: sum(map(sum, images)) for name, images in groups.items()}
     unknown = {name: sum(undetected[name]) for name in groups}
     size = {name: sum(map(len, images)) + unknown[name] for name, images in groups.items()}
-    low = {name: shown[name] / max(1, size[name]) for name in groups}
-    high = {name: (shown[name] + unknown[name]) / max(1, size[name]) for name in groups}
+    low = {name: hits[name] / max(1, size[name]) for name in groups}
+    high = {name: (hits[name] + unknown[name]) / max(1, size[name]) for name in groups}
     if alternative == "beyond":
         middle = (max(low.values()) + min(high.values())) / 2.0
-        wanted = {name: round(middle * size[name] - shown[name]) for name in groups}
-        ones = {name: int(np.clip(wanted[name], 0, unknown[name])) for name in groups}
+        targets = {name: round(middle * size[name] - hits[name]) for name in groups}
+        ones = {name: int(np.clip(targets[name], 0, unknown[name])) for name in groups}
     else:
         pairs = [(high[a] - low[b], a, b) for a in groups for b in groups if a != b]
         _, most, least = max(pairs)

@@ -71,7 +71,7 @@ class RecordedValue:
         context = current()
         change = self._change(measurement, context)
         differences = tuple(f"differs from the baseline: {d}" for d in self.run.differences)
-        shown = Measurement(
+        change_measurement = Measurement(
             measurement.metric,
             measurement.subject,
             change.interval,
@@ -80,7 +80,9 @@ class RecordedValue:
             is_of_model=measurement.is_of_model,
         )
         change = change._replace(verdict=self._explained(change.verdict, change.absent))
-        self.check = context.with_looks(check_of_change(context.test, shown, change, sign))
+        self.check = context.with_looks(
+            check_of_change(context.test, change_measurement, change, sign)
+        )
         return settle(self.check, measurement.compared)
 
     def _change(self, measurement: Measurement, context: JudgingContext) -> Change:

@@ -90,12 +90,12 @@ class Baseline:
         ``formerly`` is its key in files of an older schema. Raises FileFormatError for another
         type.
         """
-        known = self.audits.get(audit, self.formerly.get(formerly))
-        if known is None:
+        plain = self.audits.get(audit, self.formerly.get(formerly))
+        if plain is None:
             return None
         if audit not in self._parts:
             where = f"audits.{audit}" if audit in self.audits else formerly
-            self._parts[audit] = convert(self.file, known, kind, where=where)
+            self._parts[audit] = convert(self.file, plain, kind, where=where)
         return cast("Part", self._parts[audit])
 
     def write(self, path: Path) -> None:
@@ -169,24 +169,24 @@ def read_baseline(path: Path, kinds: Mapping[str, Any] = EMPTY) -> Baseline:
     """
     remedy = f"Record one: --t2i-save-baseline {path}"
     plain = read_json(path, SCHEMA, *OLDER, kind="baseline", remedy=remedy)
-    whole = convert(path, plain, _File)
-    convert(path, whole.conditions, _Conditions, where="conditions")
-    prompts = {text: _prompt(path, text, plain) for text, plain in whole.prompts.items()}
-    is_sealed = SEALS in plain or any("seal" in prompt for prompt in whole.prompts.values())
+    content = convert(path, plain, _File)
+    convert(path, content.conditions, _Conditions, where="conditions")
+    prompts = {text: _prompt(path, text, plain) for text, plain in content.prompts.items()}
+    is_sealed = SEALS in plain or any("seal" in prompt for prompt in content.prompts.values())
     if is_sealed:
         _check_seals(path, plain)
     baseline = Baseline(
-        whole.model,
-        whole.model_fingerprint,
-        whole.conditions,
-        whole.environment,
+        content.model,
+        content.model_fingerprint,
+        content.conditions,
+        content.environment,
         prompts,
-        whole.created,
-        whole.seed,
-        whole.images,
-        whole.audits,
+        content.created,
+        content.seed,
+        content.images,
+        content.audits,
         {} if plain["schema"] == SCHEMA else _others(plain),
-        read_canary(path, whole.canary),
+        read_canary(path, content.canary),
         path,
         is_sealed,
     )
@@ -229,10 +229,10 @@ def _check_seals(path: Path, plain: Mapping[str, Any]) -> None:
         if before.get(name) != now.get(name)
     ]
     if changed:
-        shown = ", ".join(changed[:SHOWN]) + (" ..." if len(changed) > SHOWN else "")
+        names = ", ".join(changed[:SHOWN]) + (" ..." if len(changed) > SHOWN else "")
         raise FileFormatError(
             path,
-            f"expected the baseline as it was recorded, but its digests differ: {shown}.",
+            f"expected the baseline as it was recorded, but its digests differ: {names}.",
             remedy="Take the file from version control again, or record a new one: "
             f"--t2i-save-baseline {path}",
         )
@@ -240,8 +240,8 @@ def _check_seals(path: Path, plain: Mapping[str, Any]) -> None:
 
 def _others(plain: Mapping[str, Any]) -> dict[str, Any]:
     """Return the other keys of a file of an older schema."""
-    known = {"schema", *(each.name for each in fields(_File))}
-    return {name: value for name, value in plain.items() if name not in known}
+    names = {"schema", *(part.name for part in fields(_File))}
+    return {name: value for name, value in plain.items() if name not in names}
 
 
 def _prompt(path: Path, text: str, plain: Any) -> RecordedPrompt:
@@ -254,10 +254,10 @@ def _prompt(path: Path, text: str, plain: Any) -> RecordedPrompt:
             where=where,
         )
     try:
-        said = tuple(map(word_of, prompt.labels))
+        words = tuple(map(word_of, prompt.labels))
     except ValueError as error:
         raise FileFormatError(path, str(error), where=where) from None
-    return RecordedPrompt(prompt.id, tuple(prompt.seeds), said)
+    return RecordedPrompt(prompt.id, tuple(prompt.seeds), words)
 
 
 def as_text(word: str | Undetected) -> str:
@@ -282,8 +282,10 @@ def word_of(text: str) -> str | Undetected:
     try:
         return Undetected(text.removeprefix(UNDETECTED))
     except ValueError:
-        known = ", ".join(Undetected)
-        raise ValueError(f"expected undetected:REASON with one of {known}, got {text!r}.") from None
+        reasons = ", ".join(Undetected)
+        raise ValueError(
+            f"expected undetected:REASON with one of {reasons}, got {text!r}."
+        ) from None
 
 
 def check_comparable(
@@ -319,10 +321,10 @@ def check_prompts(
     """
     absent = [prompt.id for prompt in prompts if prompt.text not in recorded.prompts]
     if absent:
-        shown = ", ".join(absent[:SHOWN]) + (" ..." if len(absent) > SHOWN else "")
+        names = ", ".join(absent[:SHOWN]) + (" ..." if len(absent) > SHOWN else "")
         counted = "1 prompt" if len(absent) == 1 else f"{len(absent)} prompts"
         raise BaselineMismatchError(
-            f"the baseline of {recorded.model!r} has no result for {counted}: {shown}. "
+            f"the baseline of {recorded.model!r} has no result for {counted}: {names}. "
             "Record a new one with --t2i-save-baseline, or deselect these tests."
         )
     for prompt in prompts:

@@ -55,10 +55,10 @@ def as_plain(prompts: Sequence[CanaryPrompt]) -> list[dict[str, Any]]:
             "text": prompt.text,
             "seed": prompt.seed,
             "thumbnails": [
-                None if one.thumbnail is None else base64.b64encode(one.thumbnail).decode()
-                for one in prompt.pictures
+                None if picture.thumbnail is None else base64.b64encode(picture.thumbnail).decode()
+                for picture in prompt.pictures
             ],
-            "signs": [one.sign for one in prompt.pictures],
+            "signs": [picture.sign for picture in prompt.pictures],
         }
         for prompt in prompts
     ]
@@ -66,21 +66,23 @@ def as_plain(prompts: Sequence[CanaryPrompt]) -> list[dict[str, Any]]:
 
 def read_canary(path: Path, plain: Sequence[Any]) -> tuple[CanaryPrompt, ...]:
     """Return the prompts from the output of ``as_plain``; FileFormatError for anything else."""
-    return tuple(_prompt(path, one, f"canary {place}") for place, one in enumerate(plain, 1))
+    return tuple(_prompt(path, entry, f"canary {place}") for place, entry in enumerate(plain, 1))
 
 
 def _prompt(path: Path, plain: Any, where: str) -> CanaryPrompt:
-    read = convert(path, plain, _Plain, where=where)
-    if not (len(read.thumbnails) == len(read.signs) == REPEATS) or read.seed < 0:
+    entry = convert(path, plain, _Plain, where=where)
+    if not (len(entry.thumbnails) == len(entry.signs) == REPEATS) or entry.seed < 0:
         problem = f"expected {REPEATS} thumbnails and signs, and a seed of at least 0."
         raise FileFormatError(path, problem, where=where)
-    if not set(read.signs) <= {-1, 0, 1}:
-        raise FileFormatError(path, f"expected signs of -1, 0 or 1, got {read.signs}.", where=where)
+    if not set(entry.signs) <= {-1, 0, 1}:
+        raise FileFormatError(
+            path, f"expected signs of -1, 0 or 1, got {entry.signs}.", where=where
+        )
     pictures = [
         CanaryPicture(_bytes(path, thumbnail, where), sign)
-        for thumbnail, sign in zip(read.thumbnails, read.signs, strict=True)
+        for thumbnail, sign in zip(entry.thumbnails, entry.signs, strict=True)
     ]
-    return CanaryPrompt(read.text, read.seed, tuple(pictures))
+    return CanaryPrompt(entry.text, entry.seed, tuple(pictures))
 
 
 def _bytes(path: Path, text: str | None, where: str) -> bytes | None:

@@ -89,8 +89,8 @@ class Check:
     """Person responsible for the limit; "" where nobody is named."""
 
     def __post_init__(self) -> None:
-        known = [value is not None for value in (self.estimate, self.low, self.high, self.level)]
-        if any(known) != all(known):
+        presence = [value is not None for value in (self.estimate, self.low, self.high, self.level)]
+        if any(presence) != all(presence):
             raise ValueError("expected estimate, low, high and level, or none of them")
         check_ends(self.low, self.high)
 

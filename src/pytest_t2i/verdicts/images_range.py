@@ -52,8 +52,8 @@ def middle_range(ranges: Sequence[ImagesRange]) -> ImagesRange:
     >>> middle_range([ImagesRange(5, 9), ImagesRange(7, None), ImagesRange(6, None)])
     ImagesRange(low=6, high=None)
     """
-    high = plain.median_low([math.inf if one.high is None else one.high for one in ranges])
-    low = plain.median_low([one.low for one in ranges])
+    high = plain.median_low([math.inf if span.high is None else span.high for span in ranges])
+    low = plain.median_low([span.low for span in ranges])
     return ImagesRange(low, None if math.isinf(high) else int(high))
 
 

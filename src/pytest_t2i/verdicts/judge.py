@@ -109,9 +109,9 @@ def judge_family(
 def _with_leans(verdicts: list[Verdict], leans: Sequence[float]) -> list[Verdict]:
     """Return the verdicts, the inconclusive ones with their posterior probabilities."""
     inconclusive = [k for k, v in enumerate(verdicts) if v.outcome is Outcome.INCONCLUSIVE]
-    named = dict(zip(inconclusive, leaning([leans[k] for k in inconclusive]), strict=True))
+    leanings = dict(zip(inconclusive, leaning([leans[k] for k in inconclusive]), strict=True))
     return [
-        replace(verdict, lean=leans[k], leaning=named[k]) if k in named else verdict
+        replace(verdict, lean=leans[k], leaning=leanings[k]) if k in leanings else verdict
         for k, verdict in enumerate(verdicts)
     ]
 
@@ -159,8 +159,8 @@ def prompt_images_to_decide(
     True
     """
     design = Design(prompts, level)
-    wanted = images_needed(lambda n: prompt_power(estimate, bound, n, design), 0.5)
-    return None if wanted is None else max(1, wanted - n_images)
+    total = images_needed(lambda n: prompt_power(estimate, bound, n, design), 0.5)
+    return None if total is None else max(1, total - n_images)
 
 
 def _verdict(

@@ -212,8 +212,8 @@ def verdict_of(measurement: Measurement, limit: Limit, level: float) -> Verdict:
             evidence = measurement.evidence(limit.bound, level)
         verdict = judge.judge(measurement.interval, limit, worse, evidence=evidence, level=level)
     if verdict.interval is None:
-        known = measurement.worst_case
-        hangs = known is not None and known.leave_open(limit.bound)
+        worst_case = measurement.worst_case
+        hangs = worst_case is not None and worst_case.leave_open(limit.bound)
         return replace(verdict, message=measurement.absent, hangs_on_undetected=hangs)
     if never_beyond(measurement.metric, limit.bound):
         return replace(verdict, outcome=Outcome.PASS, p_value=0.0, message=NEVER_BEYOND)

@@ -128,9 +128,9 @@ def _collect(path: Path, table: Mapping[str, Any], prefix: str, limits: dict[str
     for key, value in table.items():
         name = f"{prefix}{key}"
         if prefix and not isinstance(value, dict) and key not in _parts(name):
-            known = (*KEYS, *_parts(name))
+            names = (*KEYS, *_parts(name))
             where = f"key {prefix.rstrip('.')!r}"
-            raise FileFormatError(path, str(UnknownNameError("key", key, known)), where=where)
+            raise FileFormatError(path, str(UnknownNameError("key", key, names)), where=where)
         inner = value if isinstance(value, dict) else {"limit": value}
         if "limit" in inner:
             if name in limits:
@@ -138,8 +138,8 @@ def _collect(path: Path, table: Mapping[str, Any], prefix: str, limits: dict[str
                     path, "a limit of this name is given twice.", where=f"key {name!r}"
                 )
             try:
-                said = inner.get("reason", ""), inner.get("author", "")
-                limits[name] = checked(name, inner["limit"], *said)
+                grounds = inner.get("reason", ""), inner.get("author", "")
+                limits[name] = checked(name, inner["limit"], *grounds)
             except ConfigurationError as error:
                 raise FileFormatError(path, str(error), where=f"key {name!r}") from None
         rest = {k: v for k, v in inner.items() if k not in KEYS}
@@ -193,11 +193,11 @@ def _check_part(name: str) -> None:
     """
     base, _, part = name.partition(".")
     first = part.partition(".")[0]
-    known = _parts(f"{base}.{first}")
-    if not first or first in known or ENCODER in first:
+    choices = _parts(f"{base}.{first}")
+    if not first or first in choices or ENCODER in first:
         return
-    if base == "similarity_gap" or get_close_matches(first, (*known, *KEYS), cutoff=NEAR):
-        raise UnknownNameError("limit", name, [base, *(f"{base}.{each}" for each in known)])
+    if base == "similarity_gap" or get_close_matches(first, (*choices, *KEYS), cutoff=NEAR):
+        raise UnknownNameError("limit", name, [base, *(f"{base}.{choice}" for choice in choices)])
 
 
 def metric_of(name: str) -> MetricInfo:

@@ -234,12 +234,12 @@ class Measurement:
             is_of_model=self.is_of_model,
         )
 
-    def _compare(self, other: Any, sign: Sign) -> bool:
-        if hasattr(other, "judge"):  # a limit or a baseline
-            return cast("bool", other.judge(self, sign))
-        if not isinstance(other, int | float):
+    def _compare(self, operand: Any, sign: Sign) -> bool:
+        if hasattr(operand, "judge"):  # a limit or a baseline
+            return cast("bool", operand.judge(self, sign))
+        if not isinstance(operand, int | float):
             return cast("bool", NotImplemented)
-        return OPERATORS[sign](self.estimate, other)
+        return OPERATORS[sign](self.estimate, operand)
 
 
 def _absolute(value: Any) -> Any:

@@ -87,7 +87,9 @@ class Faces:
 
     def look(self, images: Sequence[Image]) -> list[list[Face]]:
         """The faces of every picture."""
-        return self._memory.of(images, lambda new: [self._predictor.predict(one) for one in new])
+        return self._memory.of(
+            images, lambda new: [self._predictor.predict(picture) for picture in new]
+        )
 
 
 class Gender:
@@ -118,8 +120,12 @@ class Gender:
 
     def _decide(self, face: Face) -> Detection:
         label, probability = face["gender"]["value"], face["gender"]["confidence"] / 100
-        other = next(gender for gender in GENDERS if gender != label)
-        scores = {label: probability, other: 1 - probability, "age": float(face["age"]["value"])}
+        other_label = next(gender for gender in GENDERS if gender != label)
+        scores = {
+            label: probability,
+            other_label: 1 - probability,
+            "age": float(face["age"]["value"]),
+        }
         detail = f"{label} {probability:.2f}, age {face['age']['value']}"
         if probability < self._least:
             return Detection(None, Undetected.LOW_CONFIDENCE, scores, detail)

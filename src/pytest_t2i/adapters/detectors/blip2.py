@@ -75,9 +75,9 @@ def gender_of(answer: str) -> str | None:
         >>> [gender_of(answer) for answer in ("a female", "Male.", "male or female", "a person")]
         ['female', 'male', None, None]
     """
-    said = set(re.findall(r"[a-z]+", answer.lower()))
-    named = [label for label, words in WORDS.items() if said & words]
-    return named[0] if len(named) == 1 else None
+    answer_words = set(re.findall(r"[a-z]+", answer.lower()))
+    labels = [label for label, words in WORDS.items() if answer_words & words]
+    return labels[0] if len(labels) == 1 else None
 
 
 def load(options: LoadOptions) -> Blip2Detector:
@@ -135,24 +135,24 @@ class Blip2Detector:
         return [decide(answer) for answer in in_batches(pictures, BATCH, self._ask)]
 
     def _ask(self, pictures: Sequence[Image]) -> list[str]:
-        given = self._processor(
+        inputs = self._processor(
             images=list(pictures), text=[QUESTION] * len(pictures), return_tensors="pt"
         )
-        tokens = given["input_ids"].to(self._model.device)
+        tokens = inputs["input_ids"].to(self._model.device)
         with memory_guard("asking BLIP-2"), torch.no_grad():
-            written = self._model.generate(
-                pixel_values=given["pixel_values"].to(self._model.device, self._dtype),
+            output_tokens = self._model.generate(
+                pixel_values=inputs["pixel_values"].to(self._model.device, self._dtype),
                 input_ids=tokens,
-                attention_mask=given["attention_mask"].to(self._model.device),
+                attention_mask=inputs["attention_mask"].to(self._model.device),
                 max_new_tokens=NEW_TOKENS,
                 do_sample=False,
                 num_beams=1,
             )
         length = tokens.shape[1]
         # Some versions of transformers repeat the question before the answer, some do not.
-        if written.shape[1] >= length and torch.equal(written[:, :length], tokens):
-            written = written[:, length:]
-        texts = self._processor.batch_decode(written, skip_special_tokens=True)
+        if output_tokens.shape[1] >= length and torch.equal(output_tokens[:, :length], tokens):
+            output_tokens = output_tokens[:, length:]
+        texts = self._processor.batch_decode(output_tokens, skip_special_tokens=True)
         return [text.strip() for text in texts]
 
 

@@ -131,8 +131,8 @@ class ClipEnhance:
             for place, count in enumerate(counts)
             if not count
         }
-        seen = [count for count in counts if count]
-        answers = passed_on(pictures, faceless, lambda some: self._with_people(some, seen))
+        face_counts = [count for count in counts if count]
+        answers = passed_on(pictures, faceless, lambda some: self._with_people(some, face_counts))
         return [
             answer if place in faceless else _noted(answer, {"faces": float(counts[place])})
             for place, answer in enumerate(answers)

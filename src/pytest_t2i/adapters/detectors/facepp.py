@@ -250,15 +250,15 @@ def read_answer(status: int, text: str) -> Answer:
             return Answer(Course.STOP, message=NOT_DOCUMENTED)
         return Answer(None, tuple(map(_face, body.faces)))
     # A body that is no JSON is a proxy's page, or the plain text that refuses a large picture.
-    said = (body.error_message if body else text.strip()) or ""
-    message = documented(said) or f"HTTP status {status}"
+    error_text = (body.error_message if body else text.strip()) or ""
+    message = documented(error_text) or f"HTTP status {status}"
     return Answer(course_of(status, message), message=message, status=status)
 
 
 def _face(face: _Face) -> Face:
     box, gender = face.face_rectangle, face.attributes.gender.value
-    known = gender if not gender or gender.lower() in GENDERS else OTHER
-    return Face(box.width, box.height, known)
+    label = gender if not gender or gender.lower() in GENDERS else OTHER
+    return Face(box.width, box.height, label)
 
 
 KEY, SECRET = "FACEPP_API_KEY", "FACEPP_API_SECRET"
@@ -419,10 +419,10 @@ class Client:
         except DeadlinePassedError:
             return Answer(Course.STOP, message=self._too_late, status=NO_ANSWER)
         except Exception as error:  # noqa: BLE001 - httpx raises many kinds, not all its own
-            said = type(error).__name__
+            message = type(error).__name__
             if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout)):
                 # Nothing was sent yet, so the message cannot echo the key.
-                said = f"{said}: {self._credentials.hide_in(str(error))}"
+                message = f"{message}: {self._credentials.hide_in(str(error))}"
         except BaseException as error:  # noqa: BLE001 - the frames of Ctrl-C, too, hold the request
             stopped = error
         if stopped is not None:
@@ -431,7 +431,7 @@ class Client:
             hide = self._credentials.hide_in
             stopped.args = tuple(hide(part) if type(part) is str else part for part in stopped.args)
             raise stopped
-        return Answer(Course.RETRY, message=said, status=NO_ANSWER)
+        return Answer(Course.RETRY, message=message, status=NO_ANSWER)
 
     def _exchange(self, picture: bytes) -> Answer:
         # One connection per picture: a run may send pictures minutes apart.
@@ -446,8 +446,8 @@ class Client:
         ) as http:
             reply = within(self._left, lambda: http.post(self.url, data=form), http.close)
         if is_cut(reply):
-            told = f"its answer is larger than {self._limits.megabytes:g} MiB"
-            return Answer(Course.STOP, message=told, status=NO_ANSWER)
+            message = f"its answer is larger than {self._limits.megabytes:g} MiB"
+            return Answer(Course.STOP, message=message, status=NO_ANSWER)
         return read_answer(reply.status_code, reply.text)
 
     @property

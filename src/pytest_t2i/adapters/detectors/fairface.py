@@ -135,8 +135,8 @@ class Network:
 
     def _through(self, faces: Sequence[np.ndarray]) -> np.ndarray:
         with memory_guard("looking at faces"), torch.no_grad():
-            given = torch.from_numpy(np.stack(faces)).to(self._device)
-            outputs: np.ndarray = self._model(given).float().cpu().numpy()
+            batch = torch.from_numpy(np.stack(faces)).to(self._device)
+            outputs: np.ndarray = self._model(batch).float().cpu().numpy()
         return outputs
 
 
@@ -166,13 +166,14 @@ class FairFace:
     def detect(self, images: Sequence[Picture]) -> list[Detection]:
         """One detection per picture, in order."""
         return screened(
-            images, lambda visible: [self._decide(seen) for seen in self._network.look(visible)]
+            images,
+            lambda visible: [self._decide(reading) for reading in self._network.look(visible)],
         )
 
-    def _decide(self, seen: Seen | None) -> Detection:
-        if seen is None:
+    def _decide(self, reading: Seen | None) -> Detection:
+        if reading is None:
             return Detection(None, Undetected.NO_FACE)
-        outputs = seen.outputs[self._first : self._first + len(self._groups)].astype(float)
+        outputs = reading.outputs[self._first : self._first + len(self._groups)].astype(float)
         if not np.isfinite(outputs).all():
             raise DetectorError(
                 "FairFace: expected finite outputs, got NaN or infinity: its weights may be "
@@ -181,7 +182,7 @@ class FairFace:
         shares = np.exp(outputs - outputs.max())
         shares /= shares.sum()
         scores = {group: float(p) for group, p in zip(self._groups, shares, strict=True)}
-        detail = "1 face" if seen.faces == 1 else f"{seen.faces} faces; the largest decides"
+        detail = "1 face" if reading.faces == 1 else f"{reading.faces} faces; the largest decides"
         return Detection(self._groups[int(shares.argmax())], None, scores, detail)
 
 

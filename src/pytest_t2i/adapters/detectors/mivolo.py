@@ -108,14 +108,14 @@ def assigned(boxes: PersonsAndFaces) -> list[int | None]:
 
 def body(pixels: np.ndarray, boxes: PersonsAndFaces) -> np.ndarray | None:
     """The first person's crop with faces and others blackened; None where too little is left."""
-    own = boxes.persons[0]
-    crop = _cut(pixels, own)
+    person = boxes.persons[0]
+    crop = _cut(pixels, person)
     if crop is None or min(crop.shape[:2]) < SMALLEST_BODY:
         return None
     for face in boxes.faces:
-        _blacken(crop, own, face)
-    for other in boxes.persons[1:]:
-        _blacken(crop, own, other, to_edges=True)
+        _blacken(crop, person, face)
+    for neighbour in boxes.persons[1:]:
+        _blacken(crop, person, neighbour, to_edges=True)
     trimmed = _trimmed(crop)
     left = trimmed.shape[0] * trimmed.shape[1] / (crop.shape[0] * crop.shape[1])
     return trimmed if left >= LEAST_LEFT else None
@@ -140,12 +140,12 @@ def _cut(pixels: np.ndarray, box: Box) -> np.ndarray | None:
     return crop if crop.size else None
 
 
-def _blacken(crop: np.ndarray, own: Box, other: Box, *, to_edges: bool = False) -> None:
-    if _intersection(own, other) <= 0:
+def _blacken(crop: np.ndarray, person: Box, box: Box, *, to_edges: bool = False) -> None:
+    if _intersection(person, box) <= 0:
         return
     height, width = crop.shape[:2]
-    left, right = _span(other.left - int(own.left), other.right - int(own.left), width, to_edges)
-    top, bottom = _span(other.top - int(own.top), other.bottom - int(own.top), height, to_edges)
+    left, right = _span(box.left - int(person.left), box.right - int(person.left), width, to_edges)
+    top, bottom = _span(box.top - int(person.top), box.bottom - int(person.top), height, to_edges)
     crop[top:bottom, left:right] = 0
 
 
@@ -169,9 +169,9 @@ def _trimmed(crop: np.ndarray) -> np.ndarray:
     return crop[top:bottom, left:right]
 
 
-def _ends(kept: np.ndarray) -> tuple[int, int]:
-    places = np.flatnonzero(kept)
-    return (int(places[0]), int(places[-1]) + 1) if len(places) else (0, len(kept))
+def _ends(mask: np.ndarray) -> tuple[int, int]:
+    places = np.flatnonzero(mask)
+    return (int(places[0]), int(places[-1]) + 1) if len(places) else (0, len(mask))
 
 
 CONFIDENCE, OVERLAP = 0.4, 0.7
@@ -209,12 +209,12 @@ class PersonAndFaceFinder:
         (raw,) = self._model.look([image], "persons and faces", conf=CONFIDENCE, iou=OVERLAP)
         return PersonsAndFaces(*(self._of_class(raw, name) for name in CLASSES))
 
-    def _of_class(self, raw: Any, wanted: str) -> tuple[Box, ...]:
+    def _of_class(self, raw: Any, class_name: str) -> tuple[Box, ...]:
         rows = zip(raw.xyxy.tolist(), raw.conf.tolist(), raw.cls.tolist(), strict=True)
         boxes = [
             Box(left, top, right, bottom, score)
             for (left, top, right, bottom), score, kind in rows
-            if self._model.names[int(kind)] == wanted
+            if self._model.names[int(kind)] == class_name
         ]
         return largest_first(boxes)
 
@@ -306,11 +306,11 @@ class Mivolo:
 
     def _genders(self, subjects: Sequence[Subject]) -> np.ndarray:
         with memory_guard("looking at persons"), torch.no_grad():
-            told = self._model(
+            answer = self._model(
                 faces_input=self._pixels([someone.face for someone in subjects]),
                 body_input=self._pixels([someone.body for someone in subjects]),
             )
-        raw = getattr(told, "raw_gender_output", None)
+        raw = getattr(answer, "raw_gender_output", None)
         if raw is None or tuple(raw.shape) != (len(subjects), 2) or not torch.isfinite(raw).all():
             raise DetectorError(
                 "MiVOLO: expected two finite gender outputs per person, got something else. Its "
@@ -322,8 +322,10 @@ class Mivolo:
 
     def _pixels(self, crops: Sequence[np.ndarray | None]) -> torch.Tensor:
         # The released processor expects colours in OpenCV's order, and None for a missing crop.
-        given = [None if crop is None else np.ascontiguousarray(crop[:, :, ::-1]) for crop in crops]
-        pixels: torch.Tensor = self._processor(images=given)["pixel_values"]
+        bgr_crops = [
+            None if crop is None else np.ascontiguousarray(crop[:, :, ::-1]) for crop in crops
+        ]
+        pixels: torch.Tensor = self._processor(images=bgr_crops)["pixel_values"]
         return pixels.to(self._model.device, self._dtype)
 
 
@@ -341,19 +343,21 @@ def decide(outputs: np.ndarray, boxes: PersonsAndFaces, seen: Subject) -> Detect
     shares = np.exp(outputs - outputs.max()).astype(float)
     shares /= shares.sum()
     scores = {label: float(p) for label, p in zip(LABELS, shares, strict=True)}
-    looked = [name for name, crop in (("face", seen.face), ("body", seen.body)) if crop is not None]
+    crop_names = [
+        name for name, crop in (("face", seen.face), ("body", seen.body)) if crop is not None
+    ]
     count = len(boxes.persons) or len(boxes.faces)
     what = "person" if boxes.persons else "face"
-    several = "1 " + what if count == 1 else f"{count} {what}s, the largest decides"
+    count_words = "1 " + what if count == 1 else f"{count} {what}s, the largest decides"
     label = LABELS[int(outputs.argmax())]
-    return Detection(label, None, scores, f"{' and '.join(looked)}; {several}")
+    return Detection(label, None, scores, f"{' and '.join(crop_names)}; {count_words}")
 
 
 def nobody(boxes: PersonsAndFaces) -> Detection:
     """The detection for a picture without a usable crop."""
     if boxes.persons:
-        told = "the person is too small or hidden"
-        return Detection(None, Undetected.LOW_CONFIDENCE, detail=told)
+        detail = "the person is too small or hidden"
+        return Detection(None, Undetected.LOW_CONFIDENCE, detail=detail)
     return Detection(None, Undetected.NO_PERSON)
 
 
@@ -395,16 +399,18 @@ def _boxes_file(folder: Path, options: LoadOptions) -> Path:
     beside = folder / BOXES_FILE
     if beside.is_file():
         return beside
-    given = options.extra.get("weights", {}).get("mivolo-boxes", "")
-    if given:
-        return Path(given).expanduser()
+    setting = options.extra.get("weights", {}).get("mivolo-boxes", "")
+    if setting:
+        return Path(setting).expanduser()
     return Path(huggingface_hub.hf_hub_download(BOXES_REPOSITORY, BOXES_FILE))
 
 
 def _check_order(model: Any, source: str) -> None:
     """Raise ModelLoadError where the network's config declares another order of its outputs."""
-    told = getattr(model.config, "gender_id2label", None)
-    if told and [str(told.get(at, told.get(str(at)))).lower() for at in (0, 1)] != list(LABELS):
+    labels = getattr(model.config, "gender_id2label", None)
+    if labels and [str(labels.get(at, labels.get(str(at)))).lower() for at in (0, 1)] != list(
+        LABELS
+    ):
         raise ModelLoadError(
-            f"expected {source!r} to name its gender outputs {', '.join(LABELS)}, got {told!r}"
+            f"expected {source!r} to name its gender outputs {', '.join(LABELS)}, got {labels!r}"
         )

@@ -37,9 +37,9 @@ def passed_on(
     pictures: Sequence[Image], decided: dict[int, Detection], look: Look
 ) -> list[Detection]:
     """One detection per picture: those decided already, and the results of ``look`` for others."""
-    others = [place for place in range(len(pictures)) if place not in decided]
-    looked_at = look([pictures[place] for place in others]) if others else []
-    everything = decided | dict(zip(others, looked_at, strict=True))
+    open_places = [place for place in range(len(pictures)) if place not in decided]
+    looked_at = look([pictures[place] for place in open_places]) if open_places else []
+    everything = decided | dict(zip(open_places, looked_at, strict=True))
     return [everything[place] for place in range(len(pictures))]
 
 

@@ -109,17 +109,17 @@ class ClipEncoder(ContrastiveEncoder):
     def _pass(self, images: Sequence[Image]) -> tuple[np.ndarray, np.ndarray]:
         """Features and summaries from one pass."""
         with memory_guard("encoding pictures"), torch.no_grad():
-            given = self._pixels(images)
-            seen = self.model.vision_model(pixel_values=given, output_hidden_states=True)
-            features = self.model.visual_projection(seen.pooler_output)
-            patches = (layer[:, 1:].float() for layer in seen.hidden_states[1:])
+            pixels = self._pixels(images)
+            outputs = self.model.vision_model(pixel_values=pixels, output_hidden_states=True)
+            features = self.model.visual_projection(outputs.pooler_output)
+            patches = (layer[:, 1:].float() for layer in outputs.hidden_states[1:])
             stats = [stat for layer in patches for stat in (layer.mean(1), layer.std(1))]
             return _features(features), _features(torch.cat(stats, 1))
 
     def _pixels(self, images: Sequence[Image]) -> torch.Tensor:
         pixels = self._processor(images=list(images), return_tensors="pt")["pixel_values"]
-        given: torch.Tensor = pixels.to(self._device, self._dtype)
-        return given
+        batch: torch.Tensor = pixels.to(self._device, self._dtype)
+        return batch
 
     def _encode_texts(self, texts: Sequence[str]) -> np.ndarray:
         tokens = self._tokenizer(

@@ -103,7 +103,9 @@ class ContrastiveEncoder(Described, ABC):
 
     def encode(self, images: Sequence[Image]) -> np.ndarray:
         """Features of pictures: [n_images, d] float32, not normalised."""
-        return _stacked([seen.features for seen in self._pictures.of(images, self._see_new)])
+        return _stacked(
+            [encoding.features for encoding in self._pictures.of(images, self._see_new)]
+        )
 
     @property
     def made_for(self) -> str:
@@ -114,7 +116,7 @@ class ContrastiveEncoder(Described, ABC):
         """Whether each picture is of the kind that the encoder was made for."""
         if self.domain is None:
             return [True] * len(images)
-        return [seen.in_domain for seen in self._pictures.of(images, self._see_new)]
+        return [encoding.in_domain for encoding in self._pictures.of(images, self._see_new)]
 
     def _see_new(self, images: Sequence[Image]) -> list[Seen]:
         pictures = [image.convert("RGB") for image in images]

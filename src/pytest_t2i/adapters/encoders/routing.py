@@ -75,12 +75,12 @@ def load_encoder(name: str, options: LoadOptions | None = None) -> Encoder:
     ...
     pytest_t2i.errors.UnknownNameError: ...
     """
-    given = options or LoadOptions()
-    registries = cast("Registries", given.extra.get("registries") or Registries())
-    known = given.extra.get("catalogue") or read_catalogues(registries.catalogues)
-    catalogue = cast("Catalogue", known)
+    load_options = options or LoadOptions()
+    registries = cast("Registries", load_options.extra.get("registries") or Registries())
+    loaded_catalogue = load_options.extra.get("catalogue") or read_catalogues(registries.catalogues)
+    catalogue = cast("Catalogue", loaded_catalogue)
     factory, weights = named_part(registries.encoders, name)
     base = registries.encoders.named(name)[0]
     source, parts = catalogue.resolve_part(base, weights)
     more = {"weights": parts, "registries": registries, "catalogue": catalogue}
-    return cast("Encoder", factory(replace(given, source=source, extra=more)))
+    return cast("Encoder", factory(replace(load_options, source=source, extra=more)))

@@ -99,12 +99,12 @@ class TimmEncoder(Described):
     def _encode(self, images: Sequence[Image]) -> np.ndarray:
         pixels = torch.stack([self._preprocess(image.convert("RGB")) for image in images])
         with memory_guard("encoding pictures"), torch.no_grad():
-            given = pixels.to(self._device, self._dtype)
+            batch = pixels.to(self._device, self._dtype)
             if self._of_patches:
                 prefix: Any = self._model.num_prefix_tokens
-                features = self._model.forward_features(given)[:, int(prefix) :]
+                features = self._model.forward_features(batch)[:, int(prefix) :]
             else:
-                features = self._model(given)
+                features = self._model(batch)
         result: np.ndarray = features.float().cpu().numpy()
         return result
 

@@ -78,8 +78,10 @@ def load(options: LoadOptions) -> GroundedSam:
         ConfigurationError: no such device, or the folder of RAM lacks its files.
     """
     device = pick_device(options.device)
-    own: Mapping[str, Any] = options.extra.get("weights", {})
-    source = options.source or str(own.get("vocabulary", "") or own.get(RAM, ""))
+    weights_by_part: Mapping[str, Any] = options.extra.get("weights", {})
+    source = options.source or str(
+        weights_by_part.get("vocabulary", "") or weights_by_part.get(RAM, "")
+    )
     if source and Path(source).suffix != ".txt" and not Path(source).expanduser().is_dir():
         raise ConfigurationError(
             f"grounded-sam:{source}: expected a vocabulary, a .txt file with one name a line; "
@@ -89,9 +91,9 @@ def load(options: LoadOptions) -> GroundedSam:
     weights = Weights(
         source if tags and tags.suffix == ".txt" else "",
         source if tags and tags.suffix != ".txt" else "",
-        str(own.get("florence-2", FLORENCE)),
-        str(own.get("grounding-dino", DINO)),
-        str(own.get("sam", SAM)),
+        str(weights_by_part.get("florence-2", FLORENCE)),
+        str(weights_by_part.get("grounding-dino", DINO)),
+        str(weights_by_part.get("sam", SAM)),
     )
     key = ("grounded-sam", weights, tuple(stamps(tags)) if tags else None, device)
     return shared(key, lambda: GroundedSam(weights, device))
@@ -124,16 +126,18 @@ class GroundedSam(ObjectFinderBase):
             return [self._objects(image) for image in images]
 
     def _objects(self, image: Image) -> list[FoundObject]:
-        seen = list(self._boxes(image))
-        if not seen:
+        boxes = list(self._boxes(image))
+        if not boxes:
             return []
-        names, corners, scores = zip(*seen, strict=True)
+        names, corners, scores = zip(*boxes, strict=True)
         numbers = torch.tensor([sorted(set(names)).index(name) for name in names])
-        kept = batched_nms(torch.tensor(corners), torch.tensor(scores), numbers, OVERLAP).tolist()
-        masks = self._masks(image, [list(corners[k]) for k in kept])
+        indices = batched_nms(
+            torch.tensor(corners), torch.tensor(scores), numbers, OVERLAP
+        ).tolist()
+        masks = self._masks(image, [list(corners[k]) for k in indices])
         return [
             FoundObject(names[k], box_of(corners[k], scores[k]), mask)
-            for k, mask in zip(kept, masks, strict=True)
+            for k, mask in zip(indices, masks, strict=True)
         ]
 
     def _boxes(self, image: Image) -> Iterator[tuple[str, tuple[float, ...], float]]:
@@ -141,10 +145,10 @@ class GroundedSam(ObjectFinderBase):
         tags = self._tags.tags(image)
         for start in range(0, len(tags), AT_ONCE):
             some = tags[start : start + AT_ONCE]
-            given = self._asking(images=image, text=f"{'. '.join(some)}.", return_tensors="pt")
-            given = given.to(self._device)
+            inputs = self._asking(images=image, text=f"{'. '.join(some)}.", return_tensors="pt")
+            inputs = inputs.to(self._device)
             (result,) = self._asking.post_process_grounded_object_detection(
-                self._dino(**given), given["input_ids"], threshold=BOX, text_threshold=TEXT,
+                self._dino(**inputs), inputs["input_ids"], threshold=BOX, text_threshold=TEXT,
                 target_sizes=[image.size[::-1]],
             )  # fmt: skip
             # The library gives an empty name even where there is no box.
@@ -153,14 +157,14 @@ class GroundedSam(ObjectFinderBase):
                 strict=False,
             )  # fmt: skip
             for corners, score, name in rows:
-                whole = _nearest(str(name), some)
-                if whole:
-                    yield whole, _within(corners, image.size), score
+                tag = _nearest(str(name), some)
+                if tag:
+                    yield tag, _within(corners, image.size), score
 
     def _masks(self, image: Image, boxes: list[list[float]]) -> list[Mask]:
-        given = self._cutting(image, input_boxes=[boxes], return_tensors="pt").to(self._device)
-        sizes, prepared = given.pop("original_sizes"), given.pop("reshaped_input_sizes")
-        outputs = self._sam(**given, multimask_output=False)
+        inputs = self._cutting(image, input_boxes=[boxes], return_tensors="pt").to(self._device)
+        sizes, prepared = inputs.pop("original_sizes"), inputs.pop("reshaped_input_sizes")
+        outputs = self._sam(**inputs, multimask_output=False)
         (masks,) = self._cutting.image_processor.post_process_masks(
             outputs.pred_masks.cpu(), sizes.cpu(), prepared.cpu()
         )

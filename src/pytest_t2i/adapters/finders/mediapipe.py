@@ -110,8 +110,8 @@ class MediapipeFaces(FaceFinder):
         self._network.set_tensor(self._network.get_input_details()[0]["index"], place.tensor)
         self._network.invoke()
         boxes, scores = (self._network.get_tensor(index)[0] for index in self._outputs)
-        found = _decoded(boxes, scores[:, 0], self._confidence)
-        merged = _merged(found, self._overlap)
+        rows = _decoded(boxes, scores[:, 0], self._confidence)
+        merged = _merged(rows, self._overlap)
         return [_box(picture, place, row) for row in merged]
 
 
@@ -143,12 +143,12 @@ def _letterbox(pixels: Any) -> Letterbox:
 def _decoded(raw: Any, scores: Any, confidence: float) -> Any:
     """Rows of score, left, top, right, bottom and landmarks, in pixels of the square."""
     chance = 1.0 / (1.0 + np.exp(-np.clip(scores, -MOST, MOST)))
-    kept = np.flatnonzero(chance >= confidence)
-    centres = (np.stack([kept % PLACES, kept // PLACES], axis=1) + 0.5) * (SIDE / PLACES)
-    middle, size = raw[kept, :2] + centres, raw[kept, 2:4]
-    landmarks = raw[kept, 4:].reshape(len(kept), LANDMARKS, 2) + centres[:, None]
+    indices = np.flatnonzero(chance >= confidence)
+    centres = (np.stack([indices % PLACES, indices // PLACES], axis=1) + 0.5) * (SIDE / PLACES)
+    middle, size = raw[indices, :2] + centres, raw[indices, 2:4]
+    landmarks = raw[indices, 4:].reshape(len(indices), LANDMARKS, 2) + centres[:, None]
     corners = np.concatenate([middle - size / 2.0, middle + size / 2.0], axis=1)
-    rows = [chance[kept, None], corners, landmarks.reshape(len(kept), 2 * LANDMARKS)]
+    rows = [chance[indices, None], corners, landmarks.reshape(len(indices), 2 * LANDMARKS)]
     return np.concatenate(rows, axis=1)
 
 
@@ -165,12 +165,12 @@ def _merged(rows: Any, overlap: float) -> list[Any]:
     return result
 
 
-def _iou(one: Any, rows: Any) -> Any:
-    """Intersection over union with each row; 1 with the first row, which is ``one`` itself."""
-    low, high = np.maximum(one[1:3], rows[:, 1:3]), np.minimum(one[3:5], rows[:, 3:5])
+def _iou(first: Any, rows: Any) -> Any:
+    """Intersection over union with each row; 1 with the first row, which is ``first`` itself."""
+    low, high = np.maximum(first[1:3], rows[:, 1:3]), np.minimum(first[3:5], rows[:, 3:5])
     inside = np.prod(np.maximum(high - low, 0.0), axis=1)
     areas = np.prod(rows[:, 3:5] - rows[:, 1:3], axis=1)
-    union = areas + np.prod(one[3:5] - one[1:3]) - inside
+    union = areas + np.prod(first[3:5] - first[1:3]) - inside
     shares = np.divide(inside, union, out=np.zeros(len(rows)), where=union > 0.0)
     shares[0] = 1.0
     return shares
@@ -188,17 +188,20 @@ def _network(weights: Path) -> tuple[Any, tuple[int, int]]:
     try:
         network: Any = Interpreter(model_path=str(weights), num_threads=1)
         network.allocate_tensors()
-        shapes = {tuple(one["shape"]): one["index"] for one in network.get_output_details()}
-        seen = tuple(network.get_input_details()[0]["shape"])
+        shapes = {
+            tuple(output["shape"]): output["index"] for output in network.get_output_details()
+        }
+        input_shape = tuple(network.get_input_details()[0]["shape"])
     except (ValueError, RuntimeError) as error:
         first = str(error).strip().partition("\n")[0]
         raise ModelLoadError(
             f"{weights}: expected {Path(NAME).name}, got a file that LiteRT cannot read ({first})."
         ) from error
     boxes, scores = (shapes.get((1, PLACES * PLACES, depth)) for depth in (16, 1))
-    if seen != (1, SIDE, SIDE, 3) or boxes is None or scores is None:
+    if input_shape != (1, SIDE, SIDE, 3) or boxes is None or scores is None:
         raise ModelLoadError(
-            f"{weights}: expected {Path(NAME).name}, with an input of {SIDE} x {SIDE} pixels and "
-            f"{PLACES * PLACES} boxes, got {seen} and {sorted(shapes)}. Give the path of that file."
+            f"{weights}: expected {Path(NAME).name}, with an input of {SIDE} x {SIDE} pixels "
+            f"and {PLACES * PLACES} boxes, got {input_shape} and {sorted(shapes)}. Give the path "
+            "of that file."
         )
     return network, (boxes, scores)

@@ -88,8 +88,8 @@ def overlap_of(data: bytes) -> float:
     reader = Reader(data, len(START))
     # Skipped: version of the options, width and height of the window, losses of false alarms and
     # misses, overlap with the truth in training.
-    for read in (*[reader.integer] * 3, *[reader.number] * 3):
-        read()
+    for skip in (*[reader.integer] * 3, *[reader.number] * 3):
+        skip()
     return reader.number()
 
 
@@ -110,8 +110,8 @@ def _normalized(data: bytes, at: int, layer: Convolution) -> Convolution:
     reader = Reader(data, data.index(NORMALIZATION, at) + len(NORMALIZATION))
     gamma, beta = np.split(reader.tensor(), 2)
     # Skipped: positions of gamma and beta in their tensor, means and deviations of the last batch.
-    for read in (reader.alias, reader.alias, reader.tensor, reader.tensor):
-        read()
+    for skip in (reader.alias, reader.alias, reader.tensor, reader.tensor):
+        skip()
     mean, variance = reader.tensor(), reader.tensor()
     scale = gamma / np.sqrt(variance + EPSILON)
     bias = (layer.bias - mean) * scale + beta
@@ -216,20 +216,20 @@ def _resized(picture: torch.Tensor, height: int, width: int) -> torch.Tensor:
 
 
 def _suppressed(faces: list[Face], overlap: float) -> list[Face]:
-    kept: list[Face] = []
+    survivors: list[Face] = []
     for face in faces:
-        if all(_shared(face, other) <= overlap for other in kept):
-            kept.append(face)
-    return kept
+        if all(_shared(face, survivor) <= overlap for survivor in survivors):
+            survivors.append(face)
+    return survivors
 
 
 def _shared(a: Face, b: Face) -> float:
     """Intersection over union."""
     width = min(a.right, b.right) - max(a.left, b.left)
     height = min(a.bottom, b.bottom) - max(a.top, b.top)
-    both = max(0.0, width) * max(0.0, height)
+    overlap = max(0.0, width) * max(0.0, height)
     areas = [(face.right - face.left) * (face.bottom - face.top) for face in (a, b)]
-    return both / (sum(areas) - both)
+    return overlap / (sum(areas) - overlap)
 
 
 with needs("the face detector mmod", "diffusers"):

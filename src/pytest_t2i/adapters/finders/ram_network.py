@@ -58,10 +58,10 @@ class Ram(nn.Module):  # type: ignore[misc]
         tokens = self.encoder.forward_features(pixels).flatten(1, 2)
         # The first token is the mean of all others.
         tokens = self.project(torch.cat([tokens.mean(dim=1, keepdim=True), tokens], dim=1))
-        asked = self.labels.expand(len(pixels), -1, -1)
+        states = self.labels.expand(len(pixels), -1, -1)
         for layer in self.layers:
-            asked = layer(asked, tokens)
-        logits: Tensor = self.answer(asked).squeeze(-1)
+            states = layer(states, tokens)
+        logits: Tensor = self.answer(states).squeeze(-1)
         return logits
 
 
@@ -91,11 +91,11 @@ class _Asking(nn.Module):  # type: ignore[misc]
         self.narrow = _linear(weights, "output.dense")
         self.after_all = _norm(weights, "output.LayerNorm")
 
-    def forward(self, asked: Tensor, tokens: Tensor) -> Tensor:
+    def forward(self, states: Tensor, tokens: Tensor) -> Tensor:
         """The state of each tag after this layer, [pictures, tags, width]."""
-        seen, _ = self.attention(asked, tokens, tokens, need_weights=False)
-        asked = self.after_attention(asked + seen)
-        further: Tensor = self.after_all(asked + self.narrow(functional.gelu(self.widen(asked))))
+        context, _ = self.attention(states, tokens, tokens, need_weights=False)
+        states = self.after_attention(states + context)
+        further: Tensor = self.after_all(states + self.narrow(functional.gelu(self.widen(states))))
         return further
 
 

@@ -67,10 +67,10 @@ class RamTags:
         with torch.no_grad():
             (logits,) = self._network(self._pixels(image))
         sure = torch.sigmoid(logits) > self._limits
-        named = (
+        names = (
             " ".join(self._names[k].lower().split()) for k in sure.nonzero().flatten().tolist()
         )
-        return list(dict.fromkeys(name for name in named if name))
+        return list(dict.fromkeys(name for name in names if name))
 
     def _pixels(self, image: Image) -> torch.Tensor:
         side = self._network.side
@@ -83,8 +83,8 @@ class RamTags:
 def _weights_in(folder: Path) -> Path:
     files = sorted(folder.glob("*.pth"))
     if len(files) != 1 or not (folder / NAMES).is_file():
-        held = ", ".join(sorted(path.name for path in folder.iterdir())) or "nothing"
-        raise ConfigurationError(f"grounded-sam:{folder}: expected {RAM_FILES}, found {held}.")
+        contents = ", ".join(sorted(path.name for path in folder.iterdir())) or "nothing"
+        raise ConfigurationError(f"grounded-sam:{folder}: expected {RAM_FILES}, found {contents}.")
     return files[0]
 
 
@@ -97,9 +97,9 @@ def _read(path: Path) -> Ram:
     try:
         return Ram(weights)
     except (KeyError, RuntimeError) as error:
-        said = str(error).splitlines()[0]
+        message = str(error).splitlines()[0]
         raise ModelLoadError(
-            f"{path}: expected weights of RAM, got others ({said}): give those of RAM."
+            f"{path}: expected weights of RAM, got others ({message}): give those of RAM."
         ) from None
 
 

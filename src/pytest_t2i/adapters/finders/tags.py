@@ -83,19 +83,19 @@ class FlorenceTags:
     @property
     def facts(self) -> Mapping[str, str]:
         """Weights and task."""
-        named = {f"tags: {name}": value for name, value in self._facts.items()}
-        return {**named, "tags": f"florence-2 {TASK}"}
+        tag_facts = {f"tags: {name}": value for name, value in self._facts.items()}
+        return {**tag_facts, "tags": f"florence-2 {TASK}"}
 
     def tags(self, image: Image) -> list[str]:
         """Names of the detected objects."""
         device = self._model.device
-        given = self._processor(text=TASK, images=image, return_tensors="pt").to(device)
-        pixels = given["pixel_values"].to(self._model.dtype)
-        written: torch.Tensor = self._model.generate(
-            input_ids=given["input_ids"], pixel_values=pixels, max_new_tokens=NEW_TOKENS,
+        inputs = self._processor(text=TASK, images=image, return_tensors="pt").to(device)
+        pixels = inputs["pixel_values"].to(self._model.dtype)
+        output_tokens: torch.Tensor = self._model.generate(
+            input_ids=inputs["input_ids"], pixel_values=pixels, max_new_tokens=NEW_TOKENS,
             num_beams=3, do_sample=False,
         )  # fmt: skip
-        text = self._processor.batch_decode(written, skip_special_tokens=False)[0]
+        text = self._processor.batch_decode(output_tokens, skip_special_tokens=False)[0]
         return names_in(
             self._processor.post_process_generation(text, task=TASK, image_size=image.size)
         )
@@ -107,7 +107,7 @@ def names_in(answer: Mapping[str, Any]) -> list[str]:
     >>> names_in({"<OD>": {"bboxes": [[0, 0, 1, 1]] * 3, "labels": ["Tie", "hat", "tie."]}})
     ['tie', 'hat']
     """
-    named = answer.get(TASK, {})
-    labels = named.get("labels", []) if isinstance(named, Mapping) else []
+    detections = answer.get(TASK, {})
+    labels = detections.get("labels", []) if isinstance(detections, Mapping) else []
     names = (" ".join(str(label).lower().replace(".", " ").split()) for label in labels)
     return list(dict.fromkeys(name for name in names if name))

@@ -111,18 +111,18 @@ def known_classes_only() -> Iterator[None]:
 def _no_network_made() -> Iterator[None]:
     from torch import nn
 
-    made, own_thread = nn.Module.__init__, threading.get_ident()
+    initializer, own_thread = nn.Module.__init__, threading.get_ident()
 
     def refuse(self: nn.Module, *arguments: Any, **named: Any) -> None:
         if threading.get_ident() == own_thread:
             raise UnpicklingError(f"it asks for a call of {type(self).__name__}")
-        made(self, *arguments, **named)
+        initializer(self, *arguments, **named)
 
     nn.Module.__init__ = refuse
     try:
         yield
     finally:
-        nn.Module.__init__ = made
+        nn.Module.__init__ = initializer
 
 
 def _imported() -> Any:

@@ -131,15 +131,15 @@ def _fetched(name: str) -> Path:
     from ultralytics.utils.downloads import GITHUB_ASSETS_NAMES, attempt_download_asset
 
     if name not in GITHUB_ASSETS_NAMES:
-        known = ", ".join(
+        examples = ", ".join(
             sorted(weights for weights in GITHUB_ASSETS_NAMES if weights.startswith("yolov8"))
         )
         raise ModelLoadError(
             f"{name!r}: expected a file or a name of weights that ultralytics publishes, such as "
-            f"{known}."
+            f"{examples}."
         )
     target = cache_file().parent / "ultralytics" / name
-    checked = next((one for one in published().values() if one.file == name), None)
+    checked = next((entry for entry in published().values() if entry.file == name), None)
     if checked is not None and not target.is_file():
         return _checked(checked)
     if not target.is_file():
@@ -170,11 +170,11 @@ def _unreachable(name: str, target: Path) -> ModelLoadError:
 
 
 def _person_classes(names: dict[int, str], path: Path) -> list[int]:
-    chosen = [number for number, name in names.items() if name == PERSON]
-    if not chosen:
-        known = ", ".join(list(names.values())[:8])
+    class_numbers = [number for number, name in names.items() if name == PERSON]
+    if not class_numbers:
+        classes = ", ".join(list(names.values())[:8])
         raise ModelLoadError(
-            f"{path}: expected weights with the class {PERSON!r}, got {known}, ... Give other "
+            f"{path}: expected weights with the class {PERSON!r}, got {classes}, ... Give other "
             f"weights, such as {DEFAULT}."
         )
-    return chosen
+    return class_numbers

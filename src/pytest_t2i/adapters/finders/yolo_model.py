@@ -75,5 +75,5 @@ def _read(library: Any, path: Path) -> tuple[Any, dict[int, str]]:
 
 def _runtime_missing(path: Path, error: BaseException) -> str:
     remedy = RUNTIMES.get(path.suffix)
-    told = f"{path} needs a library that is not installed ({error})."
-    return f"{told} Run: pip install {remedy}" if remedy else told
+    message = f"{path} needs a library that is not installed ({error})."
+    return f"{message} Run: pip install {remedy}" if remedy else message

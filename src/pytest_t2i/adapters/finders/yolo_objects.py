@@ -48,8 +48,8 @@ def load(options: LoadOptions) -> YoloObjects:
     device = str(pick_device(options.device))
     source = options.source or DEFAULT
     judge = domain_part(options)
-    known = judge.fingerprint if judge else ""
-    key = ("yolo objects", source, stamp(Path(source).expanduser()), device, known)
+    judge_fingerprint = judge.fingerprint if judge else ""
+    key = ("yolo objects", source, stamp(Path(source).expanduser()), device, judge_fingerprint)
     return shared(key, lambda: YoloObjects(source, device=device, judge=judge))
 
 

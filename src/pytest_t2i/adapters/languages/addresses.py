@@ -24,8 +24,8 @@ def base_url(given: str, variable: str, key: str) -> str:
     """
     given = given.strip()
     if given and not is_address(given):
-        shown = given.rpartition("@")[2].partition("?")[0]
-        got = "one that holds the key" if key in shown else repr(shown)
+        address = given.rpartition("@")[2].partition("?")[0]
+        got = "one that holds the key" if key in address else repr(address)
         raise ConfigurationError(
             f"{variable}: expected an address such as http://127.0.0.1:8000/v1, got {got}: correct "
             "the variable, or unset it to use OpenAI's own endpoint."
@@ -41,10 +41,10 @@ def is_address(given: str) -> bool:
     """
     try:
         parts = urlsplit(given)
-        known = parts.scheme in {"http", "https"} and parts.port != 0
+        is_http = parts.scheme in {"http", "https"} and parts.port != 0
     except ValueError:
         return False
-    return known and re.fullmatch(r"[\w.:%-]+", parts.hostname or "") is not None
+    return is_http and re.fullmatch(r"[\w.:%-]+", parts.hostname or "") is not None
 
 
 def host(address: str) -> str:
@@ -68,8 +68,8 @@ def holds(text: str, key: str) -> bool:
 
 
 def _unescaped(text: str) -> str:
-    read = re.sub(r"\\u([0-9a-fA-F]{4})", lambda code: chr(int(code[1], 16)), text)
-    return re.sub(r"\\(.)", r"\1", read)
+    plain_text = re.sub(r"\\u([0-9a-fA-F]{4})", lambda code: chr(int(code[1], 16)), text)
+    return re.sub(r"\\(.)", r"\1", plain_text)
 
 
 class Waiting:
@@ -87,8 +87,8 @@ class Waiting:
     def _asking(self, request: Any) -> None:
         again = str(request.headers.get("x-stainless-retry-count", ""))
         if again.isdecimal() and int(again):
-            told = f"{self._name}: {self._where} {self._why}, trying again ({int(again) + 1} of "
-            print(f"{printable(told)}{self._times})", file=sys.stderr, flush=True)  # noqa: T201
+            message = f"{self._name}: {self._where} {self._why}, trying again ({int(again) + 1} of "
+            print(f"{printable(message)}{self._times})", file=sys.stderr, flush=True)  # noqa: T201
         self._status = None
 
     def _answered(self, response: Any) -> None:

@@ -28,10 +28,10 @@ class CheckedAnswers:
 
     def answer(self, question: str, schema: Mapping[str, Any] | None = None) -> str:
         """The answer; ConfigurationError for an answer that is no text."""
-        told: Any = self._language.answer(question, schema)
-        if not isinstance(told, str):
-            raise _unfit(self._language, "answer", "a text", told)
-        return told
+        text: Any = self._language.answer(question, schema)
+        if not isinstance(text, str):
+            raise _unfit(self._language, "answer", "a text", text)
+        return text
 
 
 def checked_tokens(
@@ -41,21 +41,23 @@ def checked_tokens(
 
     This is a function, as a wrapper would hide the language model's fingerprint and code.
     """
-    told: Any = language.next_tokens(texts, count)
-    if not (_is_list(told) and len(told) == len(texts) and all(map(_is_row, told))):
+    rows: Any = language.next_tokens(texts, count)
+    if not (_is_list(rows) and len(rows) == len(texts) and all(map(_is_row, rows))):
         expected = f"a list of NextToken for each of {len(texts)} texts"
-        raise _unfit(language, "next_tokens", expected, told)
-    return told  # type: ignore[no-any-return]  # checked here
+        raise _unfit(language, "next_tokens", expected, rows)
+    return rows  # type: ignore[no-any-return]  # checked here
 
 
-def _is_list(told: Any) -> bool:
-    return isinstance(told, Sequence) and not isinstance(told, str)
+def _is_list(answer: Any) -> bool:
+    return isinstance(answer, Sequence) and not isinstance(answer, str)
 
 
-def _is_row(told: Any) -> bool:
-    return _is_list(told) and all(isinstance(token, NextToken) for token in told)
+def _is_row(answer: Any) -> bool:
+    return _is_list(answer) and all(isinstance(token, NextToken) for token in answer)
 
 
-def _unfit(language: Any, method: str, expected: str, told: Any) -> ConfigurationError:
-    named = f"{type(language).__name__}.{method}"
-    return ConfigurationError(f"{named}: expected {expected}, got {shown(told)}: correct its code.")
+def _unfit(language: Any, method: str, expected: str, answer: Any) -> ConfigurationError:
+    full_name = f"{type(language).__name__}.{method}"
+    return ConfigurationError(
+        f"{full_name}: expected {expected}, got {shown(answer)}: correct its code."
+    )

@@ -125,8 +125,8 @@ class Endpoint:
     def _asked(self, question: str, schema: Mapping[str, Any] | None) -> Any:
         how: dict[str, Any] = {}
         if schema is not None and self._takes_schema:
-            named = {"name": "answer", "schema": schema, "strict": True}
-            how["response_format"] = {"type": "json_schema", "json_schema": named}
+            answer_schema = {"name": "answer", "schema": schema, "strict": True}
+            how["response_format"] = {"type": "json_schema", "json_schema": answer_schema}
         answered = self._within_deadline(
             lambda: self._client.chat.completions.with_raw_response.create(
                 model=self._model, messages=[{"role": "user", "content": question}], **how
@@ -141,8 +141,8 @@ class Endpoint:
             return answered.parse()
         except (ValueError, RecursionError) as error:
             # The error's own text may quote the body, which may contain the key.
-            told = f"the answer's HTTP body is no whole JSON ({type(error).__name__})"
-            raise MalformedAnswerError(told) from None
+            message = f"the answer's HTTP body is no whole JSON ({type(error).__name__})"
+            raise MalformedAnswerError(message) from None
 
     def _within_deadline(self, ask: Callable[[], Any]) -> Any:
         """The endpoint's answer within the deadline for all attempts together."""
@@ -191,18 +191,24 @@ class Endpoint:
         if isinstance(error, openai.APIConnectionError):
             return self._silence(error)
         status = getattr(error, "status_code", None)
-        told = str(error)
-        told = "its message holds the key and is not shown" if self._key in told else told[:300]
+        message = str(error)
+        message = (
+            "its message holds the key and is not shown" if self._key in message else message[:300]
+        )
         code = f" (HTTP {status})" if status else ""
-        return LanguageError(f"openai:{self._model}: {type(error).__name__}{code}: {told}")
+        return LanguageError(f"openai:{self._model}: {type(error).__name__}{code}: {message}")
 
     def _silence(self, error: Exception) -> LanguageError:
         """A LanguageError for an endpoint that does not answer, with the network's message."""
         times = self._client.max_retries + 1
-        asked = "once" if times == 1 else f"{times} times"
-        told = str(error.__cause__ or error)
-        why = "" if self._key in told else f"; {type(error.__cause__ or error).__name__}: {told}"
+        attempts = "once" if times == 1 else f"{times} times"
+        message = str(error.__cause__ or error)
+        why = (
+            ""
+            if self._key in message
+            else f"; {type(error.__cause__ or error).__name__}: {message}"
+        )
         return LanguageError(
             f"{self._who} does not answer (asked "
-            f"{asked}{why[:300]}). See that it runs, and that {BASE_URL} names it."
+            f"{attempts}{why[:300]}). See that it runs, and that {BASE_URL} names it."
         )

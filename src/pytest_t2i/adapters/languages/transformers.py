@@ -83,13 +83,13 @@ def _tokenizer(source: str, place: str, revision: str | None) -> Any:
 
 def _check_tokenizer(source: str, model: Any, tokenizer: Any) -> None:
     """Raise ModelLoadError where the numbers of tokens show the tokenizer of another model."""
-    known = int(model.get_input_embeddings().weight.shape[0])
+    tokens = int(model.get_input_embeddings().weight.shape[0])
     # The length of the vocabulary may be smaller, as numbers may be left out.
     highest = max(tokenizer.get_vocab().values(), default=-1)
-    unused = known - 1 - highest
-    if not 0 <= unused <= max(PADDING, PADDING_SHARE * known):
+    unused = tokens - 1 - highest
+    if not 0 <= unused <= max(PADDING, PADDING_SHARE * tokens):
         raise ModelLoadError(
-            f"{source}: expected the model's own tokenizer, with about {known} tokens, got one "
+            f"{source}: expected the model's own tokenizer, with about {tokens} tokens, got one "
             f"with {highest + 1}. Put the model's own tokenizer into the folder."
         )
 
@@ -107,32 +107,32 @@ class CausalModel(Described):
         """The likeliest answer, by greedy decoding, which is the same each time."""
         if schema is not None:
             question += f"\nAnswer with JSON of this schema alone:\n{json.dumps(schema)}"
-        given = self._given(question).to(self._model.device)
-        room = self._room_after(given["input_ids"].shape[1])
+        inputs = self._given(question).to(self._model.device)
+        room = self._room_after(inputs["input_ids"].shape[1])
         with memory_guard("answering"), torch.no_grad():
-            told = self._model.generate(
-                input_ids=given["input_ids"],
-                attention_mask=given["attention_mask"],
+            output_tokens = self._model.generate(
+                input_ids=inputs["input_ids"],
+                attention_mask=inputs["attention_mask"],
                 max_new_tokens=min(self._tokens, room),
                 do_sample=False,
                 pad_token_id=self._padding,
             )
-        written = self._tokenizer.decode(
-            told[0, given["input_ids"].shape[1] :], skip_special_tokens=True
+        text = self._tokenizer.decode(
+            output_tokens[0, inputs["input_ids"].shape[1] :], skip_special_tokens=True
         )
-        if not written.strip():
+        if not text.strip():
             raise MalformedAnswerError("the answer is empty")
-        return str(written)
+        return str(text)
 
     def _given(self, question: str) -> Any:
         """The tokens of a question, within the template of a chat model where there is one."""
         if not getattr(self._tokenizer, "chat_template", None):
             return self._tokenizer(question, return_tensors="pt")
-        told = self._tokenizer.apply_chat_template(
+        prompt = self._tokenizer.apply_chat_template(
             [{"role": "user", "content": question}], tokenize=False, add_generation_prompt=True
         )
         # A template adds the special tokens itself.
-        return self._tokenizer(told, return_tensors="pt", add_special_tokens=False)
+        return self._tokenizer(prompt, return_tensors="pt", add_special_tokens=False)
 
     def next_tokens(self, texts: Sequence[str], count: int) -> list[list[NextToken]]:
         """The ``count`` likeliest next tokens of each text, the likeliest first.
@@ -188,8 +188,8 @@ class CausalModel(Described):
     def _ends(self) -> set[int]:
         """Tokens that end a text; chat models have several."""
         configured = getattr(self._model.generation_config, "eos_token_id", None)
-        several = configured if isinstance(configured, list) else [configured]
-        return {token for token in (*several, self._tokenizer.eos_token_id) if token is not None}
+        end_tokens = configured if isinstance(configured, list) else [configured]
+        return {token for token in (*end_tokens, self._tokenizer.eos_token_id) if token is not None}
 
     def _room_after(self, tokens: int) -> int:
         """Number of tokens that the model can add to so many; ConfigurationError for none."""
@@ -204,5 +204,5 @@ class CausalModel(Described):
 
     @property
     def _padding(self) -> int:
-        known = self._tokenizer.pad_token_id
-        return cast("int", known if known is not None else self._tokenizer.eos_token_id or 0)
+        token = self._tokenizer.pad_token_id
+        return cast("int", token if token is not None else self._tokenizer.eos_token_id or 0)

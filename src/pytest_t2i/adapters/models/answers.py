@@ -239,15 +239,15 @@ def _walked(plain: Any) -> Iterator[_Value]:
         if isinstance(value.value, dict):
             inner = _fields_in(value.value)
         elif isinstance(value.value, list):
-            inner = ((value.field, one) for one in value.value)
+            inner = ((value.field, element) for element in value.value)
         else:
             yield value
-            inner = ((value.field, one) for one in _nested(value.value))
+            inner = ((value.field, element) for element in _nested(value.value))
         if value.depth < MOST_DEPTH:
-            for field, one in inner:
+            for field, element in inner:
                 if len(waiting) > MOST_VALUES:
                     break
-                waiting.append(_Value(field, one, value.depth + 1))
+                waiting.append(_Value(field, element, value.depth + 1))
 
 
 def _fields_in(values: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
@@ -342,9 +342,10 @@ def _any_of(patterns: Iterable[str]) -> re.Pattern[str]:
 def _fields_of(shapes: Iterable[_Shape]) -> Iterator[tuple[str, set[str | bool]]]:
     fields: dict[str, set[str | bool]] = {}
     for shape in shapes:
-        for name, given in shape.fields.items():
+        for name, codes in shape.fields.items():
             fields.setdefault(plain_code(name), set()).update(
-                one if isinstance(one, bool) or one == "*" else plain_code(one) for one in given
+                code if isinstance(code, bool) or code == "*" else plain_code(code)
+                for code in codes
             )
     yield from fields.items()
 
@@ -545,15 +546,17 @@ def fault_in(content: str | bytes) -> T2IError | None:
 
 def fault_of(error: Exception) -> T2IError | None:
     """The error for an exception of an HTTP library; None for an exception of other code."""
-    if own := next((one for one in _causes(error) if isinstance(one, T2IError)), None):
-        return own  # of a hook, which libraries wrap
+    if hook_fault := next(
+        (exception for exception in _causes(error) if isinstance(exception, T2IError)), None
+    ):
+        return hook_fault  # of a hook, which libraries wrap
     response: Any = getattr(error, "response", None)
     if isinstance(getattr(response, "status_code", None), int):
         return fault_of_status(response)
     cause = error.__cause__ or error
-    modules = {type(one).__module__.partition(".")[0] for one in (error, cause)}
+    modules = {type(exception).__module__.partition(".")[0] for exception in (error, cause)}
     if modules & NETWORK_MODULES or isinstance(error, OSError):
-        names = [type(one).__name__ for one in _causes(error)]
+        names = [type(exception).__name__ for exception in _causes(error)]
         if "TooManyRedirects" in names:
             return RedirectedError(LOOP, "itself")
         is_free = any(name in NOT_CONNECTED for name in names)
@@ -594,16 +597,16 @@ def fetch_fault(error: Exception) -> Exception:
     """
     if isinstance(error, DeadlinePassedError):
         return error
-    known = fault_of(error)
-    if isinstance(known, T2IError) and not isinstance(
-        known, PassingFaultError | FinalFaultError | UnknownHostError
+    reason = fault_of(error)
+    if isinstance(reason, T2IError) and not isinstance(
+        reason, PassingFaultError | FinalFaultError | UnknownHostError
     ):
-        return known
-    if isinstance(known, PassingFaultError) and known is error:
-        return known
-    words = str(known) if known else f"{type(error).__name__}"
+        return reason
+    if isinstance(reason, PassingFaultError) and reason is error:
+        return reason
+    words = str(reason) if reason else f"{type(error).__name__}"
     kind = (
-        "unreachable" if isinstance(known, UnknownHostError) else getattr(known, "kind", "broken")
+        "unreachable" if isinstance(reason, UnknownHostError) else getattr(reason, "kind", "broken")
     )
     return BrokenPictureError(
         f"{words}, at the picture's address", kind="broken" if kind == "final" else kind
@@ -653,8 +656,8 @@ def _seconds(retry_after: str | None) -> float | None:
     (7.0, None, 0.0)
     """
     text = str(retry_after or "")[:LONGEST_HEADER].strip()
-    numbers = [found for part in text.split(",") if (found := SECONDS.fullmatch(part.strip()))]
-    seconds = max(float(found[1]) for found in numbers) if numbers else _seconds_until(text)
+    numbers = [match for part in text.split(",") if (match := SECONDS.fullmatch(part.strip()))]
+    seconds = max(float(match[1]) for match in numbers) if numbers else _seconds_until(text)
     return max(seconds, 0.0) if seconds <= LONGEST_DEMAND else None
 
 

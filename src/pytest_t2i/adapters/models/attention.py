@@ -55,8 +55,8 @@ class Sums:
         total = self.by_size.get(places)
         for head in range(query.shape[1]):
             scores = query[:, head].float() @ key[:, head].float().transpose(1, 2) * scale
-            kept = scores.softmax(dim=-1)[:, :, texts].transpose(1, 2)
-            total = kept if total is None else total + kept
+            attention = scores.softmax(dim=-1)[:, :, texts].transpose(1, 2)
+            total = attention if total is None else total + attention
         if total is not None:
             self.by_size[places] = total
             self.counted[places] = self.counted.get(places, 0) + int(query.shape[1])
@@ -94,8 +94,8 @@ class Cross(Watching):
         """Add the attention of the picture's places to the texts."""
         if places.ndim != 3:  # noqa: PLR2004 - rows, places, d
             return
-        known = attn.norm_encoder_hidden_states(texts) if attn.norm_cross else texts
-        query, key = (_heads(x, attn.heads) for x in (attn.to_q(places), attn.to_k(known)))
+        normed_texts = attn.norm_encoder_hidden_states(texts) if attn.norm_cross else texts
+        query, key = (_heads(x, attn.heads) for x in (attn.to_q(places), attn.to_k(normed_texts)))
         query, key = _normed(attn.norm_q, query), _normed(attn.norm_k, key)
         self.sums.add(query, key, slice(None), query.shape[-1] ** -0.5)
 
@@ -108,8 +108,8 @@ class JointOfSD3(Watching):
         query = _normed(attn.norm_q, _heads(attn.to_q(places), attn.heads))
         key = _normed(attn.norm_k, _heads(attn.to_k(places), attn.heads))
         added = _heads(attn.add_k_proj(texts), attn.heads)
-        both = torch.cat([_normed(attn.norm_added_k, added), key], dim=2)
-        self.sums.add(query, both, slice(0, added.shape[2]), query.shape[-1] ** -0.5)
+        joint_key = torch.cat([_normed(attn.norm_added_k, added), key], dim=2)
+        self.sums.add(query, joint_key, slice(0, added.shape[2]), query.shape[-1] ** -0.5)
 
 
 class JointOfFlux(Watching):
@@ -131,14 +131,14 @@ class JointOfFlux(Watching):
         key = attn.norm_k(attn.to_k(hidden_states).unflatten(-1, (attn.heads, -1)))
         if encoder_hidden_states is not None:
             self.sums.texts = encoder_hidden_states.shape[1]
-            asked, told = (
-                norm(of(encoder_hidden_states).unflatten(-1, (attn.heads, -1)))
-                for norm, of in (
+            text_query, text_key = (
+                norm(projection(encoder_hidden_states).unflatten(-1, (attn.heads, -1)))
+                for norm, projection in (
                     (attn.norm_added_q, attn.add_q_proj),
                     (attn.norm_added_k, attn.add_k_proj),
                 )
             )
-            query, key = torch.cat([asked, query], dim=1), torch.cat([told, key], dim=1)
+            query, key = torch.cat([text_query, query], dim=1), torch.cat([text_key, key], dim=1)
         if image_rotary_emb is not None:
             query = apply_rotary_emb(query, image_rotary_emb, sequence_dim=1)
             key = apply_rotary_emb(key, image_rotary_emb, sequence_dim=1)
@@ -164,7 +164,10 @@ def observed(pipeline: Any, pictures: int) -> Iterator[Sums | None]:
         return
     sums = Sums(pictures)
     network.set_attn_processor(
-        {name: kind(own, sums) if name in mine else own for name, own in before.items()}
+        {
+            name: kind(processor, sums) if name in mine else processor
+            for name, processor in before.items()
+        }
     )
     try:
         yield sums
@@ -191,7 +194,7 @@ def word_maps(
 ) -> list[np.ndarray]:
     """The maps of each picture, [n_words, height, width] float16, for ``attention_words``."""
     maps = _laid_out(sums, size)
-    made = []
+    picture_maps = []
     for row, prompt in enumerate(prompts):
         places = [token_places(pipeline, family, prompt, word) for word in attention_words(prompt)]
         # A word in the truncated end of a long prompt has no tokens, and an empty map.
@@ -200,8 +203,8 @@ def word_maps(
             for of_word in places
         ]
         empty = maps.new_zeros((0, *maps.shape[2:]))
-        made.append((torch.stack(words) if words else empty).half().cpu().numpy())
-    return made
+        picture_maps.append((torch.stack(words) if words else empty).half().cpu().numpy())
+    return picture_maps
 
 
 def _laid_out(sums: Sums, size: tuple[int, int]) -> torch.Tensor:

@@ -122,7 +122,7 @@ def _facts(
 ) -> dict[str, str]:
     """Facts besides the weights that change the pictures."""
     scheduler = {k: v for k, v in pipeline.scheduler.config.items() if not k.startswith("_")}
-    asked = {k: v for k, v in asdict(options.defaults).items() if v is not None}
+    defaults = {k: v for k, v in asdict(options.defaults).items() if v is not None}
     extra = {k: options.extra[k] for k in ("variant", "call") if options.extra.get(k)}
     return {
         "pipeline": type(pipeline).__name__,
@@ -130,7 +130,7 @@ def _facts(
         "scheduler_config": f"sha256:{digest(_plain(scheduler))}",
         "dtype": dtype_name(dtype),
         "device": device.type,
-        "defaults": ", ".join(f"{k}={v}" for k, v in sorted(asked.items())),
+        "defaults": ", ".join(f"{k}={v}" for k, v in sorted(defaults.items())),
         "extra": ", ".join(f"{k}={v}" for k, v in sorted(extra.items())),
         "torch": torch.__version__.partition("+")[0],
         "diffusers": diffusers.__version__,
@@ -207,14 +207,14 @@ class DiffusersModel:
     def provenance(self) -> Mapping[str, str]:
         """The facts behind the fingerprint, the source of the weights, and the device."""
         name = torch.cuda.get_device_name(self.device) if self.device.type == "cuda" else "cpu"
-        known = {key: value for key, value in self._facts.items() if value}
-        return {"source": self._options.source, **known, "device_name": name}
+        facts = {key: value for key, value in self._facts.items() if value}
+        return {"source": self._options.source, **facts, "device_name": name}
 
     def resolve(self, settings: GenerationSettings) -> GenerationSettings:
         """The settings, with open ones filled in from the catalogue's defaults."""
-        own = {f.name: getattr(settings, f.name) for f in fields(settings)}
+        choices = {f.name: getattr(settings, f.name) for f in fields(settings)}
         return replace(
-            self._options.defaults, **{name: v for name, v in own.items() if v is not None}
+            self._options.defaults, **{name: v for name, v in choices.items() if v is not None}
         )
 
     def embed_text(self, prompts: Sequence[str]) -> list[np.ndarray]:
@@ -233,11 +233,11 @@ class DiffusersModel:
         Requests are grouped by settings; requests that observe velocities form their own groups,
         as only they need extra passes.
         """
-        made: dict[int, Generated] = {}
+        pictures: dict[int, Generated] = {}
         for (settings, *_), places in alike(requests).items():
             group = [requests[place] for place in places]
-            made.update(zip(places, self._make(group, self.resolve(settings)), strict=True))
-        return [made[place] for place in range(len(requests))]
+            pictures.update(zip(places, self._make(group, self.resolve(settings)), strict=True))
+        return [pictures[place] for place in range(len(requests))]
 
     def _make(self, group: Sequence[Request], settings: GenerationSettings) -> Iterator[Generated]:
         call = self._calls.arguments(settings)
@@ -302,15 +302,15 @@ class DiffusersModel:
         self, watch: VelocityWatch, request: Request, place: int, settings: GenerationSettings
     ) -> dict[str, Any]:
         """The observations on one image, as fields of its trace."""
-        seen: dict[str, Any] = {}
+        observations: dict[str, Any] = {}
         if VELOCITY in request.observe:
-            seen["spi"] = {spi_name(a): watch.spi(a, place) for a in request.attributes}
+            observations["spi"] = {spi_name(a): watch.spi(a, place) for a in request.attributes}
         if ALL_VELOCITIES in request.observe:
-            seen["velocities"] = watch.stacked("velocities", place).numpy()
+            observations["velocities"] = watch.stacked("velocities", place).numpy()
         if FORESEEN in request.observe:
             latents = self._unpacked(watch.stacked("foreseen", place), settings)
-            seen["foreseen"] = tuple(decoded(self.pipeline, latents))
-        return seen
+            observations["foreseen"] = tuple(decoded(self.pipeline, latents))
+        return observations
 
     def _embedding_for(self, request: Request) -> np.ndarray | None:
         return self.embed_text([request.prompt])[0] if TEXT_EMBEDDING in request.observe else None

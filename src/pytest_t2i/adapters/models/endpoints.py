@@ -110,7 +110,7 @@ class PictureRequests:
         Raises GenerationError or ConfigurationError where the service cannot be used.
         """
         until, ready, tried, in_vain, answers = math.inf, -math.inf, 0, 0, pace.answers
-        given: Generated | T2IError | None = None
+        outcome: Generated | T2IError | None = None
         while pace.turn(ready, until, is_over):
             began = time.monotonic()
             until = min(until, began + self._limits.seconds)
@@ -118,26 +118,26 @@ class PictureRequests:
             # At most half of the time, so that a connection that hangs leaves time for another.
             seconds = max(min(self._limits.seconds / 2, until - began), 0.001)
             try:
-                given = self._paid(ask, seconds)
+                outcome = self._paid(ask, seconds)
             finally:
                 pace.done()
-            if isinstance(given, Generated):
+            if isinstance(outcome, Generated):
                 pace.answered()
                 with self._lock:
                     self._broken = 0
-                return given
-            if isinstance(given, PassingFaultError) and (given.is_busy or given.after):
-                pace.too_many(began, given.after)
+                return outcome
+            if isinstance(outcome, PassingFaultError) and (outcome.is_busy or outcome.after):
+                pace.too_many(began, outcome.after)
                 if pace.answers > answers:  # busy with other requests, which it answers
                     answers, in_vain = pace.answers, 1
-            pause = pause_before_next(given, in_vain)
+            pause = pause_before_next(outcome, in_vain)
             ready = math.inf if pause is None else time.monotonic() + pause
             if pause is None or ready >= until:
-                return self._without(given, tried)
-            self._tell(given, pause)
-        if given is None or isinstance(given, Generated) or is_over():
+                return self._without(outcome, tried)
+            self._tell(outcome, pause)
+        if outcome is None or isinstance(outcome, Generated) or is_over():
             raise StoppedError
-        return self._without(given, tried)
+        return self._without(outcome, tried)
 
     def once(self, call: Callable[[], A], seconds: float) -> A | T2IError:
         """Call the service; return its result or error.
@@ -158,10 +158,10 @@ class PictureRequests:
             words = f"no complete answer in {seconds:.3g} seconds"
             return PassingFaultError(words, is_busy=True, kind=kind)
         except Exception as error:
-            known = fault_of(error)
-            if known is None and not self._are_secrets_in(error):
+            known_fault = fault_of(error)
+            if known_fault is None and not self._are_secrets_in(error):
                 raise
-            fault = known or GenerationError(f"{type(error).__name__}: {self.shown(error)}")
+            fault = known_fault or GenerationError(f"{type(error).__name__}: {self.shown(error)}")
         # Outside of the handler, so that the exception is not the context of this one.
         fault.__cause__ = fault.__context__ = fault.__traceback__ = None
         fault.args = (self.shown(fault),)
@@ -169,16 +169,18 @@ class PictureRequests:
 
     def _are_secrets_in(self, error: BaseException) -> bool:
         """Whether an exception, or one that its traceback shows before it, may hold a secret."""
-        shown, waiting = set(), [error]
+        past_ids, waiting = set(), [error]
         while waiting:
-            one = waiting.pop()
-            if id(one) in shown:
+            exception = waiting.pop()
+            if id(exception) in past_ids:
                 continue
-            shown.add(id(one))
-            text = str(one)
+            past_ids.add(id(exception))
+            text = str(exception)
             if len(text) > LONGEST_SHOWN or self._secrets.are_in(text):
                 return True
-            waiting += [other for other in (one.__cause__, one.__context__) if other is not None]
+            waiting += [
+                cause for cause in (exception.__cause__, exception.__context__) if cause is not None
+            ]
         return False
 
     def shown(self, words: object, most: int = LONGEST_WORDS) -> str:
@@ -190,48 +192,48 @@ class PictureRequests:
         spending = self._service.spending
         if spending is not None:
             spending.reserve()
-        given = self.once(lambda: ask(seconds), seconds)
-        if spending is not None and getattr(given, "is_free", False):
+        outcome = self.once(lambda: ask(seconds), seconds)
+        if spending is not None and getattr(outcome, "is_free", False):
             spending.give_back()
-        self._count(given)
-        if isinstance(given, RefusedError):
-            return Generated(None, refusal=str(given) or "refused")
-        return given
+        self._count(outcome)
+        if isinstance(outcome, RefusedError):
+            return Generated(None, refusal=str(outcome) or "refused")
+        return outcome
 
-    def _count(self, given: Generated | T2IError) -> None:
+    def _count(self, outcome: Generated | T2IError) -> None:
         counts = self._service.faults
         if counts is None:
             return
-        if isinstance(given, T2IError):
-            if not isinstance(given, BudgetSpentError):
-                counts.add(str(getattr(given, "kind", OTHER)))
-        elif given.image is None:
+        if isinstance(outcome, T2IError):
+            if not isinstance(outcome, BudgetSpentError):
+                counts.add(str(getattr(outcome, "kind", OTHER)))
+        elif outcome.image is None:
             counts.add(RefusedError.kind)
 
-    def _tell(self, told: T2IError, pause: float) -> None:
+    def _tell(self, error: T2IError, pause: float) -> None:
         """Report the reason of a wait, once where several requests wait at the same time."""
         now = time.monotonic()
         with self._lock:
             is_new = pause >= SAID_FROM and now >= self._told_until
             self._told_until = now + pause if is_new else self._told_until
         if is_new:
-            self._service.say(f"{told}; the next attempt is in {pause:.0f} seconds")
+            self._service.say(f"{error}; the next attempt is in {pause:.0f} seconds")
 
-    def _without(self, told: T2IError, tried: int) -> Generated:
+    def _without(self, error: T2IError, tried: int) -> Generated:
         """Return an unreadable image for a single broken picture; raise every other error."""
-        if isinstance(told, BrokenPictureError):
+        if isinstance(error, BrokenPictureError):
             with self._lock:
                 self._broken += 1
                 is_lone = self._broken < MOST_BROKEN
             if is_lone:
-                return Generated(None, refusal=f"{Undetected.UNREADABLE}: {told}")
-        asked, hint = f" (after {tried} attempts)" if tried > 1 else "", ""
-        if isinstance(told, PassingFaultError):
-            asked += f", and demands a wait of {told.after:g} seconds" if told.after else ""
-            hint = HINTS.get(told.kind, LATER)
-        kind = ConfigurationError if isinstance(told, ConfigurationError) else GenerationError
+                return Generated(None, refusal=f"{Undetected.UNREADABLE}: {error}")
+        tries, hint = f" (after {tried} attempts)" if tried > 1 else "", ""
+        if isinstance(error, PassingFaultError):
+            tries += f", and demands a wait of {error.after:g} seconds" if error.after else ""
+            hint = HINTS.get(error.kind, LATER)
+        kind = ConfigurationError if isinstance(error, ConfigurationError) else GenerationError
         raise kind(
-            f"{self._service}: {str(told).rstrip('.')}{asked}. What was made before is kept.{hint}"
+            f"{self._service}: {str(error).rstrip('.')}{tries}. What was made before is kept.{hint}"
         )
 
 
@@ -273,10 +275,10 @@ class EndpointModel:
     def __init__(self, model: str, address: str, limits: AnswerLimits = AnswerLimits()) -> None:  # noqa: B008 - frozen
         """Args: the model's name there, the base URL, and limits (``options.answers``)."""
         if not is_address(address):
-            told = address.rpartition("@")[2].partition("?")[0]
+            shown_address = address.rpartition("@")[2].partition("?")[0]
             raise ConfigurationError(
                 f"{self.service or type(self).__name__}:{model}: expected a base URL such as "
-                f"http://127.0.0.1:8000/v1, got {told!r}"
+                f"http://127.0.0.1:8000/v1, got {shown_address!r}"
             )
         self.model, self.address, self.limits = model, plain_address(address), limits
         if self.key_variable and not self.key and not is_local(address):
@@ -316,8 +318,8 @@ class EndpointModel:
     @property
     def provenance(self) -> Mapping[str, str]:
         """Model, address (without user, password and query) and version."""
-        told = versions_words(self.versions) or "not told"
-        return {"model": self.model, "endpoint": self.address, "version": told}
+        version = versions_words(self.versions) or "not told"
+        return {"model": self.model, "endpoint": self.address, "version": version}
 
     def ask_versions(self, seconds: float) -> Mapping[str, str]:  # noqa: ARG002 - for those who ask
         """Request the model's version once; {} where the service reports none.
@@ -329,10 +331,10 @@ class EndpointModel:
 
     def versions_told(self, seconds: float) -> Mapping[str, str] | T2IError:
         """The model's version, or the error for which the service reports none now."""
-        told = self._requests.once(lambda: self.ask_versions(seconds), seconds)
-        if isinstance(told, T2IError):
-            return told if isinstance(told, PassingFaultError) else {}
-        return {name: self._requests.shown(words) for name, words in told.items()}
+        versions = self._requests.once(lambda: self.ask_versions(seconds), seconds)
+        if isinstance(versions, T2IError):
+            return versions if isinstance(versions, PassingFaultError) else {}
+        return {name: self._requests.shown(words) for name, words in versions.items()}
 
     def ask(self, request: Request, seconds: float) -> Generated | Image | bytes:
         """Request one picture, once; several threads call this at the same time.
@@ -390,43 +392,43 @@ class EndpointModel:
         return in_order(self._flown(requests.__getitem__, places, most, pace))
 
     def _flown(
-        self, request_of: Callable[[A], Request], asked: Iterable[A], most: int, pace: Pace
+        self, request_of: Callable[[A], Request], queue: Iterable[A], most: int, pace: Pace
     ) -> Iterator[tuple[A, Generated]]:
         if most == 1:
-            for one in asked:
-                yield one, self._made(request_of(one), pace)
+            for entry in queue:
+                yield entry, self._made(request_of(entry), pace)
             return
         flight: ParallelCalls[A, Generated] = ParallelCalls(
-            lambda one: self._made(request_of(one), pace, lambda: flight.is_over), most
+            lambda entry: self._made(request_of(entry), pace, lambda: flight.is_over), most
         )
-        yield from flight.run(asked)
+        yield from flight.run(queue)
 
     def _made(
         self, request: Request, pace: Pace, is_over: Callable[[], bool] = lambda: False
     ) -> Generated:
         def answer(seconds: float) -> Generated:
             try:
-                made = self._read(self.ask(request, seconds))
+                outcome = self._read(self.ask(request, seconds))
             except Exception as error:
                 if is_elsewhere(error, self.address):  # a picture that the service has made
                     raise fetch_fault(error) from None
                 raise
-            size = getattr(made.image, "size", None)
+            size = getattr(outcome.image, "size", None)
             if size and not self.takes_other_sizes and (problem := aspect_problem(request, size)):
                 raise OtherAspectError(problem)  # it was paid, and so would be the next one
-            return made
+            return outcome
 
         return self._requests.picture(answer, pace, is_over)
 
-    def _read(self, given: Generated | Image | bytes) -> Generated:
-        if isinstance(given, Generated):
-            drawn = self._requests.shown(given.revised_prompt or "", LONGEST_PROMPT) or None
+    def _read(self, answer: Generated | Image | bytes) -> Generated:
+        if isinstance(answer, Generated):
+            prompt = self._requests.shown(answer.revised_prompt or "", LONGEST_PROMPT) or None
             return replace(
-                given,
-                refusal=self._requests.shown(given.refusal or "") or None,
-                revised_prompt=drawn,
+                answer,
+                refusal=self._requests.shown(answer.refusal or "") or None,
+                revised_prompt=prompt,
             )
-        return Generated(self.picture(given))
+        return Generated(self.picture(answer))
 
     def picture(self, given: Image | bytes) -> Image:
         """A decoded picture, for an answer that has more than the picture.

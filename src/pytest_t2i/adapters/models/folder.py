@@ -119,11 +119,13 @@ class ImageFolder:
         refusal = None if picture else f"{UNREADABLE}: {file}{f' ({because})' if because else ''}"
         return Generated(picture, refusal=refusal, revised_prompt=self._revised.get(file))
 
-    def _shortage(self, missing: Sequence[Request], asked: int) -> str:
+    def _shortage(self, missing: Sequence[Request], picture_count: int) -> str:
         prompts = sorted({self._listed(request.prompt) for request in missing})
         unknown = [prompt for prompt in prompts if prompt not in self._seeds]
         short = [prompt for prompt in prompts if prompt in self._seeds]
-        text = f"{self.folder}: expected {asked} pictures, {len(missing)} of them are missing."
+        text = (
+            f"{self.folder}: expected {picture_count} pictures, {len(missing)} of them are missing."
+        )
         if unknown:
             remedy = "Add pictures, or deselect those tests (-k)."
             text += f" Not in its manifest: {_quoted(unknown)}. {remedy}"

@@ -75,8 +75,8 @@ class HuggingFaceImages(EndpointModel):
 
     def ask(self, request: Request, seconds: float) -> Image:
         """Request one picture."""
-        own = {_netloc(self.address), _netloc(constants.ENDPOINT)}
-        with _Bounds(own, self.limits) as bounds:
+        hosts = {_netloc(self.address), _netloc(constants.ENDPOINT)}
+        with _Bounds(hosts, self.limits) as bounds:
             try:
                 picture = self._asked(request, seconds)
             except Exception as error:  # noqa: BLE001 - libraries raise errors of their own
@@ -89,12 +89,12 @@ class HuggingFaceImages(EndpointModel):
         """The error for an exception of the library, with what the service has answered."""
         if bounds.is_passed:
             return too_large(self.limits)
-        known = _meaning(error)
+        fault = _meaning(error)
         if bounds.is_answered:
-            known = bounds.fault or fetch_fault(known or error)
-        elif isinstance(known, BrokenPictureError):
-            known = bounds.fault or known
-        return known or error
+            fault = bounds.fault or fetch_fault(fault or error)
+        elif isinstance(fault, BrokenPictureError):
+            fault = bounds.fault or fault
+        return fault or error
 
     def _asked(self, request: Request, seconds: float) -> Image:
         settings = request.settings
@@ -147,8 +147,8 @@ _here = threading.local()
 class _Bounds:
     """Restricts the hosts of a thread's requests and the size of their answers."""
 
-    def __init__(self, own: set[str], limits: AnswerLimits) -> None:
-        self._check, self._cut = public_or(own), cut_at(limits.bytes)
+    def __init__(self, hosts: set[str], limits: AnswerLimits) -> None:
+        self._check, self._cut = public_or(hosts), cut_at(limits.bytes)
         self._responses: list[Any] = []
 
     def __enter__(self) -> Self:

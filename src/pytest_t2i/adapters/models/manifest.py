@@ -99,15 +99,15 @@ def read_manifest(folder: Path) -> Manifest:
         Entry(file, row.prompt, row.seed, row.revised_prompt)
         for file, row in zip(files, pictures, strict=True)
     ]
-    other = [
+    pairs = [
         f"{shown(row.file)} as {shown(file)}"
         for file, row in zip(files, pictures, strict=True)
         if file != row.file
     ]
     notes = [f"read {', '.join(form)}"] if form else []
-    if other:
+    if pairs:
         notes.append(
-            f"{len(other)} of {len(files)} files are spelled as on another system: {some(other, 1)}"
+            f"{len(pairs)} of {len(files)} files are spelled as on another system: {some(pairs, 1)}"
         )
     heif = [entry.file for entry in entries if entry.file.lower().endswith((".heic", ".heif"))]
     if heif:
@@ -158,7 +158,7 @@ def _no_manifest(folder: Path, names: Sequence[str]) -> str:
     near = [name for name in names if name.casefold().startswith(("manifest", "metadata"))]
     below = sorted(
         name for name in names
-        if (folder / name).is_dir() and any((folder / name / each).is_file() for each in NAMES)
+        if (folder / name).is_dir() and any((folder / name / file).is_file() for file in NAMES)
     )  # fmt: skip
     if near:
         text += f" There is {some(near)}: save it as {CSV_NAME}, with the ending .csv."
@@ -311,25 +311,25 @@ def _check_seeds(path: Path, pictures: Sequence[_Picture]) -> None:
             )
 
 
-def _files(folder: Path, path: Path, written: Sequence[str]) -> list[str]:
+def _files(folder: Path, path: Path, entries: Sequence[str]) -> list[str]:
     """Return the names of files as they are on the disk.
 
     Raises an error where a file is absent, or outside of the folder.
     """
     spellings = FileNames(folder)
-    names = [spellings.on_disk(name) for name in written]
-    led_out = outside(folder, (name or other for name, other in zip(names, written, strict=True)))
+    names = [spellings.on_disk(name) for name in entries]
+    led_out = outside(folder, (name or entry for name, entry in zip(names, entries, strict=True)))
     if led_out:
         raise FileFormatError(
             path,
-            f"{len(led_out)} of {len(written)} pictures lie outside of {folder}: {some(led_out)}.",
+            f"{len(led_out)} of {len(entries)} pictures lie outside of {folder}: {some(led_out)}.",
             remedy="Give paths within the folder, relative to it; links must stay in it, too.",
         )
-    absent = [other for name, other in zip(names, written, strict=True) if name is None]
+    absent = [entry for name, entry in zip(names, entries, strict=True) if name is None]
     if absent:
         cause = spellings.cause(absent)
         raise ModelLoadError(
-            f"{path}: expected all files in {folder}, {len(absent)} of {len(written)} are "
+            f"{path}: expected all files in {folder}, {len(absent)} of {len(entries)} are "
             f"missing: {some(absent)}. {cause or 'Add them; paths are relative to the folder.'}"
         )
     return [name for name in names if name is not None]

@@ -85,21 +85,23 @@ def load(options: LoadOptions) -> OpenAIImages:
 
 def _named(source: str) -> tuple[str, str]:
     """Model and base URL. Names of models may contain an @, as Cloudflare's do."""
-    model, at, given = source, "", os.environ.get(BASE_URL, "")
-    if named := re.fullmatch(r"(.*?)@(https?://.*)", source, re.IGNORECASE):
-        model, at, given = named[1], "--t2i-model", named[2]
+    model, at, address = source, "", os.environ.get(BASE_URL, "")
+    if match := re.fullmatch(r"(.*?)@(https?://.*)", source, re.IGNORECASE):
+        model, at, address = match[1], "--t2i-model", match[2]
     elif re.search(r"@[\w.-]+:\d+(/|$)|@\w+://", source):
         raise ConfigurationError(
             "--t2i-model openai:MODEL@BASE_URL: expected a base URL that begins with http:// or "
             f"https://, got {source.rpartition('@')[2]!r}: add the scheme"
         )
-    if at and ("@" in given or "?" in given or "#" in given):
+    if at and ("@" in address or "?" in address or "#" in address):
         raise ConfigurationError(
             "--t2i-model openai:MODEL@BASE_URL: expected an address without user, query and "
             "fragment, which reports would show. Set the environment variable "
             f"{BASE_URL} instead."
         )
-    return model, base_url(given, at or BASE_URL, os.environ.get(KEY, "").strip() or " ") or OPENAI
+    return model, base_url(
+        address, at or BASE_URL, os.environ.get(KEY, "").strip() or " "
+    ) or OPENAI
 
 
 class OpenAIImages(EndpointModel):
@@ -111,9 +113,9 @@ class OpenAIImages(EndpointModel):
         super().__init__(model, address, limits)
         self._not_taken: set[str] = set()
         self._learning = Lock()
-        own: set[str] = set()
+        own_hosts: set[str] = set()
         hooks = {
-            "request": [public_or(own), end_with_call],
+            "request": [public_or(own_hosts), end_with_call],
             "response": [named_again, cut_at(self.limits.bytes), same_host],
         }
         self._http = openai.DefaultHttpxClient(
@@ -126,7 +128,7 @@ class OpenAIImages(EndpointModel):
             http_client=self._http,
         )
         # As the library writes it: without a default port.
-        own.add(netloc(str(self._client.base_url)))
+        own_hosts.add(netloc(str(self._client.base_url)))
         # The library does not close an HTTP client that it did not make.
         weakref.finalize(self, self._http.close)
 
@@ -199,17 +201,17 @@ class OpenAIImages(EndpointModel):
             )
         data = getattr(parsed, "data", None)
         first = data[0] if isinstance(data, list) and data else None
-        for name, read in (
+        for name, reader in (
             ("b64_json", _decoded),
             ("url", lambda url: self._fetched(url, str(answered.http_response.url), seconds)),
         ):
             content = getattr(first, name, None)
             if content and isinstance(content, str):
-                drawn = getattr(first, "revised_prompt", None)
-                told = drawn if isinstance(drawn, str) else None
+                revised_prompt = getattr(first, "revised_prompt", None)
+                prompt = revised_prompt if isinstance(revised_prompt, str) else None
                 if is_replaced(_fields_beside(first)):
                     raise RefusedError("the service has replaced the picture that it refuses")
-                return Generated(self.picture(read(content)), revised_prompt=told)
+                return Generated(self.picture(reader(content)), revised_prompt=prompt)
         raise fault_in(body_of(answered.http_response)) or BrokenPictureError(
             "expected a picture in the answer, got none"
         )

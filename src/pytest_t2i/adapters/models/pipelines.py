@@ -94,11 +94,11 @@ Parts = Mapping[str, Path]
 
 def part_folders(options: LoadOptions, known: Sequence[str], root: Path) -> dict[str, Path]:
     """The folder of each replaced part, downloaded from the hub where needed."""
-    asked: Mapping[str, str] = options.extra.get("parts", {})
-    for name in asked:
+    sources: Mapping[str, str] = options.extra.get("parts", {})
+    for name in sources:
         if name not in known:
             raise UnknownNameError(f"part of {root}", name, list(known))
-    return {name: _folder(source) for name, source in asked.items()}
+    return {name: _folder(source) for name, source in sources.items()}
 
 
 def _folder(source: str) -> Path:
@@ -165,19 +165,21 @@ def apply_changes(pipeline: Any, file: str) -> None:
         tensors = {_common(name): tensor for name, tensor in load_file(path).items()}
     except (SafetensorError, OSError) as error:
         raise ModelLoadError(f"{path} is damaged ({error}). Write it again.") from None
-    own = _weights(pipeline)
-    unknown = sorted(set(tensors) - set(own))
+    weights = _weights(pipeline)
+    unknown = sorted(set(tensors) - set(weights))
     if unknown:
         raise ConfigurationError(
             f"{path}: expected weights of {type(pipeline).__name__}, got names that it does not "
             f"have: {some(unknown)}."
         )
     for name, tensor in tensors.items():
-        if tensor.shape != own[name].shape:
-            wanted, given = list(own[name].shape), list(tensor.shape)
-            raise ConfigurationError(f"{path}: expected {name} of the shape {wanted}, got {given}.")
+        if tensor.shape != weights[name].shape:
+            expected_shape, shape = list(weights[name].shape), list(tensor.shape)
+            raise ConfigurationError(
+                f"{path}: expected {name} of the shape {expected_shape}, got {shape}."
+            )
         with torch.no_grad():
-            own[name].copy_(tensor)
+            weights[name].copy_(tensor)
 
 
 def _weights(pipeline: Any) -> dict[str, torch.Tensor]:
@@ -234,9 +236,9 @@ def pipeline_folder(options: LoadOptions) -> Path:
 
 def parts_elsewhere(folder: Path, options: LoadOptions) -> dict[str, Path]:
     """The folders of parts that the catalogue replaces; the files of all parts are checked."""
-    known = list(components(read_index(folder)))
-    parts = part_folders(options, known, folder)
-    for name in known:
+    names = list(components(read_index(folder)))
+    parts = part_folders(options, names, folder)
+    for name in names:
         _check_weights(folder, parts.get(name, folder / name))
     return parts
 
@@ -270,8 +272,8 @@ def load_pipeline(
     _check_code(folder, options)
     hush()
     with memory_guard(f"loading {options.source!r}"):
-        with assembled(folder, parts) as whole:
-            pipeline = _text_to_image(_read(whole, options, dtype), options.source)
+        with assembled(folder, parts) as full_folder:
+            pipeline = _text_to_image(_read(full_folder, options, dtype), options.source)
         _without_shift(pipeline)
         if options.extra.get("changes"):
             apply_changes(pipeline, options.extra["changes"])
@@ -293,7 +295,7 @@ def _check_code(folder: Path, options: LoadOptions) -> None:
 
 
 def _read(folder: Path, options: LoadOptions, dtype: torch.dtype) -> Any:
-    wanted: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         DTYPE_ARGUMENT: dtype,
         "use_safetensors": True,
         "variant": options.extra.get("variant"),
@@ -301,10 +303,10 @@ def _read(folder: Path, options: LoadOptions, dtype: torch.dtype) -> Any:
     }
     # diffusers requires an explicit None for parts that were saved as absent (SD3 without T5).
     index = read_index(folder)
-    wanted |= {name: None for name, value in index.items() if value == [None, None]}
+    arguments |= {name: None for name, value in index.items() if value == [None, None]}
     pipeline_class: Any = diffusers.DiffusionPipeline
     try:
-        return pipeline_class.from_pretrained(str(folder), **wanted)
+        return pipeline_class.from_pretrained(str(folder), **arguments)
     except Exception as error:
         if is_out_of_memory(error):
             raise
@@ -336,17 +338,17 @@ def _set_scheduler(pipeline: Any, options: LoadOptions) -> None:
     name = options.extra.get("scheduler")
     if name is None:
         return
-    known = [name for name in dir(diffusers) if name.endswith("Scheduler")]
-    if name not in known:
-        raise UnknownNameError("scheduler", str(name), known)
-    chosen = getattr(diffusers, name)
+    names = [name for name in dir(diffusers) if name.endswith("Scheduler")]
+    if name not in names:
+        raise UnknownNameError("scheduler", str(name), names)
+    scheduler_class = getattr(diffusers, name)
     fitting = [kind.__name__ for kind in pipeline.scheduler.compatibles]
     if fitting and name not in {*fitting, type(pipeline.scheduler).__name__}:
         raise ConfigurationError(
             f"scheduler={name!r}: expected one that fits {type(pipeline).__name__} with its "
             f"{type(pipeline.scheduler).__name__}: {', '.join(sorted(fitting))}."
         )
-    pipeline.scheduler = chosen.from_config(pipeline.scheduler.config)
+    pipeline.scheduler = scheduler_class.from_config(pipeline.scheduler.config)
 
 
 def settle(pipeline: Any, device: torch.device) -> None:

@@ -89,16 +89,16 @@ class TextBank:
     def embedding(self, prompt: str) -> np.ndarray:
         """Text encoder output for the prompt: [n_tokens, d] float32 without padding tokens."""
         rows = self._positive(prompt)["prompt_embeds"][0].float()
-        kept: list[torch.Tensor] = []
+        parts: list[torch.Tensor] = []
         start = 0
         for place, name in enumerate(self._family.sequence):
             tokenizer = getattr(self._pipeline, name, None)
             is_last = place == len(self._family.sequence) - 1
             length = len(rows) - start if is_last else self._pipeline.tokenizer_max_length
             if tokenizer is not None:
-                kept.append(rows[start : start + _n_tokens(tokenizer, prompt, length)])
+                parts.append(rows[start : start + _n_tokens(tokenizer, prompt, length)])
             start += length
-        embedding: np.ndarray = torch.cat(kept).numpy()
+        embedding: np.ndarray = torch.cat(parts).numpy()
         return embedding
 
     def _positive(self, prompt: str) -> Embeds:
@@ -124,7 +124,7 @@ class TextBank:
 
     def _encode(self, side: str, text: str | None) -> Embeds:
         is_negative = side == "negative"
-        wanted = {
+        arguments = {
             "prompt": "" if is_negative else text,
             "prompt_2": None,
             "prompt_3": None,
@@ -136,12 +136,12 @@ class TextBank:
         }
         with torch.no_grad():
             returned = self._pipeline.encode_prompt(
-                **{name: value for name, value in wanted.items() if name in self._accepted}
+                **{name: value for name, value in arguments.items() if name in self._accepted}
             )
-        named = dict(zip(self._family.outputs, returned, strict=False))
+        embeddings = dict(zip(self._family.outputs, returned, strict=False))
         return {
             name: value.cpu()
-            for name, value in named.items()
+            for name, value in embeddings.items()
             if name.startswith("negative") == is_negative
         }
 

@@ -34,9 +34,9 @@ def versions_in(body: Any, model: str, *, is_local: bool) -> dict[str, str]:
     {'revision': 'a1'}
     """
     entry = _entry(body, model)
-    told = {name: _text(entry.get(name)) for name in TELLING}
-    told["created"] = "" if is_local else _created(entry.get("created"))
-    return {name: text for name, text in sorted(told.items()) if text and text != model}
+    fields = {name: _text(entry.get(name)) for name in TELLING}
+    fields["created"] = "" if is_local else _created(entry.get("created"))
+    return {name: text for name, text in sorted(fields.items()) if text and text != model}
 
 
 def versions_words(versions: Mapping[str, str]) -> str:
@@ -50,8 +50,8 @@ def _entry(body: Any, model: str) -> Mapping[str, Any]:
     if not isinstance(listed, Sequence) or isinstance(listed, str):
         return {}
     entries = [entry for entry in listed if isinstance(entry, Mapping)]
-    named = [entry for entry in entries if entry.get("id", entry.get("model_path")) == model]
-    return next(iter(named or (entries if len(entries) == 1 else [])), {})
+    matches = [entry for entry in entries if entry.get("id", entry.get("model_path")) == model]
+    return next(iter(matches or (entries if len(entries) == 1 else [])), {})
 
 
 def _created(value: Any) -> str:

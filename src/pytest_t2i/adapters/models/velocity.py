@@ -114,11 +114,11 @@ class VelocityWatch:
         if kwargs.get("skip_layers") is not None:
             return  # a second pass of SD3 for the same step
         call = dict(zip(POSITIONS, args, strict=False)) | kwargs
-        given, predicted = _input(call), out[0]
+        latents, predicted = _input(call), out[0]
         n = self.images
-        latent, plain = given[-n:], predicted[-n:]
+        latent, plain = latents[-n:], predicted[-n:]
         guided = plain
-        if len(given) == 2 * n:
+        if len(latents) == 2 * n:
             scale = self.pipeline.guidance_scale
             guided = predicted[:n] + scale * (plain - predicted[:n])
         time = Time.of(self.pipeline, call["timestep"])
@@ -151,16 +151,16 @@ class VelocityWatch:
         """The arguments of the same call for several texts, image by image."""
         n, times = self.images, len(texts)
         embeds = self.texts.arguments([text for text in texts for _ in range(n)], None)
-        asked = {name: _again(value, n, times) for name, value in call.items()}
-        asked["encoder_hidden_states"] = embeds["prompt_embeds"].to(_input(call).dtype)
-        if "pooled_projections" in asked:
-            asked["pooled_projections"] = embeds["pooled_prompt_embeds"].to(_input(call).dtype)
+        arguments = {name: _again(value, n, times) for name, value in call.items()}
+        arguments["encoder_hidden_states"] = embeds["prompt_embeds"].to(_input(call).dtype)
+        if "pooled_projections" in arguments:
+            arguments["pooled_projections"] = embeds["pooled_prompt_embeds"].to(_input(call).dtype)
         if added := call.get("added_cond_kwargs"):
-            asked["added_cond_kwargs"] = {
+            arguments["added_cond_kwargs"] = {
                 name: _again(value, n, times) for name, value in added.items()
             } | {"text_embeds": embeds["pooled_prompt_embeds"].to(_input(call).dtype)}
         # These arguments of FLUX are positions of tokens, which are the same for all images.
-        return asked | {name: call[name] for name in ("txt_ids", "img_ids") if name in call}
+        return arguments | {name: call[name] for name in ("txt_ids", "img_ids") if name in call}
 
 
 POSITIONS = ("sample", "timestep")
@@ -188,10 +188,10 @@ class Time:
             of_flux = type(network(pipeline)).__name__.startswith("Flux")
             noise = at if of_flux else at / pipeline.scheduler.config.num_train_timesteps
             return cls(kind, 1.0 - noise, noise)
-        kept = pipeline.scheduler.alphas_cumprod
-        low = min(int(at), len(kept) - 1)
-        high = min(low + 1, len(kept) - 1)
-        squared = float(kept[low] + (at - low) * (kept[high] - kept[low]))
+        alphas = pipeline.scheduler.alphas_cumprod
+        low = min(int(at), len(alphas) - 1)
+        high = min(low + 1, len(alphas) - 1)
+        squared = float(alphas[low] + (at - low) * (alphas[high] - alphas[low]))
         return cls(kind, squared**0.5, (1.0 - squared) ** 0.5)
 
     def toward(self, latent: torch.Tensor, predicted: torch.Tensor) -> torch.Tensor:
@@ -224,14 +224,14 @@ def kind_of(pipeline: Any) -> str:
     Raises ConfigurationError for a scheduler whose velocities are not known.
     """
     scheduler = pipeline.scheduler
-    told = scheduler.config.get("prediction_type")
-    if type(scheduler).__name__.startswith("FlowMatch") or told == "flow_prediction":
+    kind = scheduler.config.get("prediction_type")
+    if type(scheduler).__name__.startswith("FlowMatch") or kind == "flow_prediction":
         return "flow"
-    if hasattr(scheduler, "alphas_cumprod") and told in ("epsilon", "v_prediction", "sample"):
-        return str(told)
+    if hasattr(scheduler, "alphas_cumprod") and kind in ("epsilon", "v_prediction", "sample"):
+        return str(kind)
     raise ConfigurationError(
         f"velocities of a {type(pipeline).__name__} with a {type(scheduler).__name__} "
-        f"(prediction_type={told!r}) cannot be computed: expected a flow scheduler or one with a "
+        f"(prediction_type={kind!r}) cannot be computed: expected a flow scheduler or one with a "
         "noise schedule. Choose another scheduler or model."
     )
 
@@ -243,8 +243,8 @@ def decoded(pipeline: Any, latents: Any) -> list[Image]:
     pictures: list[Image] = []
     with torch.no_grad(), _upcast(vae):
         for row in scaled.to(vae.device, vae.dtype).split(2):
-            made = vae.decode(row, return_dict=False)[0]
-            pictures += pipeline.image_processor.postprocess(made, output_type="pil")
+            batch = vae.decode(row, return_dict=False)[0]
+            pictures += pipeline.image_processor.postprocess(batch, output_type="pil")
     return pictures
 
 

@@ -26,14 +26,14 @@ def aspect_problem(request: Request, size: Size) -> str:
     >>> aspect_problem(request, (32, 33)), "got 640 x 480" in aspect_problem(request, (640, 480))
     ('', True)
     """
-    wanted = requested_size(request)
-    if wanted is None:
+    request_size = requested_size(request)
+    if request_size is None:
         return ""
-    one, other = size[0] * wanted[1], size[1] * wanted[0]
-    if max(one, other) <= MOST_STRETCH * min(one, other):
+    scaled_width, scaled_height = size[0] * request_size[1], size[1] * request_size[0]
+    if max(scaled_width, scaled_height) <= MOST_STRETCH * min(scaled_width, scaled_height):
         return ""
     return (
-        f"expected a picture of {size_words(wanted)} pixels, as --t2i-size says, got "
+        f"expected a picture of {size_words(request_size)} pixels, as --t2i-size says, got "
         f"{size_words(size)} for {request.prompt!r}, seed {request.seed}: its aspect differs by "
         "more than a tenth. Ask for a size that the model makes, or take such pictures with "
         "--t2i-other-size"

@@ -77,8 +77,8 @@ def decoded(content: bytes) -> Image | Undetected:
     from PIL import Image as Images
 
     try:
-        with Images.open(io.BytesIO(content)) as opened:
-            return gate(opened)
+        with Images.open(io.BytesIO(content)) as picture:
+            return gate(picture)
     # ImportError: once imported, ultralytics requires a package for files that cannot be read.
     except (OSError, SyntaxError, ValueError, ImportError, Images.DecompressionBombError):
         return Undetected.UNREADABLE

@@ -65,9 +65,9 @@ def code_of_factory(factory: Callable[..., Any]) -> str:
     while isinstance(factory, partial):
         factory = factory.func
     is_code = isinstance(factory, type) or hasattr(factory, "__code__")
-    written = factory if is_code else type(factory)
+    definition = factory if is_code else type(factory)
     try:
-        file = inspect.getsourcefile(written)
+        file = inspect.getsourcefile(definition)
     except TypeError:
         file = None
     if file is None:
@@ -79,7 +79,7 @@ def code_of_factory(factory: Callable[..., Any]) -> str:
         loaded = Path(getattr(sys.modules.get(name), "__file__", None) or "/").resolve()
         return Module(name, loaded) if loaded.is_relative_to(path.parent) else None
 
-    return _digest(Module(written.__module__, path), beside)
+    return _digest(Module(definition.__module__, path), beside)
 
 
 def version_of_package(module: str) -> str:
@@ -112,8 +112,8 @@ def module_in(name: str) -> Module | None:
     return next((Module(name, Path(path)) for path in candidates if Path(path).is_file()), None)
 
 
-def _digest(first: Module | None, own: Callable[[str], Module | None]) -> str:
-    """Digest of a module and of all ``own`` modules and adapters that it imports."""
+def _digest(first: Module | None, finder: Callable[[str], Module | None]) -> str:
+    """Digest of a module and of all modules of the ``finder`` and adapters that it imports."""
     waiting = [first] if first else []
     trees: dict[str, str] = {}
     while waiting:
@@ -123,12 +123,12 @@ def _digest(first: Module | None, own: Callable[[str], Module | None]) -> str:
         version = stamp(module.path)
         trees[module.name] = _tree(module.path, version)
         for name in _imported(module, version):
-            other = _plugged_in(name) if name.startswith(OURS) else own(name)
-            waiting += [other] if other else []
+            dependency = _plugged_in(name) if name.startswith(OURS) else finder(name)
+            waiting += [dependency] if dependency else []
     if not any(trees.values()):
         return ""
-    whole = digest(sorted(trees.values()))
-    return _kept().get(whole, whole)
+    code_digest = digest(sorted(trees.values()))
+    return _kept().get(code_digest, code_digest)
 
 
 @cache

@@ -45,12 +45,12 @@ def pick_device(name: str = "auto") -> torch.device:
     if name == "auto":
         kinds = [kind for kind in ("cuda", "mps") if any(kind in device for device in have)]
         return torch.device(kinds[0] if kinds else "cpu")
-    known = {"cpu", "cuda", "mps"}
+    device_kinds = {"cpu", "cuda", "mps"}
     kind, _, index = name.partition(":")
-    if kind not in known or (index and not (kind == "cuda" and index.isdigit())):
+    if kind not in device_kinds or (index and not (kind == "cuda" and index.isdigit())):
         raise ConfigurationError(f"device={name!r}: expected auto, cpu, cuda, cuda:N or mps.")
-    wanted = name if index or kind != "cuda" else "cuda:0"
-    if wanted not in have:
+    device_name = name if index or kind != "cuda" else "cuda:0"
+    if device_name not in have:
         raise ConfigurationError(_no_device(name, kind, have))
     return torch.device(name)
 

@@ -29,11 +29,11 @@ def file_digest(path: Path) -> str:
     if status.st_size < WORTH_REMEMBERING:
         return _sha256(real)
     name = f"{real}:{status.st_size}:{status.st_mtime_ns}:{status.st_ctime_ns}:{status.st_ino}"
-    known = _remembered()
-    if name not in known:
-        known[name] = _sha256(real)
-        _remember(known)
-    return known[name]
+    digests = _remembered()
+    if name not in digests:
+        digests[name] = _sha256(real)
+        _remember(digests)
+    return digests[name]
 
 
 def folder_digest(folder: Path, suffixes: Iterable[str] = WEIGHTS_AND_CONFIGS) -> str:
@@ -41,11 +41,11 @@ def folder_digest(folder: Path, suffixes: Iterable[str] = WEIGHTS_AND_CONFIGS) -
 
     Hidden files and folders (.git, .cache) are left out.
     """
-    kept = set(suffixes)
+    endings = set(suffixes)
     files = {
         path.relative_to(folder).as_posix(): path
         for path in folder.rglob("*")
-        if path.suffix in kept and path.is_file()
+        if path.suffix in endings and path.is_file()
     }
     visible = {name: path for name, path in files.items() if "/." not in f"/{name}"}
     return digest({name: file_digest(path) for name, path in visible.items()})
@@ -68,13 +68,13 @@ def _sha256(path: Path) -> str:
 @cache
 def _remembered() -> dict[str, str]:
     try:
-        known = json.loads(cache_file().read_text(encoding="utf-8"))
+        digests = json.loads(cache_file().read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return known if isinstance(known, dict) else {}
+    return digests if isinstance(digests, dict) else {}
 
 
-def _remember(known: Mapping[str, str]) -> None:
+def _remember(digests: Mapping[str, str]) -> None:
     # A cache that cannot be written only costs time at the next run.
     with contextlib.suppress(OSError):
         target = cache_file()
@@ -82,5 +82,5 @@ def _remember(known: Mapping[str, str]) -> None:
         with tempfile.NamedTemporaryFile(
             "w", dir=target.parent, delete=False, encoding="utf-8"
         ) as file:
-            json.dump(known, file)
+            json.dump(digests, file)
         Path(file.name).replace(target)

@@ -44,16 +44,16 @@ def escape(text: str) -> str:
     >>> escape("<b>@someone</b> | #12")
     '&lt;b&gt;@&#8203;someone&lt;/b&gt; \\| #&#8203;12'
     """
-    told = SIGN.sub(_harmless, " ".join(line(text).split()))
-    begins = BEGINS.match(told)
-    return f"{begins[0]}\\{told[begins.end() :]}" if begins else told
+    markdown = SIGN.sub(_harmless, " ".join(line(text).split()))
+    begins = BEGINS.match(markdown)
+    return f"{begins[0]}\\{markdown[begins.end() :]}" if begins else markdown
 
 
-def _harmless(found: re.Match[str]) -> str:
-    sign, following = found[0], found.string[found.end() : found.end() + 1]
-    told = f"\\{sign}" if sign in MARKS else ENTITIES.get(sign, sign)
+def _harmless(match: re.Match[str]) -> str:
+    sign, following = match[0], match.string[match.end() : match.end() + 1]
+    replacement = f"\\{sign}" if sign in MARKS else ENTITIES.get(sign, sign)
     refers = len(sign) > 1 or sign == ":" or (sign in REFERS and following.isalnum())
-    return f"{told}{NOTHING}" if refers else told
+    return f"{replacement}{NOTHING}" if refers else replacement
 
 
 def code(text: str) -> str:
@@ -62,8 +62,8 @@ def code(text: str) -> str:
     >>> code("a`b")
     "`a'b`"
     """
-    told = " ".join(line(text).split()).replace("`", "'")
-    return f"`{told}`" if told else ""
+    words = " ".join(line(text).split()).replace("`", "'")
+    return f"`{words}`" if words else ""
 
 
 def with_code(text: str) -> str:
@@ -80,9 +80,9 @@ def with_code(text: str) -> str:
 
 def _between(part: str) -> str:
     """Escape a part of a sentence and keep the blanks around it."""
-    told = escape(part)
-    before, after = (" " * each.isspace() for each in (part[:1], part[-1:]))
-    return f"{before}{told}{after}" if told else " " * bool(part)
+    words = escape(part)
+    before, after = (" " * character.isspace() for character in (part[:1], part[-1:]))
+    return f"{before}{words}{after}" if words else " " * bool(part)
 
 
 def cell(value: Any) -> Any:
@@ -93,8 +93,8 @@ def cell(value: Any) -> Any:
     """
     if not isinstance(value, str):
         return value
-    told = printable(value)
-    return f"'{told}" if value.startswith(FORMULA) else told
+    text = printable(value)
+    return f"'{text}" if value.startswith(FORMULA) else text
 
 
 def message(text: str) -> str:

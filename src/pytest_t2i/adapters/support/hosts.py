@@ -74,9 +74,9 @@ NAMED, SNI = "pytest_t2i.named", "sni_hostname"
 
 def _send_to(address: str, request: Any) -> None:
     """Connect to this address, with the host's name in the request and for the certificate."""
-    named = request.url
-    request.extensions = {**request.extensions, NAMED: named, SNI: named.host}
-    request.url = named.copy_with(host=address)
+    url = request.url
+    request.extensions = {**request.extensions, NAMED: url, SNI: url.host}
+    request.url = url.copy_with(host=address)
     # Another name may have the same address: connections are not shared.
     request.headers["connection"] = "close"
 
@@ -84,9 +84,9 @@ def _send_to(address: str, request: Any) -> None:
 def named_again(response: Any) -> None:
     """A response hook of httpx that restores the host's name, from which redirects are resolved."""
     request = response.request
-    named = request.extensions.get(NAMED)
-    if named is not None:
-        request.url = named
+    url = request.extensions.get(NAMED)
+    if url is not None:
+        request.url = url
         request.extensions = {
             key: value for key, value in request.extensions.items() if key not in (NAMED, SNI)
         }
@@ -95,11 +95,15 @@ def named_again(response: Any) -> None:
 def _public_addresses(name: str) -> list[str]:
     """Addresses of a host, IPv4 first; none where one of them is not public."""
     try:
-        found = socket.getaddrinfo(name, None)
+        entries = socket.getaddrinfo(name, None)
     except (OSError, UnicodeError):
         raise UnknownHostError(f"the answer refers to {name}: there is no such host") from None
-    addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
-    return sorted(addresses, key=lambda one: ":" in one) if all(map(_is_public, addresses)) else []
+    addresses = list(dict.fromkeys(str(entry[4][0]) for entry in entries))
+    return (
+        sorted(addresses, key=lambda address: ":" in address)
+        if all(map(_is_public, addresses))
+        else []
+    )
 
 
 def _is_public(literal: str) -> bool:

@@ -57,20 +57,20 @@ class _Call:
         """Shut all connections, so that a thread that reads from one gets the end at once."""
         with self._lock:
             self._is_over = True
-            for each in self._sockets:
-                _shut(each)
+            for connection in self._sockets:
+                _shut(connection)
 
-    def _connected(self, made: socket.socket) -> None:
+    def _connected(self, connection: socket.socket) -> None:
         with self._lock:
-            self._sockets.append(made)
+            self._sockets.append(connection)
             if self._is_over:
-                _shut(made)
+                _shut(connection)
 
 
-def _shut(made: socket.socket) -> None:
+def _shut(connection: socket.socket) -> None:
     # The method of the plain socket leaves the TLS state to the thread that reads from it.
     with suppress(OSError):
-        socket.socket.shutdown(made, socket.SHUT_RDWR)
+        socket.socket.shutdown(connection, socket.SHUT_RDWR)
 
 
 _here = local()
@@ -150,15 +150,15 @@ def within(seconds: float, call: Callable[[], T], give_up: Callable[[], object])
     >>> within(5.0, lambda: "an answer", give_up=lambda: None)
     'an answer'
     """
-    given: list[T] = []
+    results: list[T] = []
     raised: list[BaseException] = []
 
-    made = _Call(seconds)
+    timed_call = _Call(seconds)
 
     def run() -> None:
-        _here.call = made
+        _here.call = timed_call
         try:
-            given.append(call())
+            results.append(call())
         except BaseException as error:  # noqa: BLE001 - raised again where it was called
             raised.append(error)
 
@@ -166,12 +166,12 @@ def within(seconds: float, call: Callable[[], T], give_up: Callable[[], object])
     waiting.start()
     waiting.join(seconds)
     if waiting.is_alive():
-        made.end()
+        timed_call.end()
         give_up()
-        raise DeadlinePassedError(has_begun=made.has_begun)
+        raise DeadlinePassedError(has_begun=timed_call.has_begun)
     if raised:
         raise raised.pop()
-    return given.pop()
+    return results.pop()
 
 
 class _Silence:

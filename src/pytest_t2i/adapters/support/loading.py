@@ -74,10 +74,10 @@ def load_failure(error: BaseException, source: str, revision: str | None = None)
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    seen: set[int] = set()
+    past_ids: set[int] = set()
     current: BaseException | None = error
-    while current is not None and id(current) not in seen:
-        seen.add(id(current))
+    while current is not None and id(current) not in past_ids:
+        past_ids.add(id(current))
         yield current
         current = current.__cause__ or current.__context__
 
@@ -153,9 +153,9 @@ def _broken_file(causes: list[BaseException], source: str, revision: str | None)
 
 def unsafe_weights(source: str, files: str = "") -> str:
     """Message for weights that exist only as pickles."""
-    named = f" (only {files})" if files else ""
+    note = f" (only {files})" if files else ""
     return (
-        f"{source!r} has no safetensors weights{named}. Pickled weights can run code when they are "
+        f"{source!r} has no safetensors weights{note}. Pickled weights can run code when they are "
         "loaded, so they are refused. Convert them once with save_pretrained, or use a revision or "
         "copy with .safetensors files."
     )

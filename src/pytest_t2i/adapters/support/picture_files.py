@@ -53,15 +53,15 @@ def _opened(source: bytes | Path) -> Image | None:
     if isinstance(file, Path) and not file.is_file():
         return None
     Images.init()  # fills Images.OPEN
-    known = [name for name in FORMATS if name in Images.OPEN]
-    with Images.open(file, formats=known) as image:
+    formats = [name for name in FORMATS if name in Images.OPEN]
+    with Images.open(file, formats=formats) as image:
         return _as_shown(image)
 
 
-def _or_none(read: Callable[[], Image | None]) -> Image | None:
+def _or_none(reader: Callable[[], Image | None]) -> Image | None:
     """Return what is read; None for any exception, as each decoder raises its own."""
     try:
-        return read()
+        return reader()
     except Exception:  # noqa: BLE001 - RuntimeError of AVIF, warnings where they are errors, ...
         return None
 
@@ -112,9 +112,9 @@ def _eight_bits(image: Image) -> Image:
 def _on_white(image: Image) -> Image:
     from PIL import Image as Images
 
-    shown = image.convert("RGBA")
-    white = Images.new("RGBA", shown.size, "white")
-    return Images.alpha_composite(white, shown).convert("RGB")
+    layer = image.convert("RGBA")
+    white = Images.new("RGBA", layer.size, "white")
+    return Images.alpha_composite(white, layer).convert("RGB")
 
 
 T = TypeVar("T")

@@ -64,13 +64,13 @@ class Secrets:
         ('no such key: [hidden]', '[hidden]')
         """
         margin = LONGEST_LETTER * max(map(len, self._words), default=0)
-        shown = text[: 4 * most + margin]
-        is_cut = len(shown) < len(text)
+        excerpt = text[: 4 * most + margin]
+        is_cut = len(excerpt) < len(text)
         for word in sorted(self._words, key=len, reverse=True):
-            shown = re.sub(re.escape(word), HIDDEN, shown, flags=re.IGNORECASE)
-        if self.are_in(shown):
+            excerpt = re.sub(re.escape(word), HIDDEN, excerpt, flags=re.IGNORECASE)
+        if self.are_in(excerpt):
             return HIDDEN
-        return self._without_part(shown[:-margin] if is_cut and margin else shown)[:most]
+        return self._without_part(excerpt[:-margin] if is_cut and margin else excerpt)[:most]
 
     def _without_part(self, text: str) -> str:
         """The text without the first letters of a secret at its end, where it was cut before."""
@@ -124,9 +124,9 @@ def _forms(word: str) -> Iterator[str]:
     # are cut.
     for before in range(3):
         letters = base64.b64encode(b"\0" * before + content).decode().rstrip("=")
-        own = letters[(0, 2, 3)[before] : len(letters) - ((before + len(content)) % 3 > 0)]
-        yield own.lower()
-        yield own.lower().translate({ord("+"): "-", ord("/"): "_"})
+        core = letters[(0, 2, 3)[before] : len(letters) - ((before + len(content)) % 3 > 0)]
+        yield core.lower()
+        yield core.lower().translate({ord("+"): "-", ord("/"): "_"})
 
 
 def _decoded(text: str) -> Iterator[str]:

@@ -207,5 +207,5 @@ def fault_words(counts: Mapping[str, int]) -> str:
     >>> fault_words({"dropped": 3, "busy": 12})
     'busy (HTTP 429): 12, broken connection: 3'
     """
-    ordered = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+    ordered = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
     return ", ".join(f"{KINDS.get(kind, kind)}: {count}" for kind, count in ordered)

@@ -101,15 +101,15 @@ def fairness_card(record: RunRecord, authors: tuple[str, ...]) -> dict[str, Any]
     """Return the card as plain values."""
     record = portable(record)
     model = record.provenance.get("model", {})
-    stated = record.statement
+    statement = record.statement
     return {
         "card_version": VERSION,
         "tool": {"name": run_facts.TOOL, "version": run_facts.tool_version(record)},
         "commit": run_facts.commit(record),
-        "statement": asdict(stated),
+        "statement": asdict(statement),
         "modality": "image",
         "evaluation_date": record.created[:10],
-        "authors": [{"name": name} for name in authors or (stated.auditor,) if name],
+        "authors": [{"name": name} for name in authors or (statement.auditor,) if name],
         "system": {"name": record.model, "surface": "base-model"} | dict(model),
         "intended_use": {
             "in_scope": ["Whether this model, as it is, keeps the limits stated below."],
@@ -168,9 +168,9 @@ def _limits(record: RunRecord) -> list[dict[str, Any]]:
     """Return every bound with its author, its reason and its numbers of checks by outcome."""
     counts: dict[tuple[Any, ...], Counter[str]] = {}
     for check in record.checks:
-        of = "model" if check.is_of_model else "each prompt or stereotype"
-        stated = (check.author, check.reason, check.has_limit and not check.reason)
-        counts.setdefault((check.metric, of, allowed_drawn(check), *stated), Counter())[
+        subject = "model" if check.is_of_model else "each prompt or stereotype"
+        grounds = (check.author, check.reason, check.has_limit and not check.reason)
+        counts.setdefault((check.metric, subject, allowed_drawn(check), *grounds), Counter())[
             str(check.outcome)
         ] += 1
     names = ("metric", "of", "allowed", "author", "reason", "lacks_reason")
@@ -258,12 +258,14 @@ def shown(card: dict[str, Any]) -> dict[str, Any]:
         "commit of the project": card["commit"],
         **{f"model: {name}": str(value) for name, value in system.items()},
     }
-    stated = Statement(**card["statement"]).rows()
+    statement_rows = Statement(**card["statement"]).rows()
     return {
         "card": card,
-        "stated": stated,
+        "stated": statement_rows,
         "is_on_paper": False,
-        "beyond": [each for each in scope["excluded"] if each not in scope["not_tested"]],
+        "beyond": [
+            limitation for limitation in scope["excluded"] if limitation not in scope["not_tested"]
+        ],
         "again": [(name, value or "not known") for name, value in again.items()],
     }
 
@@ -290,7 +292,7 @@ def model_card(record: RunRecord, card: str, file: Path) -> str:
         raise MissingExtraError("a model card", "fetch", "huggingface_hub") from None
     body = _with_section(card or f"# {escape(record.model)}\n", section(record))
     try:
-        made = ModelCard(body if body.lstrip().startswith("---") else f"---\n{{}}\n---\n{body}")
+        hub_card = ModelCard(body if body.lstrip().startswith("---") else f"---\n{{}}\n---\n{body}")
     except ValueError as error:
         raise FileFormatError(file, f"its metadata cannot be read: {error}") from None
     results = [
@@ -307,10 +309,10 @@ def model_card(record: RunRecord, card: str, file: Path) -> str:
         )
         for metric, name, value in _values(record)
     ]
-    others = [r for r in made.data.eval_results or [] if r.dataset_type != "pytest-t2i"]
-    made.data.model_name = made.data.model_name or clean(record.model)
-    made.data.eval_results = [*others, *results]
-    return str(made)
+    other_results = [r for r in hub_card.data.eval_results or [] if r.dataset_type != "pytest-t2i"]
+    hub_card.data.model_name = hub_card.data.model_name or clean(record.model)
+    hub_card.data.eval_results = [*other_results, *results]
+    return str(hub_card)
 
 
 def _with_section(card: str, text: str) -> str:
@@ -355,5 +357,7 @@ def _judged(record: RunRecord) -> list[str]:
 
 
 def _values(record: RunRecord) -> list[tuple[str, str, Interval]]:
-    followed = ((name.partition("/"), one) for name, one in series_of_audits(record).items())
-    return [(metric, SETS.get(name, name), one) for (metric, _, name), one in followed]
+    followed = (
+        (name.partition("/"), interval) for name, interval in series_of_audits(record).items()
+    )
+    return [(metric, SETS.get(name, name), interval) for (metric, _, name), interval in followed]

@@ -43,7 +43,7 @@ OPENING = re.compile(r"<svg\b[^>]*>")
 def _with_styles_inside(page: str, style: str) -> str:
     """Copy the rules of the style sheet that colour drawings into every SVG of the page."""
     inner = f"<style>{_drawing_rules(style)}</style>"
-    return OPENING.sub(lambda found: found[0] + inner, page)
+    return OPENING.sub(lambda match: match[0] + inner, page)
 
 
 def _drawing_rules(style: str) -> str:
@@ -53,16 +53,16 @@ def _drawing_rules(style: str) -> str:
     '.bar { fill: #123 }'
     """
     plain = COMMENT.sub("", style)
-    named = dict(re.findall(r"(--[\w-]+):\s*([^;]+);", "".join(ROOT.findall(plain)[:1])))
+    values = dict(re.findall(r"(--[\w-]+):\s*([^;]+);", "".join(ROOT.findall(plain)[:1])))
     rules = []
     for selector, declarations in RULE.findall(MEDIA.sub("", plain)):
-        kept = [
-            VARIABLE.sub(lambda found: named.get(found[1], "#000"), one.strip())
-            for one in declarations.split(";")
-            if one.strip().startswith(DRAWS)
+        drawing_declarations = [
+            VARIABLE.sub(lambda match: values.get(match[1], "#000"), declaration.strip())
+            for declaration in declarations.split(";")
+            if declaration.strip().startswith(DRAWS)
         ]
-        if kept and ":" not in selector:
-            rules.append(f"{selector.strip()} {{ {'; '.join(kept)} }}")
+        if drawing_declarations and ":" not in selector:
+            rules.append(f"{selector.strip()} {{ {'; '.join(drawing_declarations)} }}")
     return " ".join(rules)
 
 
@@ -81,25 +81,25 @@ FLAGS = (
 
 def browser() -> str | None:
     """Return the path of the first browser found; None without one."""
-    return next((found for name in BROWSERS if (found := which(name))), None)
+    return next((path for name in BROWSERS if (path := which(name))), None)
 
 
 def printed(page: str, style: str) -> bytes:
     """Return the page as a PDF; ``style`` is the style sheet within the page."""
-    found = browser()
+    program = browser()
     return (
         _by_weasyprint(_with_styles_inside(page, style))
-        if found is None
-        else _by_browser(found, page)
+        if program is None
+        else _by_browser(program, page)
     )
 
 
-def _by_browser(found: str, page: str) -> bytes:
+def _by_browser(program: str, page: str) -> bytes:
     with tempfile.TemporaryDirectory(prefix="t2i-pdf-", ignore_cleanup_errors=True) as folder:
         source, target = Path(folder, "page.html"), Path(folder, "page.pdf")
         source.write_text(page, encoding="utf-8")
         command = [
-            found,
+            program,
             *FLAGS,
             # Chromium refuses to run as root with its sandbox; the page has no script.
             *(["--no-sandbox"] if getattr(os, "geteuid", lambda: 1)() == 0 else []),
@@ -108,7 +108,7 @@ def _by_browser(found: str, page: str) -> bytes:
             source.as_uri(),
         ]
         try:
-            done = subprocess.run(  # noqa: S603 - an installed browser prints a page of ours
+            process = subprocess.run(  # noqa: S603 - an installed browser prints a page of ours
                 command,
                 capture_output=True,
                 stdin=subprocess.DEVNULL,
@@ -116,13 +116,15 @@ def _by_browser(found: str, page: str) -> bytes:
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            raise ConfigurationError(f"{found} printed nothing within {PATIENCE:g} s") from None
+            raise ConfigurationError(f"{program} printed nothing within {PATIENCE:g} s") from None
         except OSError as error:
-            raise ConfigurationError(f"{found} cannot be run: {error}") from None
+            raise ConfigurationError(f"{program} cannot be run: {error}") from None
         if not target.is_file():
-            words = done.stderr.decode(errors="replace").strip().splitlines()
+            words = process.stderr.decode(errors="replace").strip().splitlines()
             last = printable(words[-1]) if words else "no message on stderr"
-            raise ConfigurationError(f"{found} printed nothing (exit {done.returncode}): {last}")
+            raise ConfigurationError(
+                f"{program} printed nothing (exit {process.returncode}): {last}"
+            )
         return target.read_bytes()
 
 
@@ -146,11 +148,11 @@ def pages_of(content: bytes) -> dict[str, int]:
     except ImportError:
         return {}
     reader = pypdf.PdfReader(BytesIO(content))
-    found = {
+    pages = {
         unquote(name.lstrip("/")): reader.get_destination_page_number(destination)
         for name, destination in reader.named_destinations.items()
     }
-    return {name: number + 1 for name, number in found.items() if number is not None}
+    return {name: number + 1 for name, number in pages.items() if number is not None}
 
 
 PICTURES = 12
@@ -231,9 +233,9 @@ def _shortened(album: Album) -> Album:
 
 def _contents(body: str) -> list[Entry]:
     """Return the entries of parts and sections in their order in the body."""
-    found = [
+    entries = [
         (match.start(), Entry(unescape(match[1]), unescape(TAG.sub("", match[2])), pattern is PART))
         for pattern in (PART, SECTION)
         for match in pattern.finditer(body)
     ]
-    return [entry for _, entry in sorted(found)]
+    return [entry for _, entry in sorted(entries)]

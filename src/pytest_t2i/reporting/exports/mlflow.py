@@ -22,8 +22,12 @@ def log_to_mlflow(record: RunRecord, report: Path, experiment: str, tracking: st
         raise MissingExtraError("logging to MLflow", "mlflow", "mlflow") from None
     try:
         client = mlflow.MlflowClient(tracking_uri=tracking)
-        known = client.get_experiment_by_name(experiment)
-        id_ = known.experiment_id if known else client.create_experiment(experiment)
+        mlflow_experiment = client.get_experiment_by_name(experiment)
+        id_ = (
+            mlflow_experiment.experiment_id
+            if mlflow_experiment
+            else client.create_experiment(experiment)
+        )
         run = client.create_run(
             id_, run_name=clean(record.title), tags={"outcome": str(record.outcome)}
         )
@@ -44,16 +48,16 @@ def log_to_mlflow(record: RunRecord, report: Path, experiment: str, tracking: st
 def _parameters(record: RunRecord) -> dict[str, str]:
     names = ("images", "seed", "estimator", "words", "confidence")
     settings = {name: str(record.settings[name]) for name in names if name in record.settings}
-    named = {"model": record.model, "created": record.created} | settings
-    return {name: str(clean(value)) for name, value in named.items()}
+    parameters = {"model": record.model, "created": record.created} | settings
+    return {name: str(clean(value)) for name, value in parameters.items()}
 
 
 def metrics_of(record: RunRecord) -> dict[str, float]:
     """Return every score with its interval, and counts of checks, under names that MLflow takes."""
     numbers: dict[str, float] = {}
     for name, interval in series_of_audits(record).items():
-        named = name.replace(": ", "/")
-        clean = "".join(c if c.isalnum() or c in "_-./ " else "_" for c in named)
+        path = name.replace(": ", "/")
+        clean = "".join(c if c.isalnum() or c in "_-./ " else "_" for c in path)
         for part in ("estimate", "low", "high"):
             numbers[f"{clean}/{part}"] = float(getattr(interval, part))
     for outcome, count in record.tally().items():

@@ -38,13 +38,13 @@ def sarif(record: RunRecord) -> dict[str, Any]:
     Tests that failed without a verdict are results, too.
     """
     record = portable(record)
-    shown = [
+    checks = [
         check
         for check in record.checks
         if check.outcome is Outcome.FAIL
         or (check.outcome is Outcome.INCONCLUSIVE and check.weighs_on_run)
     ]
-    metrics = sorted({check.metric for check in shown})
+    metrics = sorted({check.metric for check in checks})
     driver: dict[str, Any] = {
         "name": "pytest-t2i",
         "version": version("pytest-t2i"),
@@ -53,7 +53,7 @@ def sarif(record: RunRecord) -> dict[str, Any]:
     }
     if record.failed_otherwise:
         driver["rules"].append(_described(OTHERWISE, "test without a verdict", OTHERWISE_HELP))
-    results = [_result(check, record.model, metrics) for check in shown]
+    results = [_result(check, record.model, metrics) for check in checks]
     results += [_otherwise(record, test) for test in record.failed_otherwise]
     run = {"tool": {"driver": driver}, "results": results, "columnKind": "unicodeCodePoints"}
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
