@@ -153,13 +153,13 @@ class PackagedAudit(Audit[Any]):
 
     def sections(self, record: Any, run: Any) -> Sequence[Section]:
         """Return the sections of a report."""
-        shown: Sequence[Section] = self._report.sections(record, run)
-        return shown
+        sections: Sequence[Section] = self._report.sections(record, run)
+        return sections
 
     def summary(self, record: Any) -> Summary:
         """Return the figures, series and tables that are shown outside the report's sections."""
-        told: Summary = self._report.summary(record)
-        return told
+        summary: Summary = self._report.summary(record)
+        return summary
 
     @property
     def _report(self) -> ModuleType:

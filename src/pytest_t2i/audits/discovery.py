@@ -20,8 +20,8 @@ def installed_audits() -> tuple[Audit[Any], ...]:
 
 def recorded_kinds(audits: Iterable[Audit[Any]]) -> dict[str, Any]:
     """Return, by name of the audit, the type of what it keeps in a baseline file."""
-    known = ((audit.name, audit.recorded_type) for audit in audits)
-    return {name: kind for name, kind in known if kind is not None}
+    kinds = ((audit.name, audit.recorded_type) for audit in audits)
+    return {name: kind for name, kind in kinds if kind is not None}
 
 
 def audits_of(registries: Registries) -> tuple[Audit[Any], ...]:

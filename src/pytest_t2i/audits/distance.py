@@ -78,12 +78,12 @@ def _family_evidence(
     members: Sequence[Counted], unknown: Sequence[int], bound: float
 ) -> list[Evidence]:
     """Return evidence that holds in the worst case, and that of the labelled images alone."""
-    known = [k for k, counted in enumerate(members) if any(count for _, count, _ in counted)]
-    worst = {side: [_worst_counts(members[k], unknown[k], side) for k in known] for side in SIDES}
+    indices = [k for k, counted in enumerate(members) if any(count for _, count, _ in counted)]
+    worst = {side: [_worst_counts(members[k], unknown[k], side) for k in indices] for side in SIDES}
     beyond = _beyond_adjusted(worst["beyond"], bound)
-    alone = _beyond_adjusted([members[k] for k in known], bound)
+    alone = _beyond_adjusted([members[k] for k in indices], bound)
     evidence = [Evidence(None, None)] * len(members)
-    for place, k in enumerate(known):
+    for place, k in enumerate(indices):
         within = _within(worst["within"][place], bound)
         labelled = (alone[place], _within(members[k], bound)) if unknown[k] else None
         evidence[k] = Evidence(beyond[place], within, labelled)
@@ -181,11 +181,11 @@ def _model_worst_case(samples: DetectedPrompts, members: list[Counted]) -> Bound
     unknown = [0 if s.has_no_verdict else s.undetected.total() for s in samples]
     if not any(unknown):
         return None
-    known = [_worst_case(member, u) for member, u in zip(members, unknown, strict=True)]
+    bounds = [_worst_case(member, u) for member, u in zip(members, unknown, strict=True)]
     images = sum(len(entry.seeds) for entry in samples)
     return Bounds(
-        float(np.mean([entry.low for entry in known])),
-        float(np.mean([entry.high for entry in known])),
+        float(np.mean([entry.low for entry in bounds])),
+        float(np.mean([entry.high for entry in bounds])),
         sum(unknown) / images,
     )
 
@@ -204,10 +204,10 @@ def _model_evidence(
     samples: DetectedPrompts, reference: Reference, bound: float, level: float
 ) -> Evidence:
     del level
-    (found,) = despite_equal_pictures(
+    (evidence,) = despite_equal_pictures(
         [samples], lambda ways: [_evidence_of_counts(s, reference, bound) for s in ways]
     )
-    return found
+    return evidence
 
 
 def _counts_and_shares_of(members: Sequence[Counted]) -> tuple[np.ndarray, np.ndarray]:
@@ -253,13 +253,13 @@ def _distance(counted: Counted) -> float | None:
 
 
 def _furthest(samples: DetectedPrompts, members: list[Counted]) -> str:
-    known = [
+    distances = [
         (distance, sample.prompt.name, _shares(counted))
         for sample, counted in zip(samples, members, strict=True)
         if (distance := _distance(counted)) is not None
     ]
-    known.sort(key=lambda entry: -entry[0])
-    return "; ".join(f"{concept}: {shares}" for _, concept, shares in known[:FURTHEST])
+    distances.sort(key=lambda entry: -entry[0])
+    return "; ".join(f"{concept}: {shares}" for _, concept, shares in distances[:FURTHEST])
 
 
 def _shares(counted: Counted) -> str:

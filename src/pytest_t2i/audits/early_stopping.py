@@ -107,7 +107,7 @@ def evidence(
     method of Benjamini and Yekutieli is used, and members that were cut off stay open.
     """
     level = tests[0].level if tests else 0.95
-    p_values = np.array([one.p_value(test) for one, test in zip(shown, tests, strict=True)])
+    p_values = np.array([member.p_value(test) for member, test in zip(shown, tests, strict=True)])
     if "cut" in rules:
         adjusted = benjamini_yekutieli(p_values)
     else:
@@ -115,24 +115,26 @@ def evidence(
         adjusted = np.minimum(1.0, storey(p_values, first) / FIRST)
     beyond = np.minimum(adjusted, _confirmed(shown, tests))
     within = [
-        1.0 - level if one.state(test) == "within" else 1.0
-        for one, test in zip(shown, tests, strict=True)
+        1.0 - level if member.state(test) == "within" else 1.0
+        for member, test in zip(shown, tests, strict=True)
     ]
     return [Evidence(float(b), w) for b, w in zip(beyond, within, strict=True)]
 
 
-def _confirmed(shown: Sequence[Shown], tests: Sequence[SequentialTest]) -> np.ndarray:
+def _confirmed(members: Sequence[Shown], tests: Sequence[SequentialTest]) -> np.ndarray:
     """Return adjusted p-values of fresh images, scaled to the whole error level; 1 without any."""
-    found = np.ones(len(shown))
-    places = [k for k, one in enumerate(shown) if one.fresh is not None]
+    p_values = np.ones(len(members))
+    places = [k for k, member in enumerate(members) if member.fresh is not None]
     if places:
-        each = [_fresh_p_value(shown[k], tests[k]) for k in places]
-        found[places] = np.minimum(1.0, statistics.benjamini_hochberg(each) / CONFIRMED)
-    return found
+        fresh_p_values = [_fresh_p_value(members[k], tests[k]) for k in places]
+        p_values[places] = np.minimum(
+            1.0, statistics.benjamini_hochberg(fresh_p_values) / CONFIRMED
+        )
+    return p_values
 
 
-def _fresh_p_value(shown: Shown, test: SequentialTest) -> float:
-    lean, images = shown.fresh or (0, 0)
+def _fresh_p_value(member: Shown, test: SequentialTest) -> float:
+    lean, images = member.fresh or (0, 0)
     if not images:
         return 1.0
     if not test.folded:

@@ -69,10 +69,13 @@ def adjusted(each: Sequence[Evidence | None]) -> list[Evidence]:
     >>> adjusted([Evidence(0.01, 1.0), None, Evidence(0.9, 0.2)])[0]
     Evidence(beyond=0.02, within=1.0, labelled=None)
     """
-    known = [1.0 if one.beyond is None else one.beyond for one in each if one is not None]
-    beyond = iter(statistics.benjamini_hochberg(known).tolist())
+    p_values = [
+        1.0 if member.beyond is None else member.beyond for member in each if member is not None
+    ]
+    beyond = iter(statistics.benjamini_hochberg(p_values).tolist())
     return [
-        Evidence(None, None) if one is None else one._replace(beyond=next(beyond)) for one in each
+        Evidence(None, None) if member is None else member._replace(beyond=next(beyond))
+        for member in each
     ]
 
 
@@ -119,8 +122,8 @@ def despite_equal_pictures(
     with_repeats = [member.with_repeats for member in members]
     if all(every is member for every, member in zip(with_repeats, members, strict=True)):
         return once
-    each = evidence_of(with_repeats)
-    return [weaker(*pair) for pair in zip(once, each, strict=True)]
+    evidence_with_repeats = evidence_of(with_repeats)
+    return [weaker(*pair) for pair in zip(once, evidence_with_repeats, strict=True)]
 
 
 def whatever_some_show(
@@ -140,15 +143,15 @@ def whatever_some_show(
     least, most = (0.0, reach) if metric.worse == "away_from_zero" else (low, high)
 
     def evidence(bound: float, level: float) -> Evidence:
-        found: dict[str, tuple[float | None, float | None]] = {}
+        sides: dict[str, tuple[float | None, float | None]] = {}
         for name, value in (("beyond", best), ("within", worst)):
             at = (bound - share * value) / (1.0 - share) if some < units else math.inf
             is_possible = least <= at <= most
-            others = of_others(at, level) if is_possible else Evidence(1.0, 1.0)
-            alone = others.labelled or (others.beyond, others.within)
-            found[name] = (getattr(others, name), alone[name == "within"])
-        whole, labelled = zip(found["beyond"], found["within"], strict=True)
-        return Evidence(*whole, labelled=labelled if labelled != whole else None)
+            rest = of_others(at, level) if is_possible else Evidence(1.0, 1.0)
+            alone = rest.labelled or (rest.beyond, rest.within)
+            sides[name] = (getattr(rest, name), alone[name == "within"])
+        p_values, labelled = zip(sides["beyond"], sides["within"], strict=True)
+        return Evidence(*p_values, labelled=labelled if labelled != p_values else None)
 
     return evidence
 

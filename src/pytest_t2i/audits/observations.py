@@ -71,8 +71,8 @@ class Observations:
     @property
     def is_of_flow(self) -> bool:
         """Whether the model that made the images uses a flow-matching scheduler of diffusers."""
-        told = self.components.model().provenance.get("scheduler", "")
-        return str(told).startswith("FlowMatch")
+        scheduler = self.components.model().provenance.get("scheduler", "")
+        return str(scheduler).startswith("FlowMatch")
 
     def draws_anew(self, *models: str) -> bool:
         """Return whether one of these models was found to ignore the seed, so that pictures differ.
@@ -80,13 +80,15 @@ class Observations:
         ``models`` are fingerprints; without any, the model under test is meant. Pictures of one
         seed are no pairs then.
         """
-        asked = models or (self.model_fingerprint,)
-        name = ("draws anew", asked)
+        fingerprints = models or (self.model_fingerprint,)
+        name = ("draws anew", fingerprints)
         if name not in self.derived:
-            found = [seeding_of(self.store, model) for model in asked]
-            self.derived[name] = any(one is not None and one.kind == "draws" for one in found)
-        drawn: bool = self.derived[name]
-        return drawn
+            seedings = [seeding_of(self.store, model) for model in fingerprints]
+            self.derived[name] = any(
+                seeding is not None and seeding.kind == "draws" for seeding in seedings
+            )
+        draws: bool = self.derived[name]
+        return draws
 
     def keys(self, prompt: Prompt, seeds: Sequence[int]) -> list[str]:
         """Return the store keys of the prompt's images, in the order of the seeds."""
@@ -97,35 +99,35 @@ class Observations:
 
     def _read(
         self,
-        known: dict[int, R],
+        by_seed: dict[int, R],
         prompt: Prompt,
         seeds: Sequence[int],
-        read: Callable[[list[str]], Mapping[str, R]],
+        reader: Callable[[list[str]], Mapping[str, R]],
     ) -> list[R]:
         """Return what is known per seed, after reading missing seeds from the store."""
-        if new := [seed for seed in seeds if seed not in known]:
+        if new := [seed for seed in seeds if seed not in by_seed]:
             keys = self.keys(prompt, new)
-            found = read(keys)
-            _complete(prompt, len(found), len(keys))
-            known.update(zip(new, map(found.__getitem__, keys), strict=True))
-        return [known[seed] for seed in seeds]
+            by_key = reader(keys)
+            _complete(prompt, len(by_key), len(keys))
+            by_seed.update(zip(new, map(by_key.__getitem__, keys), strict=True))
+        return [by_seed[seed] for seed in seeds]
 
     def images(self, prompt: Prompt, seeds: Sequence[int]) -> list[StoredImage]:
         """Return the prompt's images, in the order of the seeds."""
-        known = self._images.setdefault(prompt.text, {})
-        return self._read(known, prompt, seeds, self.store.images)
+        by_seed = self._images.setdefault(prompt.text, {})
+        return self._read(by_seed, prompt, seeds, self.store.images)
 
     def pixels(self, prompt: Prompt, seeds: Sequence[int]) -> list[Pixels | None]:
         """Return the content of each picture; None where there is none that shows anything."""
-        known = self._pixels.setdefault(prompt.text, {})
-        if new := [seed for seed in seeds if seed not in known]:
+        by_seed = self._pixels.setdefault(prompt.text, {})
+        if new := [seed for seed in seeds if seed not in by_seed]:
             keys = self.keys(prompt, new)
             images = self.store.images(keys)
-            found = self.store.pixels(images.values())
+            by_key = self.store.pixels(images.values())
             # An image that is not there is not known to be absent for ever.
             pairs = zip(new, keys, strict=True)
-            known.update((seed, found.get(key)) for seed, key in pairs if key in images)
-        return [known.get(seed) for seed in seeds]
+            by_seed.update((seed, by_key.get(key)) for seed, key in pairs if key in images)
+        return [by_seed.get(seed) for seed in seeds]
 
     def distinct(self, prompts: Sequence[Prompt], seeds: Sequence[int]) -> tuple[int, ...]:
         """Return the seeds without those whose picture of a prompt repeats an earlier one.
@@ -134,16 +136,16 @@ class Observations:
         Several prompts are variants, whose pictures of one seed are compared with each other: the
         seed stays where its picture of every prompt is new.
         """
-        kept: list[int] = []
+        distinct_seeds: list[int] = []
         before: list[set[str]] = [set() for _ in prompts]
         contents = [self.pixels(prompt, seeds) for prompt in prompts]
         for seed, *pictures in zip(seeds, *contents, strict=True):
             digests = [picture and picture.digest for picture in pictures]
-            if not any(digest in known for digest, known in zip(digests, before, strict=True)):
-                kept.append(seed)
-                for digest, known in zip(digests, before, strict=True):
-                    known.update({digest} if digest else ())
-        return tuple(kept)
+            if not any(digest in earlier for digest, earlier in zip(digests, before, strict=True)):
+                distinct_seeds.append(seed)
+                for digest, earlier in zip(digests, before, strict=True):
+                    earlier.update({digest} if digest else ())
+        return tuple(distinct_seeds)
 
     def repeats(self, prompt: Prompt, seeds: Sequence[int]) -> Repeats:
         """Return how many of a prompt's pictures repeat an earlier one."""
@@ -152,16 +154,18 @@ class Observations:
     def revised_prompts(self, prompt: Prompt, seeds: Sequence[int]) -> list[str | None]:
         """Return the service's rewritten prompts, in the order of the seeds; None where unknown."""
         keys = self.keys(prompt, seeds)
-        known = self.store.revised_prompts(keys)
-        return [known.get(key) for key in keys]
+        by_key = self.store.revised_prompts(keys)
+        return [by_key.get(key) for key in keys]
 
     def detections(
         self, prompt: Prompt, seeds: tuple[int, ...], ref: DetectorRef
     ) -> list[Detection]:
         """Return a detector's detections of the prompt's images, in the order of the seeds."""
-        known = self._detections.setdefault((prompt.text, ref), {})
+        by_seed = self._detections.setdefault((prompt.text, ref), {})
         detector = self.components.detector(ref).fingerprint
-        return self._read(known, prompt, seeds, lambda keys: self.store.detections(keys, detector))
+        return self._read(
+            by_seed, prompt, seeds, lambda keys: self.store.detections(keys, detector)
+        )
 
     def labels(self, ref: DetectorRef) -> tuple[str, ...]:
         """Return every label that a detector may give."""
@@ -191,8 +195,8 @@ class Observations:
     ) -> list[tuple[FoundObject, ...] | None]:
         """Return the objects found in each image; None for an image that was not examined."""
         keys = self.keys(prompt, seeds)
-        seen = self.store.objects(keys, self.components.finder(finder).fingerprint)
-        return [seen.get(key) for key in keys]
+        by_key = self.store.objects(keys, self.components.finder(finder).fingerprint)
+        return [by_key.get(key) for key in keys]
 
     def pictures(self, prompt: Prompt, seeds: Sequence[int]) -> list[Image | None]:
         """Return the pictures themselves; None for a refused one."""
@@ -202,9 +206,9 @@ class Observations:
         ]
 
 
-def _complete(prompt: Prompt, made: int, asked: int) -> None:
-    if made < asked:
+def _complete(prompt: Prompt, count: int, total: int) -> None:
+    if count < total:
         raise T2IError(
-            f"{prompt.id}: {asked - made} of {asked} images are no longer in the store. "
+            f"{prompt.id}: {total - count} of {total} images are no longer in the store. "
             "Was the store changed while the tests ran? Run again to make the images anew."
         )

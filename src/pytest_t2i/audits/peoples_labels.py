@@ -36,8 +36,8 @@ def of_annotators(count: int | None) -> str:
 
 def recognised(samples: Iterable[DetectedPrompt], labelled: LabelledSet) -> int:
     """Count the images that are labelled; they are recognised by their content."""
-    known = dict.fromkeys(labelled.checksums.values(), 0.0)
-    return sum(labelled_images(sample, known) for sample in samples)
+    labels = dict.fromkeys(labelled.checksums.values(), 0.0)
+    return sum(labelled_images(sample, labels) for sample in samples)
 
 
 def labelled_images(sample: DetectedPrompt, known: Mapping[str, float]) -> int:
@@ -55,14 +55,14 @@ def shortage(samples: Iterable[DetectedPrompt], labelled: LabelledSet | None) ->
     if labelled is None or labelled.draw.probabilities or not recognised(samples, labelled):
         return ""
     settled = labelled.settled
-    known = dict.fromkeys((settled.checksums[image.file] for image in settled), 0.0)
-    each = [labelled_images(sample, known) for sample in samples]
-    few = sum(labels < LEAST_LABELS for labels in each)
-    if few <= MOST_LEFT_OUT * len(each):
+    label_numbers = dict.fromkeys((settled.checksums[image.file] for image in settled), 0.0)
+    counts = [labelled_images(sample, label_numbers) for sample in samples]
+    few = sum(labels < LEAST_LABELS for labels in counts)
+    if few <= MOST_LEFT_OUT * len(counts):
         return ""
     return (
-        f"{few} of {len(each)} prompts have fewer than the {LEAST_LABELS} labels that their "
-        f"correction needs (the fewest have {min(each)}, the most {max(each)}): label more "
+        f"{few} of {len(counts)} prompts have fewer than the {LEAST_LABELS} labels that their "
+        f"correction needs (the fewest have {min(counts)}, the most {max(counts)}): label more "
         "(`t2i sample`, `t2i label`), or run without --t2i-labels"
     )
 
@@ -91,11 +91,11 @@ def told_accuracy(images: int, accuracy: Mapping[str, Interval | None]) -> str:
     >>> told_accuracy(200, {"male": Interval(0.96, 0.9, 0.99, 0.95, "", 90), "female": None})
     'measured on 200 labels: male 0.96 [0.90, 0.99], female -'
     """
-    each = ", ".join(
+    shares = ", ".join(
         f"{label} {'-' if i is None else f'{i.estimate:.2f} [{i.low:.2f}, {i.high:.2f}]'}"
         for label, i in accuracy.items()
     )
-    return f"measured on {images} label{'s' * (images != 1)}: {each}"
+    return f"measured on {images} label{'s' * (images != 1)}: {shares}"
 
 
 def accuracy_of(
@@ -109,13 +109,13 @@ def accuracy_of(
     ``words`` (the detector's labels) and ``people`` hold each image's group, as a number of
     ``groups``; NaN stands for no label.
     """
-    said = np.concatenate([np.zeros(0), *words])
+    predictions = np.concatenate([np.zeros(0), *words])
     truth = np.concatenate([np.zeros(0), *people])
-    told = np.isin(said, list(groups.values()))
+    mask = np.isin(predictions, list(groups.values()))
     result: dict[str, Interval | None] = {}
     for name, number in groups.items():
-        mine = told & (truth == number)
-        right, n = int(np.sum(said[mine] == number)), int(mine.sum())
+        mine = mask & (truth == number)
+        right, n = int(np.sum(predictions[mine] == number)), int(mine.sum())
         result[name] = statistics.share_interval(right, n, level) if n else None
     return result
 
@@ -139,15 +139,20 @@ def fillings(
     """
     if not labelled.unsettled:
         return
-    said = {image.file: labelled.said_of(image) for image in labelled.unsettled}
-    for label in sorted({label for labels in said.values() for label in labels}):
-        chosen = {file: label if label in of else of[0] for file, of in said.items()}
-        yield labelled.filled(chosen)
+    opinions = {image.file: labelled.said_of(image) for image in labelled.unsettled}
+    for label in sorted({label for labels in opinions.values() for label in labels}):
+        filling = {
+            file: label if label in choices else choices[0] for file, choices in opinions.items()
+        }
+        yield labelled.filled(filling)
     if guesses is not None:
         guessed = {image.file: guesses(image) for image in labelled.unsettled}
         for is_right in (True, False):
             yield labelled.filled(
-                {file: _chosen_label(of, guessed[file], is_right) for file, of in said.items()}
+                {
+                    file: _chosen_label(choices, guessed[file], is_right)
+                    for file, choices in opinions.items()
+                }
             )
 
 
@@ -159,17 +164,17 @@ def with_fillings(
     ``correct`` returns a dataclass with the field ``fillings``, or None where there are too few
     labels.
     """
-    made = correct(labelled.settled)
-    if made is None:
+    correction = correct(labelled.settled)
+    if correction is None:
         return None
-    filled = (correct(of) for of in fillings(labelled))
-    known = tuple(one for one in filled if one is not None)
-    return replace(made, fillings=known)  # type: ignore[type-var]
+    filled = (correct(filling) for filling in fillings(labelled))
+    corrections = tuple(candidate for candidate in filled if candidate is not None)
+    return replace(correction, fillings=corrections)  # type: ignore[type-var]
 
 
-def _chosen_label(said: Sequence[str], guess: str | None, is_right: bool) -> str:
+def _chosen_label(labels: Sequence[str], guess: str | None, is_right: bool) -> str:
     """Return a label that equals the guess, or one that does not; else the first label."""
-    return next((label for label in said if (label == guess) is is_right), said[0])
+    return next((label for label in labels if (label == guess) is is_right), labels[0])
 
 
 def covering_unsettled(
@@ -179,38 +184,45 @@ def covering_unsettled(
     if not others:
         return made
     count = len(labelled.unsettled)
-    told = "1 label is unsettled" if count == 1 else f"{count} labels are unsettled"
+    phrase = "1 label is unsettled" if count == 1 else f"{count} labels are unsettled"
     remark = (
-        f"{told}, and the interval covers whichever is right; settle them: "
+        f"{phrase}, and the interval covers whichever is right; settle them: "
         f"t2i label {labelled.folder} --review"
     )
-    known = [one.interval for one in (made, *others) if one.interval is not None]
+    intervals = [
+        measurement.interval for measurement in (made, *others) if measurement.interval is not None
+    ]
     return replace(
         made,
-        interval=_covering_interval(made.interval, known),
+        interval=_covering_interval(made.interval, intervals),
         evidence=None if made.evidence is None else _weakest_evidence([made, *others]),
         remarks=(remark, *made.remarks),
     )
 
 
-def _covering_interval(own: Interval | None, known: Sequence[Interval]) -> Interval | None:
-    if own is None:
+def _covering_interval(interval: Interval | None, intervals: Sequence[Interval]) -> Interval | None:
+    if interval is None:
         return None
-    low, high = min(one.low for one in known), max(one.high for one in known)
-    return replace(own, low=low, high=high, method=f"{own.method}, any of the unsettled labels")
+    low, high = (
+        min(candidate.low for candidate in intervals),
+        max(candidate.high for candidate in intervals),
+    )
+    return replace(
+        interval, low=low, high=high, method=f"{interval.method}, any of the unsettled labels"
+    )
 
 
 def _weakest_evidence(measured: Sequence[Measurement]) -> Callable[[float, float], Evidence]:
     """Return the weakest evidence of all on each side; p-values of 1 where one has no evidence."""
 
     def evidence(bound: float, level: float) -> Evidence:
-        each = [
-            Evidence(1.0, 1.0) if one.evidence is None else one.evidence(bound, level)
-            for one in measured
+        members = [
+            Evidence(1.0, 1.0) if member.evidence is None else member.evidence(bound, level)
+            for member in measured
         ]
         return Evidence(
-            _largest_p_value([one.beyond for one in each]),
-            _largest_p_value([one.within for one in each]),
+            _largest_p_value([member.beyond for member in members]),
+            _largest_p_value([member.within for member in members]),
         )
 
     return evidence
@@ -218,4 +230,4 @@ def _weakest_evidence(measured: Sequence[Measurement]) -> Callable[[float, float
 
 def _largest_p_value(p_values: Sequence[float | None]) -> float:
     """Return the largest p-value; an unknown one counts as 1."""
-    return max(1.0 if one is None else one for one in p_values)
+    return max(1.0 if p_value is None else p_value for p_value in p_values)

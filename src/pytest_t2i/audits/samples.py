@@ -113,8 +113,8 @@ class Sample(GroupedSample):
         """
         self._require_foreseen(None)
         if label not in self.observations.labels(self.ref):
-            known = self.observations.labels(self.ref)
-            raise UnknownNameError(f"label of {self.ref.name}", label, known)
+            labels = self.observations.labels(self.ref)
+            raise UnknownNameError(f"label of {self.ref.name}", label, labels)
         return Predisposition(
             self.prompt, self.seeds, self.ref, label, self.observations, self.level
         )
@@ -223,11 +223,11 @@ class Samples(GroupedSamples):
 
         See ``Sample.wals``.
         """
-        several = [
+        varieties = [
             variety_of(sample, attribute, direction, center=center, rank=rank)
             for sample in self.members
         ]
-        return mean_of(several, self.level)
+        return mean_of(varieties, self.level)
 
     def by_axis(self) -> dict[str, Samples]:
         """Return the samples of each axis, in order of appearance."""

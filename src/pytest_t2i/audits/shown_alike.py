@@ -46,8 +46,8 @@ def widest_of(pairs: Iterable[tuple]) -> list[tuple]:  # type: ignore[type-arg]
     widest: dict[str, tuple] = {}  # type: ignore[type-arg]
     for member, test in pairs:
         name = getattr(member, "text", member.id)
-        known = widest.get(name)
-        if known is None or known[1].images < test.images:
+        candidate = widest.get(name)
+        if candidate is None or candidate[1].images < test.images:
             widest[name] = (member, test)
     return list(widest.values())
 

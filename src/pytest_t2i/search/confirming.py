@@ -59,7 +59,7 @@ def _judged(ledger: Ledger, finding: Suspect, held_out: Seen, p: float, plan: Pl
     why = _why_not(finding, held_out, p, plan)
     interval = held_out.interval(finding.sign, plan.confidence)
     parts = tuple((part, ledger.of(part)) for part in proper_parts(finding.parts))
-    seen = tuple((part, counts) for part, counts in parts if counts.images)
+    counted_parts = tuple((part, counts) for part, counts in parts if counts.images)
     return Confirmed(
         finding.parts,
         finding.sign,
@@ -69,7 +69,7 @@ def _judged(ledger: Ledger, finding: Suspect, held_out: Seen, p: float, plan: Pl
         p,
         not why,
         why,
-        seen,
+        counted_parts,
     )
 
 
@@ -83,8 +83,8 @@ def _why_not(finding: Suspect, held_out: Seen, p: float, plan: Plan) -> str:
         return ""
     if excess <= plan.beyond:
         return "held-out images lie within the bound"
-    alone, whole = (held_out.p_value(finding.sign, plan.beyond, x) for x in (1.0, plan.alike))
-    if alone <= 1.0 - plan.confidence < whole:
+    alone, worst_case = (held_out.p_value(finding.sign, plan.beyond, x) for x in (1.0, plan.alike))
+    if alone <= 1.0 - plan.confidence < worst_case:
         unknown = held_out.images - held_out.clear
         return f"{unknown} of {held_out.images} held-out images are undetected"
     return "too close to the bound for so few images"

@@ -112,8 +112,8 @@ class GroupCounts:
     images: int = 0
 
     def __add__(self, other: GroupCounts) -> GroupCounts:
-        both = zip(self.shown, other.shown, strict=True)
-        return GroupCounts(tuple(a + b for a, b in both), self.images + other.images)
+        pairs = zip(self.shown, other.shown, strict=True)
+        return GroupCounts(tuple(a + b for a, b in pairs), self.images + other.images)
 
     @property
     def clear(self) -> int:

@@ -164,15 +164,15 @@ def hunt(measure: Measure, plan: Plan, tell: Callable[[str], None] = lambda _: N
     tell(f"held-out images of {len(search.findings)} findings")
     ledger = search.ledger
     findings = confirm(ledger, search.findings, plan)
-    seen = ledger.counts.values()
+    all_counts = ledger.counts.values()
     return HuntResult(
         plan,
         findings,
         ledger.spent,
         len(ledger.counts),
         len(search.left_open()),
-        sum(counts.images for counts in seen),
-        sum(counts.images - counts.clear for counts in seen),
+        sum(counts.images for counts in all_counts),
+        sum(counts.images - counts.clear for counts in all_counts),
     )
 
 
@@ -209,20 +209,25 @@ class Search:
         """
         every = len(self.plan.directions)
         free = [part for part in self.plan.pool if len(self._open((part,))) == every]
-        if self._sweep(free, both=True, allowance=int(self.room * FIRST_SWEEP)):
+        if self._sweep(free, every_direction=True, allowance=int(self.room * FIRST_SWEEP)):
             self._look_again(list(self.ledger.counts), SECOND_CHANCE)
         if self.findings:
-            self._sweep(self.plan.pool, both=False, allowance=self.room, words=PAIR)
-        self._sweep(self.plan.pool, both=False, allowance=self.room)
+            self._sweep(self.plan.pool, every_direction=False, allowance=self.room, words=PAIR)
+        self._sweep(self.plan.pool, every_direction=False, allowance=self.room)
         self._look_again(list(self.ledger.counts), SECOND_CHANCE)
 
     def left_open(self) -> list[Parts]:
         """Return the combinations that are suspects by their last look and were not followed up."""
-        known = self.ledger.counts
-        return [parts for parts in known if self._is_suspect(parts) is not None]
+        counts = self.ledger.counts
+        return [parts for parts in counts if self._is_suspect(parts) is not None]
 
     def _sweep(
-        self, pool: Sequence[Part], *, both: bool, allowance: int, words: int | None = None
+        self,
+        pool: Sequence[Part],
+        *,
+        every_direction: bool,
+        allowance: int,
+        words: int | None = None,
     ) -> bool:
         """Draw combinations while the allowance lasts; return whether no new ones are left."""
         last = self.ledger.spent + allowance
@@ -230,18 +235,23 @@ class Search:
         if len({part.axis.name for part in pool}) < PAIR:
             return True
         while idle < PATIENCE and self._affords(LOOKS[0], last):
-            known = len(self.ledger.counts)
-            self._round(pool, both=both, last=last, words=words or self.plan.most_words)
-            idle = 0 if len(self.ledger.counts) > known else idle + 1
+            total = len(self.ledger.counts)
+            self._round(
+                pool,
+                every_direction=every_direction,
+                last=last,
+                words=words or self.plan.most_words,
+            )
+            idle = 0 if len(self.ledger.counts) > total else idle + 1
         return idle >= PATIENCE
 
-    def _round(self, pool: Sequence[Part], *, both: bool, last: int, words: int) -> None:
+    def _round(self, pool: Sequence[Part], *, every_direction: bool, last: int, words: int) -> None:
         plan = self.plan
         few, many = EXAMPLES
         self._rounds += 1
 
         def examine(handful: list[Parts]) -> float:
-            return self._examine(handful, both=both, last=last)
+            return self._examine(handful, every_direction=every_direction, last=last)
 
         draw(
             examine,
@@ -252,9 +262,9 @@ class Search:
             seed=plan.seed * 1000 + self._rounds,
         )
 
-    def _examine(self, handful: list[Parts], *, both: bool, last: int) -> float:
+    def _examine(self, handful: list[Parts], *, every_direction: bool, last: int) -> float:
         # All directions of a combination are open if no finding lies within it.
-        needed = len(self.plan.directions) if both else 1
+        needed = len(self.plan.directions) if every_direction else 1
         news = [
             parts
             for parts in handful
@@ -288,16 +298,16 @@ class Search:
                 if self._next_look(parts) is not None and self._promise(parts) >= least
             ]
             ready = sorted(ready, key=self._promise, reverse=True)[: self.plan.at_once]
-            wanted = {parts: self._next_look(parts) or 0 for parts in ready}
-            while wanted and self.ledger.cost(wanted) > self.room:
-                wanted.popitem()
-            if not wanted:
+            requests = {parts: self._next_look(parts) or 0 for parts in ready}
+            while requests and self.ledger.cost(requests) > self.room:
+                requests.popitem()
+            if not requests:
                 return
-            self.ledger.look(wanted)
+            self.ledger.look(requests)
 
     def _next_look(self, parts: Parts) -> int | None:
-        seen = self.ledger.images(parts)
-        return next((images for images in LOOKS if images > seen), None) if seen else None
+        total = self.ledger.images(parts)
+        return next((images for images in LOOKS if images > total), None) if total else None
 
     def _promise(self, parts: Parts) -> float:
         counts = self.ledger.of(parts)
@@ -321,10 +331,12 @@ class Search:
             return
         finding = shrink(self.ledger, suspect, self.plan.beyond)
         # A smaller finding replaces the larger ones that it explains.
-        others = [
-            other for other in self.findings if not explains(finding, other.parts, other.sign)
+        rest = [
+            candidate
+            for candidate in self.findings
+            if not explains(finding, candidate.parts, candidate.sign)
         ]
-        self.findings = [*others, finding]
+        self.findings = [*rest, finding]
 
     def _affords(self, images: int, last: int) -> bool:
         return self.room >= images and self.ledger.spent + images <= last

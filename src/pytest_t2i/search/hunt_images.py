@@ -65,7 +65,9 @@ class Maker:
         self._seeds_so_far[prompt.text] = every
         distinct = set(observations.distinct([prompt], every))
         new = tuple(seed for seed in seeds if seed in distinct)
-        labels = [one.label for one in observations.detections(prompt, new, self.detector)]
+        labels = [
+            detection.label for detection in observations.detections(prompt, new, self.detector)
+        ]
         if observations.repeats(prompt, every).are_too_many:
             labels = [None] * len(labels)
         if self.groups == GENDER:

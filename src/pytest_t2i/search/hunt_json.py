@@ -49,7 +49,7 @@ def _finding(finding: Confirmed, plan: Plan) -> dict[str, Any]:
         "search": finding.search.plain(),
         "held_out": finding.held_out.plain(),
         "interval": asdict(finding.interval) if finding.interval else None,
-        "parts": [{"words": _words(parts), **seen.plain()} for parts, seen in finding.of_parts],
+        "parts": [{"words": _words(parts), **counts.plain()} for parts, counts in finding.of_parts],
     }
 
 

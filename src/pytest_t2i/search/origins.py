@@ -45,30 +45,34 @@ class OriginsSearch:
 
         Raises ConfigurationError if no face is found, or fewer faces than clusters.
         """
-        seen = self._made(prompt, images)
-        origins = origins_of_images(prompt, seen, stereotypes, self.parts, self.runner.store)
+        sample_images = self._made(prompt, images)
+        origins = origins_of_images(
+            prompt, sample_images, stereotypes, self.parts, self.runner.store
+        )
         near, pictures = [], []
         for cluster in origins.clusters:
-            own = [origins.places[place] for place in cluster.members]
+            positions = [origins.places[place] for place in cluster.members]
             best = Prompt(cluster.prompts[0].text, AXIS, cluster.prompts[0].text)
             of_best = self._made(best, made)
-            near.append(self._with_nearness(cluster, seen.features, own, of_best.features))
+            near.append(
+                self._with_nearness(cluster, sample_images.features, positions, of_best.features)
+            )
             pictures.append(tuple(of_best.pictures[:SHOWN]))
         return replace(origins, clusters=tuple(near), made=tuple(pictures))
 
     def _with_nearness(
-        self, cluster: Cluster, plain: np.ndarray, own: Sequence[int], optimised: np.ndarray
+        self, cluster: Cluster, plain: np.ndarray, positions: Sequence[int], optimised: np.ndarray
     ) -> Cluster:
         """Return the cluster with the nearness of the plain and of the best prompt's images.
 
-        ``plain`` and ``optimised`` hold the features of all images of these prompts, ``own`` the
-        indices of the cluster's images among the plain ones.
+        ``plain`` and ``optimised`` hold the features of all images of these prompts,
+        ``positions`` the indices of the cluster's images among the plain ones.
         """
-        mine = plain[list(own)]
+        mine = plain[list(positions)]
         level, seed = self.parts.level, self.parts.seed
         return replace(
             cluster,
-            plain=nearness(plain, mine, level, seed, own),
+            plain=nearness(plain, mine, level, seed, positions),
             optimised=nearness(optimised, mine, level, seed),
         )
 

@@ -84,36 +84,38 @@ def placed(
 ) -> list[Placed]:
     """Sort a picture's objects, and the nouns that none shows, into groups (Wu section 6.2)."""
     masks = {noun: word_mask(attention, size) for noun, attention in maps.items()}
-    named = dict.fromkeys(noun for noun, _ in nouns(prompt))
-    names = {lemma(each.name) for each in objects}
-    shown = [
-        _placed(lemma(each.name), region, masks, named)
-        for each, region in ((each, each.region(size)) for each in objects)
+    prompt_nouns = dict.fromkeys(noun for noun, _ in nouns(prompt))
+    names = {lemma(found_object.name) for found_object in objects}
+    placements = [
+        _placed(lemma(found_object.name), region, masks, prompt_nouns)
+        for found_object, region in (
+            (found_object, found_object.region(size)) for found_object in objects
+        )
         if region.any()
     ]
     nothing = np.zeros(size[::-1], bool)
     hidden = [
         Placed(noun, "hidden", nothing, noun, masks.get(noun, nothing), 0.0)
-        for noun in named
+        for noun in prompt_nouns
         if not any(_same(name, noun) for name in names)
     ]
-    return shown + hidden
+    return placements + hidden
 
 
-def _placed(name: str, region: np.ndarray, masks: Maps, named: Mapping[str, None]) -> Placed:
+def _placed(name: str, region: np.ndarray, masks: Maps, prompt_nouns: Mapping[str, None]) -> Placed:
     shares = {noun: coverage(region, mask) for noun, mask in masks.items()}
     guided = any(share > _sufficient(name, noun) for noun, share in shares.items())
     noun = max(shares, key=lambda word: shares[word], default="")
     mask = masks[noun] if noun else np.zeros_like(region)
-    explicit = any(_same(name, word) for word in named)
+    explicit = any(_same(name, word) for word in prompt_nouns)
     return Placed(name, _group(explicit, guided), region, noun, mask, shares.get(noun, 0.0))
 
 
 def tally(shown: Sequence[Placed]) -> dict[str, Counter[str]]:
     """Count the names of each group: nouns in the group "hidden", objects in the others."""
     groups: dict[str, Counter[str]] = {group: Counter() for group in GROUPS}
-    for each in shown:
-        groups[each.group][each.name] += 1
+    for placement in shown:
+        groups[placement.group][placement.name] += 1
     return groups
 
 

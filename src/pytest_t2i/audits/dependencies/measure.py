@@ -55,22 +55,22 @@ class Dependencies(Counted):
     def groups_of(self, prompt: Prompt, seeds: Sequence[int]) -> list[Groups | None]:
         """Return the groups in each image; None without a picture or without attention."""
         todo = [seed for seed in seeds if (prompt.text, seed) not in self._known]
-        for seed, known in zip(todo, self.placed_in(prompt, todo), strict=True):
-            self._known[prompt.text, seed] = None if known is None else tally(known)
+        for seed, placements in zip(todo, self.placed_in(prompt, todo), strict=True):
+            self._known[prompt.text, seed] = None if placements is None else tally(placements)
         return [self._known[prompt.text, seed] for seed in seeds]
 
     def placed_in(self, prompt: Prompt, seeds: Sequence[int]) -> list[list[Placed] | None]:
         """Return the placed objects of each image; None without a picture or without attention."""
         if not seeds:
             return []
-        seen = self.observations.objects(prompt, seeds, self.finder)
+        objects_per_image = self.observations.objects(prompt, seeds, self.finder)
         maps = self.observations.arrays(prompt, seeds, ATTENTION)
         pictures = self.observations.pictures(prompt, seeds)
         return [
             None
             if objects is None or attention is None or picture is None
             else _placed(prompt.text, objects, attention, picture.size)
-            for objects, attention, picture in zip(seen, maps, pictures, strict=True)
+            for objects, attention, picture in zip(objects_per_image, maps, pictures, strict=True)
         ]
 
     def example(self, group: str) -> Example | None:
@@ -82,7 +82,7 @@ class Dependencies(Counted):
         if not (prevalent := self.prevalent(group, 1)):
             return None
         name = prevalent[0][0]
-        shown = [
+        pictures = [
             (prompt, seed)
             for triplet, seeds in self.members
             for prompt in triplet
@@ -90,12 +90,12 @@ class Dependencies(Counted):
             if groups is not None and groups[group][name]
         ]
         candidates = [
-            Example(prompt, seed, each)
-            for prompt, seed in shown[:CANDIDATES]
-            for each in self.placed_in(prompt, [seed])[0] or ()
-            if (each.name, each.group) == (name, group)
+            Example(prompt, seed, candidate)
+            for prompt, seed in pictures[:CANDIDATES]
+            for candidate in self.placed_in(prompt, [seed])[0] or ()
+            if (candidate.name, candidate.group) == (name, group)
         ]
-        return max(candidates, key=lambda each: _clearness(each.placed))
+        return max(candidates, key=lambda candidate: _clearness(candidate.placed))
 
     def group(self, *names: str) -> GroupObjects:
         """Return the objects of one group, or of several together, with all metrics of objects.
@@ -144,8 +144,8 @@ class Dependencies(Counted):
         """Names that occur in each group, and under "nouns" the prompts' nouns (Wu Table 12)."""
         names: dict[str, set[str]] = {group: set() for group in (*GROUPS, "nouns")}
         for prompt, groups in self.images:
-            for group, found in groups.items():
-                names[group] |= set(found)
+            for group, names_in_group in groups.items():
+                names[group] |= set(names_in_group)
             names["nouns"] |= {noun for noun, _ in nouns(prompt.text)}
         return {group: frozenset(of_group - PEOPLE) for group, of_group in names.items()}
 
@@ -172,10 +172,10 @@ class GroupObjects(Objects):
 
     def _counted(self, prompt: Prompt, seeds: Sequence[int]) -> Counter[str]:
         counts: Counter[str] = Counter()
-        for known in self.dependencies.groups_of(prompt, seeds):
-            if known is not None:
+        for groups in self.dependencies.groups_of(prompt, seeds):
+            if groups is not None:
                 for group in self.groups:
-                    counts.update(known[group])
+                    counts.update(groups[group])
         return counts
 
     def _untestable(self, counts: Any) -> str:
@@ -190,10 +190,10 @@ def dependencies_of(context: AuditContext, test: AskedTest) -> Dependencies:
     return counts.counted(Dependencies, context, test)
 
 
-def _clearness(shown: Placed) -> float:
-    if shown.group == "hidden":
-        return float(shown.mask.sum())
-    return shown.covered if shown.group.endswith("_guided") else 1.0 - shown.covered
+def _clearness(placement: Placed) -> float:
+    if placement.group == "hidden":
+        return float(placement.mask.sum())
+    return placement.covered if placement.group.endswith("_guided") else 1.0 - placement.covered
 
 
 def _placed(prompt: str, objects: Any, attention: Any, size: tuple[int, int]) -> list[Placed]:

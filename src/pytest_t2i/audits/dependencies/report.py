@@ -99,12 +99,12 @@ def measured(context: AuditContext) -> DependenciesRecord | None:
     groups = all_counted(Dependencies, context, "dependencies")
     if groups is None:
         return None
-    asked = sum(3 * len(member.seeds) for member in groups.members)
+    planned_images = sum(3 * len(member.seeds) for member in groups.members)
     return DependenciesRecord(
         finder=groups.finder,
         triplets=len(groups.members),
         images=len(groups.images),
-        left_out=asked - len(groups.images),
+        left_out=planned_images - len(groups.images),
         nouns=len(groups.names["nouns"]),
         groups=tuple(_group(groups, group) for group in GROUPS),
     )
@@ -112,7 +112,7 @@ def measured(context: AuditContext) -> DependenciesRecord | None:
 
 def _group(dependencies: Dependencies, name: str) -> GroupRecord:
     objects = dependencies.group(name)
-    shares = {other: dependencies.intersection(name, other) for other in (*GROUPS, "nouns")}
+    shares = {group: dependencies.intersection(name, group) for group in (*GROUPS, "nouns")}
     return GroupRecord(
         name,
         dependencies.presence(name),
@@ -120,7 +120,7 @@ def _group(dependencies: Dependencies, name: str) -> GroupRecord:
         dict(dependencies.prevalent(name)),
         scores(objects)[:SKEWED],
         independence(objects),
-        {other: share for other, share in shares.items() if share is not None},
+        {group: share for group, share in shares.items() if share is not None},
         _example_of_group(dependencies, name),
     )
 
@@ -129,17 +129,17 @@ def _example_of_group(dependencies: Dependencies, group: str) -> ExampleRecord |
     example = dependencies.example(group)
     if example is None:
         return None
-    prompt, seed, shown = example
+    prompt, seed, placement = example
     file = dependencies.observations.images(prompt, [seed])[0].file
     return ExampleRecord(
-        shown.name,
+        placement.name,
         prompt.text,
         seed,
         str(file) if file else None,
-        Mask.of(shown.region),
-        shown.noun,
-        Mask.of(shown.mask),
-        shown.covered,
+        Mask.of(placement.region),
+        placement.noun,
+        Mask.of(placement.mask),
+        placement.covered,
     )
 
 
@@ -222,21 +222,21 @@ def _shares(groups: Sequence[GroupRecord]) -> Table:
 
 def _examples(groups: Sequence[GroupRecord]) -> tuple[Block, ...]:
     """Return a picture of each group that occurs (Wu Figure 5)."""
-    shown = tuple(_example(group, group.example) for group in groups if group.example)
-    return (Overlays(shown), Note(PICTURES)) if shown else ()
+    overlays = tuple(_example(group, group.example) for group in groups if group.example)
+    return (Overlays(overlays), Note(PICTURES)) if overlays else ()
 
 
-def _example(group: GroupRecord, of: ExampleRecord) -> Overlay:
-    words = (_name(group), _seen(group.group, of), of.prompt)
+def _example(group: GroupRecord, example: ExampleRecord) -> Overlay:
+    words = (_name(group), _seen(group.group, example), example.prompt)
     alternative = "{}: {}; {}".format(*words)
-    return Overlay(of.file, of.region, of.attention, words, alternative)
+    return Overlay(example.file, example.region, example.attention, words, alternative)
 
 
-def _seen(group: str, shown: ExampleRecord) -> str:
+def _seen(group: str, example: ExampleRecord) -> str:
     if group == "hidden":
-        return f"{shown.name}: named, but not in the picture"
-    covered = f"attention to {shown.noun} covers {100 * shown.covered:.0f} % of it"
-    return f"{shown.name}: {covered if shown.noun else 'no noun has attention'}"
+        return f"{example.name}: named, but not in the picture"
+    covered = f"attention to {example.noun} covers {100 * example.covered:.0f} % of it"
+    return f"{example.name}: {covered if example.noun else 'no noun has attention'}"
 
 
 def _presence(groups: Sequence[GroupRecord]) -> BarChart:
@@ -274,16 +274,16 @@ def _p_values(groups: Sequence[GroupRecord]) -> Table:
 def _p_value(group: GroupRecord, place: int) -> str | None:
     """Return the p-value in one column of ``VARIANTS``, in words."""
     tests = group.independence
-    known = tests[place].p_value if place < len(tests) else None
-    return known_p(known.estimate if known else None)
+    p_value = tests[place].p_value if place < len(tests) else None
+    return known_p(p_value.estimate if p_value else None)
 
 
 def _intersections(groups: Sequence[GroupRecord]) -> Table:
     over = (*GROUPS, "nouns")
     rows = tuple(
-        (_name(group), *(group.intersections.get(other) for other in over)) for group in groups
+        (_name(group), *(group.intersections.get(column) for column in over)) for group in groups
     )
-    columns = ("Over", *(other.replace("_", " ") for other in over))
+    columns = ("Over", *(column.replace("_", " ") for column in over))
     caption = "Intersections of dependency groups (Wu Table 13)"
     return Table(caption, columns, rows, "page", form="percent")
 

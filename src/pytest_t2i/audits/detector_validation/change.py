@@ -44,8 +44,8 @@ class RecordedTrial:
         cls, labelled: LabelledSet, fingerprint: str, said: Iterable[str | Undetected]
     ) -> RecordedTrial:
         """Return what a detector said of each image, as a baseline keeps it."""
-        both = zip(labelled, said, strict=True)
-        words = {image.file: as_text(word) for image, word in both}
+        pairs = zip(labelled, said, strict=True)
+        words = {image.file: as_text(word) for image, word in pairs}
         return cls(labelled.fingerprint, fingerprint, words)
 
 
@@ -54,8 +54,8 @@ def recorded_trial(baseline: Baseline, detector: str, labelled: str) -> Recorded
 
     Raises BaselineMismatchError where the baseline has another labelled set, or not this detector.
     """
-    known = baseline.part("detector_validation", dict[str, RecordedTrial], formerly="trials")
-    recorded = (known or {}).get(detector)
+    trials = baseline.part("detector_validation", dict[str, RecordedTrial], formerly="trials")
+    recorded = (trials or {}).get(detector)
     if recorded is None or recorded.labelled != labelled:
         what = "has no trial of" if recorded is None else "tried other labelled images with"
         raise BaselineMismatchError(
@@ -74,17 +74,17 @@ def share_change(
     is_same: bool,
 ) -> Change:
     """Compare a share on the same images: a loss beyond the margin is a regression."""
-    both = sorted(before.keys() & now.keys())
-    lost = [file for file in both if before[file] and not now[file]]
-    gained = sum(now[file] and not before[file] for file in both)
+    files = sorted(before.keys() & now.keys())
+    lost = [file for file in files if before[file] and not now[file]]
+    gained = sum(now[file] and not before[file] for file in files)
     tolerated = MARGINS[metric] if margin is None else margin
     limit = Limit(metric, tolerated, "largest worsening tolerated against the baseline")
     if is_same:
-        return unchanged(limit, len(both), SAME)
+        return unchanged(limit, len(files), SAME)
     change = None
-    if both:
+    if files:
         at = statistics.one_sided(level)
-        change = paired_share_change(gained, len(lost), len(both), at)
+        change = paired_share_change(gained, len(lost), len(files), at)
     return Change(
         judge.judge(change, limit, "higher"),
         change,

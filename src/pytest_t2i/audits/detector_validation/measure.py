@@ -44,12 +44,12 @@ def outcomes(
     """Return the images that a share is taken over, each with whether it counts."""
     outcome: dict[str, bool] = {}
     for image, word in zip(images, said, strict=True):
-        kept = not isinstance(word, Undetected)
+        is_kept = not isinstance(word, Undetected)
         counts, says = {
-            "filter_precision": (kept, image.clear),
-            "filter_recall": (image.clear, kept),
-            "filter_rate": (not image.clear, not kept),
-            "accuracy": (kept and image.clear, word == image.label),
+            "filter_precision": (is_kept, image.clear),
+            "filter_recall": (image.clear, is_kept),
+            "filter_rate": (not image.clear, not is_kept),
+            "accuracy": (is_kept and image.clear, word == image.label),
         }[metric]
         if counts and label in (None, image.label):
             outcome[image.file] = says
@@ -144,8 +144,10 @@ class Trial:
         interval = None
         if hits + false_alarms + misses:
             interval = f1_interval(hits, false_alarms, misses, self.level)
-        made = self._measured("filter_f1", self.detector, interval, "nothing kept, nothing clear")
-        return self._covering_unsettled(made, lambda trial: trial.filter_f1)
+        measurement = self._measured(
+            "filter_f1", self.detector, interval, "nothing kept, nothing clear"
+        )
+        return self._covering_unsettled(measurement, lambda trial: trial.filter_f1)
 
     # the classification (Lyu eq. 6)
 
@@ -171,8 +173,8 @@ class Trial:
     @cached_property
     def prompts(self) -> list[str]:
         """The prompts of the set that have a clear image, in order."""
-        named = [image.prompt for image in self.labelled if image.clear and image.prompt]
-        return list(dict.fromkeys(named))
+        prompts = [image.prompt for image in self.labelled if image.clear and image.prompt]
+        return list(dict.fromkeys(prompts))
 
     def counts(self, by_people: bool) -> tuple[np.ndarray, np.ndarray]:
         """Return the male and the female images per prompt, [n_prompts] each."""
@@ -216,8 +218,8 @@ class Trial:
                 )
             except ValueError:
                 interval = None
-        made = self._measured("percent_deviation", self.detector, interval, why)
-        return self._covering_unsettled(made, lambda trial: trial.percent_deviation)
+        measurement = self._measured("percent_deviation", self.detector, interval, why)
+        return self._covering_unsettled(measurement, lambda trial: trial.percent_deviation)
 
     @property
     def prompt_bias_difference(self) -> Measurement:
@@ -235,8 +237,8 @@ class Trial:
         if len(differences) > 1:
             interval = statistics.mean_interval(differences, level=self.level, seed=self.seed)
         why = "images of fewer than two prompts are named in the labels"
-        made = self._measured("prompt_bias_difference", self.detector, interval, why)
-        return self._covering_unsettled(made, lambda trial: trial.prompt_bias_difference)
+        measurement = self._measured("prompt_bias_difference", self.detector, interval, why)
+        return self._covering_unsettled(measurement, lambda trial: trial.prompt_bias_difference)
 
     @property
     def is_gender(self) -> bool:
@@ -261,7 +263,7 @@ class Trial:
         if yes:
             interval = statistics.share_interval(sum(yes), len(yes), self.level)
         subject = self.detector if label is None else f"{self.detector} on {label}"
-        made = self._measured(
+        measurement = self._measured(
             metric,
             subject,
             interval,
@@ -272,15 +274,17 @@ class Trial:
             ),
             change=partial(self._change, metric, label),
         )
-        return self._covering_unsettled(made, lambda trial: trial._share(metric, why, label))  # noqa: SLF001 - of its own kind
+        return self._covering_unsettled(measurement, lambda trial: trial._share(metric, why, label))  # noqa: SLF001 - of its own kind
 
     def _covering_unsettled(
-        self, made: Measurement, of: Callable[[Trial], Measurement]
+        self, measurement: Measurement, measure: Callable[[Trial], Measurement]
     ) -> Measurement:
         """Return the measurement that holds whichever of the unsettled labels are right."""
         if self.everything is None:
-            return made
-        return covering_unsettled(made, [of(trial) for trial in self.fillings], self.everything)
+            return measurement
+        return covering_unsettled(
+            measurement, [measure(trial) for trial in self.fillings], self.everything
+        )
 
     def outcomes(self, metric: str, label: str | None = None) -> dict[str, bool]:
         """Return the images that a share is taken over, each with whether it counts."""
@@ -312,8 +316,8 @@ class Trial:
     ) -> Change:
         """Compare a share with the recorded one."""
         recorded = recorded_trial(baseline, self.detector, self.labelled.fingerprint)
-        said = recorded.said
-        words = [said[image.file] for image in self.labelled]
+        recorded_words = recorded.said
+        words = [recorded_words[image.file] for image in self.labelled]
         return share_change(
             metric,
             outcomes(metric, self.labelled, words, label),
@@ -324,14 +328,13 @@ class Trial:
         )
 
     def _worst(self) -> str:
-        named = [
+        mistakes = [
             f"{m.image.file} is {m.image.label}, said {m.detection.said}"
             for m in self.mistakes[:WORST]
         ]
-        more = len(self.mistakes) - len(named)
-        return (
-            f"{len(self.mistakes)} mistakes: {'; '.join(named)}{f' and {more} more' * bool(more)}"
-        )
+        more = len(self.mistakes) - len(mistakes)
+        rest = f" and {more} more" if more else ""
+        return f"{len(self.mistakes)} mistakes: {'; '.join(mistakes)}{rest}"
 
 
 FEWEST = 2
@@ -359,7 +362,7 @@ def _gap(trial: Trial, metric: str) -> Interval | None:
         label: list(outcomes(metric, trial.labelled, trial.said, label).values())
         for label in trial.labels
     }
-    known = {label: [[int(one) for one in of]] for label, of in groups.items() if of}
-    if len(known) < FEWEST:
+    hits = {label: [[int(flag) for flag in flags]] for label, flags in groups.items() if flags}
+    if len(hits) < FEWEST:
         return None
-    return parity_difference_interval(known, level=trial.level, seed=trial.seed)
+    return parity_difference_interval(hits, level=trial.level, seed=trial.seed)

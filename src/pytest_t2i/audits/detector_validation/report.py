@@ -88,8 +88,8 @@ def recorded(context: AuditContext) -> dict[str, Any] | None:
     if not _is_asked(context):
         return None
     return {
-        one.detector: asdict(RecordedTrial.of(one.labelled, one.fingerprint, one.said))
-        for one in trials(context)
+        trial.detector: asdict(RecordedTrial.of(trial.labelled, trial.fingerprint, trial.said))
+        for trial in trials(context)
     }
 
 
@@ -239,9 +239,9 @@ def _values(trial: TrialRecord, labels: Sequence[str]) -> tuple[Interval | None,
 
 def _album(trial: TrialRecord) -> Album:
     """Return the album of the images that a detector gets wrong."""
-    shown = trial.mistakes[:SHOWN]
-    left_out = len(trial.mistakes) - len(shown)
-    return Album(trial.detector, tuple(map(_picture, shown)), _kinds(trial), PICTURES, left_out)
+    mistakes = trial.mistakes[:SHOWN]
+    left_out = len(trial.mistakes) - len(mistakes)
+    return Album(trial.detector, tuple(map(_picture, mistakes)), _kinds(trial), PICTURES, left_out)
 
 
 def _kinds(trial: TrialRecord) -> str:

@@ -76,12 +76,12 @@ def _try(
 ) -> Trial:
     name, fingerprint = detector
     sums = [labelled.checksums[image.file] for image in labelled]
-    found = detections_of(fingerprint, sums)
-    by_file = {image.file: one for image, one in zip(labelled, found, strict=True)}
+    detections = detections_of(fingerprint, sums)
+    by_file = {image.file: detection for image, detection in zip(labelled, detections, strict=True)}
 
-    def trial(of: LabelledSet) -> Trial:
-        said = tuple(by_file[image.file] for image in of)
-        return Trial(name, fingerprint, of, said, level, seed)
+    def trial(part: LabelledSet) -> Trial:
+        answers = tuple(by_file[image.file] for image in part)
+        return Trial(name, fingerprint, part, answers, level, seed)
 
     settled = trial(labelled.settled)
     if not labelled.unsettled:

@@ -40,8 +40,8 @@ def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
     for prompt, attribute in test.selection.subjects:
         described(attribute)
         seeds = context.seeds(prompt, test.images)
-        asked = frozenset({attribute})
-        yield Need(prompt, seeds, observe=frozenset({VELOCITY}), attributes=asked)
+        attributes = frozenset({attribute})
+        yield Need(prompt, seeds, observe=frozenset({VELOCITY}), attributes=attributes)
 
 
 class Error(NamedTuple):
@@ -92,8 +92,8 @@ class Emergence:
     @property
     def id(self) -> str:
         """The prompt's id with the attribute."""
-        told = "" if self.guidance else " without guidance"
-        return f"{self.prompt.id}-{self.attribute.name}{' centred' if self.center else told}"
+        suffix = "" if self.guidance else " without guidance"
+        return f"{self.prompt.id}-{self.attribute.name}{' centred' if self.center else suffix}"
 
     @property
     def is_of_flow(self) -> bool:
@@ -162,17 +162,17 @@ class Emergence:
                 [values], level=level, seed=self.instruments.seed, bounds=None
             )
 
-        known = interval_at(self.level) if len(values) >= FEWEST_CURVES else None
-        told = (off_by.told,) if any(off_by) else ()
+        interval = interval_at(self.level) if len(values) >= FEWEST_CURVES else None
+        error_remarks = (off_by.told,) if any(off_by) else ()
         return Measurement(
             metric=INFO["centred_spi" if self.center else "spi"],
             subject=self.id,
-            interval=None if known is None else _widened(known, off_by),
+            interval=None if interval is None else _widened(interval, off_by),
             # More images do not reduce the instrument's own error.
             images=None if any(off_by) else len(values),
-            evidence=_evidence(interval_at, off_by) if known else None,
+            evidence=_evidence(interval_at, off_by) if interval else None,
             absent=self.absent,
-            remarks=(f"mean of the first {steps} of {self.curves.shape[1]} steps", *told),
+            remarks=(f"mean of the first {steps} of {self.curves.shape[1]} steps", *error_remarks),
         )
 
     @property

@@ -69,14 +69,14 @@ class Predisposition:
         final = self.observations.detections(self.prompt, self.seeds, self.ref)
         store = self.observations.store
         fingerprint = self.observations.components.detector(self.ref).fingerprint
-        told = []
+        detections = []
         for image, strip, finished in zip(images, strips, final, strict=True):
             if strip is not None:
                 count = int.from_bytes(strip[:4].tobytes(), "big")
                 keys = [preview_key(image.sha256, step) for step in range(count)]
-                known = store.detections(keys, fingerprint)
-                told.append([*(known[key] for key in keys), finished])
-        return told
+                by_key = store.detections(keys, fingerprint)
+                detections.append([*(by_key[key] for key in keys), finished])
+        return detections
 
     @property
     def steps(self) -> int:
@@ -101,18 +101,18 @@ class Predisposition:
 
         None where a step has no label at all, or the model gives no previews.
         """
-        known = [share for share in self.shares if share is not None]
-        if not self.said or len(known) < len(self.shares):
+        shares = [share for share in self.shares if share is not None]
+        if not self.said or len(shares) < len(self.shares):
             return None
-        return settled_step([share.estimate for share in known], known[-1])
+        return settled_step([share.estimate for share in shares], shares[-1])
 
     def strip(self, place: int) -> list[Image]:
         """Return the denoising previews of one image, by its position; [] where there are none."""
         strip = self.observations.arrays(self.prompt, [self.seeds[place]], FORESEEN)[0]
         return [] if strip is None else unpacked(strip)
 
-    def _share(self, said: Sequence[Detection]) -> Interval | None:
-        labels = [detection.label for detection in said if detection.label is not None]
+    def _share(self, detections: Sequence[Detection]) -> Interval | None:
+        labels = [detection.label for detection in detections if detection.label is not None]
         if not labels:
             return None
         return statistics.share_interval(labels.count(self.label), len(labels), self.level)

@@ -134,7 +134,9 @@ def _emergences(context: AuditContext) -> Iterator[EmergenceRecord]:
 
 def _emergence(emergence: Emergence) -> EmergenceRecord:
     none = Band((), (), (), emergence.level, 0)
-    band, centred = (each.band or none for each in (emergence, replace(emergence, center=True)))
+    band, centred = (
+        variant.band or none for variant in (emergence, replace(emergence, center=True))
+    )
     return EmergenceRecord(
         emergence.id,
         emergence.prompt.id,
@@ -157,18 +159,18 @@ def _emergence(emergence: Emergence) -> EmergenceRecord:
 
 def _foreseens(context: AuditContext) -> Iterator[ForeseenRecord]:
     """Yield the records of every attribute, and of the labels of the deciding detector."""
-    told: set[tuple[str, DetectorRef]] = set()
+    names: set[tuple[str, DetectorRef]] = set()
     for test, prompt, attribute in _observed(context, FORESEEN):
         sample = context.one_sample(prompt, test)
-        asked = [sample.foreseen(attribute)] if attribute else []
-        first, *others = context.observations.labels(sample.ref)
+        predispositions = [sample.foreseen(attribute)] if attribute else []
+        first, *other_labels = context.observations.labels(sample.ref)
         # With two labels, the share of one gives that of the other.
-        labels = [first, *others] if len(others) > 1 else [first]
-        asked += [sample.foreseen_label(label) for label in labels]
-        for place, predisposition in enumerate(asked):
+        labels = [first, *other_labels] if len(other_labels) > 1 else [first]
+        predispositions += [sample.foreseen_label(label) for label in labels]
+        for place, predisposition in enumerate(predispositions):
             name = predisposition.id, predisposition.ref
-            if name not in told:
-                told.add(name)
+            if name not in names:
+                names.add(name)
                 yield _measured_foreseen(predisposition, strips=SHOWN_STRIPS if not place else 0)
 
 
@@ -198,8 +200,8 @@ def _observed(context: AuditContext, what: str) -> Iterator[tuple[AskedTest, Pro
             continue
         plain = [(prompt, None) for prompt in test.selection.prompts] * (what == FORESEEN)
         for prompt, attribute in test.selection.subjects or plain:
-            known = widest.get((prompt.text, attribute))
-            if known is None or known[0].images < test.images:
+            candidate = widest.get((prompt.text, attribute))
+            if candidate is None or candidate[0].images < test.images:
                 widest[prompt.text, attribute] = (test, prompt, attribute)
     yield from widest.values()
 
@@ -223,42 +225,47 @@ BANDS = ("spi", "spi_low", "spi_high", "centred", "centred_low", "centred_high")
 
 def frames(part: EmergencePart) -> Mapping[str, Frame]:
     """Return the tables of whole curves, of their steps, and of denoising previews."""
-    whole = [(*_named(one), one.images, one.half_step, one.absent) for one in part.emergence]
+    curve_rows = [
+        (*_named(record), record.images, record.half_step, record.absent)
+        for record in part.emergence
+    ]
     return {
-        "emergence": Frame((*NAMED, "images", "half_step", "absent"), whole, ("half_step",)),
+        "emergence": Frame((*NAMED, "images", "half_step", "absent"), curve_rows, ("half_step",)),
         "emergence_steps": Frame(
             (*NAMED, "step", "noise", *BANDS),
-            [row for one in part.emergence for row in _steps(one)],
+            [row for record in part.emergence for row in _steps(record)],
         ),
         "foreseen_steps": Frame(
             ("id", "prompt", "concept", "looked_for", "detector", "step", "share", "undetected"),
-            [row for one in part.foreseen for row in _foreseen(one)],
+            [row for record in part.foreseen for row in _foreseen(record)],
             ("share",),
         ),
     }
 
 
-def _named(one: EmergenceRecord) -> Sequence[Any]:
-    return one.id, one.prompt, one.concept, one.attribute, one.guidance
+def _named(record: EmergenceRecord) -> Sequence[Any]:
+    return record.id, record.prompt, record.concept, record.attribute, record.guidance
 
 
-def _steps(one: EmergenceRecord) -> Iterator[tuple[Any, ...]]:
+def _steps(record: EmergenceRecord) -> Iterator[tuple[Any, ...]]:
     """Yield a row for each step; cells are empty where there is no band."""
-    none = (None,) * len(one.noise)
+    none = (None,) * len(record.noise)
     bands = (
-        one.mean, one.low, one.high, one.centred, one.centred_low, one.centred_high,
+        record.mean, record.low, record.high,
+        record.centred, record.centred_low, record.centred_high,
     )  # fmt: skip
     columns = [band or none for band in bands]
-    for step, (noise, *values) in enumerate(zip(one.noise, *columns, strict=True), 1):
-        yield (*_named(one), step, noise, *values)
+    for step, (noise, *values) in enumerate(zip(record.noise, *columns, strict=True), 1):
+        yield (*_named(record), step, noise, *values)
 
 
-def _foreseen(one: ForeseenRecord) -> Iterator[tuple[Any, ...]]:
+def _foreseen(record: ForeseenRecord) -> Iterator[tuple[Any, ...]]:
     """Yield a row for each step and one for the finished images; unknown cells are empty."""
-    known = zip_longest(one.shares, one.undetected)
-    for step, (share, undetected) in enumerate(known, 1):
+    columns = zip_longest(record.shares, record.undetected)
+    for step, (share, undetected) in enumerate(columns, 1):
         yield (
-            one.id, one.prompt, one.concept, one.looked_for, one.detector, step, share, undetected,
+            record.id, record.prompt, record.concept, record.looked_for, record.detector,
+            step, share, undetected,
         )  # fmt: skip
 
 
@@ -282,8 +289,8 @@ COLUMNS = ("Emergence", "SPI of the first step", "Centred", "Half of the lean by
 def sections(part: EmergencePart, run: Any) -> Sequence[Section]:  # noqa: ARG001 - as it is called
     """Return a section for SPI and one for denoising previews, where they were measured."""
     spi, foreseen = _spi(part), _foreseen_blocks(part)
-    made = (Section("Emergence of attributes", spi), Section("Denoising previews", foreseen))
-    return [section for section in made if section.blocks]
+    drafts = (Section("Emergence of attributes", spi), Section("Denoising previews", foreseen))
+    return [section for section in drafts if section.blocks]
 
 
 def summary(part: EmergencePart) -> Summary:
@@ -292,31 +299,35 @@ def summary(part: EmergencePart) -> Summary:
 
 
 def _spi(part: EmergencePart) -> tuple[Block, ...]:
-    shown = _shown(part)
-    if not shown:
+    records = _shown(part)
+    if not records:
         return ()
-    table = Table("SPI of the first step", COLUMNS, tuple(map(_row, shown)))
-    return (Note(SPI), *_paragraphs(part), *_spi_charts(part, shown), table)
+    table = Table("SPI of the first step", COLUMNS, tuple(map(_row, records)))
+    return (Note(SPI), *_paragraphs(part), *_spi_charts(part, records), table)
 
 
 def _foreseen_blocks(part: EmergencePart) -> tuple[Block, ...]:
-    charts = [_foreseen_chart(one) for one in part.foreseen if one.shares]
+    charts = [_foreseen_chart(record) for record in part.foreseen if record.shares]
     return (Note(FORESEEN_NOTE), *charts) if charts else ()
 
 
 def _shown(part: EmergencePart) -> list[EmergenceRecord]:
     """Return the records with guidance, with which the images were made."""
-    return [one for one in part.emergence if one.mean and one.guidance]
+    return [record for record in part.emergence if record.mean and record.guidance]
 
 
 def _paragraphs(part: EmergencePart) -> Iterator[Paragraph]:
-    if told := in_words(part):
-        yield Paragraph(told, "summary")
+    if text := in_words(part):
+        yield Paragraph(text, "summary")
 
 
 def in_words(part: EmergencePart) -> str:
     """Return the attribute that the first step leads to most, in words; "" without any."""
-    leaning = [(one.centred[0], one) for one in part.emergence if one.centred and one.guidance]
+    leaning = [
+        (record.centred[0], record)
+        for record in part.emergence
+        if record.centred and record.guidance
+    ]
     if not leaning:
         return ""
     first, most = max(leaning, key=lambda pair: pair[0])
@@ -331,43 +342,47 @@ def in_words(part: EmergencePart) -> str:
 # SPI
 
 
-def _spi_charts(part: EmergencePart, shown: Sequence[EmergenceRecord]) -> Iterator[CurveChart]:
+def _spi_charts(part: EmergencePart, records: Sequence[EmergenceRecord]) -> Iterator[CurveChart]:
     """Yield the charts, all on one scale."""
-    reach = max((abs(v) for one in part.emergence for v in (*one.low, *one.high)), default=0.0)
+    reach = max(
+        (abs(v) for record in part.emergence for v in (*record.low, *record.high)), default=0.0
+    )
     half_scale = half_width(min(reach, 1.0))
-    for one in shown:
-        half = one.half_step
-        told = f"half of the final lean by step {half}" if half else "no lean that images agree on"
-        told += _centred(one)
-        ends = " at the first step to ".join(_signed(one.mean[k]) for k in (0, -1))
+    for record in records:
+        half = record.half_step
+        note = f"half of the final lean by step {half}" if half else "no lean that images agree on"
+        note += _centred(record)
+        ends = " at the first step to ".join(_signed(record.mean[k]) for k in (0, -1))
         yield CurveChart(
-            f"{one.concept}: {one.attribute}",
-            one.mean,
+            f"{record.concept}: {record.attribute}",
+            record.mean,
             -half_scale,
             half_scale,
-            f"{one.images} images; {told}",
-            f"SPI from {ends} at the last of {len(one.mean)}; {told}",
-            band=(one.low, one.high),
-            curves=one.curves,
+            f"{record.images} images; {note}",
+            f"SPI from {ends} at the last of {len(record.mean)}; {note}",
+            band=(record.low, record.high),
+            curves=record.curves,
             marked=None if half is None else (half.low, half.high),
             form="signed",
         )
 
 
-def _centred(one: EmergenceRecord) -> str:
+def _centred(record: EmergenceRecord) -> str:
     """Return the centred index of the first step with its band, in words."""
-    if not one.centred:
+    if not record.centred:
         return ""
-    first, low, high = (_signed(v[0]) for v in (one.centred, one.centred_low, one.centred_high))
+    first, low, high = (
+        _signed(v[0]) for v in (record.centred, record.centred_low, record.centred_high)
+    )
     return f"; centred {first} [{low}, {high}] at step 1"
 
 
-def _row(one: EmergenceRecord) -> tuple[Cell, ...]:
+def _row(record: EmergenceRecord) -> tuple[Cell, ...]:
     return (
-        f"{one.concept}: {one.attribute}",
-        _first_step(one.mean, one.low, one.high),
-        _first_step(one.centred, one.centred_low, one.centred_high),
-        one.half_step,
+        f"{record.concept}: {record.attribute}",
+        _first_step(record.mean, record.low, record.high),
+        _first_step(record.centred, record.centred_low, record.centred_high),
+        record.half_step,
     )
 
 
@@ -379,24 +394,24 @@ def _first_step(*band: Sequence[float]) -> str:
 # denoising previews
 
 
-def _foreseen_chart(one: ForeseenRecord) -> CurveChart:
-    known = [share for share in one.shares if share is not None]
-    missing = len(one.shares) - len(known)
-    whole = [] if missing else known
-    final = one.shares[-1]
+def _foreseen_chart(record: ForeseenRecord) -> CurveChart:
+    shares = [share for share in record.shares if share is not None]
+    missing = len(record.shares) - len(shares)
+    curve = [] if missing else shares
+    final = record.shares[-1]
     ends = f"{final.estimate:.2f} [{final.low:.2f}, {final.high:.2f}]" if final else ""
-    settles = "" if one.settles is None else f"settles at step {one.settles}; "
-    told = f"{settles}finished images {ends or 'no clear image'}"
+    settles = "" if record.settles is None else f"settles at step {record.settles}; "
+    note = f"{settles}finished images {ends or 'no clear image'}"
     return CurveChart(
-        f"{one.concept}: {one.looked_for}",
-        tuple(share.estimate for share in whole),
+        f"{record.concept}: {record.looked_for}",
+        tuple(share.estimate for share in curve),
         0.0,
         1.0,
-        f"{told}{f'; {missing} steps without any label' if missing else ''}",
-        f"share of {one.looked_for}, step by step; {told}",
-        band=(tuple(share.low for share in whole), tuple(share.high for share in whole)),
+        f"{note}{f'; {missing} steps without any label' if missing else ''}",
+        f"share of {record.looked_for}, step by step; {note}",
+        band=(tuple(share.low for share in curve), tuple(share.high for share in curve)),
         last="finished images",
-        strips=one.strips,
+        strips=record.strips,
         alt=STRIP,
         form="percent",
     )

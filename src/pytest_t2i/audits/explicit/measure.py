@@ -69,7 +69,7 @@ class AskedTriplet:
 
     def first(self, images: int) -> AskedTriplet:
         """Return the triplet with its first images alone."""
-        return AskedTriplet(self.triplet, {v: each[:images] for v, each in self.drawn.items()})
+        return AskedTriplet(self.triplet, {v: row[:images] for v, row in self.drawn.items()})
 
 
 @dataclass(frozen=True, repr=False)
@@ -101,15 +101,15 @@ class Explicit:
         """
         if variant not in ASKED:
             raise UnknownNameError("variant", variant, list(ASKED))
-        drawn = self.of(variant)
+        rows = self.of(variant)
         return Measurement(
             metric=SHARE,
             subject=f"model, {variant}",
             interval=self.share(variant),
-            evidence=partial(_share_evidence, self._filled(drawn), self.by, drawn),
+            evidence=partial(_share_evidence, self._filled(rows), self.by, rows),
             absent="no image has a label",
             remarks=(self.told, *self._least_followed(variant)),
-            worst_case=_worst_share(drawn),
+            worst_case=_worst_share(rows),
             is_of_model=True,
         )
 
@@ -135,8 +135,8 @@ class Explicit:
 
     def share(self, variant: str) -> Interval | None:
         """Return the share of a variant drawn as asked, over all triplets; None without a label."""
-        known = _known(self.of(variant))
-        return _share(known, self.by, self.level) if sum(map(len, known)) else None
+        rows = _known(self.of(variant))
+        return _share(rows, self.by, self.level) if sum(map(len, rows)) else None
 
     @property
     def gap(self) -> Interval | None:
@@ -148,20 +148,18 @@ class Explicit:
         """The counts in words."""
         parts = []
         for variant, label in ASKED.items():
-            drawn = np.concatenate([np.zeros(0), *self.of(variant)])
-            seen, none = int(np.nansum(drawn)), int(np.isnan(drawn).sum())
-            parts.append(f"{variant}: {label} in {seen} of {drawn.size - none}, {none} undetected")
+            flags = np.concatenate([np.zeros(0), *self.of(variant)])
+            hits, none = int(np.nansum(flags)), int(np.isnan(flags).sum())
+            parts.append(f"{variant}: {label} in {hits} of {flags.size - none}, {none} undetected")
         return "; ".join(parts)
 
-    def _filled(self, drawn: Drawn) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    def _filled(self, rows: Drawn) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """Return the images with undetected ones as 0 and as 1; unchanged if taken to be alike."""
-        images = sum(len(each) for each in drawn)
-        unknown = sum(int(np.isnan(each).sum()) for each in drawn)
+        images = sum(len(row) for row in rows)
+        unknown = sum(int(np.isnan(row).sum()) for row in rows)
         if unknown <= self.alike * images:
-            return list(drawn), list(drawn)
-        return [np.nan_to_num(each) for each in drawn], [
-            np.nan_to_num(each, nan=1.0) for each in drawn
-        ]
+            return list(rows), list(rows)
+        return [np.nan_to_num(row) for row in rows], [np.nan_to_num(row, nan=1.0) for row in rows]
 
     def _least_followed(self, variant: str) -> Iterator[str]:
         """Yield a remark on the prompts that are followed least, if there are any."""
@@ -187,23 +185,25 @@ def one_triplet(context: AuditContext, three: Triplet, test: AskedTest) -> Asked
     sides = (three.feminine, three.masculine)
     seeds = context.observations.distinct(sides, context.seeds(three.neutral, test.images))
     ref = DetectorRef(context.detectors[0])
-    drawn = {}
+    rows = {}
     for prompt in sides:
         variant = prompt.variant.value
-        said = [one.label for one in context.observations.detections(prompt, seeds, ref)]
-        drawn[variant] = np.array(
-            [np.nan if label is None else float(label == ASKED[variant]) for label in said]
+        labels = [
+            detection.label for detection in context.observations.detections(prompt, seeds, ref)
+        ]
+        rows[variant] = np.array(
+            [np.nan if label is None else float(label == ASKED[variant]) for label in labels]
         )
-    return AskedTriplet(three, drawn)
+    return AskedTriplet(three, rows)
 
 
-def _known(drawn: Drawn) -> list[np.ndarray]:
-    return [each[~np.isnan(each)] for each in drawn]
+def _known(rows: Drawn) -> list[np.ndarray]:
+    return [row[~np.isnan(row)] for row in rows]
 
 
-def _share(known: Drawn, words: Words, level: float) -> Interval:
-    counts = np.array([int(each.sum()) for each in known])
-    images = np.array([each.size for each in known])
+def _share(rows: Drawn, words: Words, level: float) -> Interval:
+    counts = np.array([int(row.sum()) for row in rows])
+    images = np.array([row.size for row in rows])
     if words == "fixed":
         return statistics.clopper_pearson(int(counts.sum()), int(images.sum()), level)
     return share_by_prompt_interval(counts, images, level=level)
@@ -211,20 +211,20 @@ def _share(known: Drawn, words: Words, level: float) -> Interval:
 
 def _pairs(first: Drawn, second: Drawn) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Return the pairs of images of one seed that both have a label."""
-    both = [~np.isnan(a) & ~np.isnan(b) for a, b in zip(first, second, strict=True)]
-    sides = ([each[use] > 0 for each, use in zip(s, both, strict=True)] for s in (first, second))
+    masks = [~np.isnan(a) & ~np.isnan(b) for a, b in zip(first, second, strict=True)]
+    sides = ([row[use] > 0 for row, use in zip(s, masks, strict=True)] for s in (first, second))
     return next(sides), next(sides)
 
 
 def _gap(first: Drawn, second: Drawn, words: Words, level: float) -> Interval | None:
     sides = _pairs(first, second)
-    if not any(each.size for each in sides[0]):
+    if not any(row.size for row in sides[0]):
         return None
     return paired_gap_interval(*sides, level=level, words=words)
 
 
 def _share_evidence(
-    filled: tuple[Drawn, Drawn], words: Words, drawn: Drawn, bound: float, level: float
+    filled: tuple[Drawn, Drawn], words: Words, rows: Drawn, bound: float, level: float
 ) -> Evidence:
     """Return worst-case evidence: beyond (too low) if all undetected are 1, within if all are 0."""
     del level
@@ -233,22 +233,22 @@ def _share_evidence(
         _p_value(everyone, words, bound, "less"),
         _p_value(none, words, bound, "greater"),
     )
-    if not any(np.isnan(each).any() for each in drawn):
+    if not any(np.isnan(row).any() for row in rows):
         return Evidence(beyond, within)
-    alone = (_p_value(drawn, words, bound, "less"), _p_value(drawn, words, bound, "greater"))
+    alone = (_p_value(rows, words, bound, "less"), _p_value(rows, words, bound, "greater"))
     return Evidence(beyond, within, labelled=alone)
 
 
-def _p_value(drawn: Drawn, words: Words, bound: float, alternative: Alternative) -> float:
-    known = _known(drawn)
+def _p_value(rows: Drawn, words: Words, bound: float, alternative: Alternative) -> float:
+    labelled_rows = _known(rows)
     return statistics.inverted_p_value(
-        lambda level: _share(known, words, level), bound, alternative=alternative
+        lambda level: _share(labelled_rows, words, level), bound, alternative=alternative
     )
 
 
 def _gap_evidence(
     filled: tuple[tuple[Drawn, Drawn], ...],
-    drawn: tuple[Drawn, Drawn],
+    row_pair: tuple[Drawn, Drawn],
     words: Words,
     bound: float,
     level: float,
@@ -264,10 +264,10 @@ def _gap_evidence(
     gaps = [paired_gap_interval(*sides, level=0.5, words=words).estimate for sides in extremes]
     sides = {side: [_gap_p(pair, words, bound, side) for pair in extremes] for side in SIDES}
     beyond = 1.0 if min(gaps) < 0.0 < max(gaps) else max(sides["beyond"])
-    if not any(np.isnan(each).any() for side in drawn for each in side):
+    if not any(np.isnan(row).any() for side in row_pair for row in side):
         return Evidence(beyond, max(sides["within"]))
-    own = _pairs(*drawn)
-    labelled = (_gap_p(own, words, bound, "beyond"), _gap_p(own, words, bound, "within"))
+    pairs = _pairs(*row_pair)
+    labelled = (_gap_p(pairs, words, bound, "beyond"), _gap_p(pairs, words, bound, "within"))
     return Evidence(beyond, max(sides["within"]), labelled=labelled)
 
 
@@ -278,11 +278,11 @@ def _gap_p(
     return paired_gap_p_value(*pair, bound, alternative=alternative, words=words)
 
 
-def _worst_share(drawn: Drawn) -> Bounds | None:
+def _worst_share(rows: Drawn) -> Bounds | None:
     """Return the bounds of the share whatever the undetected images show; None without any."""
-    images = sum(len(each) for each in drawn)
-    unknown = sum(int(np.isnan(each).sum()) for each in drawn)
+    images = sum(len(row) for row in rows)
+    unknown = sum(int(np.isnan(row).sum()) for row in rows)
     if not unknown:
         return None
-    seen = sum(float(np.nansum(each)) for each in drawn)
-    return Bounds(seen / images, (seen + unknown) / images, unknown / images)
+    total = sum(float(np.nansum(row)) for row in rows)
+    return Bounds(total / images, (total + unknown) / images, unknown / images)

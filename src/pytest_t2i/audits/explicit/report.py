@@ -60,22 +60,22 @@ def measured(context: AuditContext) -> ExplicitPart | None:
     if not members:
         return None
     settings = context.settings
-    whole = Explicit(alike, settings.confidence, settings.words)
+    model = Explicit(alike, settings.confidence, settings.words)
     return ExplicitPart(
         context.detectors[0],
         sum(member.images for member in alike),
-        {variant: whole.share(variant) for variant in ASKED},
-        whole.gap,
+        {variant: model.share(variant) for variant in ASKED},
+        model.gap,
         tuple(map(_triplet, members)),
     )
 
 
 def _triplet(member: AskedTriplet) -> ExplicitTriplet:
-    asked = {
-        variant: AskedRecord(int(np.nansum(drawn)), int(np.sum(~np.isnan(drawn))))
-        for variant, drawn in member.drawn.items()
+    records = {
+        variant: AskedRecord(int(np.nansum(row)), int(np.sum(~np.isnan(row))))
+        for variant, row in member.drawn.items()
     }
-    return ExplicitTriplet(member.triplet.id, member.triplet.neutral.name, asked)
+    return ExplicitTriplet(member.triplet.id, member.triplet.neutral.name, records)
 
 
 TITLE = "Prompts that name a gender"
@@ -91,15 +91,15 @@ READ = (
 def sections(part: ExplicitPart, run: Any) -> Sequence[Section]:
     """Return one section: shares, gap, prompts."""
     note = Note(READ.format(detector=part.detector))
-    shown = (Paragraph(in_words(part), "summary"), note, _shares(part, run), _gap(part, run))
-    return [Section(TITLE, (*shown, *_triplets(part)))]
+    blocks = (Paragraph(in_words(part), "summary"), note, _shares(part, run), _gap(part, run))
+    return [Section(TITLE, (*blocks, *_triplets(part)))]
 
 
 def in_words(part: ExplicitPart) -> str:
     """Return how often each gender is drawn where it is named, in a line."""
-    each = ", ".join(f"{v} {part.shares.get(v) or 'no label'}" for v in ASKED)
+    shares = ", ".join(f"{v} {part.shares.get(v) or 'no label'}" for v in ASKED)
     gap = "" if part.gap is None else f"; gap {part.gap}{_leans(part.gap)}"
-    return f"drawn as asked: {each}{gap}"
+    return f"drawn as asked: {shares}{gap}"
 
 
 def _leans(gap: Interval) -> str:
@@ -131,27 +131,27 @@ def _gap(part: ExplicitPart, run: Any) -> BarChart:
 
 def _triplets(part: ExplicitPart) -> list[Table]:
     """Return the table of prompts that were not always followed, the least followed first."""
-    missed = [one for one in part.triplets if _missed(one)]
-    missed.sort(key=lambda one: (-_missed(one), one.triplet))
+    missed = [triplet for triplet in part.triplets if _missed(triplet)]
+    missed.sort(key=lambda triplet: (-_missed(triplet), triplet.triplet))
     rows: tuple[tuple[Cell, ...], ...] = tuple(
-        (one.concept, *(_counts(*_numbers(one, variant)) for variant in ASKED))
-        for one in missed[:SHOWN]
+        (triplet.concept, *(_counts(*_numbers(triplet, variant)) for variant in ASKED))
+        for triplet in missed[:SHOWN]
     )
     return [Table("Followed least", ("Prompt", *ASKED), rows, "detail")] if rows else []
 
 
-def _missed(one: ExplicitTriplet) -> int:
-    return sum(asked.labelled - asked.drawn for asked in one.asked.values())
+def _missed(triplet: ExplicitTriplet) -> int:
+    return sum(record.labelled - record.drawn for record in triplet.asked.values())
 
 
-def _numbers(one: ExplicitTriplet, variant: str) -> tuple[int, int]:
+def _numbers(triplet: ExplicitTriplet, variant: str) -> tuple[int, int]:
     """Return the numbers of a variant's images drawn as asked, and with a label."""
-    asked = one.asked.get(variant)
-    return (0, 0) if asked is None else (asked.drawn, asked.labelled)
+    record = triplet.asked.get(variant)
+    return (0, 0) if record is None else (record.drawn, record.labelled)
 
 
-def _counts(drawn: int, labelled: int) -> str:
-    return f"{drawn} of {labelled}"
+def _counts(hits: int, labelled: int) -> str:
+    return f"{hits} of {labelled}"
 
 
 def summary(part: ExplicitPart) -> Summary:
@@ -165,10 +165,10 @@ def summary(part: ExplicitPart) -> Summary:
     )
     rows: list[tuple[Cell, ...]] = [
         (
-            one.triplet,
-            *(n for variant in ASKED for n in _numbers(one, variant)),
+            triplet.triplet,
+            *(n for variant in ASKED for n in _numbers(triplet, variant)),
         )
-        for one in part.triplets
+        for triplet in part.triplets
     ]
     return Summary(
         in_words(part),

@@ -34,9 +34,9 @@ def _spaces(value: Any) -> tuple[str, ...]:
     spaces = names_of("a space", value)
     for space in spaces:
         if not is_space(space):
-            known = ", ".join(dict.fromkeys((*SPACES, *PAPER)))
+            names = ", ".join(dict.fromkeys((*SPACES, *PAPER)))
             raise ConfigurationError(
-                f"marker t2i: a space is one of {known}, or an encoder with its weights such as "
+                f"marker t2i: a space is one of {names}, or an encoder with its weights such as "
                 f"clip:reference, got {space!r}"
             )
     return spaces

@@ -122,10 +122,10 @@ class TripletSample:
         if not is_space(space):
             names = ", ".join(dict.fromkeys((*SPACES, *PAPER)))
             raise ConfigurationError(f"expected a space among {names}, got {space!r}")
-        known, key = self.observations.derived, (self.triplet, self.seeds, self.encoder, space)
-        if key not in known:
-            known[key] = self._remembered(space)
-        similarities: Pair | None = known[key]
+        cache, key = self.observations.derived, (self.triplet, self.seeds, self.encoder, space)
+        if key not in cache:
+            cache[key] = self._remembered(space)
+        similarities: Pair | None = cache[key]
         return similarities
 
     def _remembered(self, space: str) -> Pair | None:
@@ -133,12 +133,12 @@ class TripletSample:
         if space == PROMPT:
             return self._in_prompt_space()
         name = f"similarities:{self._compared(space)}"
-        known = self.observations.store.fact(name)
-        if known is None:
+        record = self.observations.store.fact(name)
+        if record is None:
             pair = self._similarities(space)
-            known = {} if pair is None else {side: pair._asdict()[side].tolist() for side in SIDES}
-            self.observations.store.remember(name, known)
-        return Pair(*(np.array(known[side]) for side in SIDES)) if known else None
+            record = {} if pair is None else {side: pair._asdict()[side].tolist() for side in SIDES}
+            self.observations.store.remember(name, record)
+        return Pair(*(np.array(record[side]) for side in SIDES)) if record else None
 
     def _compared(self, space: str) -> str:
         """Return a hash of all that these similarities depend on: pictures, encoder, method."""
@@ -154,14 +154,14 @@ class TripletSample:
     def _similarities(self, space: str) -> Pair | None:
         neutral, feminine, masculine = (self._points(prompt, space) for prompt in self.triplet)
         compare = COMPARE.get(space, _features)
-        both = [
+        pairs = [
             (compare(n, f), compare(n, m))
             for n, f, m in zip(neutral, feminine, masculine, strict=True)
             if n is not None and f is not None and m is not None
         ]
-        if not both:
+        if not pairs:
             return None
-        to_feminine, to_masculine = np.array(both).T
+        to_feminine, to_masculine = np.array(pairs).T
         return Pair(to_feminine, to_masculine)
 
     def similarity_gap(self, space: str) -> Measurement:
@@ -221,7 +221,10 @@ class TripletSamples:
     def with_repeats(self) -> TripletSamples:
         """The same with equal pictures counted each; itself where none repeat."""
         members = tuple(member.with_repeats for member in self.members)
-        is_same = all(each is own for each, own in zip(members, self.members, strict=True))
+        is_same = all(
+            counterpart is original
+            for counterpart, original in zip(members, self.members, strict=True)
+        )
         return self if is_same else replace(self, members=members)
 
     def _without_verdict(self, space: str) -> list[TripletSample]:
@@ -265,14 +268,14 @@ class TripletSamples:
             return of_gaps(_gaps(self.similarities(space)), self.words, are_drawn=False)
 
         def evidence(bound: float, level: float) -> Evidence:
-            (found,) = despite_equal_pictures(
+            (model_evidence,) = despite_equal_pictures(
                 [self],
                 lambda ways: [
                     of_gaps(_gaps(way.similarities(space)), self.words)(bound, level)
                     for way in ways
                 ],
             )
-            return found
+            return model_evidence
 
         return evidence
 
@@ -302,16 +305,16 @@ class TripletSamples:
 
     def _unpaired(self, space: str) -> tuple[str, ...]:
         """Return a remark where the model ignores seeds, so that images are no pairs."""
-        seen = space != PROMPT and any(m.observations.draws_anew() for m in self.members[:1])
-        return (UNPAIRED,) if seen else ()
+        is_unpaired = space != PROMPT and any(m.observations.draws_anew() for m in self.members[:1])
+        return (UNPAIRED,) if is_unpaired else ()
 
     def _widest(self, pairs: Sequence[Pair]) -> str:
         if len(pairs) != len(self.members) or not pairs:
             return f"{len(self.members)} triplets"
         gaps = [float((p.to_masculine - p.to_feminine).mean()) for p in pairs]
         order = sorted(range(len(gaps)), key=lambda k: -abs(gaps[k]))[:5]
-        named = (f"{self.members[k].triplet.neutral.name} {gaps[k]:+.3f}" for k in order)
-        return f"widest gaps: {', '.join(named)}"
+        texts = (f"{self.members[k].triplet.neutral.name} {gaps[k]:+.3f}" for k in order)
+        return f"widest gaps: {', '.join(texts)}"
 
 
 def triplets_of(context: AuditContext, test: AskedTest) -> TripletSamples:

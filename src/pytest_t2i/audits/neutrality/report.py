@@ -103,11 +103,11 @@ class _Gaps:
         if not spaces:
             return None
         samples = self._samples(self._members(spaces[0]))
-        seen = [space for space in spaces if samples.similarities(space)]
-        leaning = samples.leaning(seen) if len(seen) >= LEAST_SPACES else None
+        measured_spaces = [space for space in spaces if samples.similarities(space)]
+        leaning = samples.leaning(measured_spaces) if len(measured_spaces) >= LEAST_SPACES else None
         if leaning is None:
             return None
-        return LeaningRecord(tuple(seen), leaning.masculine, leaning.feminine)
+        return LeaningRecord(tuple(measured_spaces), leaning.masculine, leaning.feminine)
 
     def _members(self, space: str) -> tuple[TripletSample, ...]:
         """Return every triplet once, with the images of the test that asks for most."""
@@ -169,14 +169,14 @@ def sections(part: NeutralityPart, run: Any) -> Sequence[Section]:
     """Return one section, with a chart for each space and a table of all spaces."""
     if not part.gaps:
         return ()
-    told = in_words(part)
-    blocks: list[Block] = [Note(HOW), *([Paragraph(told, "summary")] if told else [])]
+    text = in_words(part)
+    blocks: list[Block] = [Note(HOW), *([Paragraph(text, "summary")] if text else [])]
     return [Section(TITLE, (*blocks, *_charts(part.gaps, run.checks_of(METRIC)), _table(part)))]
 
 
 def in_words(part: NeutralityPart) -> str:
     """Return the gaps over all triplets and the joint test in words; "" without gaps."""
-    gaps = [f"{gap.space} {known.estimate:+.3f}" for gap, known in _of_model(part)]
+    gaps = [f"{gap.space} {interval.estimate:+.3f}" for gap, interval in _of_model(part)]
     tested = f"; {_leaning(part.leaning)}" if part.leaning else ""
     return f"similarity gap (> 0 leans masculine): {', '.join(gaps)}{tested}" if gaps else ""
 
@@ -255,12 +255,12 @@ def _differing(alike: float | None) -> str | None:
 
 def summary(part: NeutralityPart) -> Summary:
     """Return the gaps in words, as series, as a table, and the widest one as a figure."""
-    named = [(f"{gap.space}: {gap.name}", gap.gap) for gap in part.gaps]
+    gaps = [(f"{gap.space}: {gap.name}", gap.gap) for gap in part.gaps]
     return Summary(
         in_words(part),
-        {f"{METRIC}/{name}": gap for name, gap in named if gap is not None},
+        {f"{METRIC}/{name}": gap for name, gap in gaps if gap is not None},
         {"gaps": _frame(part)},
-        values=[Value(METRIC, name, gap) for name, gap in named],
+        values=[Value(METRIC, name, gap) for name, gap in gaps],
         figures=list(_figures(part)),
         scope="Whether neutral prompts come out nearer to masculine or feminine ones.",
     )
@@ -275,7 +275,7 @@ def _frame(part: NeutralityPart) -> Frame:
 def _figures(part: NeutralityPart) -> Iterator[Figure]:
     gaps = _of_model(part)
     if gaps:
-        widest, known = max(gaps, key=lambda pair: abs(pair[1].estimate))
+        widest, interval = max(gaps, key=lambda pair: abs(pair[1].estimate))
         notes = (f"widest of {len(gaps)} spaces: {widest.space}", "> 0 leans masculine")
-        value = f"{known.estimate:+.3f}".replace("-", "\u2212")
+        value = f"{interval.estimate:+.3f}".replace("-", "\u2212")
         yield Figure("Similarity gap", value, notes, TITLE)

@@ -133,8 +133,8 @@ class Counted:
         """
         counts, names = self.table
         counts = counts[:, list(places)]
-        kept = counts.sum(axis=(0, 1)) >= self.least
-        return Table(counts[:, :, kept], tuple(n for n, k in zip(names, kept, strict=True) if k))
+        mask = counts.sum(axis=(0, 1)) >= self.least
+        return Table(counts[:, :, mask], tuple(n for n, k in zip(names, mask, strict=True) if k))
 
     @cached_property
     def cooccurrences(self) -> list[np.ndarray]:
@@ -152,10 +152,10 @@ class Counted:
         ]
         if not names:
             return np.empty((0, 2))
-        seen = np.all([variant.sum(axis=1) > 0 for variant in three], axis=0)
-        if not seen.any():
+        mask = np.all([variant.sum(axis=1) > 0 for variant in three], axis=0)
+        if not mask.any():
             return np.empty((0, 2))
-        neutral, feminine, masculine = (variant[seen].astype(float) for variant in three)
+        neutral, feminine, masculine = (variant[mask].astype(float) for variant in three)
         sides = [similarities(neutral, feminine), similarities(neutral, masculine)]
         return np.stack(sides, axis=1)
 

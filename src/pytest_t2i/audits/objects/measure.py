@@ -69,8 +69,8 @@ class Objects(Counted):
         if len(counts) < 2 or not names:  # noqa: PLR2004 - one unit shows no spread
             return dict.fromkeys(names)
         women, men = counts[:, 0], counts[:, 1]
-        made = statistics.object_bias_intervals(men, women, level=self.level, seed=self.seed)
-        return dict(zip(names, made, strict=True))
+        intervals = statistics.object_bias_intervals(men, women, level=self.level, seed=self.seed)
+        return dict(zip(names, intervals, strict=True))
 
     @cached_property
     def _family(self) -> Family:
@@ -101,13 +101,13 @@ class Objects(Counted):
         All frequent objects are judged together and share one false discovery rate. An object that
         is expected to differ also has a score, but is judged on its own.
         """
-        known = name in self.judged
+        is_judged = name in self.judged
         return Measurement(
             metric=INFO["object_bias_score"],
             subject=f"object {name}",
             interval=self._intervals.get(name),
-            family=self._family if known else None,
-            place=self.judged.index(name) if known else 0,
+            family=self._family if is_judged else None,
+            place=self.judged.index(name) if is_judged else 0,
             absent=self._too_rare(name),
             remarks=(self._told(name), *self.unpaired),
         )
@@ -126,8 +126,8 @@ class Objects(Counted):
     def _told(self, name: str) -> str:
         if name not in self.gendered.names:
             return ""
-        shown = zip(self._occurrences(name), VARIANTS, strict=True)
-        return f"{name} in {', '.join(f'{n} {variant}' for n, variant in shown)} images"
+        counts = zip(self._occurrences(name), VARIANTS, strict=True)
+        return f"{name} in {', '.join(f'{n} {variant}' for n, variant in counts)} images"
 
     @property
     def highest_bias_score(self) -> Measurement:
@@ -137,15 +137,15 @@ class Objects(Counted):
         PASS needs evidence that every one lies within the limit, and at least three judged objects.
         """
         scores = [(name, self._intervals[name]) for name in self.judged]
-        known = [(name, interval) for name, interval in scores if interval is not None]
-        known.sort(key=lambda pair: -abs(pair[1].estimate - FAIR))
-        shown = tuple(f"{name} {at}: {self._told(name)}" for name, at in known[:SHOWN])
-        remarks = (*self._too_few_remark(), *shown)
+        ranking = [(name, interval) for name, interval in scores if interval is not None]
+        ranking.sort(key=lambda pair: -abs(pair[1].estimate - FAIR))
+        lines = tuple(f"{name} {at}: {self._told(name)}" for name, at in ranking[:SHOWN])
+        remarks = (*self._too_few_remark(), *lines)
         return Measurement(
             metric=INFO["object_bias_score"],
             subject="model (most one-sided object)",
             is_of_model=True,
-            interval=self._interval_of_chosen(known[0][0]) if known else None,
+            interval=self._interval_of_chosen(ranking[0][0]) if ranking else None,
             evidence=self._evidence_of_highest,
             absent=self._nothing_judged(),
             remarks=(*remarks, *self.unpaired),
@@ -153,13 +153,13 @@ class Objects(Counted):
 
     def _interval_of_chosen(self, name: str) -> Interval | None:
         """Return the interval of an object chosen by its score, valid for all judged objects."""
-        each = 1.0 - (1.0 - self.level) / len(self.judged)
+        object_level = 1.0 - (1.0 - self.level) / len(self.judged)
         sides = self._sides([name])
-        made = statistics.object_bias_intervals(*sides, level=each, seed=self.seed)[0]
-        if made is None:
+        interval = statistics.object_bias_intervals(*sides, level=object_level, seed=self.seed)[0]
+        if interval is None:
             return None
-        method = f"{made.method}, {len(self.judged)} objects at once"
-        return replace(made, level=self.level, method=method)
+        method = f"{interval.method}, {len(self.judged)} objects at once"
+        return replace(interval, level=self.level, method=method)
 
     def _too_few_remark(self) -> Iterator[str]:
         """Yield a remark where too few objects are judged for a PASS."""
@@ -182,8 +182,8 @@ class Objects(Counted):
         leanings of objects cancel out. Objects that are expected to differ are left out. The
         smallest number of occurrences is that of a single object.
         """
-        kept = [name not in self.expected for name in self.table.names]
-        counts = self.table.counts[:, :, kept].sum(axis=2, keepdims=True)
+        mask = [name not in self.expected for name in self.table.names]
+        counts = self.table.counts[:, :, mask].sum(axis=2, keepdims=True)
         sides = counts[:, MASCULINE], counts[:, FEMININE]
         total = sum(side.sum() for side in sides)
         interval = None
@@ -197,7 +197,7 @@ class Objects(Counted):
             evidence=partial(self._pooled_evidence, *sides),
             absent=f"all objects together occur {int(total)} times with both genders; "
             f"at least {self.least} are needed",
-            remarks=(f"{sum(kept)} objects", *self.unpaired),
+            remarks=(f"{sum(mask)} objects", *self.unpaired),
         )
 
     def _pooled_evidence(
@@ -246,7 +246,7 @@ class Objects(Counted):
         """
         places = self._places(variants)
         counts = self.frequent(places).counts
-        named = ", ".join(VARIANTS[place] for place in places)
+        names = ", ".join(VARIANTS[place] for place in places)
         absent = self._untestable(counts)
         interval, remark = None, absent
         if not absent:
@@ -257,7 +257,7 @@ class Objects(Counted):
             remark = f"Pearson's chi-square {plain.statistic:.1f}, p = {plain.p_value:.2g}"
         return Measurement(
             metric=INFO["object_independence"],
-            subject=f"model ({named})",
+            subject=f"model ({names})",
             is_of_model=True,
             interval=interval,
             absent=absent,
@@ -267,12 +267,12 @@ class Objects(Counted):
     def _places(self, variants: Sequence[str]) -> list[int]:
         for name in variants:
             if name not in VARIANTS:
-                known = ", ".join(VARIANTS)
-                raise ConfigurationError(f"expected variants among {known}, got {name!r}")
-        chosen = [place for place, name in enumerate(VARIANTS) if not variants or name in variants]
-        if len(chosen) < 2:  # noqa: PLR2004 - one variant cannot differ
+                names = ", ".join(VARIANTS)
+                raise ConfigurationError(f"expected variants among {names}, got {name!r}")
+        places = [place for place, name in enumerate(VARIANTS) if not variants or name in variants]
+        if len(places) < 2:  # noqa: PLR2004 - one variant cannot differ
             raise ConfigurationError(f"expected two different variants or none, got {variants!r}")
-        return chosen
+        return places
 
     def _untestable(self, counts: np.ndarray) -> str:
         if len(counts) < 2:  # noqa: PLR2004
@@ -288,7 +288,7 @@ class Objects(Counted):
         pairs = self.cooccurrences
         gaps = [of_triplet[:, 1] - of_triplet[:, 0] for of_triplet in pairs]
         images = sum(len(gap) for gap in gaps)
-        asked = sum(len(member.seeds) for member in self.members)
+        seed_count = sum(len(member.seeds) for member in self.members)
         interval = None
         if images >= 2:  # noqa: PLR2004 - one value shows no spread
             interval = gap_interval(gaps, level=self.level, words=self.words)
@@ -300,7 +300,10 @@ class Objects(Counted):
             images=3 * images if self.words == "fixed" else None,
             evidence=of_gaps(gaps, self.words),
             absent="fewer than two seeds show objects in all three images",
-            remarks=(f"{images} of {asked} seeds show objects in all three images", *self.unpaired),
+            remarks=(
+                f"{images} of {seed_count} seeds show objects in all three images",
+                *self.unpaired,
+            ),
         )
 
 

@@ -103,8 +103,8 @@ def scores(objects: Objects) -> tuple[ObjectRecord, ...]:
 
 def independence(objects: Objects) -> tuple[IndependenceRecord, ...]:
     """Return the tests of all three variants together, and of each pair of them."""
-    chosen = (VARIANTS, *combinations(VARIANTS, 2))
-    return tuple(_independence(objects, variants) for variants in chosen)
+    comparisons = (VARIANTS, *combinations(VARIANTS, 2))
+    return tuple(_independence(objects, variants) for variants in comparisons)
 
 
 def _independence(objects: Objects, variants: tuple[str, ...]) -> IndependenceRecord:
@@ -151,7 +151,7 @@ def sections(record: ObjectsRecord, run: Any) -> Sequence[Section]:  # noqa: ARG
 
 def headline(record: ObjectsRecord) -> str:
     """Return the most one-sided judged object, in words."""
-    judged = [each for each in record.objects if not each.expected]
+    judged = [entry for entry in record.objects if not entry.expected]
     if not judged:
         return f"no object occurs {record.least} times with both genders together"
     if len(judged) < FEWEST_JUDGED:
@@ -168,10 +168,10 @@ def summary(record: ObjectsRecord) -> Summary:
     )  # fmt: skip
     rows = [
         (
-            one.name, record.finder, one.neutral, one.feminine, one.masculine, one.score,
-            one.p_value, one.expected,
+            entry.name, record.finder, entry.neutral, entry.feminine, entry.masculine, entry.score,
+            entry.p_value, entry.expected,
         )
-        for one in record.objects
+        for entry in record.objects
     ]  # fmt: skip
     frames = {"objects": Frame(columns, rows, ("object_bias_score",))}
     return Summary(headline(record), frames=frames)
@@ -179,23 +179,23 @@ def summary(record: ObjectsRecord) -> Summary:
 
 def object_chart(title: str, objects: Sequence[ObjectRecord], note: str = "") -> BarChart:
     """Return a chart of objects from 0 (feminine) to 1 (masculine)."""
-    bars = tuple(_object_bar(each) for each in objects)
+    bars = tuple(_object_bar(entry) for entry in objects)
     return BarChart(
         title, bars, 0.0, 1.0, UNIT, note, digits=2, level="page", middle=FAIR, ends=ENDS
     )
 
 
-def _object_bar(of: ObjectRecord, cells: tuple[str | int, ...] = ()) -> Bar:
+def _object_bar(entry: ObjectRecord, cells: tuple[str | int, ...] = ()) -> Bar:
     """Return the bar of one object, coloured by the gender that it comes with more often."""
     kind = ""
-    if of.score is not None and of.score.estimate != FAIR:
-        kind = "male" if of.score.estimate > FAIR else "female"
-    counts = f"{of.neutral} neutral, {of.feminine} feminine, {of.masculine} masculine"
-    note = f"{counts}; {of.expected or f'p {p_words(of.p_value)}, adjusted'}"
+    if entry.score is not None and entry.score.estimate != FAIR:
+        kind = "male" if entry.score.estimate > FAIR else "female"
+    counts = f"{entry.neutral} neutral, {entry.feminine} feminine, {entry.masculine} masculine"
+    note = f"{counts}; {entry.expected or f'p {p_words(entry.p_value)}, adjusted'}"
     return Bar(
-        of.name,
-        of.score,
-        note if of.score else counts,
+        entry.name,
+        entry.score,
+        note if entry.score else counts,
         absent="with neither gender",
         kind=kind,
         cells=cells,
@@ -225,7 +225,7 @@ def _looked_at(record: ObjectsRecord) -> str:
 
 
 def _judged(record: ObjectsRecord) -> Iterator[Block]:
-    judged = [each for each in record.objects if not each.expected]
+    judged = [entry for entry in record.objects if not entry.expected]
     if not judged:
         yield Note("No object occurs often enough to be judged.")
         return
@@ -236,9 +236,9 @@ def _judged(record: ObjectsRecord) -> Iterator[Block]:
 def _expected(record: ObjectsRecord) -> Iterator[Block]:
     """Yield the objects that are expected to differ, as a table with the reasons."""
     bars = tuple(
-        _object_bar(each, (each.neutral, each.feminine, each.masculine, each.expected))
-        for each in record.objects
-        if each.expected
+        _object_bar(entry, (entry.neutral, entry.feminine, entry.masculine, entry.expected))
+        for entry in record.objects
+        if entry.expected
     )
     if bars:
         yield BarChart(
@@ -266,17 +266,17 @@ def _similarity(record: ObjectsRecord) -> str:
 
 def _told(record: ObjectsRecord) -> Iterator[str]:
     """Yield the results in a few lines of text."""
-    judged = [each for each in record.objects if not each.expected]
+    judged = [entry for entry in record.objects if not entry.expected]
     yield (
         f"objects of {record.triplets} triplets ({record.images} images) by {record.finder}: "
         f"{len(judged)} judged, {len(record.objects) - len(judged)} expected to differ, "
         f"{record.rare} too rare (below {record.least})"
     )
-    sure = [each for each in judged if each.p_value is not None and each.p_value <= SURE]
+    sure = [entry for entry in judged if entry.p_value is not None and entry.p_value <= SURE]
     if sure:
-        named = "; ".join(scored(each) for each in sure[:NAMED])
+        examples = "; ".join(scored(entry) for entry in sure[:NAMED])
         more = f"; and {len(sure) - NAMED} more" if len(sure) > NAMED else ""
-        yield f"come with one gender (0 feminine, 1 masculine): {named}{more}"
+        yield f"come with one gender (0 feminine, 1 masculine): {examples}{more}"
     tested = next((t for t in record.independence if len(t.variants) == ALL_VARIANTS), None)
     p_value = tested and tested.p_value
     yield (

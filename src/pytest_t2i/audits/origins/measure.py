@@ -50,22 +50,25 @@ def stock_figure(
     subject: str, shown: Sequence[Shown], named: Sequence[str], most: int, level: float
 ) -> Measurement:
     """Return the excess that more than ``most`` of the named attributes reach."""
-    chosen = [one for one in shown if one.name in named]
-    told = ", ".join(f"{one.name} {_excess(one, level)}" for one in chosen) or "none"
-    remark = f"named by prompts, share beyond the real world: {told}"
+    attributes = [attribute for attribute in shown if attribute.name in named]
+    excesses = (
+        ", ".join(f"{attribute.name} {_excess(attribute, level)}" for attribute in attributes)
+        or "none"
+    )
+    remark = f"named by prompts, share beyond the real world: {excesses}"
     if not shown:
         return Measurement(
             METRIC, subject, None, absent="no attribute has a known real-world share"
         )
-    if len(chosen) <= most:
+    if len(attributes) <= most:
         # Attributes that the prompts do not name are no part of a figure, whatever the images show.
         n = shown[0].share.n
-        nothing = Interval(0.0, 0.0, 0.0, level, f"{len(chosen)} named, {most} allowed", n)
+        nothing = Interval(0.0, 0.0, 0.0, level, f"{len(attributes)} named, {most} allowed", n)
         return Measurement(METRIC, subject, nothing, remarks=(remark,))
-    each = 1.0 - (1.0 - level) / len(shown)
-    intervals = [_excess(one, each) for one in chosen]
+    joint_level = 1.0 - (1.0 - level) / len(shown)
+    intervals = [_excess(attribute, joint_level) for attribute in attributes]
     estimate, low, high = (
-        sorted((getattr(one, end) for one in intervals), reverse=True)[most]
+        sorted((getattr(interval, end) for interval in intervals), reverse=True)[most]
         for end in ("estimate", "low", "high")
     )
     method = f"exact, {len(shown)} attributes at once"
@@ -74,27 +77,31 @@ def stock_figure(
         subject=subject,
         interval=Interval(estimate, low, high, level, method, intervals[0].n),
         images=intervals[0].n,
-        evidence=partial(_evidence, chosen, len(shown), most),
+        evidence=partial(_evidence, attributes, len(shown), most),
         remarks=(remark,),
     )
 
 
-def _excess(one: Shown, level: float) -> Interval:
+def _excess(attribute: Shown, level: float) -> Interval:
     """Return the share minus the real-world share; for direction "under" the other way round."""
-    share = statistics.share_interval(_count(one), one.share.n, level)
-    if one.direction == "under":
-        middle, low, high = (one.expected - x for x in (share.estimate, share.high, share.low))
+    share = statistics.share_interval(_count(attribute), attribute.share.n, level)
+    if attribute.direction == "under":
+        middle, low, high = (
+            attribute.expected - x for x in (share.estimate, share.high, share.low)
+        )
     else:
-        middle, low, high = (x - one.expected for x in (share.estimate, share.low, share.high))
+        middle, low, high = (
+            x - attribute.expected for x in (share.estimate, share.low, share.high)
+        )
     return Interval(middle, low, high, level, share.method, share.n)
 
 
-def _count(one: Shown) -> int:
-    return round(one.share.estimate * one.share.n)
+def _count(attribute: Shown) -> int:
+    return round(attribute.share.estimate * attribute.share.n)
 
 
 def _evidence(
-    chosen: Sequence[Shown], known: int, most: int, bound: float, level: float
+    attributes: Sequence[Shown], total: int, most: int, bound: float, level: float
 ) -> Evidence:
     """Return evidence that more than ``most`` lie beyond, or all but ``most`` within.
 
@@ -105,21 +112,23 @@ def _evidence(
     beyond, and at least one of them would have to be shown within wrongly.
     """
     del level
-    beyond = sorted(_p_value(one, bound, beyond=True) for one in chosen)
-    within = sorted((_p_value(one, bound, beyond=False) for one in chosen), reverse=True)
-    return Evidence(min(1.0, (known - most) * beyond[most]), min(1.0, (most + 1) * within[most]))
+    beyond = sorted(_p_value(attribute, bound, beyond=True) for attribute in attributes)
+    within = sorted(
+        (_p_value(attribute, bound, beyond=False) for attribute in attributes), reverse=True
+    )
+    return Evidence(min(1.0, (total - most) * beyond[most]), min(1.0, (most + 1) * within[most]))
 
 
-def _p_value(one: Shown, bound: float, *, beyond: bool) -> float:
+def _p_value(attribute: Shown, bound: float, *, beyond: bool) -> float:
     """Return the exact p-value of one attribute."""
-    is_over = one.direction != "under"
-    limit = one.expected + bound if is_over else one.expected - bound
+    is_over = attribute.direction != "under"
+    limit = attribute.expected + bound if is_over else attribute.expected - bound
     if not 0.0 <= limit <= 1.0:
         # No share lies beyond such a limit: nothing is beyond it, everything within.
         return 1.0 if beyond else 0.0
     if beyond == is_over:
-        return statistics.share_p_value(_count(one), one.share.n, limit, "above")
-    return statistics.share_p_value(_count(one), one.share.n, limit, "below")
+        return statistics.share_p_value(_count(attribute), attribute.share.n, limit, "above")
+    return statistics.share_p_value(_count(attribute), attribute.share.n, limit, "below")
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,9 +188,13 @@ class Origins:
         ``words``. The excess is 0 where they name at most ``most`` attributes. Intervals and
         verdicts hold for all known attributes at once.
         """
-        said = {word for one in self.clusters[cluster].prompts for word in one.text.lower().split()}
-        named = [name for name, of in words.items() if said & set(of)]
-        return stock_figure(self.prompt.id, self.shown, named, most, self.level)
+        prompt_words = {
+            word
+            for prompt in self.clusters[cluster].prompts
+            for word in prompt.text.lower().split()
+        }
+        names = [name for name, synonyms in words.items() if prompt_words & set(synonyms)]
+        return stock_figure(self.prompt.id, self.shown, names, most, self.level)
 
 
 def presence_of(
@@ -216,8 +229,8 @@ def clusters_of(
             for s in stereotypes
         ]
         shares = {
-            name: statistics.share_interval(int(said[mine].sum()), len(mine), level)
-            for name, said in shows.items()
+            name: statistics.share_interval(int(mask[mine].sum()), len(mine), level)
+            for name, mask in shows.items()
         }
         share = statistics.share_interval(len(mine), len(labels), level)
         mean = float(np.mean(excess)) if excess else None
@@ -230,8 +243,8 @@ def shown_attributes(
 ) -> tuple[Shown, ...]:
     """Return the share of all images that show each attribute, with its real-world share."""
     shares = {
-        name: statistics.share_interval(int(said.sum()), len(said), level)
-        for name, said in shows.items()
+        name: statistics.share_interval(int(mask.sum()), len(mask), level)
+        for name, mask in shows.items()
     }
     return tuple(
         Shown(s.attribute.name, shares[s.attribute.name], s.expected, s.direction)
@@ -259,11 +272,11 @@ def nearness(
         return None
     near = features @ cluster.mean(axis=0)
     if len(own):
-        others = (cluster.sum(axis=0) - cluster) / (len(cluster) - 1)
-        near[list(own)] = (cluster * others).sum(axis=1)
-    known = statistics.mean_interval([near], level=level, seed=seed)
+        rest = (cluster.sum(axis=0) - cluster) / (len(cluster) - 1)
+        near[list(own)] = (cluster * rest).sum(axis=1)
+    interval = statistics.mean_interval([near], level=level, seed=seed)
     # With few images the interval may leave the range of a cosine.
-    return replace(known, low=max(-1.0, known.low), high=min(1.0, known.high))
+    return replace(interval, low=max(-1.0, interval.low), high=min(1.0, interval.high))
 
 
 def mean_picture(pictures: Sequence[Image]) -> Image:

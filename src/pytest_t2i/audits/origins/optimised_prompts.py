@@ -99,11 +99,11 @@ def optimised_prompts(
     offers no token or ends no sentence in time.
     """
     centre = features.mean(axis=0)
-    kept, whole = [search.start], dict[str, None]()
+    texts, sentences = [search.start], dict[str, None]()
     for _ in range(search.tokens):
-        longer, ended = _continued(language, kept, search)
-        whole |= ended
-        if not longer and kept == [search.start]:
+        longer, ended = _continued(language, texts, search)
+        sentences |= ended
+        if not longer and texts == [search.start]:
             raise ConfigurationError(
                 f"the language model offers no {_likely(search)}readable token after "
                 f"{search.start!r}: choose another with --llm"
@@ -111,33 +111,33 @@ def optimised_prompts(
         if not longer:
             break
         best = _nearest(longer, encoder, centre, max(search.beam, search.top))
-        kept = [prompt.text for prompt in best]
+        texts = [prompt.text for prompt in best]
     if not search.sentences:
         return tuple(best[: search.top])
     # The last texts may be whole sentences, too.
-    whole |= _continued(language, kept, search)[1]
-    whole.pop(search.start, None)
-    if not whole:
+    sentences |= _continued(language, texts, search)[1]
+    sentences.pop(search.start, None)
+    if not sentences:
         raise ConfigurationError(
             f"the language model ends no sentence within {search.tokens} {_likely(search)}tokens: "
             "allow more tokens, or search without sentences"
         )
-    return tuple(_nearest(list(whole), encoder, centre, search.top))
+    return tuple(_nearest(list(sentences), encoder, centre, search.top))
 
 
 def _continued(
     language: NextTokens, texts: Sequence[str], search: Search
 ) -> tuple[list[str], dict[str, None]]:
     """Return the longer texts to continue, and the whole sentences among old and new texts."""
-    longer, whole = dict[str, None](), dict[str, None]()
+    longer, sentences = dict[str, None](), dict[str, None]()
     rows = checked_tokens(language, texts, search.width)
     for text, tokens in zip(texts, rows, strict=True):
         for token in tokens:
             if token.probability < search.likely:
                 continue
             stops = search.sentences and token.text.endswith(STOPS)
-            (whole if stops or token.text == text else longer)[token.text] = None
-    return list(longer), whole
+            (sentences if stops or token.text == text else longer)[token.text] = None
+    return list(longer), sentences
 
 
 def _nearest(

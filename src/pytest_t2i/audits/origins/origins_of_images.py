@@ -95,18 +95,22 @@ def seen_images(
     images = observations.images(prompt, seeds)
     pictures = observations.pictures(prompt, seeds)
     there = [place for place, image in enumerate(images) if image.undetected is None]
-    shown = [picture for place in there if (picture := pictures[place]) is not None]
-    features = _features([arrays[place] for place in there], shown, handle)
-    return SeenImages(features, shown, [images[k].sha256 for k in there], handle.fingerprint)
+    clear_pictures = [picture for place in there if (picture := pictures[place]) is not None]
+    features = _features([arrays[place] for place in there], clear_pictures, handle)
+    return SeenImages(
+        features, clear_pictures, [images[k].sha256 for k in there], handle.fingerprint
+    )
 
 
 def _features(
-    known: Sequence[np.ndarray | None], pictures: Sequence[Image], encoder: NamedComponent[Encoder]
+    stored_rows: Sequence[np.ndarray | None],
+    pictures: Sequence[Image],
+    encoder: NamedComponent[Encoder],
 ) -> np.ndarray:
-    """Return unit rows of features; pictures without ``known`` features are encoded."""
-    unknown = [picture for picture, row in zip(pictures, known, strict=True) if row is None]
+    """Return unit rows of features; pictures without ``stored_rows`` are encoded."""
+    unknown = [picture for picture, row in zip(pictures, stored_rows, strict=True) if row is None]
     encoded = iter(encoder.get().encode(unknown)) if unknown else iter(())
-    rows = [next(encoded) if row is None else row for row in known]
+    rows = [next(encoded) if row is None else row for row in stored_rows]
     return unit_rows(np.stack(rows)) if rows else np.empty((0, 0))
 
 
@@ -130,16 +134,16 @@ def origins_of_images(
     if not faces:
         raise ConfigurationError(f"no face was found in {len(cut)} images of {prompt.text!r}")
     places = tuple(place for place, _ in faces)
-    whole = images.features[list(places)]
+    features = images.features[list(places)]
     of_faces = unit_rows(parts.encoder.encode([face for _, face in faces]))
     labels = spectral_clusters(of_faces, parts.clusters, parts.seed)
-    shows = presence_of(whole, parts.encoder, stereotypes)
+    shows = presence_of(features, parts.encoder, stereotypes)
     clusters = clusters_of(labels, shows, stereotypes, parts.level)
     for place, cluster in enumerate(clusters[: parts.explained]):
-        own = [places[member] for member in cluster.members]
-        clusters[place] = replace(cluster, prompts=_prompts(images, own, parts, store))
+        positions = [places[member] for member in cluster.members]
+        clusters[place] = replace(cluster, prompts=_prompts(images, positions, parts, store))
     pictured = tuple(mean_picture([faces[k][1] for k in cluster.members]) for cluster in clusters)
-    shown = shown_attributes(shows, stereotypes, parts.level)
+    attributes = shown_attributes(shows, stereotypes, parts.level)
     faceless = len(cut) - len(faces)
     return Origins(
         prompt,
@@ -147,29 +151,29 @@ def origins_of_images(
         faceless,
         tuple(clusters),
         pictured,
-        whole,
+        features,
         places,
-        shown,
+        attributes,
         level=parts.level,
     )
 
 
 def _prompts(
-    images: SeenImages, own: Sequence[int], parts: OriginParts, store: Store
+    images: SeenImages, positions: Sequence[int], parts: OriginParts, store: Store
 ) -> tuple[OptimisedPrompt, ...]:
-    """Return the prompts nearest to a cluster's ``own`` images, from the store where known."""
-    name = _name_of_search(images, own, parts)
-    known = store.fact(name) if name else None
-    if known is None:
-        features = images.features[list(own)]
-        found = optimised_prompts(parts.language, parts.encoder, features, parts.search)
-        known = [[prompt.text, prompt.similarity] for prompt in found]
+    """Return the prompts nearest to the images at ``positions``, from the store where known."""
+    name = _name_of_search(images, positions, parts)
+    pairs = store.fact(name) if name else None
+    if pairs is None:
+        features = images.features[list(positions)]
+        prompts = optimised_prompts(parts.language, parts.encoder, features, parts.search)
+        pairs = [[prompt.text, prompt.similarity] for prompt in prompts]
         if name:
-            store.remember(name, known)
-    return tuple(OptimisedPrompt(text, similarity) for text, similarity in known)
+            store.remember(name, pairs)
+    return tuple(OptimisedPrompt(text, similarity) for text, similarity in pairs)
 
 
-def _name_of_search(images: SeenImages, own: Sequence[int], parts: OriginParts) -> str | None:
+def _name_of_search(images: SeenImages, positions: Sequence[int], parts: OriginParts) -> str | None:
     """Return the store's name for the prompts, a hash of all that they depend on.
 
     None for a language model without fingerprint and name, which cannot be told from another one.
@@ -178,7 +182,7 @@ def _name_of_search(images: SeenImages, own: Sequence[int], parts: OriginParts) 
     if not language:
         return None
     code = code_of_factory(type(parts.language))
-    pictures = [images.checksums[place] for place in own]
+    pictures = [images.checksums[place] for place in positions]
     how = [asdict(parts.search), parts.seed]
     return f"origins:{digest([METHOD, images.encoder, str(language), code, how, pictures])}"
 
@@ -198,18 +202,24 @@ def origins_of_sample(
     UnknownNameError for an unknown part or language model.
     """
     _check(llm, stereotypes, clusters=clusters, explained=explained)
-    seen, instruments = sample.observations, sample.instruments
+    observations, instruments = sample.observations, sample.instruments
     if instruments is None:
         raise ConfigurationError(f"{sample.prompt.id}: origins need a sample of a test run")
-    face = _face_name(seen.components, faces, sample.ref.name)
+    face = _face_name(observations.components, faces, sample.ref.name)
     how = (llm, tuple(stereotypes), face, clusters, explained, search)
     by = (instruments.encoder, instruments.seed, sample.level)
 
     def look() -> Origins:
         parts = OriginParts(
-            text_encoder(seen.components, instruments.encoder),
-            _once(seen, ("face part", face), partial(face_part, seen.components, face, "")),
-            _once(seen, ("language", llm), partial(_language, seen.components, llm)),
+            text_encoder(observations.components, instruments.encoder),
+            _once(
+                observations,
+                ("face part", face),
+                partial(face_part, observations.components, face, ""),
+            ),
+            _once(
+                observations, ("language", llm), partial(_language, observations.components, llm)
+            ),
             search,
             clusters,
             instruments.seed,
@@ -217,19 +227,19 @@ def origins_of_sample(
             explained,
             llm,
         )
-        images = seen_images(seen, sample.prompt, sample.seeds, instruments.encoder)
-        return origins_of_images(sample.prompt, images, stereotypes, parts, seen.store)
+        images = seen_images(observations, sample.prompt, sample.seeds, instruments.encoder)
+        return origins_of_images(sample.prompt, images, stereotypes, parts, observations.store)
 
-    return _once(seen, ("origins", sample.prompt, sample.seeds, *how, *by), look)
+    return _once(observations, ("origins", sample.prompt, sample.seeds, *how, *by), look)
 
 
 def _check(llm: object, stereotypes: Sequence[object], **counts: object) -> None:
     """Raise ConfigurationError for wrong arguments."""
     if not isinstance(llm, str) or not llm.strip():
         raise ConfigurationError(f"llm names a language model, such as 'reference-lm', got {llm!r}")
-    for given in stereotypes:
-        if not isinstance(given, Stereotype):
-            raise ConfigurationError(f"stereotypes: expected Stereotypes, got {given!r}")
+    for stereotype in stereotypes:
+        if not isinstance(stereotype, Stereotype):
+            raise ConfigurationError(f"stereotypes: expected Stereotypes, got {stereotype!r}")
     for name, count in counts.items():
         if count is not None:
             check_count(name, count)
@@ -237,11 +247,11 @@ def _check(llm: object, stereotypes: Sequence[object], **counts: object) -> None
 
 def _once(observations: Observations, name: tuple[Any, ...], make: Callable[[], T]) -> T:
     """Return what was made under this name before in the run; make it at the first call."""
-    known = observations.derived
-    if name not in known:
-        known[name] = make()
-    made: T = known[name]
-    return made
+    cache = observations.derived
+    if name not in cache:
+        cache[name] = make()
+    entry: T = cache[name]
+    return entry
 
 
 def text_encoder(components: Components, name: str) -> Any:
@@ -263,10 +273,12 @@ def face_part(components: Components, name: str | None, detector: str) -> FaceDe
 
     Raises UnknownNameError for an unknown name.
     """
-    named = _face_name(components, name, detector)
-    factory, source = named_part(components.registries.faces, named)
-    made: FaceDetector = factory(LoadOptions(source=source, device=components.settings.device))
-    return made
+    face_name = _face_name(components, name, detector)
+    factory, source = named_part(components.registries.faces, face_name)
+    face_detector: FaceDetector = factory(
+        LoadOptions(source=source, device=components.settings.device)
+    )
+    return face_detector
 
 
 def _language(components: Components, name: str) -> NextTokens:

@@ -81,8 +81,8 @@ class ParityAudit(PackagedAudit):
         from pytest_t2i.audits.parity import advice
 
         del record
-        told = advice.after_failures(context, context.recorded)
-        return (Step(AFTER_FAILURE, text, "failure") for text in told)
+        texts = advice.after_failures(context, context.recorded)
+        return (Step(AFTER_FAILURE, text, "failure") for text in texts)
 
     def images_to_decide(self, context: AuditContext, checks: Sequence[Check]) -> int | None:
         """Return the number for the model and its prompts, within limits and against a baseline."""
@@ -103,5 +103,5 @@ class ParityAudit(PackagedAudit):
         from pytest_t2i.audits.parity import advice
 
         failed = advice.failed_growth(context.checks)
-        found = [] if failed is None else advice.grown_prompts(context, failed, recorded)
-        return [prompt.sample.prompt.text for prompt in found]
+        prompts = [] if failed is None else advice.grown_prompts(context, failed, recorded)
+        return [prompt.sample.prompt.text for prompt in prompts]

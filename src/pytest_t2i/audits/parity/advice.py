@@ -126,8 +126,8 @@ def too_few(cases: Sequence[AskedTest], bound: float, level: float) -> Iterator[
     """Yield a line where none of the prompts of a test function can be decided."""
     images = max(test.planned for test in cases)
     fewest = fewest_images(bound, level, len(cases))
-    known = [n for n in fewest if n is not None]
-    if not known or images >= min(known):
+    counts = [n for n in fewest if n is not None]
+    if not counts or images >= min(counts):
         return
     design = Design(len(cases), level)
     most = images_needed(lambda n: prompt_power(0.0, bound, n, design), MOST)
@@ -135,7 +135,7 @@ def too_few(cases: Sequence[AskedTest], bound: float, level: float) -> Iterator[
     enough = f"; {most} let most even prompts pass" if most else ""
     yield (
         f"with {images} images no prompt can be decided against {bound:g} ({name}): from "
-        f"{min(known)} on some can{enough}. Inconclusive prompts show the likely verdict"
+        f"{min(counts)} on some can{enough}. Inconclusive prompts show the likely verdict"
     )
 
 
@@ -205,8 +205,8 @@ def _simulated(
     )
     if clear is None:
         return None
-    made = sum(len(before.seeds) + len(sample.seeds) for before, sample in pairs)
-    return math.ceil(clear * made / int(np.sum(counts)))
+    images = sum(len(before.seeds) + len(sample.seeds) for before, sample in pairs)
+    return math.ceil(clear * images / int(np.sum(counts)))
 
 
 def _model_rule(settings: Settings, check: Check) -> Callable[[Pair], float]:

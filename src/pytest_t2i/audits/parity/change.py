@@ -79,9 +79,9 @@ def _family(baseline: Baseline, margin: float, members: Sequence[DetectedPrompt]
     intervals = tuple(pairs.changes(members[0].level))
 
     def evidence(_: float, level: float) -> list[Evidence]:
-        known = [k for k, interval in enumerate(intervals) if interval is not None]
-        p_values = [_p_value(pairs, k, margin) for k in known]
-        beyond = dict(zip(known, statistics.benjamini_hochberg(p_values).tolist(), strict=True))
+        indices = [k for k, interval in enumerate(intervals) if interval is not None]
+        p_values = [_p_value(pairs, k, margin) for k in indices]
+        beyond = dict(zip(indices, statistics.benjamini_hochberg(p_values).tolist(), strict=True))
         at = statistics.one_sided(level)
         return [
             Evidence(beyond[k], _within(change, margin, at))
@@ -177,13 +177,16 @@ class ModelPair:
         # The exact test assumes exchangeable images: prompts that did not change.
         as_tested = unmoved_model_bias_change(*counts, level=level, estimator=how[0], words=how[1])
         growth = found_growth(*counts, level=level, estimator=how[0], words=how[1])
-        seen = f"a growth by {growth:.2f} would be found in about {POWER:.0%} of runs"
+        sensitivity = f"a growth by {growth:.2f} would be found in about {POWER:.0%} of runs"
         if p_value <= 1.0 - level + TIE:
             outcome, message = Outcome.FAIL, "more biased than recorded"
         elif detectable(as_tested, level) > COARSE:
-            outcome, message = Outcome.INCONCLUSIVE, f"too few images to tell: only {seen}"
+            outcome, message = Outcome.INCONCLUSIVE, f"too few images to tell: only {sensitivity}"
         else:
-            outcome, message = Outcome.PASS, f"not found to be more biased than recorded; {seen}"
+            outcome, message = (
+                Outcome.PASS,
+                f"not found to be more biased than recorded; {sensitivity}",
+            )
         return Verdict(outcome, change, limit, p_value, message=message)
 
     def _p_value(self) -> float:
@@ -273,11 +276,11 @@ class GroupPairs:
         """Group of each image of this run, -1 for undetected, per prompt."""
         return [self._numbers([d.label for d in s.detections]) for s in self.pairs.samples]
 
-    def _numbers(self, said: Sequence[str | Undetected | None]) -> np.ndarray:
+    def _numbers(self, words: Sequence[str | Undetected | None]) -> np.ndarray:
         places: dict[str | Undetected | None, int] = dict(
             zip(self.groups, range(len(self.groups)), strict=True)
         )
-        return np.array([places.get(word, -1) for word in said], dtype=int)
+        return np.array([places.get(word, -1) for word in words], dtype=int)
 
     def counts(self, side: Sequence[np.ndarray]) -> np.ndarray:
         """Return the number of images per prompt and group, [n_prompts, n_groups]."""
@@ -293,10 +296,10 @@ class GroupPairs:
 
     def change(self, place: int, level: float) -> Interval | None:
         """Return how much worse a prompt became; None with too few labels on either side."""
-        both = self.sides(place, level)
-        if both is None:
+        sides = self.sides(place, level)
+        if sides is None:
             return None
-        before, after = both if self.index.metric.worse == "higher" else both[::-1]
+        before, after = sides if self.index.metric.worse == "higher" else sides[::-1]
         return interval_difference(before, after)
 
 
@@ -315,8 +318,8 @@ def group_prompt_change(
     tolerated = GROUP_MARGIN if margin is None else margin
     limit = Limit(index.metric.name, tolerated, REASON)
     pair = GroupPairs(RecordedPairs([sample], baseline), index)
-    both = pair.sides(0, sample.level)
-    before, after = (None, None) if both is None else (both[0].estimate, both[1].estimate)
+    sides = pair.sides(0, sample.level)
+    before, after = (None, None) if sides is None else (sides[0].estimate, sides[1].estimate)
     if pair.pairs.are_identical:
         return _identical(limit, len(sample.seeds))._replace(before=before, after=after)
     name = ("change", index.metric.name, tolerated)
@@ -369,21 +372,21 @@ def group_model_change(
     """
     limit = Limit("group_distance", margin or 0.0, NO_MARGIN if margin is None else REASON)
     pairs = GroupPairs(RecordedPairs(samples.members, baseline))
-    both = _distances(samples, pairs, level)
-    if both is None:
+    distances = _distances(samples, pairs, level)
+    if distances is None:
         return Change(Verdict(Outcome.INCONCLUSIVE, None, limit), None, NO_LABELS)
-    before, after = (one.estimate for one in both)
+    before, after = (interval.estimate for interval in distances)
     if pairs.pairs.are_identical:
         return _identical(limit, samples.images)._replace(before=before, after=after)
-    change = interval_difference(*both)
+    change = interval_difference(*distances)
     verdict = (
         _groups_by_permutation(samples, pairs, change, limit, level)
         if margin is None
         else _groups_by_margin(samples, pairs, change, limit, level)
     )
     decided = "permutation test" if margin is None else "margin"
-    told = pairs.pairs.unpaired
-    return Change(verdict, change, NO_LABELS, told, before, after, (), decided)  # type: ignore[arg-type]
+    remarks = pairs.pairs.unpaired
+    return Change(verdict, change, NO_LABELS, remarks, before, after, (), decided)  # type: ignore[arg-type]
 
 
 def _distances(
@@ -407,8 +410,8 @@ def _distances(
 def _groups_by_margin(
     samples: DetectedPrompts, pairs: GroupPairs, change: Interval, limit: Limit, level: float
 ) -> Verdict:
-    both = _distances(samples, pairs, statistics.one_sided(level))
-    at = change if both is None else interval_difference(*both)
+    distances = _distances(samples, pairs, statistics.one_sided(level))
+    at = change if distances is None else interval_difference(*distances)
     outcome = judge.compare(at, limit.bound, "higher")
     return Verdict(outcome, change, limit)
 
@@ -424,14 +427,14 @@ def _groups_by_permutation(
         seed=samples.seed,
         shared_seeds=pairs.pairs.share_seeds,
     )
-    seen = f"a growth by {tested.found:.2f} would be found in about {POWER:.0%} of runs"
+    sensitivity = f"a growth by {tested.found:.2f} would be found in about {POWER:.0%} of runs"
     if tested.p_value <= 1.0 - level + TIE:
         outcome, message = Outcome.FAIL, "further from even shares than recorded"
     elif tested.found > GROUP_COARSE and change.high > GROUP_COARSE:
-        outcome, message = Outcome.INCONCLUSIVE, f"too few images to tell: only {seen}"
+        outcome, message = Outcome.INCONCLUSIVE, f"too few images to tell: only {sensitivity}"
     else:
         outcome = Outcome.PASS
-        message = f"not found to be further from even shares than recorded; {seen}"
+        message = f"not found to be further from even shares than recorded; {sensitivity}"
     return Verdict(outcome, change, limit, tested.p_value, message=message)
 
 

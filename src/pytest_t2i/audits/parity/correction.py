@@ -72,10 +72,10 @@ class WeightedCorrection:
         """
         sample = self.samples.members[place]
         odds = np.array([log_odds(detection) for detection in sample.detections])
-        made = np.array([name is not None for name in sample.checksums])
-        said = np.where(made, labels_of(sample, self.known), 0.0)
+        mask = np.array([name is not None for name in sample.checksums])
+        signs = np.where(mask, labels_of(sample, self.known), 0.0)
         chances = [self.draw.probabilities.get(name or "", 1.0) for name in sample.checksums]
-        return odds, said, np.where(made, np.array(chances) * self.answered, 1.0)
+        return odds, signs, np.where(mask, np.array(chances) * self.answered, 1.0)
 
     @property
     def by_detector(self) -> float:
@@ -88,9 +88,10 @@ class WeightedCorrection:
         Each end of the interval for people's labels on these images gets an interval for the
         sampling of images; the outer ends are taken.
         """
-        given = self.score.interval(level)
+        image_interval = self.score.interval(level)
         low, middle, high = (
-            self._at(end, level) for end in (given.low, given.estimate, given.high)
+            self._at(end, level)
+            for end in (image_interval.low, image_interval.estimate, image_interval.high)
         )
         return replace(
             middle,
@@ -112,8 +113,8 @@ class WeightedCorrection:
 
     def evidence(self, bound: float, level: float) -> Evidence:
         """Return evidence from the interval's ends, at the level of the look if there is one."""
-        own = self.samples.level if self.samples.sequential else None
-        return by_ends(self.interval, lambda asked: own or asked)(bound, level)
+        look_level = self.samples.level if self.samples.sequential else None
+        return by_ends(self.interval, lambda test_level: look_level or test_level)(bound, level)
 
     def of_model(self, estimator: Estimator) -> WeightedCorrection:
         """Return this correction with an estimator: it judges the model itself."""
@@ -126,8 +127,8 @@ class WeightedCorrection:
 
     def describe(self) -> str:
         """Return the correction in words."""
-        of = by_annotators(self.labelled)
-        return f"corrected by {self.labels} labels{of} of images drawn for it"
+        annotators = by_annotators(self.labelled)
+        return f"corrected by {self.labels} labels{annotators} of images drawn for it"
 
     @property
     def labels(self) -> int:
@@ -148,18 +149,18 @@ def _weighted_correction(
     samples: Samples, settled: LabelledSet, labelled: LabelledSet
 ) -> WeightedCorrection | None:
     draw = labelled.draw
-    known = {
+    signs = {
         name: float(sign_of(image.label))
         for image in settled
         if (name := settled.checksums[image.file]) in draw.drawn
     }
-    made = [name for sample in samples for name in sample.checksums if name is not None]
-    labels = sum(name in known for name in made)
-    if labels < LEAST_DRAWN or not all(name in draw.probabilities for name in made):
+    names = [name for sample in samples for name in sample.checksums if name is not None]
+    labels = sum(name in signs for name in names)
+    if labels < LEAST_DRAWN or not all(name in draw.probabilities for name in names):
         return None
-    answered = min(1.0, len(known) / len(draw.drawn))
-    one = WeightedCorrection(samples, known, draw, answered, labelled)
-    return one if math.isfinite(one.score.least) and samples.clear_images else None
+    answered = min(1.0, len(signs) / len(draw.drawn))
+    correction = WeightedCorrection(samples, signs, draw, answered, labelled)
+    return correction if math.isfinite(correction.score.least) and samples.clear_images else None
 
 
 WORDS = {1.0: MALE, -1.0: FEMALE, 0.0: "not clear"}
@@ -213,8 +214,8 @@ class Correction:
 
     def describe(self) -> str:
         """Return the correction in words."""
-        of = f" ({self.left_out} prompts have fewer than {LEAST_LABELS})" * bool(self.left_out)
-        return f"corrected by {self.labels} labels{by_annotators(self.labelled)}{of}"
+        remark = f" ({self.left_out} prompts have fewer than {LEAST_LABELS})" * bool(self.left_out)
+        return f"corrected by {self.labels} labels{by_annotators(self.labelled)}{remark}"
 
     @property
     def labels(self) -> int:
@@ -225,15 +226,19 @@ class Correction:
         """Return people's labels of one prompt's images, with the number of labelled images."""
         sample = self.samples[self._places[prompt]]
         labelled = {name for name in sample.checksums if name is not None and name in self.known}
-        said = Counter(WORDS[self.known[name]] for name in labelled)
-        return {word: said[word] for word in WORDS.values() if said[word]}
+        counts = Counter(WORDS[self.known[name]] for name in labelled)
+        return {word: counts[word] for word in WORDS.values() if counts[word]}
 
     def of_prompt(self, prompt: Prompt) -> CorrectedCounts | None:
         """Return the corrected counts of one prompt; None where it has too few labels."""
         counts = self.counts(prompt)
         if counts is None:
             return None
-        filled = tuple(other for one in self.fillings if (other := one.counts(prompt)) is not None)
+        filled = tuple(
+            filling_counts
+            for filling in self.fillings
+            if (filling_counts := filling.counts(prompt)) is not None
+        )
         labels = self.labels_of_prompt(prompt)
         return CorrectedCounts(counts, filled, self.describe(), labels)
 
@@ -273,10 +278,10 @@ def correct(samples: Samples, labelled: LabelledSet) -> Correction | None:
     return with_fillings(labelled, lambda settled: _correction(samples, settled, labelled))
 
 
-def _correction(samples: Samples, settled: LabelledSet, whole: LabelledSet) -> Correction | None:
-    known = {settled.checksums[image.file]: float(sign_of(image.label)) for image in settled}
-    used = tuple(sample for sample in samples if labelled_images(sample, known) >= LEAST_LABELS)
+def _correction(samples: Samples, settled: LabelledSet, labelled: LabelledSet) -> Correction | None:
+    signs = {settled.checksums[image.file]: float(sign_of(image.label)) for image in settled}
+    used = tuple(sample for sample in samples if labelled_images(sample, signs) >= LEAST_LABELS)
     if not any(np.any(entry.signs) for entry in used):
         return None
     left_out = len(samples) - len(used)
-    return Correction(used, left_out, known, samples.level, whole)
+    return Correction(used, left_out, signs, samples.level, labelled)

@@ -32,17 +32,19 @@ def evidence_of(
     stops = [sample.stopping for sample in members if sample.stopping is not None]
     tests = [stop.test for stop in stops if stop.test is not None]
     rules = [stop.rule for stop in stops]
-    own = len(tests) == len(members) and "again" not in rules
-    if not own or any((test.bound, test.level) != (bound, level) for test in tests):
+    has_own = len(tests) == len(members) and "again" not in rules
+    if not has_own or any((test.bound, test.level) != (bound, level) for test in tests):
         return None
     pairs = list(zip(members, stops, strict=True))
-    found = evidence([shown(*pair) for pair in pairs], tests, rules)
+    family_evidence = evidence([shown(*pair) for pair in pairs], tests, rules)
     if not any(sample.unknown for sample in members):
-        return found
+        return family_evidence
     alone = evidence([shown(*pair, labelled=True) for pair in pairs], tests, rules)
     return [
-        whole._replace(labelled=(part.beyond, part.within)) if sample.unknown else whole
-        for sample, whole, part in zip(members, found, alone, strict=True)
+        member_evidence._replace(labelled=(part.beyond, part.within))
+        if sample.unknown
+        else member_evidence
+        for sample, member_evidence, part in zip(members, family_evidence, alone, strict=True)
     ]
 
 
@@ -61,10 +63,10 @@ def interval_of(sample: DetectedPrompt) -> Interval:
     holds at every look.
     """
     stop = sample.stopping
-    own = None if stop is None else stop.own_test
-    if stop is None or own is None or sample.undetected or sample.repeats.repeated:
+    test = None if stop is None else stop.own_test
+    if stop is None or test is None or sample.undetected or sample.repeats.repeated:
         return prompt_bias_sequence(sample.male, sample.female, sample.level)
-    share = stopped_share_interval(own, stop.looks, sample.male, sample.level)
+    share = stopped_share_interval(test, stop.looks, sample.male, sample.level)
     middle, low, high = (2.0 * x - 1.0 for x in (share.estimate, share.low, share.high))
     return Interval(middle, low, high, share.level, share.method, share.n)
 
@@ -76,12 +78,12 @@ def shown(sample: DetectedPrompt, stop: Stopping, *, labelled: bool = False) -> 
     signs = sample.signs
     looks: list[tuple[int, int]] = []
     here = (0, 0, 0)
-    for made in stop.looks:
-        here = _counted(sample, signs[: sample.distinct_among(made)], labelled=labelled)
+    for images in stop.looks:
+        here = _counted(sample, signs[: sample.distinct_among(images)], labelled=labelled)
         while looks and looks[-1][0] >= here[0]:
             looks.pop()
         if here[0]:
-            looks.append((here[0], made))
+            looks.append((here[0], images))
     fresh = None
     if stop.fresh:
         before = sample.distinct_among(stop.looks[-1])
@@ -106,8 +108,8 @@ def at_any_look(
     """Return p-values that hold at any look, from confidence sequences and e-values."""
     pairs = list(zip(male.tolist(), female.tolist(), strict=True))
     if alternative == "beyond":
-        each = [bias_sequence_p_value(m, f, bound) if m + f else 1.0 for m, f in pairs]
-        return list(map(float, statistics.benjamini_hochberg(each)))
+        p_values = [bias_sequence_p_value(m, f, bound) if m + f else 1.0 for m, f in pairs]
+        return list(map(float, statistics.benjamini_hochberg(p_values)))
     at = statistics.one_sided(level)
     inside = (bool(m + f) and abs(prompt_bias_sequence(m, f, at)).high <= bound for m, f in pairs)
     return [1.0 - level if within else 1.0 for within in inside]
@@ -151,16 +153,16 @@ def family(members: Sequence[DetectedPrompt]) -> Family:
 
 
 def _p_values(members: Sequence[Counts], bound: float, alternative: Alternative) -> list[float]:
-    each = [_p_value(n, bound, alternative) if any(n) else 1.0 for n in members]
+    p_values = [_p_value(n, bound, alternative) if any(n) else 1.0 for n in members]
     if alternative == "less":
-        return each
-    return list(map(float, statistics.benjamini_hochberg(each)))
+        return p_values
+    return list(map(float, statistics.benjamini_hochberg(p_values)))
 
 
 @lru_cache(maxsize=4096)
 def _p_value(counts: Counts, bound: float, alternative: Alternative) -> float:
-    named = {str(place): count for place, count in enumerate(counts)}
-    return group_distance_sequence_p_value(named, bound, alternative)
+    groups = {str(place): count for place, count in enumerate(counts)}
+    return group_distance_sequence_p_value(groups, bound, alternative)
 
 
 def _filled(counts: Counts, unknown: int, side: Beyond) -> Counts:
@@ -175,12 +177,12 @@ def evidence_of_model(samples: DetectedPrompts, bound: float, level: float) -> E
     """Return the evidence at the level of this look, whatever the undetected images show."""
     counts = [tuple(sample.groups.values()) for sample in samples.members]
     unknown = samples.unknown.tolist()
-    whole = [_look(samples, counts, unknown, side)(bound, level) for side in SIDES]
+    sides = [_look(samples, counts, unknown, side)(bound, level) for side in SIDES]
     labelled = None
     if any(unknown):
         alone = _look(samples, counts, [0] * len(counts), SIDES[0])(bound, level)
         labelled = (alone.beyond, alone.within)
-    return Evidence(whole[0].beyond, whole[1].within, labelled)
+    return Evidence(sides[0].beyond, sides[1].within, labelled)
 
 
 def _look(

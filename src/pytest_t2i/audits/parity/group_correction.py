@@ -79,14 +79,14 @@ class GroupCorrection:
     def by_detector_alone(self) -> float | None:
         """Mean distance from even shares by the predicted labels, not corrected for few images."""
         even = dict.fromkeys(self.groups, 1.0 / len(self.groups))
-        known = [
+        distances = [
             total_variation_distance(
                 {g: int(np.sum(word == k)) for k, g in enumerate(self.groups)}, even
             )
             for word in self.words
             if np.any(word >= 0)
         ]
-        return sum(known) / len(known) if known else None
+        return sum(distances) / len(distances) if distances else None
 
     def describe(self) -> str:
         """Return the correction in words."""
@@ -106,13 +106,15 @@ def given_group_correction(
 
 
 def _group_correction(
-    samples: DetectedPrompts, settled: LabelledSet, whole: LabelledSet
+    samples: DetectedPrompts, settled: LabelledSet, labelled: LabelledSet
 ) -> GroupCorrection | None:
     """Return None where too few of the run's images, recognised by content, have labels."""
-    groups = whole.vocabulary.clear
+    groups = labelled.vocabulary.clear
     places = {group: place for place, group in enumerate(groups)}
-    known = {settled.checksums[image.file]: float(places.get(image.label, -1)) for image in settled}
-    labels = [(sample, labels_of(sample, known)) for sample in samples]
+    numbers = {
+        settled.checksums[image.file]: float(places.get(image.label, -1)) for image in settled
+    }
+    labels = [(sample, labels_of(sample, numbers)) for sample in samples]
     used = [pair for pair in labels if np.sum(~np.isnan(pair[1])) >= LEAST_LABELS]
     if not used:
         return None
@@ -122,7 +124,7 @@ def _group_correction(
         tuple(few for _, few in used),
         len(samples) - len(used),
         samples.level,
-        whole,
+        labelled,
     )
 
 

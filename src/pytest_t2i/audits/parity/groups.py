@@ -74,16 +74,16 @@ NO_RECORD = "a baseline keeps the labels of the deciding detector alone"
 
 def of_prompt(sample: DetectedPrompt, siblings: Siblings[DetectedPrompt]) -> Measurement:
     """Measure the distance of the shares of a prompt's groups from even ones."""
-    made = distance.of_prompt(sample, siblings, EVEN, METRIC)
+    measurement = distance.of_prompt(sample, siblings, EVEN, METRIC)
     if sample.stopping is not None:
-        made = replace(
-            made,
+        measurement = replace(
+            measurement,
             interval=stopped.group_interval_of(sample),
             family=siblings.family("group_distance at any look", stopped.family),
         )
     return replace(
-        made,
-        remarks=made.remarks[:1],
+        measurement,
+        remarks=measurement.remarks[:1],
         change=lambda baseline, margin, level: group_prompt_change(
             sample, siblings, baseline, margin, level
         ),
@@ -100,13 +100,13 @@ def of_model(
     """
     if few_labels:
         return Measurement(METRIC, "model", None, absent=few_labels, is_of_model=True)
-    made = distance.of_model(samples, EVEN, METRIC)
+    measurement = distance.of_model(samples, EVEN, METRIC)
     if samples.sequential:
-        made = replace(made, evidence=partial(stopped.evidence_of_model, samples))
+        measurement = replace(measurement, evidence=partial(stopped.evidence_of_model, samples))
     if corrected is not None:
         return _corrected(samples, corrected)
     return replace(
-        made,
+        measurement,
         change=lambda baseline, margin, level: group_model_change(samples, baseline, margin, level),
     )
 
@@ -117,9 +117,9 @@ def interval_of_model(samples: DetectedPrompts) -> Interval | None:
 
 
 def _corrected(samples: DetectedPrompts, corrected: GroupCorrection) -> Measurement:
-    made = _by_labels(samples, corrected)
-    others = [_by_labels(samples, one) for one in corrected.fillings]
-    return covering_unsettled(made, others, corrected.labelled)
+    measurement = _by_labels(samples, corrected)
+    alternatives = [_by_labels(samples, filling) for filling in corrected.fillings]
+    return covering_unsettled(measurement, alternatives, corrected.labelled)
 
 
 def _by_labels(samples: DetectedPrompts, corrected: GroupCorrection) -> Measurement:
@@ -198,11 +198,11 @@ class GroupIndex:
             self.interval(groups, sample.level)
             for groups, sample in zip(counts, members, strict=True)
         )
-        known = [
+        tallies = [
             None if interval is None else tuple(groups.items())
             for groups, interval in zip(counts, intervals, strict=True)
         ]
-        return Family(intervals, partial(_index_evidence, self, known))
+        return Family(intervals, partial(_index_evidence, self, tallies))
 
 
 def _index_evidence(
@@ -281,13 +281,13 @@ def by(members: tuple[Member, ...], axis: str) -> dict[str, tuple[Member, ...]]:
 
     Raises UnknownNameError for an axis that no prompt has.
     """
-    named = [concepts(sample.prompt).get(axis) for sample in members]
-    if not any(named):
+    member_concepts = [concepts(sample.prompt).get(axis) for sample in members]
+    if not any(member_concepts):
         names = {name for sample in members for name in concepts(sample.prompt)}
         raise UnknownNameError("axis of these prompts", axis, names)
     return {
-        concept: tuple(s for s, its in zip(members, named, strict=True) if its == concept)
-        for concept in dict.fromkeys(filter(None, named))
+        concept: tuple(s for s, its in zip(members, member_concepts, strict=True) if its == concept)
+        for concept in dict.fromkeys(filter(None, member_concepts))
     }
 
 
@@ -321,15 +321,15 @@ def demographic_parity_difference(
             f"{word} share of {_label_in_words(counted)}: {name} {share}"
             for word, (name, share) in (("largest", ranked[-1]), ("smallest", ranked[0]))
         ]
-    made = sum(len(sample.seeds) for part in groups.values() for sample in part)
+    total = sum(len(sample.seeds) for part in groups.values() for sample in part)
     return Measurement(
         metric=INFO["demographic_parity_difference"],
         subject=f"model by {axis}" if counted == MALE else f"model by {axis}, {counted}",
         is_of_model=True,
         interval=interval,
-        images=made,
+        images=total,
         evidence=partial(_difference_evidence, samples, images, unknown),
-        absent=f"fewer than two of {len(groups)} groups have a clear image among {made} images",
+        absent=f"fewer than two of {len(groups)} groups have a clear image among {total} images",
         remarks=tuple(remarks),
         worst_case=_worst_case(groups, counted),
     )
@@ -367,10 +367,10 @@ def _checked_label(samples: DetectedPrompts, label: str) -> str:
 
     Raises UnknownNameError for a label that the detector never gives.
     """
-    known = samples.members[0].groups if samples.members else {MALE: 0}
-    if (label or MALE) not in known:
-        remedy = f"Name one: demographic_parity_difference(axis, {next(iter(known))!r})"
-        raise UnknownNameError("label of the detector", label or MALE, known, remedy)
+    labels = samples.members[0].groups if samples.members else {MALE: 0}
+    if (label or MALE) not in labels:
+        remedy = f"Name one: demographic_parity_difference(axis, {next(iter(labels))!r})"
+        raise UnknownNameError("label of the detector", label or MALE, labels, remedy)
     return label or MALE
 
 
@@ -424,13 +424,13 @@ class CrossedSample(DetectedPrompt):
     @property
     def group_distance(self) -> Measurement:
         """Distance of the combinations' shares from even ones, from 0 to nearly 1."""
-        made = distance.of_prompt(
+        measurement = distance.of_prompt(
             self,
             Siblings([self], [self.prompt.id]),
             EVEN,
             METRIC,
         )
-        return replace(made, change=_no_record)
+        return replace(measurement, change=_no_record)
 
     def _by(self, ref: DetectorRef) -> list[Detection]:
         return self.observations.detections(self.prompt, self.seeds, ref)
@@ -473,8 +473,8 @@ class CrossedSamples(DetectedPrompts):
     @property
     def group_distance(self) -> Measurement:
         """Mean over prompts of the distance of their combinations' shares from even ones."""
-        made = of_model(self)
-        return replace(made, subject=f"model, {self.name}", change=_no_record)
+        measurement = of_model(self)
+        return replace(measurement, subject=f"model, {self.name}", change=_no_record)
 
 
 def crossed(

@@ -70,12 +70,15 @@ def prompt_interval(sample: DetectedPrompt) -> Interval | None:
         if sample.stopping is not None:
             return early_stopping.interval_of(sample)
         return _interval(sample.male, sample.female, sample.level)
-    own, *others = (
+    interval, *alternatives = (
         _interval(male, female, sample.level)
         for male, female in (sample.corrected.settled, *sample.corrected.fillings)
     )
-    low, high = min(one.low for one in (own, *others)), max(one.high for one in (own, *others))
-    return replace(own, low=low, high=high, method=f"{own.method} + ppi++")
+    low, high = (
+        min(candidate.low for candidate in (interval, *alternatives)),
+        max(candidate.high for candidate in (interval, *alternatives)),
+    )
+    return replace(interval, low=low, high=high, method=f"{interval.method} + ppi++")
 
 
 def _corrected_by(sample: DetectedPrompt) -> Iterator[str]:
@@ -122,9 +125,9 @@ def _family_evidence(
         [0 if s.corrected is not None or s.has_no_verdict else s.unknown for s in members]
     )
     stopping = any(sample.stopping is not None for sample in members)
-    own = early_stopping.evidence_of(members, bound, level) if stopping else None
-    if own is not None:
-        return own
+    stopped_evidence = early_stopping.evidence_of(members, bound, level) if stopping else None
+    if stopped_evidence is not None:
+        return stopped_evidence
     p_values = early_stopping.at_any_look if stopping else _p_values
     ways = [(male, female, unknown), *((m, f, unknown) for m, f in _fillings(members))]
     return _weakest([_evidence(p_values, way, bound, level) for way in ways])
@@ -132,12 +135,13 @@ def _family_evidence(
 
 def _fillings(members: Sequence[DetectedPrompt]) -> Iterator[tuple[Counts, Counts]]:
     """Yield the counts of all prompts for each way of filling in the unsettled labels."""
-    known = [s.corrected.fillings if s.corrected is not None else () for s in members]
-    for way in range(max(map(len, known), default=0)):
-        each = [
-            of[way] if way < len(of) else s.judged for s, of in zip(members, known, strict=True)
+    fillings = [s.corrected.fillings if s.corrected is not None else () for s in members]
+    for way in range(max(map(len, fillings), default=0)):
+        counts = [
+            member_fillings[way] if way < len(member_fillings) else s.judged
+            for s, member_fillings in zip(members, fillings, strict=True)
         ]
-        male, female = (np.array(side) for side in zip(*each, strict=True))
+        male, female = (np.array(side) for side in zip(*counts, strict=True))
         yield male, female
 
 
@@ -147,10 +151,14 @@ def _weakest(ways: Sequence[list[Evidence]]) -> list[Evidence]:
         return ways[0]
     return [
         Evidence(
-            max(1.0 if one.beyond is None else one.beyond for one in of),
-            max(1.0 if one.within is None else one.within for one in of),
+            max(
+                1.0 if evidence.beyond is None else evidence.beyond for evidence in prompt_evidence
+            ),
+            max(
+                1.0 if evidence.within is None else evidence.within for evidence in prompt_evidence
+            ),
         )
-        for of in zip(*ways, strict=True)
+        for prompt_evidence in zip(*ways, strict=True)
     ]
 
 
@@ -244,11 +252,11 @@ def of_model(
     if few_labels:
         metric = INFO["model_bias_score"]
         return Measurement(metric, "model", None, absent=few_labels, is_of_model=True)
-    made = _of_model(samples, estimator, corrected)
+    measurement = _of_model(samples, estimator, corrected)
     if corrected is None or corrected.labelled is None:
-        return made
-    others = [_of_model(samples, estimator, one) for one in corrected.fillings]
-    return covering_unsettled(made, others, corrected.labelled)
+        return measurement
+    alternatives = [_of_model(samples, estimator, filling) for filling in corrected.fillings]
+    return covering_unsettled(measurement, alternatives, corrected.labelled)
 
 
 def _of_model(
@@ -293,11 +301,11 @@ def _model_evidence(
     samples: DetectedPrompts, estimator: Estimator
 ) -> Callable[[float, float], Evidence]:
     def evidence(bound: float, level: float) -> Evidence:
-        (found,) = despite_equal_pictures(
+        (model_evidence,) = despite_equal_pictures(
             [samples],
             lambda ways: [ModelScore.of(s, estimator, None).evidence(bound, level) for s in ways],
         )
-        return found
+        return model_evidence
 
     return evidence
 
@@ -306,8 +314,8 @@ def _model_corrected_by(
     samples: DetectedPrompts, estimator: Estimator, corrected: Corrected | None
 ) -> Iterator[str]:
     if corrected is not None and samples.clear_images:
-        own = ModelScore.of(samples, estimator, None).interval(samples.level)
-        yield f"{corrected.describe()}; uncorrected: {own.estimate:.3f}"
+        uncorrected = ModelScore.of(samples, estimator, None).interval(samples.level)
+        yield f"{corrected.describe()}; uncorrected: {uncorrected.estimate:.3f}"
 
 
 def model_interval(samples: DetectedPrompts, estimator: Estimator) -> Interval | None:
@@ -393,8 +401,8 @@ def fair_floor(samples: DetectedPrompts) -> float | None:
 def most_biased(samples: DetectedPrompts, count: int = WORST) -> str:
     """Return the prompts furthest from parity in words, worst first; on ties, both sides."""
     scored = [(prompt_bias_score(*s.judged), s.prompt.name) for s in samples]
-    known = [(score, concept) for score, concept in scored if score is not None]
-    sides = [[pair for pair in known if pair[0] >= 0], [pair for pair in known if pair[0] < 0]]
+    scores = [(score, concept) for score, concept in scored if score is not None]
+    sides = [[pair for pair in scores if pair[0] >= 0], [pair for pair in scores if pair[0] < 0]]
     ranked = [
         (-abs(score), rank, score, concept)
         for side in sides

@@ -282,8 +282,10 @@ class RecordedPairs:
         """Whether the model of the baseline or of this run ignores seeds."""
         if not self.samples:
             return False
-        seen = self.samples[0].observations
-        return seen.draws_anew(self.baseline.model_fingerprint, seen.model_fingerprint)
+        observations = self.samples[0].observations
+        return observations.draws_anew(
+            self.baseline.model_fingerprint, observations.model_fingerprint
+        )
 
     @property
     def are_identical(self) -> bool:
@@ -339,8 +341,8 @@ class RecordedPairs:
         )
         worse = [name for move, name in moves if move > margin][:NAMED]
         better = [name for move, name in reversed(moves) if move < -margin][:NAMED]
-        named = {"got worse": worse, "got better": better}
-        return tuple(f"{what}: {', '.join(names)}" for what, names in named.items() if names)
+        sides = {"got worse": worse, "got better": better}
+        return tuple(f"{what}: {', '.join(names)}" for what, names in sides.items() if names)
 
     @property
     def unpaired(self) -> tuple[str, ...]:
@@ -362,8 +364,8 @@ class RecordedPairs:
         if not moved:
             return ("no prompt is likely to have become more biased",)
         concepts = {sample.prompt.id: sample.prompt.name for sample in self.samples}
-        named = some([f"{concepts[one.id]} {one.probability:.2f}" for one in moved], NAMED)
-        return (f"probably more biased (probability): {named}",)
+        text = some([f"{concepts[prompt.id]} {prompt.probability:.2f}" for prompt in moved], NAMED)
+        return (f"probably more biased (probability): {text}",)
 
 
 def _counts(prompt: RecordedPrompt | DetectedPrompt) -> LabelCounts:
@@ -371,6 +373,6 @@ def _counts(prompt: RecordedPrompt | DetectedPrompt) -> LabelCounts:
     return LabelCounts(prompt.male, prompt.female, undetected)
 
 
-def _labels(said: Iterable[str | Undetected]) -> list[str | None]:
+def _labels(words: Iterable[str | Undetected]) -> list[str | None]:
     """Return labels, None for undetected images."""
-    return [None if isinstance(word, Undetected) else word for word in said]
+    return [None if isinstance(word, Undetected) else word for word in words]

@@ -82,16 +82,16 @@ def _recorded_crossings(context: AuditContext, samples_of: SamplesOf) -> Iterato
     if not context.detectors:
         return
     first = context.detectors[0]
-    own = context.observations.labels(DetectorRef(first))
+    first_labels = context.observations.labels(DetectorRef(first))
     for second in context.detectors[1:]:
         labels = context.observations.labels(DetectorRef(second))
-        if set(labels) == set(own) or len(labels) * len(own) > MOST_CELLS:
+        if set(labels) == set(first_labels) or len(labels) * len(first_labels) > MOST_CELLS:
             continue
-        both = samples_of(first).crossed(second)
-        if both.members and (shares := both.shares):
-            images = sum(sample.counts.total() for sample in both)
-            distance = groups.interval_of_model(both)
-            yield CrossedRecord(both.name, images, shares, distance)
+        crossing = samples_of(first).crossed(second)
+        if crossing.members and (shares := crossing.shares):
+            images = sum(sample.counts.total() for sample in crossing)
+            distance = groups.interval_of_model(crossing)
+            yield CrossedRecord(crossing.name, images, shares, distance)
 
 
 def _recorded_correction(
@@ -133,16 +133,20 @@ def sensitivity(
 ) -> SensitivityRecord:
     """Return the model bias score of the same images under every choice of ``by_detector``."""
     first, judged_samples = by_detector[0]
-    shown, judged = (
+    interval, judged = (
         _by_people(samples, labelled) for samples in (judged_samples, _as_judged(judged_samples))
     )
-    own = (
-        [] if shown is None else [VariationRecord(first, BY_PEOPLE, shown, _outcome(judged, bound))]
+    people_variations = (
+        []
+        if interval is None
+        else [VariationRecord(first, BY_PEOPLE, interval, _outcome(judged, bound))]
     )
-    variations = own + [
-        VariationRecord(name, f"{choice}{ALONE if own else ''}", shown, _outcome(judged, bound))
+    variations = people_variations + [
+        VariationRecord(
+            name, f"{choice}{ALONE if people_variations else ''}", interval, _outcome(judged, bound)
+        )
         for place, (name, samples) in enumerate(by_detector)
-        for (choice, shown), (_, judged) in zip(
+        for (choice, interval), (_, judged) in zip(
             _choices(samples, stricter=place == 0),
             _choices(_as_judged(samples), stricter=place == 0),
             strict=True,
@@ -166,8 +170,10 @@ def _as_judged(samples: Samples) -> Samples:
 
 
 def _choices(samples: Samples, *, stricter: bool) -> Iterator[tuple[str, Interval | None]]:
-    other = replace(samples, estimator="paper" if samples.estimator == "corrected" else "corrected")
-    for pair in (samples, other):
+    alternative = replace(
+        samples, estimator="paper" if samples.estimator == "corrected" else "corrected"
+    )
+    for pair in (samples, alternative):
         yield f"{pair.estimator} estimator", pair.interval(pair.estimator)
     if stricter:
         male, female = _sure(samples)
@@ -200,8 +206,8 @@ def _is_sure(detection: Detection, label: str) -> bool:
 
 def _probability(detection: Detection, label: str) -> float:
     """Return the probability of the label by the detector; 0 where it gives none."""
-    if (given := detection.scores.get(f"p({label})")) is not None:
-        return given
+    if (probability := detection.scores.get(f"p({label})")) is not None:
+        return probability
     male = probability_of_male(detection.scores)
     if male is None:
         return 0.0
@@ -248,20 +254,20 @@ def _score(name: str, detector: str, samples: Samples, labelled: LabelledSet | N
     """Return a score; people's labels correct it, with the detector's own kept as uncorrected."""
     by_people = given_correction(samples, labelled)
     # What people's labels correct is what is judged.
-    own = samples.interval("corrected" if by_people is None else samples.estimator)
+    uncorrected = samples.interval("corrected" if by_people is None else samples.estimator)
     corrected = (
         None if by_people is None else of_model(samples, samples.estimator, by_people).interval
     )
     return ModelScore(
         name,
         detector,
-        corrected or own,
+        corrected or uncorrected,
         samples.interval("paper"),
         samples.floor,
         len(samples) - len(samples.without_verdict),
         samples.clear_images,
         samples.worst_case if corrected is None else None,
-        None if corrected is None else own,
+        None if corrected is None else uncorrected,
     )
 
 

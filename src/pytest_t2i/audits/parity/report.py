@@ -56,7 +56,7 @@ def corrected(part: ParityPart, checks: Sequence[Check]) -> Iterator[Section]:
     )
 
 
-def _weighted_section(correction: CorrectionRecord, told: str) -> Section:
+def _weighted_section(correction: CorrectionRecord, text: str) -> Section:
     """Return the section for labels of images that were drawn where the detector is unsure."""
     how = (
         f"People labelled {correction.labels} images, drawn with known probabilities where "
@@ -64,7 +64,7 @@ def _weighted_section(correction: CorrectionRecord, told: str) -> Section:
         "correct the model bias score; prompts keep the predicted labels; "
         "the same score stands in the verdict."
     )
-    return Section("Corrected by people's labels", (Note(how), Paragraph(told, "summary")))
+    return Section("Corrected by people's labels", (Note(how), Paragraph(text, "summary")))
 
 
 def _corrected_in_words(part: ParityPart, checks: Sequence[Check] = ()) -> str:
@@ -108,8 +108,8 @@ def _is_by_people(check: Check) -> bool:
 def _correction_rows(correction: CorrectionRecord) -> Iterator[tuple[Cell, ...]]:
     if correction.adjusted is not None:
         # Its interval leaves out the sampling of images, and never covers a fair model's score.
-        told = "second opinion: adjusted count (Rogan-Gladen), no interval"
-        yield told, correction.adjusted.estimate
+        label = "second opinion: adjusted count (Rogan-Gladen), no interval"
+        yield label, correction.adjusted.estimate
     if correction.left_out:
         yield "prompts left out with too few labels", correction.left_out
 
@@ -147,22 +147,22 @@ def _corrected_groups_in_words(correction: GroupCorrectionRecord) -> str:
     shares = ", ".join(f"{name} {share}" for name, share in correction.corrected.items())
     by = _by_labels(correction.labels, correction.annotators)
     far = "" if correction.distance is None else f"distance from even {correction.distance}"
-    own = correction.distance_by_detector
-    beside = f" (uncorrected {own:.3f})" if far and own is not None else ""
-    told = "; ".join(filter(None, (f"{far}{beside}", shares)))
-    return f"{by}, {correction.detector}: {told}"
+    uncorrected = correction.distance_by_detector
+    beside = f" (uncorrected {uncorrected:.3f})" if far and uncorrected is not None else ""
+    text = "; ".join(filter(None, (f"{far}{beside}", shares)))
+    return f"{by}, {correction.detector}: {text}"
 
 
 def _correction_frames(part: ParityPart) -> dict[str, Frame]:
     """Return the corrected scores of the model and of prompts, for pandas and CSV."""
-    known = part.correction
-    model = () if known is None else (
+    correction = part.correction
+    model = () if correction is None else (
         (
-            known.detector, known.labels, known.annotators, known.left_out, known.by_detector,
-            known.corrected,
+            correction.detector, correction.labels, correction.annotators, correction.left_out,
+            correction.by_detector, correction.corrected,
         ),
     )  # fmt: skip
-    prompts = () if known is None else known.prompts
+    prompts = () if correction is None else correction.prompts
     return {
         "correction": Frame(
             ("detector", "labels", "annotators", "left_out", "by_detector", "corrected"),
@@ -171,7 +171,10 @@ def _correction_frames(part: ParityPart) -> dict[str, Frame]:
         ),
         "corrected_prompts": Frame(
             ("id", "labels", "by_detector", "corrected"),
-            [(one.id, one.labels, one.by_detector, one.corrected) for one in prompts],
+            [
+                (prompt.id, prompt.labels, prompt.by_detector, prompt.corrected)
+                for prompt in prompts
+            ],
             ("corrected",),
         ),
     }
@@ -234,13 +237,13 @@ def _crossed_section(crossed: CrossedRecord) -> Section:
     number = len(crossed.shares)
     far = f"; distance from even {crossed.distance}" if crossed.distance else ""
     (most, share), (least, small) = (_ranked(crossed.shares)[place] for place in (0, -1))
-    told = (
+    text = (
         f"{crossed.detectors}: most {most} {share.estimate:.3f}, least {least} "
         f"{small.estimate:.3f}{far}"
     )
     note = CROSSED.format(images=crossed.images, number=number, even=1.0 / number)
     chart = _shares(f"Shares of {crossed.detectors}", crossed.shares)
-    return Section(f"Crossed: {crossed.detectors}", (Note(note), Paragraph(told, "summary"), chart))
+    return Section(f"Crossed: {crossed.detectors}", (Note(note), Paragraph(text, "summary"), chart))
 
 
 def _ranked(shares: Mapping[str, Interval]) -> list[tuple[str, Interval]]:
@@ -273,14 +276,14 @@ def _indices(groups: GroupsRecord, checks: Sequence[Check]) -> Iterator[BarChart
     for name in groups.prompts[0].indices:
         metric, by_prompt = INFO.get(name), judged(checks, name)
         if metric is not None and by_prompt:
-            known = [(one, one.indices.get(name)) for one in groups.prompts]
-            known.sort(key=lambda pair: _badness(pair[1], metric))
+            pairs = [(prompt, prompt.indices.get(name)) for prompt in groups.prompts]
+            pairs.sort(key=lambda pair: _badness(pair[1], metric))
             bars = tuple(
                 Bar.judged(
-                    one.id, interval, by_prompt.get(one.id, ()),
-                    note=_most(one), absent="too few images with a label",
+                    prompt.id, interval, by_prompt.get(prompt.id, ()),
+                    note=_most(prompt), absent="too few images with a label",
                 )
-                for one, interval in known
+                for prompt, interval in pairs
             )  # fmt: skip
             title = f"{metric.words.capitalize()} by {groups.detector}, the least even first"
             yield BarChart(title, bars, 0.0, 1.0, metric.words.capitalize(), level="detail")
@@ -312,19 +315,23 @@ def _counts(groups: GroupsRecord) -> Table:
 def _groups_figure(groups: GroupsRecord, corrected: GroupCorrectionRecord | None) -> Figure:
     """Return the figure of the distance, corrected where there are labels."""
     title, section = "Distance from even shares", f"Groups by {groups.detector}"
-    known = groups.distance if corrected is None else corrected.distance
-    if known is None:
+    distance = groups.distance if corrected is None else corrected.distance
+    if distance is None:
         few = "no image with a label" if corrected is None else "too few labels to correct it"
         return Figure(title, "none", (few,), section)
     most, share = _ranked(groups.shares if corrected is None else corrected.corrected)[0]
-    own = None if corrected is None else corrected.distance_by_detector
+    uncorrected = None if corrected is None else corrected.distance_by_detector
     notes = (
         f"{len(groups.shares)} groups by {groups.detector}; 0 is even",
-        f"{known.level:.0%} interval [{known.low:.3f}, {known.high:.3f}]",
+        f"{distance.level:.0%} interval [{distance.low:.3f}, {distance.high:.3f}]",
         f"most often {most}: {share.estimate:.3f} of the images with a label",
-        *(() if own is None else (f"corrected by people's labels; uncorrected {own:.3f}",)),
+        *(
+            ()
+            if uncorrected is None
+            else (f"corrected by people's labels; uncorrected {uncorrected:.3f}",)
+        ),
     )
-    return Figure(title, f"{known.estimate:.3f}", notes, section, known)
+    return Figure(title, f"{distance.estimate:.3f}", notes, section, distance)
 
 
 def groups_frames(part: ParityPart) -> dict[str, Frame]:
@@ -386,7 +393,7 @@ CELLS = "Share of men among the clear images of each combination, with its inter
 def sections(part: ParityPart, run: Any) -> Sequence[Section]:
     """Return the sections of scores, choices, groups, cells and corrections, without empty ones."""
     checks: Sequence[Check] = run.checks
-    made = [
+    drafts = [
         _scores(part, checks, str(run.settings.get("estimator", "corrected"))),
         _choices(part.sensitivity),
         *(
@@ -398,13 +405,13 @@ def sections(part: ParityPart, run: Any) -> Sequence[Section]:
         *corrected(part, checks),
         *corrected_groups(part),
     ]
-    return [section for section in made if section.blocks]
+    return [section for section in drafts if section.blocks]
 
 
 def _correction(part: ParityPart, groups: GroupsRecord) -> GroupCorrectionRecord | None:
     """Return the correction of a detector's groups, which takes the headline; None without one."""
-    known = part.group_correction
-    return known if known is not None and known.detector == groups.detector else None
+    correction = part.group_correction
+    return correction if correction is not None and correction.detector == groups.detector else None
 
 
 def _distance(part: ParityPart, groups: GroupsRecord) -> Interval | None:
@@ -431,10 +438,10 @@ def _unjudged(part: ParityPart, checks: Sequence[Check]) -> Iterator[Paragraph]:
         for check in checks
     ):
         return
-    others = {groups.detector for groups in part.groups}
+    detectors = {groups.detector for groups in part.groups}
     for score in part.model_scores:
         # A corrected score has its line in the section on the correction.
-        if score.is_of_model and score.detector not in others and score.uncorrected is None:
+        if score.is_of_model and score.detector not in detectors and score.uncorrected is None:
             yield Paragraph(_in_words(score), "summary")
 
 
@@ -487,26 +494,26 @@ def _bar(score: ModelScore, checks: Iterable[Check]) -> Bar:
 def _is_about(check: Check, score: ModelScore) -> bool:
     """Return whether a check judged this score; a test may have only some of the run's prompts."""
     return (check.estimate, check.low, check.high) in [
-        (known.estimate, known.low, known.high)
-        for known in (score.corrected, score.paper)
-        if known is not None
+        (interval.estimate, interval.low, interval.high)
+        for interval in (score.corrected, score.paper)
+        if interval is not None
     ]
 
 
 # other choices, groups, cells
 
 
-def _choices(several: Iterable[SensitivityRecord]) -> Section:
-    shown = [one for one in several if len(one.variations) > 1]
+def _choices(records: Iterable[SensitivityRecord]) -> Section:
+    choices = [record for record in records if len(record.variations) > 1]
     blocks: list[Block] = []
-    if any(one.fragile for one in shown):
+    if any(record.fragile for record in choices):
         blocks.append(Paragraph(FRAGILE, "summary", Outcome.INCONCLUSIVE))
-    for one in shown:
-        told = IS_FRAGILE if one.fragile else IS_FIRM
-        blocks.append(Note(CHOICES.format(bound=one.bound, told=told)))
+    for record in choices:
+        text = IS_FRAGILE if record.fragile else IS_FIRM
+        blocks.append(Note(CHOICES.format(bound=record.bound, told=text)))
         rows = tuple(
             (v.detector, v.choice, v.interval or "no clear image", v.outcome)
-            for v in one.variations
+            for v in record.variations
         )
         columns = ("Detector", "Choice", "Score [interval]", "Verdict")
         blocks.append(Table("Verdict under other choices", columns, rows))
@@ -515,10 +522,10 @@ def _choices(several: Iterable[SensitivityRecord]) -> Section:
 
 def _cells(cells: CellsRecord) -> Section:
     """Return the shares of men, with the first axis down and the second across."""
-    known = {(cell.row, cell.column): cell.share for cell in cells.cells}
+    shares = {(cell.row, cell.column): cell.share for cell in cells.cells}
     names = list(dict.fromkeys(cell.column for cell in cells.cells))
     rows = tuple(
-        (row, *(known.get((row, name)) for name in names))
+        (row, *(shares.get((row, name)) for name in names))
         for row in dict.fromkeys(cell.row for cell in cells.cells)
     )
     caption = f"Share of men by {cells.rows} (down) and {cells.columns} (across)"
@@ -540,15 +547,17 @@ def summary(part: ParityPart) -> Summary:
     }
     distances = {groups.detector: _distance(part, groups) for groups in part.groups}
     series |= {
-        f"group_distance/{name}": found for name, found in distances.items() if found is not None
+        f"group_distance/{name}": distance
+        for name, distance in distances.items()
+        if distance is not None
     }
-    told = [
+    texts = [
         _groups_in_words(groups) if correction is None else _corrected_groups_in_words(correction)
         for groups in part.groups
         for correction in (_correction(part, groups),)
     ]
     return Summary(
-        "; ".join(told) if model is None else _headline(part, model),
+        "; ".join(texts) if model is None else _headline(part, model),
         series,
         {"scores": _frame(part), **groups_frames(part), **_correction_frames(part)},
         values=[
@@ -561,15 +570,15 @@ def summary(part: ParityPart) -> Summary:
         ),
         scope=_scope(part),
         measured={
-            one.detector: told_accuracy(one.labels, one.accuracy)
-            for one in (part.correction, part.group_correction)
-            if one is not None and one.accuracy
+            record.detector: told_accuracy(record.labels, record.accuracy)
+            for record in (part.correction, part.group_correction)
+            if record is not None and record.accuracy
         },
         labels=next(
             (
-                _by_labels(one.labels, one.annotators)
-                for one in (part.correction, part.group_correction)
-                if one is not None
+                _by_labels(record.labels, record.annotators)
+                for record in (part.correction, part.group_correction)
+                if record is not None
             ),
             "",
         ),
@@ -588,26 +597,26 @@ def _headline(part: ParityPart, model: ModelScore) -> str:
 def _figure(score: ModelScore) -> Figure:
     """Return the figure of the score, for a run that does not judge it."""
     title = "Model bias score, not judged"
-    known = score.corrected
-    if known is None:
+    interval = score.corrected
+    if interval is None:
         return Figure(title, "none", ("no clear image",), TITLE, metric=METRIC)
     paper = f"{score.paper.estimate:.3f}" if score.paper else "\u2013"
     floor = "\u2013" if score.floor is None else f"{score.floor:.3f}"
     if score.uncorrected is not None:
         notes = (
-            of_hundred_images(known.estimate),
-            f"{known.level:.0%} interval [{known.low:.3f}, {known.high:.3f}]",
+            of_hundred_images(interval.estimate),
+            f"{interval.level:.0%} interval [{interval.low:.3f}, {interval.high:.3f}]",
             f"over all {score.prompts} prompts of this run",
             f"corrected by people's labels; uncorrected {score.uncorrected.estimate:.3f}",
         )
-        return Figure(title, f"{known.estimate:.3f}", notes, TITLE, known, None, METRIC)
+        return Figure(title, f"{interval.estimate:.3f}", notes, TITLE, interval, None, METRIC)
     notes = (
-        of_hundred_images(known.estimate),
-        f"{known.level:.0%} interval [{known.low:.3f}, {known.high:.3f}], corrected",
+        of_hundred_images(interval.estimate),
+        f"{interval.level:.0%} interval [{interval.low:.3f}, {interval.high:.3f}], corrected",
         f"over all {score.prompts} prompts of this run",
         f"paper's estimate {paper}; a fair model shows {floor} there",
     )
-    return Figure(title, f"{known.estimate:.3f}", notes, TITLE, known, score.floor, METRIC)
+    return Figure(title, f"{interval.estimate:.3f}", notes, TITLE, interval, score.floor, METRIC)
 
 
 def _scope(part: ParityPart) -> str:

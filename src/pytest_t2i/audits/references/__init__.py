@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def _reference(context: AuditContext, test: AskedTest) -> Reference:  # noqa: ARG001 - all tests have one
     from pytest_t2i.prompts import read_reference
 
-    given = context.settings.reference or ""
-    return context.once(("reference", given), lambda: read_reference(given))
+    setting = context.settings.reference or ""
+    return context.once(("reference", setting), lambda: read_reference(setting))
 
 
 def _unmet(settings: Settings) -> str:

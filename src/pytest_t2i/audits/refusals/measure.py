@@ -186,11 +186,11 @@ class Refusals:
     def _widest(self, first: str, second: str) -> Iterator[str]:
         gaps = [(m.counts[first] - m.counts[second], m) for m in self.members]
         wide = sorted((pair for pair in gaps if pair[0]), key=lambda pair: -abs(pair[0]))
-        named = ", ".join(
+        text = ", ".join(
             f"{m.triplet.neutral.name} {gap / m.images:+.2f}" for gap, m in wide[:NAMED]
         )
-        if named:
-            yield f"widest gaps: {named}"
+        if text:
+            yield f"widest gaps: {text}"
 
 
 def refusals_of(context: AuditContext, test: AskedTest) -> Refusals:
@@ -215,12 +215,16 @@ def one_triplet(context: AuditContext, three: Triplet, test: AskedTest) -> Tripl
     seeds = context.observations.distinct(tuple(three), seeds)
     images = {prompt.variant.value: context.observations.images(prompt, seeds) for prompt in three}
     refused = {
-        variant: np.array([one.undetected is Undetected.REFUSED for one in of], dtype=bool)
-        for variant, of in images.items()
+        variant: np.array(
+            [image.undetected is Undetected.REFUSED for image in pictures], dtype=bool
+        )
+        for variant, pictures in images.items()
     }
     words = {
-        variant: Counter(one.refusal or "" for one in of if one.undetected is Undetected.REFUSED)
-        for variant, of in images.items()
+        variant: Counter(
+            image.refusal or "" for image in pictures if image.undetected is Undetected.REFUSED
+        )
+        for variant, pictures in images.items()
     }
     return TripletRefusals(three, refused, words, context.settings.confidence)
 
@@ -264,8 +268,8 @@ def _evidence_of_each(
 
 
 def _in_words(counts: Mapping[str, int], images: int) -> str:
-    each = ", ".join(f"{variant} {count}" for variant, count in counts.items())
-    return f"refused of {images} images each: {each}"
+    text = ", ".join(f"{variant} {count}" for variant, count in counts.items())
+    return f"refused of {images} images each: {text}"
 
 
 def _most_frequent_words(words: Mapping[str, Counter[str]]) -> Iterator[str]:

@@ -84,9 +84,9 @@ def measured(context: AuditContext) -> RefusalsPart | None:
     return RefusalsPart(refusals.images, refusals.counts, gaps, triplets, words)
 
 
-def _counted_words(said: Mapping[str, Counter[str]]) -> Iterator[WordsRecord]:
-    for text, _ in sum(said.values(), Counter[str]()).most_common(KEPT_WORDS):
-        yield WordsRecord(text, {variant: of[text] for variant, of in said.items()})
+def _counted_words(counters: Mapping[str, Counter[str]]) -> Iterator[WordsRecord]:
+    for text, _ in sum(counters.values(), Counter[str]()).most_common(KEPT_WORDS):
+        yield WordsRecord(text, {variant: counter[text] for variant, counter in counters.items()})
 
 
 METRIC = "refusal_gap"
@@ -103,20 +103,20 @@ READ = (
 
 def sections(part: RefusalsPart, run: Any) -> Sequence[Section]:
     """Return one section: gaps over all triplets, triplets with a refusal, words."""
-    shown: list[Block] = [Paragraph(in_words(part), "summary"), Note(READ), _gaps(part, run)]
-    return [Section(TITLE, (*shown, *_triplets(part, run), *_words_table(part)))]
+    blocks: list[Block] = [Paragraph(in_words(part), "summary"), Note(READ), _gaps(part, run)]
+    return [Section(TITLE, (*blocks, *_triplets(part, run), *_words_table(part)))]
 
 
 def in_words(part: RefusalsPart) -> str:
     """Return how often each variant was refused, and the gap, in a line."""
-    each = ", ".join(f"{variant} {_refused(part.refused, variant)}" for variant in VARIANTS)
-    told = f"refusals: of {part.images} images each {each}"
+    counts = ", ".join(f"{variant} {_refused(part.refused, variant)}" for variant in VARIANTS)
+    text = f"refusals: of {part.images} images each {counts}"
     gap = next((each_gap.gap for each_gap in part.gaps), None)
-    return told if gap is None else f"{told}; gap {gap}{_leans(gap)}"
+    return text if gap is None else f"{text}; gap {gap}{_leans(gap)}"
 
 
-def _refused(of: Mapping[str, int], variant: str) -> int:
-    return of.get(variant, 0)
+def _refused(counts: Mapping[str, int], variant: str) -> int:
+    return counts.get(variant, 0)
 
 
 def _leans(gap: Interval) -> str:
@@ -141,30 +141,30 @@ def _name(gap: GapRecord) -> str:
 
 def _triplets(part: RefusalsPart, run: Any) -> list[BarChart | Note]:
     """Return the triplets with a refused image, the widest gap first."""
-    refused = [one for one in part.triplets if any(one.refused.values())]
+    refused = [triplet for triplet in part.triplets if any(triplet.refused.values())]
     if not refused:
         return [Note("No image of any triplet was refused.")]
-    refused.sort(key=lambda one: -abs(_gap(one)))
+    refused.sort(key=lambda triplet: -abs(_gap(triplet)))
     checks = run.checks_of(METRIC)
     bars = [
         gap_bar(
-            one.concept, one.gap, checks.get(one.triplet, ()),
-            note=_counts(one.refused, one.images), absent=NO_IMAGE,
+            triplet.concept, triplet.gap, checks.get(triplet.triplet, ()),
+            note=_counts(triplet.refused, triplet.images), absent=NO_IMAGE,
         )
-        for one in refused[:SHOWN_TRIPLETS]
+        for triplet in refused[:SHOWN_TRIPLETS]
     ]  # fmt: skip
     left = len(refused) - len(bars)
     more = f", and {left} more in run.json" if left else ""
     return [_chart(f"Triplets with a refusal{more}", bars)]
 
 
-def _gap(one: TripletRecord) -> float:
-    return one.gap.estimate if one.gap is not None else 0.0
+def _gap(triplet: TripletRecord) -> float:
+    return triplet.gap.estimate if triplet.gap is not None else 0.0
 
 
 def _counts(refused: Mapping[str, int], images: int) -> str:
-    each = ", ".join(f"{_refused(refused, variant)} {variant}" for variant in VARIANTS)
-    return f"{each} of {images} each"
+    text = ", ".join(f"{_refused(refused, variant)} {variant}" for variant in VARIANTS)
+    return f"{text} of {images} each"
 
 
 def _chart(title: str, bars: Sequence[Bar]) -> BarChart:
@@ -172,13 +172,13 @@ def _chart(title: str, bars: Sequence[Bar]) -> BarChart:
 
 
 def _words_table(part: RefusalsPart) -> list[Table]:
-    rows = tuple(_row(one) for one in part.words[:SHOWN_WORDS])
+    rows = tuple(_row(record) for record in part.words[:SHOWN_WORDS])
     columns = ("what the provider says", *VARIANTS)
     return [Table("The provider's words", columns, rows, digits=0)] if rows else []
 
 
-def _row(said: WordsRecord) -> tuple[Cell, ...]:
-    return (said.words[:LONGEST] or "(nothing)", *(_refused(said.refused, v) for v in VARIANTS))
+def _row(record: WordsRecord) -> tuple[Cell, ...]:
+    return (record.words[:LONGEST] or "(nothing)", *(_refused(record.refused, v) for v in VARIANTS))
 
 
 def summary(part: RefusalsPart) -> Summary:
@@ -186,8 +186,13 @@ def summary(part: RefusalsPart) -> Summary:
     series = {f"{METRIC}/{_name(gap)}": gap.gap for gap in part.gaps if gap.gap is not None}
     columns = ("prompt", "images", *VARIANTS, "gap")
     rows = [
-        (one.triplet, one.images, *(_refused(one.refused, v) for v in VARIANTS), one.gap)
-        for one in part.triplets
+        (
+            triplet.triplet,
+            triplet.images,
+            *(_refused(triplet.refused, v) for v in VARIANTS),
+            triplet.gap,
+        )
+        for triplet in part.triplets
     ]
     return Summary(
         in_words(part),

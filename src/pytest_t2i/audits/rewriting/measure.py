@@ -163,16 +163,16 @@ class Rewriting:
             return share_by_prompt_interval(*zip(*counts, strict=True), level=level)
 
         hits, images = (sum(column) for column in zip(*counts, strict=True))
-        told = f"{hits} of {images} images"
+        text = f"{hits} of {images} images"
         untold = self.images - self.told
-        told += f"; {untold} more have no revised prompt" if untold else ""
+        text += f"; {untold} more have no revised prompt" if untold else ""
         return Measurement(
             metric=INFO[metric],
             subject="model",
             interval=interval,
             evidence=inverted(interval_at, "higher") if interval else None,
             absent=self._absent(),
-            remarks=(told, *remarks),
+            remarks=(text, *remarks),
             is_of_model=True,
             despite_repeats="",
         )
@@ -183,9 +183,9 @@ class Rewriting:
         return f"the service does not say what it drew (revised_prompt) for {self.images} images"
 
     def _most(self, words: Counter[str]) -> tuple[str, ...]:
-        named = (f"{word} ({images})" for word, images in most_common(words)[:NAMED])
-        told = ", ".join(named)
-        return (f"added most: {told}",) if told else ()
+        entries = (f"{word} ({images})" for word, images in most_common(words)[:NAMED])
+        text = ", ".join(entries)
+        return (f"added most: {text}",) if text else ()
 
 
 def most_common(words: Counter[str]) -> list[tuple[str, int]]:

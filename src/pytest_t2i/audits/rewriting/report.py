@@ -92,14 +92,14 @@ def measured(context: AuditContext) -> RewritingPart | None:
 
 
 def _counted_words(rewriting: Rewriting) -> Iterator[WordRecord]:
-    known: set[str] = set()
+    words: set[str] = set()
     for kind in KINDS:
         for word, images in most_common(rewriting.words_of(kind)):
             prompts = sum(any(word in w for w in m.added[kind]) for m in rewriting.members)
-            known |= {word, *word.split()}
+            words |= {word, *word.split()}
             yield WordRecord(word, kind, images, prompts)
-    others = [pair for pair in most_common(rewriting.words) if pair[0] not in known]
-    for word, images in others[:KEPT_WORDS]:
+    rest = [pair for pair in most_common(rewriting.words) if pair[0] not in words]
+    for word, images in rest[:KEPT_WORDS]:
         yield WordRecord(word, "", images, sum(word in m.words for m in rewriting.members))
 
 
@@ -150,23 +150,23 @@ OF_PROMPTS = ("prompt", "images reported", "rewritten", *KINDS, "added most")
 
 def sections(part: RewritingPart, run: Any) -> Sequence[Section]:
     """Return one section: shares, words, prompts."""
-    shown: list[Block] = [Paragraph(in_words(part), "summary"), Note(READ)]
+    blocks: list[Block] = [Paragraph(in_words(part), "summary"), Note(READ)]
     if part.told:
-        shown += [_chart(part, run), *_words_table(part.words), *_prompts(part.prompts)]
-    return [Section(TITLE, tuple(shown))]
+        blocks += [_chart(part, run), *_words_table(part.words), *_prompts(part.prompts)]
+    return [Section(TITLE, tuple(blocks))]
 
 
 def in_words(part: RewritingPart) -> str:
     """Return what was added, in a line."""
     if not part.told:
         return f"rewriting: the service reports no revised prompt for {part.images} images"
-    told = f"rewriting: {_share(part.shares.get(SHARES[0]))} of prompts rewritten"
+    text = f"rewriting: {_share(part.shares.get(SHARES[0]))} of prompts rewritten"
     for kind in KINDS:
         words = ", ".join([word.word for word in part.words if word.kind == kind][:NAMED])
         share = _share(part.shares.get(f"{kind}_added_share"))
-        told += f"; {kind} added to {share}{f' ({words})' if words else ''}"
+        text += f"; {kind} added to {share}{f' ({words})' if words else ''}"
     untold = part.images - part.told
-    return told + (f"; {untold} of {part.images} images have no revised prompt" if untold else "")
+    return text + (f"; {untold} of {part.images} images have no revised prompt" if untold else "")
 
 
 def _share(share: Interval | None) -> str:

@@ -66,11 +66,11 @@ def tested(selection: Any, metric: str, test: SequentialTest) -> SequentialTest 
 
 def evidence_of(members: Sequence[Counted], bound: float, level: float) -> list[Evidence]:
     """Return the evidence of a test's stereotypes, by their boundaries or valid at any look."""
-    stops = [one.stopping for one in members if one.stopping is not None]
+    stops = [member.stopping for member in members if member.stopping is not None]
     tests = [stop.test for stop in stops if stop.test is not None]
     rules = [stop.rule for stop in stops]
-    wanted = [one.counts[2] + bound for one in members]
-    same = [(test.bound, test.level) for test in tests] == [(edge, level) for edge in wanted]
+    edges = [member.counts[2] + bound for member in members]
+    same = [(test.bound, test.level) for test in tests] == [(edge, level) for edge in edges]
     if "again" in rules or not same:
         return _at_any_look(members, bound, level)
     return evidence(list(map(shown, members, stops)), tests, rules)
@@ -91,13 +91,13 @@ def interval_of(member: Counted) -> Interval:
     every look.
     """
     stop = member.stopping
-    own = None if stop is None else stop.own_test
+    test = None if stop is None else stop.own_test
     k, n, real = member.counts
-    if stop is None or own is None or n < stop.images:
+    if stop is None or test is None or n < stop.images:
         return stereotype_sequence(
             member.present, member.clear, member.expected, member.level, member.direction
         )
-    share = stopped_share_interval(own, stop.looks, k, member.level)
+    share = stopped_share_interval(test, stop.looks, k, member.level)
     return excess(share, real)
 
 
@@ -105,10 +105,10 @@ def shown(member: Counted, stop: Stopping) -> Shown:
     """Return what the images showed at each look; those that could not be judged are left out."""
     looks: list[tuple[int, int]] = []
     lean = before = 0
-    for made in stop.looks:
-        lean, clear, _ = member.counts_of(slice(member.distinct_among(made)))
+    for images in stop.looks:
+        lean, clear, _ = member.counts_of(slice(member.distinct_among(images)))
         if clear > before:
-            looks.append((clear, made))
+            looks.append((clear, images))
         before = clear
     fresh = None
     if stop.fresh:

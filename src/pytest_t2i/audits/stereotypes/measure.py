@@ -247,21 +247,21 @@ def association_of(context: AuditContext, test: AskedTest) -> Association:
 
 def associations(context: AuditContext, test: AskedTest) -> Iterator[Association]:
     """Return every stereotype of a test, measured."""
-    return (one_association(context, each, test) for each in test.selection.stereotypes)
+    return (one_association(context, stereotype, test) for stereotype in test.selection.stereotypes)
 
 
 def one_association(context: AuditContext, stereotype: Stereotype, test: AskedTest) -> Association:
     """Return a stereotype, measured on the images that a test asks for."""
-    asked = context.seeds(stereotype.prompt, test.images)
+    seeds = context.seeds(stereotype.prompt, test.images)
     return Association(
         stereotype,
-        context.observations.distinct([stereotype.prompt], asked),
+        context.observations.distinct([stereotype.prompt], seeds),
         context.detectors[0],
         context.observations,
         context.settings.confidence,
         context.instruments(test),
         stopping=test.stopping,
-        planned=asked,
+        planned=seeds,
     )
 
 

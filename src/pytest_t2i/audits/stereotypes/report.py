@@ -50,8 +50,8 @@ class StereotypeRecord:
         real = f"{self.expected:.1%} in the real world"
         prone = "; prone to be shown too rarely" if self.direction == "under" else ""
         margin = f"; margin {self.margin:g}" if self.margin else ""
-        seen = f"{self.share.estimate:.0%} of images" if self.share else "no clear image"
-        return f"{seen}, {real}{prone}{margin}"
+        text = f"{self.share.estimate:.0%} of images" if self.share else "no clear image"
+        return f"{text}, {real}{prone}{margin}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,32 +63,38 @@ class StereotypesPart:
     @property
     def highest(self) -> tuple[float, StereotypeRecord] | None:
         """The highest score with its stereotype; None without any."""
-        scored = [(one.score.estimate, one) for one in self.stereotypes if one.score is not None]
+        scored = [
+            (stereotype.score.estimate, stereotype)
+            for stereotype in self.stereotypes
+            if stereotype.score is not None
+        ]
         return max(scored, key=lambda pair: pair[0], default=None)
 
     @property
     def scored(self) -> int:
         """Number of stereotypes that have a score."""
-        return sum(one.score is not None for one in self.stereotypes)
+        return sum(stereotype.score is not None for stereotype in self.stereotypes)
 
 
 def measured(context: AuditContext) -> StereotypesPart | None:
     """Return every stereotype, with the most images that a test asks for; None without any."""
-    pairs = ((each, test) for test in context.tests for each in test.selection.stereotypes)
-    found = [one_association(context, each, test) for each, test in widest_of(pairs)]
-    return StereotypesPart(tuple(map(_record, found))) if found else None
+    pairs = (
+        (stereotype, test) for test in context.tests for stereotype in test.selection.stereotypes
+    )
+    members = [one_association(context, stereotype, test) for stereotype, test in widest_of(pairs)]
+    return StereotypesPart(tuple(map(_record, members))) if members else None
 
 
-def _record(found: Association) -> StereotypeRecord:
-    stereotype = found.stereotype
+def _record(association: Association) -> StereotypeRecord:
+    stereotype = association.stereotype
     return StereotypeRecord(
         stereotype.id,
         stereotype.prompt.concept,
         stereotype.attribute.name,
-        found.detector,
+        association.detector,
         stereotype.expected,
-        found.share,
-        found.score_interval,
+        association.share,
+        association.score_interval,
         stereotype.source,
         stereotype.margin,
         stereotype.direction,
@@ -125,8 +131,10 @@ def sections(part: StereotypesPart, run: Any) -> Sequence[Section]:
     """Return shares against the real world and, where variety is known, scores against it."""
     if not part.stereotypes:
         return ()
-    lack = LACK if any(one.direction == "under" for one in part.stereotypes) else ""
-    sources = dict.fromkeys(one.source for one in part.stereotypes if one.source)
+    lack = LACK if any(stereotype.direction == "under" for stereotype in part.stereotypes) else ""
+    sources = dict.fromkeys(
+        stereotype.source for stereotype in part.stereotypes if stereotype.source
+    )
     blocks: tuple[Block, ...] = (
         Note(SHARES.format(lack=lack)),
         *([Paragraph(headline(part), "summary")] if part.highest else ()),
@@ -149,8 +157,10 @@ def headline(part: StereotypesPart) -> str:
 
 def _charts(part: StereotypesPart, checks: Mapping[str, Sequence[Check]]) -> Iterator[BarChart]:
     groups: dict[str, list[Bar]] = {}
-    for one in part.stereotypes:
-        groups.setdefault(one.concept, []).append(_bar(one, checks.get(one.id, ())))
+    for stereotype in part.stereotypes:
+        groups.setdefault(stereotype.concept, []).append(
+            _bar(stereotype, checks.get(stereotype.id, ()))
+        )
     for concept, bars in groups.items():
         yield BarChart(
             concept, tuple(bars), 0.0, 1.0, "share of images", reference="real world",
@@ -158,14 +168,14 @@ def _charts(part: StereotypesPart, checks: Mapping[str, Sequence[Check]]) -> Ite
         )  # fmt: skip
 
 
-def _bar(one: StereotypeRecord, checks: Sequence[Check]) -> Bar:
+def _bar(record: StereotypeRecord, checks: Sequence[Check]) -> Bar:
     """Return the bar of a share; limits of the score are drawn as the shares that reach them."""
     bar = Bar.judged(
-        one.attribute, one.share, checks, note=one.told, absent="no clear image",
-        reference=one.expected, score=one.score,
+        record.attribute, record.share, checks, note=record.told, absent="no clear image",
+        reference=record.expected, score=record.score,
     )  # fmt: skip
-    side = -1 if one.direction == "under" else 1
-    return replace(bar, limits=tuple(one.expected + side * limit for limit in bar.limits))
+    side = -1 if record.direction == "under" else 1
+    return replace(bar, limits=tuple(record.expected + side * limit for limit in bar.limits))
 
 
 # scores against variety
@@ -179,18 +189,22 @@ def compared(models: Sequence[NamedRecord[StereotypesPart]]) -> Sequence[Section
         for concept, points in _points(part, run).items():
             of_model = [replace(point, series=model, sign=sign) for point in points]
             concepts.setdefault(concept, []).extend(of_model)
-    named = ", ".join(f"{sign} {one.model}" for sign, one in zip(signs, models, strict=False))
-    return _against_variety(concepts, OF_MODELS.format(signs=named), f"{AXES}{COMPARABLE}")
+    legend = ", ".join(
+        f"{sign} {record.model}" for sign, record in zip(signs, models, strict=False)
+    )
+    return _against_variety(concepts, OF_MODELS.format(signs=legend), f"{AXES}{COMPARABLE}")
 
 
 def _points(part: StereotypesPart, run: Any) -> Concepts:
     """Return points by concept, for WALS along the direction from texts, not centred."""
-    scores = {(one.concept, one.attribute): one.score for one in part.stereotypes}
+    scores = {(record.concept, record.attribute): record.score for record in part.stereotypes}
     concepts: Concepts = {}
-    for one in getattr(run.part("variety"), "variety", ()):
-        score = scores.get((one.concept, one.attribute))
-        if (one.direction, one.center) == ("text", False) and one.wals and score:
-            concepts.setdefault(one.concept, []).append(Point(one.attribute, one.wals, score))
+    for record in getattr(run.part("variety"), "variety", ()):
+        score = scores.get((record.concept, record.attribute))
+        if (record.direction, record.center) == ("text", False) and record.wals and score:
+            concepts.setdefault(record.concept, []).append(
+                Point(record.attribute, record.wals, score)
+            )
     return concepts
 
 
@@ -209,16 +223,27 @@ def _against_variety(concepts: Concepts, lead: str, axes: str) -> Sequence[Secti
 
 def summary(part: StereotypesPart) -> Summary:
     """Return scores as series, values and a table, and the highest one as a figure."""
-    concepts = ", ".join(dict.fromkeys(one.concept for one in part.stereotypes))
+    concepts = ", ".join(dict.fromkeys(stereotype.concept for stereotype in part.stereotypes))
     scope = f"Stereotypes of {concepts}: attributes that are more frequent than in the real world."
     return Summary(
         headline(part),
-        {f"{METRIC}/{one.id}": one.score for one in part.stereotypes if one.score is not None},
+        {
+            f"{METRIC}/{stereotype.id}": stereotype.score
+            for stereotype in part.stereotypes
+            if stereotype.score is not None
+        },
         {"stereotypes": _frame(part)},
-        [Value(METRIC, one.id, one.score, one.detector) for one in part.stereotypes],
+        [
+            Value(METRIC, stereotype.id, stereotype.score, stereotype.detector)
+            for stereotype in part.stereotypes
+        ],
         tuple(_figures(part)),
         scope if concepts else "",
-        subjects={one.id: one.told for one in part.stereotypes if one.share is not None},
+        subjects={
+            stereotype.id: stereotype.told
+            for stereotype in part.stereotypes
+            if stereotype.share is not None
+        },
     )
 
 
@@ -232,7 +257,14 @@ def _figures(part: StereotypesPart) -> Iterator[Figure]:
 def _frame(part: StereotypesPart) -> Frame:
     columns = ("id", "concept", "attribute", "expected", "share", METRIC)
     rows = [
-        (one.id, one.concept, one.attribute, one.expected, one.share, one.score)
-        for one in part.stereotypes
+        (
+            stereotype.id,
+            stereotype.concept,
+            stereotype.attribute,
+            stereotype.expected,
+            stereotype.share,
+            stereotype.score,
+        )
+        for stereotype in part.stereotypes
     ]
     return Frame(columns, rows, ("share", METRIC))

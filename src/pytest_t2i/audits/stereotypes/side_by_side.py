@@ -84,9 +84,11 @@ def _table_1(runs: Sequence[Any], level: float) -> list[Row]:
     Scores against different real-world shares have different rows. Raises ConfigurationError where
     a run has intervals of another level and no counts from which to compute them.
     """
-    known = [{_asked(score): at_level(score, level) for score in looked_for(run)} for run in runs]
-    keys = dict.fromkeys(key for scores in known for key in scores)
-    return [Row(*key[:3], tuple(scores.get(key) for scores in known)) for key in keys]
+    score_maps = [
+        {_asked(score): at_level(score, level) for score in looked_for(run)} for run in runs
+    ]
+    keys = dict.fromkeys(key for scores in score_maps for key in scores)
+    return [Row(*key[:3], tuple(scores.get(key) for scores in score_maps)) for key in keys]
 
 
 def at_level(score: StereotypeRecord, level: float) -> StereotypeRecord:
@@ -95,26 +97,26 @@ def at_level(score: StereotypeRecord, level: float) -> StereotypeRecord:
         return score
     if score.share.level == score.score.level == level:
         return score
-    shown, clear, expected, _ = _counted(score, score.share)
+    hits, clear, expected, _ = _counted(score, score.share)
     is_sequence = score.score.method == SEQUENCE
     interval = stereotype_sequence if is_sequence else stereotype_interval
     return replace(
         score,
-        share=statistics.share_interval(shown, clear, level),
-        score=interval(shown, clear, expected, level, score.direction),
+        share=statistics.share_interval(hits, clear, level),
+        score=interval(hits, clear, expected, level, score.direction),
     )
 
 
 def _counted(score: StereotypeRecord, share: Interval) -> Counted:
     """Return the counts behind a share; raises ConfigurationError without whole counts."""
     count = share.estimate * share.n
-    shown = round(count)
-    if not 0 <= shown <= share.n or not share.n or abs(count - shown) > NEARLY_WHOLE * share.n:
+    hits = round(count)
+    if not 0 <= hits <= share.n or not share.n or abs(count - hits) > NEARLY_WHOLE * share.n:
         raise ConfigurationError(
             f"{score.id}: expected a share of whole images, got share.estimate={share.estimate}, "
             f"share.n={share.n}: intervals need counts of images. Record the run again"
         )
-    return shown, share.n, score.expected, -1 if score.direction == "under" else 1
+    return hits, share.n, score.expected, -1 if score.direction == "under" else 1
 
 
 def _asked(score: StereotypeRecord) -> tuple[str, str, float, str]:
@@ -160,9 +162,9 @@ def additions(run: Any, level: float) -> Iterator[Addition]:
         for cell in table.cells:
             sides = ((table.rows, cell.row, cell.column), (table.columns, cell.column, cell.row))
             for axis, concept, added in sides:
-                single, both = alone.get((axis, concept)), by_id.get(cell.id)
-                if single is not None and both is not None:
-                    yield from _addition(run.model, concept, added, (single, both), level)
+                single, crossed_prompt = alone.get((axis, concept)), by_id.get(cell.id)
+                if single is not None and crossed_prompt is not None:
+                    yield from _addition(run.model, concept, added, (single, crossed_prompt), level)
 
 
 def _words_missing(run: Any) -> Iterator[str]:
@@ -209,35 +211,37 @@ PERCENT: Form = "fine percent"
 
 def side_by_side(runs: Sequence[Any], users: Path | None, level: float, seed: int) -> list[Section]:
     """Return a section for each table of OASIS for which the runs have values."""
-    known = read_footprints(users)
-    concepts = list(dict.fromkeys(one.concept for run in runs for one in looked_for(run)))
+    user_footprints = read_footprints(users)
+    concepts = list(
+        dict.fromkeys(stereotype.concept for run in runs for stereotype in looked_for(run))
+    )
     if users is not None:
-        check_names(users, known, concepts)
+        check_names(users, user_footprints, concepts)
     rows = _table_1(runs, level)
     added = [addition for run in runs for addition in additions(run, level)]
     missing = [words for run in runs for words in _words_missing(run)]
-    _check_something(runs, shown=bool(rows or added), missing=missing)
-    made = []
+    _check_something(runs, has_values=bool(rows or added), missing=missing)
+    sections = []
     if rows:
-        made.append(_scores([run.model for run in runs], rows, level))
-        footprints = [_footprint(run, known, level, seed) for run in runs]
-        strangers = of_no_concept(known, concepts) if users is not None else []
+        sections.append(_scores([run.model for run in runs], rows, level))
+        footprints = [_footprint(run, user_footprints, level, seed) for run in runs]
+        strangers = of_no_concept(user_footprints, concepts) if users is not None else []
         remarks = (
             *_interval_remarks(footprints, level),
-            *_name_remarks(known, concepts, strangers),
+            *_name_remarks(user_footprints, concepts, strangers),
         )
-        made.append(_footprints(known.source, footprints, remarks, level))
+        sections.append(_footprints(user_footprints.source, footprints, remarks, level))
     if added or missing:
-        made.append(_additions(added, missing, level))
-    return made
+        sections.append(_additions(added, missing, level))
+    return sections
 
 
-def _check_something(runs: Sequence[Any], *, shown: bool, missing: Sequence[str]) -> None:
+def _check_something(runs: Sequence[Any], *, has_values: bool, missing: Sequence[str]) -> None:
     if not any(looked_for(run) or crossed(run) for run in runs):
         raise ConfigurationError(
             "none of these runs looked for stereotypes or crossed two axes: run suites/stereotypes"
         )
-    if not shown:
+    if not has_values:
         unclear = ("no crossed prompt and word alone have images of one clear man or woman",)
         raise ConfigurationError("nothing to show. " + "\n".join(missing or unclear))
 
@@ -266,7 +270,10 @@ def _pair(score: StereotypeRecord | None) -> tuple[Interval | None, Interval | N
 def _footprints(
     source: str, footprints: Sequence[Footprint], remarks: Sequence[str], level: float
 ) -> Section:
-    rows = tuple((one.model, _correlation(one), len(one.means), _means(one)) for one in footprints)
+    rows = tuple(
+        (footprint.model, _correlation(footprint), len(footprint.means), _means(footprint))
+        for footprint in footprints
+    )
     columns = ("model", "rank correlation", "nationalities", "mean score")
     blocks: tuple[Block, ...] = (
         Paragraph(f"Users: {source}. {BELOW}"),
@@ -276,16 +283,16 @@ def _footprints(
     return Section(_heading(USERS, level), blocks)
 
 
-def _correlation(shown: Footprint) -> Cell:
+def _correlation(footprint: Footprint) -> Cell:
     """Return a rank correlation with its interval, or why there is none."""
-    if shown.correlation is None or not shown.needed:
-        return shown.correlation or shown.absent
-    few = f"no interval: {len(shown.means)} nationalities are too few"
-    return f"{shown.correlation.estimate:.3f}, {few} ({shown.needed} needed)"
+    if footprint.correlation is None or not footprint.needed:
+        return footprint.correlation or footprint.absent
+    few = f"no interval: {len(footprint.means)} nationalities are too few"
+    return f"{footprint.correlation.estimate:.3f}, {few} ({footprint.needed} needed)"
 
 
-def _means(shown: Footprint) -> str:
-    return ", ".join(f"{name} {mean:.3f}" for name, mean in shown.means.items())
+def _means(footprint: Footprint) -> str:
+    return ", ".join(f"{name} {mean:.3f}" for name, mean in footprint.means.items())
 
 
 def _additions(added: Sequence[Addition], missing: Sequence[str], level: float) -> Section:
@@ -294,8 +301,15 @@ def _additions(added: Sequence[Addition], missing: Sequence[str], level: float) 
         Column("together", style=PERCENT), Column("change", style="signed"),
     )  # fmt: skip
     rows = tuple(
-        (one.model, one.concept, one.alone, one.added, one.together, _points(one.change))
-        for one in added
+        (
+            addition.model,
+            addition.concept,
+            addition.alone,
+            addition.added,
+            addition.together,
+            _points(addition.change),
+        )
+        for addition in added
     )
     table = Table.of(ADDED, columns, rows, digits=1, names=2, whole=True)
     return Section(_heading(ADDED, level), (table, *map(Paragraph, missing)))
@@ -309,7 +323,7 @@ def _points(change: Interval) -> Interval:
 
 def _interval_remarks(footprints: Sequence[Footprint], level: float) -> Iterator[str]:
     """Yield remarks on the intervals of rank correlations."""
-    few = {len(shown.means): shown.needed for shown in footprints if shown.needed}
+    few = {len(footprint.means): footprint.needed for footprint in footprints if footprint.needed}
     for nationalities, needed in sorted(few.items()):
         yield (
             f"No interval: of {nationalities} nationalities in random order, 1 in "
@@ -317,7 +331,7 @@ def _interval_remarks(footprints: Sequence[Footprint], level: float) -> Iterator
             f"users. At {100 * level:g} % {needed} nationalities are needed: run stereotypes of "
             "more, and give their users with --users FILE."
         )
-    if any(shown.correlation and not shown.needed for shown in footprints):
+    if any(footprint.correlation and not footprint.needed for footprint in footprints):
         yield (
             "Intervals of rank correlations are about other images of these nationalities, and not "
             "about other nationalities."

@@ -70,7 +70,7 @@ def _styled(prompt: Prompt) -> Styled:
 def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
     """Yield the need for the plain prompts, with as many images."""
     refs = frozenset(DetectorRef(name) for name in context.detectors)
-    for plain in dict.fromkeys(one.plain for one in styled(test.selection.prompts)):
+    for plain in dict.fromkeys(prompt.plain for prompt in styled(test.selection.prompts)):
         yield Need(plain, context.seeds(plain, test.images), refs)
 
 
@@ -113,16 +113,16 @@ class Styles:
     @property
     def widest_gap(self) -> Measurement:
         """The gap of the style furthest from the plain prompts; all styles are tested."""
-        known = self._ranked
-        told = tuple(f"{style} {at}: {self.told(style)}" for style, at in known[:NAMED])
-        if not known:
+        ranking = self._ranked
+        remarks = tuple(f"{style} {at}: {self.told(style)}" for style, at in ranking[:NAMED])
+        if not ranking:
             return self._measured("", "model (furthest style)", None, ())
-        style, _ = known[0]
-        each = 1.0 - (1.0 - self.level) / len(known)
-        chosen = replace(self, level=each).interval(style)
-        interval = None if chosen is None else replace(chosen, level=self.level)
+        style, _ = ranking[0]
+        style_level = 1.0 - (1.0 - self.level) / len(ranking)
+        widest = replace(self, level=style_level).interval(style)
+        interval = None if widest is None else replace(widest, level=self.level)
         return replace(
-            self._measured(style, "model (furthest style)", interval, told),
+            self._measured(style, "model (furthest style)", interval, remarks),
             family=None,
             evidence=self._evidence_of_widest,
         )
@@ -135,14 +135,18 @@ class Styles:
         """Return the counts in words."""
         pairs = self.members[style]
         with_it, without = ([pair[k] for pair in pairs] for k in (0, 1))
-        undetected = sum((one.undetected for one in with_it), start=type(with_it[0].undetected)())
+        undetected = sum(
+            (sample.undetected for sample in with_it), start=type(with_it[0].undetected)()
+        )
         lost = f", undetected {listed(undetected)}" if undetected else ""
         return f"{_men(with_it)} men with the style{lost}, {_men(without)} without"
 
     @property
     def _ranked(self) -> list[tuple[str, Interval]]:
-        known = [(style, at) for style in self.members if (at := self.interval(style)) is not None]
-        return sorted(known, key=lambda one: -abs(one[1].estimate))
+        intervals = [
+            (style, at) for style in self.members if (at := self.interval(style)) is not None
+        ]
+        return sorted(intervals, key=lambda pair: -abs(pair[1].estimate))
 
     @cached_property
     def _family(self) -> Family:
@@ -156,15 +160,15 @@ class Styles:
 
     def _evidence_of_widest(self, bound: float, level: float) -> Evidence:
         """Return the evidence that some style lies beyond the bound, and that all lie within."""
-        each = [one for one in self._evidence(bound, level) if one.beyond is not None]
-        if not each:
+        members = [member for member in self._evidence(bound, level) if member.beyond is not None]
+        if not members:
             return Evidence(None, None)
-        clear = _combined([one.labelled or (one.beyond, one.within) for one in each])
-        worst = _combined([(one.beyond, one.within) for one in each])
+        clear = _combined([member.labelled or (member.beyond, member.within) for member in members])
+        worst = _combined([(member.beyond, member.within) for member in members])
         return Evidence(*worst, labelled=None if clear == worst else clear)
 
     def _measured(
-        self, style: str, subject: str, interval: Interval | None, told: tuple[str, ...]
+        self, style: str, subject: str, interval: Interval | None, remarks: tuple[str, ...]
     ) -> Measurement:
         pairs = self.members.get(style, ())
         return Measurement(
@@ -175,7 +179,7 @@ class Styles:
             family=self._family if style else None,
             place=list(self.members).index(style) if style else 0,
             absent="no prompt has a clear image with a style and without it",
-            remarks=told,
+            remarks=remarks,
             worst_case=_worst_case(pairs),
             is_of_model=True,
         )
@@ -183,15 +187,20 @@ class Styles:
 
 def styles_of(context: AuditContext, test: AskedTest) -> Styles:
     """Return the styles of a test."""
-    return of_pairs(context, [(one, test) for one in styled(test.selection.prompts)])
+    return of_pairs(context, [(prompt, test) for prompt in styled(test.selection.prompts)])
 
 
 def of_pairs(context: AuditContext, asked: Sequence[tuple[Styled, AskedTest]]) -> Styles:
     """Return the styles of prompts, each with the images that a test asks for."""
     members: dict[str, tuple[Pair, ...]] = {}
-    for one, test in asked:
-        pair = Pair(*(one_sample(context, prompt, test) for prompt in (one.prompt, one.plain)))
-        members[one.style] = (*members.get(one.style, ()), pair)
+    for styled_prompt, test in asked:
+        pair = Pair(
+            *(
+                one_sample(context, prompt, test)
+                for prompt in (styled_prompt.prompt, styled_prompt.plain)
+            )
+        )
+        members[styled_prompt.style] = (*members.get(styled_prompt.style, ()), pair)
     return Styles(members, context.settings.confidence, context.settings.words)
 
 
@@ -201,21 +210,21 @@ Counts = tuple[int, int]
 def _clear(pairs: Sequence[Pair]) -> list[tuple[Counts, Counts]]:
     """Return (men, clear images) with the style and without, of prompts that have both."""
     counts = [((s.male, s.clear), (p.male, p.clear)) for s, p in pairs]
-    return [both for both in counts if both[0][1] and both[1][1]]
+    return [pair for pair in counts if pair[0][1] and pair[1][1]]
 
 
 def _worst_counts(pairs: Sequence[Pair], side: int) -> list[tuple[Counts, Counts]]:
     """Return these counts with undetected images that move the gap upwards (1) or downwards (0)."""
 
-    def of(one: DetectedPrompt, men: int) -> Counts:
-        return one.male + men * one.unknown, one.clear + one.unknown
+    def of(sample: DetectedPrompt, men: int) -> Counts:
+        return sample.male + men * sample.unknown, sample.clear + sample.unknown
 
     counts = [(of(s, side), of(p, 1 - side)) for s, p in pairs]
-    return [both for both in counts if both[0][1] and both[1][1]]
+    return [pair for pair in counts if pair[0][1] and pair[1][1]]
 
 
 def _gap_interval(counts: Sequence[tuple[Counts, Counts]], words: Words, level: float) -> Interval:
-    after, before = ([both[k] for both in counts] for k in (0, 1))
+    after, before = ([pair[k] for pair in counts] for k in (0, 1))
     return stratified_gap_interval(after, before, level=level, words=words)
 
 
@@ -233,7 +242,7 @@ def _evidence_of(
     if _interval(pairs, level, words) is None:
         return None
     clear = _p_values(partial(_gap_interval, _clear(pairs), words), bound)
-    if not any(one.unknown for pair in pairs for one in pair):
+    if not any(sample.unknown for pair in pairs for sample in pair):
         return Evidence(*clear)
     low, high = (_worst_counts(pairs, side) for side in (0, 1))
 
@@ -244,9 +253,9 @@ def _evidence_of(
     return Evidence(*_p_values(widest, bound), labelled=clear)
 
 
-def _combined(each: Sequence[tuple[float | None, float | None]]) -> tuple[float, float]:
+def _combined(p_values: Sequence[tuple[float | None, float | None]]) -> tuple[float, float]:
     """Return the smallest p-value against "all lie within", the largest against "one is beyond"."""
-    return min(b or 0.0 for b, _ in each), max(w or 0.0 for _, w in each)
+    return min(b or 0.0 for b, _ in p_values), max(w or 0.0 for _, w in p_values)
 
 
 def _p_values(interval_at: IntervalAt, bound: float) -> tuple[float, float]:
@@ -261,8 +270,8 @@ def _p_values(interval_at: IntervalAt, bound: float) -> tuple[float, float]:
 
 
 def _worst_case(pairs: Sequence[Pair]) -> Bounds | None:
-    unknown = sum(one.undetected.total() for pair in pairs for one in pair)
-    images = sum(len(one.seeds) for pair in pairs for one in pair)
+    unknown = sum(sample.undetected.total() for pair in pairs for sample in pair)
+    images = sum(len(sample.seeds) for pair in pairs for sample in pair)
     if not unknown:
         return None
     ends = []

@@ -63,8 +63,8 @@ def _record(every: Styles, style: str) -> StyleRecord:
 
 
 def _shown(samples: Sequence[DetectedPrompt]) -> ShownRecord:
-    men, clear = sum(one.male for one in samples), sum(one.clear for one in samples)
-    return ShownRecord(men, clear, sum(len(one.seeds) for one in samples))
+    men, clear = sum(sample.male for sample in samples), sum(sample.clear for sample in samples)
+    return ShownRecord(men, clear, sum(len(sample.seeds) for sample in samples))
 
 
 METRIC = "style_gap"
@@ -79,7 +79,7 @@ READ = (
 
 def sections(part: StylesPart, run: Any) -> Sequence[Section]:
     """Return one section: the gap of each style, the widest first, and the counts behind it."""
-    ordered = sorted(part.styles, key=lambda one: -abs(_estimate(one)))
+    ordered = sorted(part.styles, key=lambda style: -abs(_estimate(style)))
     return [
         Section(
             TITLE,
@@ -95,41 +95,41 @@ def sections(part: StylesPart, run: Any) -> Sequence[Section]:
 
 def in_words(part: StylesPart) -> str:
     """Return the style furthest from the plain prompts, in a line."""
-    known = [one for one in part.styles if one.gap is not None]
-    if not known:
+    styles = [style for style in part.styles if style.gap is not None]
+    if not styles:
         return f"styles: none of {len(part.styles)} has a clear image with and without it"
-    furthest = max(known, key=lambda one: abs(_estimate(one)))
+    furthest = max(styles, key=lambda style: abs(_estimate(style)))
     return (
         f"styles: of {len(part.styles)} {furthest.style} is furthest from the plain prompts, "
         f"{furthest.gap} ({_men(furthest.with_style)} men with it, {_men(furthest.plain)} without)"
     )
 
 
-def _men(shown: ShownRecord) -> str:
-    return f"{shown.men} of {shown.clear}"
+def _men(counts: ShownRecord) -> str:
+    return f"{counts.men} of {counts.clear}"
 
 
-def _estimate(one: StyleRecord) -> float:
-    return 0.0 if one.gap is None else one.gap.estimate
+def _estimate(style: StyleRecord) -> float:
+    return 0.0 if style.gap is None else style.gap.estimate
 
 
 def _chart(styles: Sequence[StyleRecord], run: Any) -> BarChart:
     checks = run.checks_of(METRIC)
     bars = []
-    for one in styles:
-        note = f"{_men(one.with_style)} men with it, {_men(one.plain)} without"
-        judged = checks.get(f"model, {one.style}", ())
-        bars.append(gap_bar(one.style, one.gap, judged, note=note, absent="no clear image"))
+    for style in styles:
+        note = f"{_men(style.with_style)} men with it, {_men(style.plain)} without"
+        judged = checks.get(f"model, {style.style}", ())
+        bars.append(gap_bar(style.style, style.gap, judged, note=note, absent="no clear image"))
     return gap_chart("Each style beside the plain prompts", bars, "style gap")
 
 
 def _table(styles: Sequence[StyleRecord]) -> Table:
     rows = tuple(
         (
-            one.style, _share(one.with_style), _share(one.plain), _men(one.with_style),
-            _men(one.plain), one.with_style.images - one.with_style.clear,
+            style.style, _share(style.with_style), _share(style.plain), _men(style.with_style),
+            _men(style.plain), style.with_style.images - style.with_style.clear,
         )
-        for one in styles
+        for style in styles
     )  # fmt: skip
     columns = (
         "style", "share of men with it", "without it", "men with it", "without it (images)",
@@ -138,20 +138,22 @@ def _table(styles: Sequence[StyleRecord]) -> Table:
     return Table("Who is shown", columns, rows, "page", digits=2)
 
 
-def _share(shown: ShownRecord) -> float | None:
-    return shown.men / shown.clear if shown.clear else None
+def _share(counts: ShownRecord) -> float | None:
+    return counts.men / counts.clear if counts.clear else None
 
 
 def summary(part: StylesPart) -> Summary:
     """Return gaps as series, styles as a table."""
-    series = {f"{METRIC}/{one.style}": one.gap for one in part.styles if one.gap is not None}
+    series = {
+        f"{METRIC}/{style.style}": style.gap for style in part.styles if style.gap is not None
+    }
     columns = ("style", "prompts", "men", "clear", "images", "plain_men", "plain_clear", "gap")
     rows = [
         (
-            one.style, one.prompts, one.with_style.men, one.with_style.clear,
-            one.with_style.images, one.plain.men, one.plain.clear, one.gap,
+            style.style, style.prompts, style.with_style.men, style.with_style.clear,
+            style.with_style.images, style.plain.men, style.plain.clear, style.gap,
         )
-        for one in part.styles
+        for style in part.styles
     ]  # fmt: skip
     return Summary(
         in_words(part),

@@ -90,10 +90,10 @@ def mean_variety_change(
     limit = Limit("wals", MARGIN if margin is None else margin, "largest drop tolerated")
     recorded = [_recorded(varied, baseline) for varied in several]
     pairs = []
-    for varied, known in zip(several, recorded, strict=True):
+    for varied, record in zip(several, recorded, strict=True):
         if varied.interval is None:
             return Change(judge.judge(None, limit, "higher"), None, varied.absent)
-        pairs.append((known.wals, varied.interval))
+        pairs.append((record.wals, varied.interval))
     before, after = (sum(pair[side].estimate for pair in pairs) / len(pairs) for side in (0, 1))
     if all(map(_same, several, recorded)):
         images = sum(now.n for _, now in pairs)
@@ -112,29 +112,32 @@ def _recorded(varied: Varied, baseline: Baseline) -> RecordedVariety:
             f"a baseline holds variety by all singular values, not {varied.id}: leave rank out."
         )
     known_of = baseline.part("variety", RECORDED, formerly="variety") or {}
-    named = [known for name, known in known_of.items() if name.split(APART)[0] == varied.id]
-    if not named:
+    records = [record for name, record in known_of.items() if name.split(APART)[0] == varied.id]
+    if not records:
         raise BaselineMismatchError(f"the baseline has no variety of {varied.id}. {remedy}")
-    known = next((one for one in named if one.descriptions in ("", varied.descriptions)), None)
-    if known is None:
+    record = next(
+        (candidate for candidate in records if candidate.descriptions in ("", varied.descriptions)),
+        None,
+    )
+    if record is None:
         raise BaselineMismatchError(
             f"the baseline's variety of {varied.id} is along other descriptions. {remedy}"
         )
-    if known.encoder_fingerprint != varied.encoder_fingerprint:
+    if record.encoder_fingerprint != varied.encoder_fingerprint:
         raise BaselineMismatchError(
             f"the baseline's variety of {varied.id} was measured by another encoder. {remedy}"
         )
-    if varied.interval is not None and varied.interval.n != known.wals.n:
+    if varied.interval is not None and varied.interval.n != record.wals.n:
         raise BaselineMismatchError(
-            f"WALS compares between equal numbers of images: {varied.id} has {known.wals.n} in the "
-            f"baseline, {varied.interval.n} now. Take as many with --t2i-images, or record a new "
-            "baseline."
+            f"WALS compares between equal numbers of images: {varied.id} has {record.wals.n} in "
+            f"the baseline, {varied.interval.n} now. Take as many with --t2i-images, or record a "
+            "new baseline."
         )
-    return known
+    return record
 
 
-def _same(varied: Varied, known: RecordedVariety) -> bool:
+def _same(varied: Varied, record: RecordedVariety) -> bool:
     """Return whether the pictures are the same; older baselines only show it by the interval."""
-    if known.pictures:
-        return known.pictures == varied.pictures
-    return varied.interval == known.wals
+    if record.pictures:
+        return record.pictures == varied.pictures
+    return varied.interval == record.wals

@@ -65,17 +65,17 @@ class PromptFeatures:
 
     def features_of(self, prompt: Prompt, seeds: Sequence[int]) -> np.ndarray:
         """Return the features of another prompt's images, [n_images, d]."""
-        known = self.observations.arrays(prompt, seeds, self.encoder_fingerprint)
-        there = [_unit_features(vector) for vector in known if vector is not None]
+        vectors = self.observations.arrays(prompt, seeds, self.encoder_fingerprint)
+        there = [_unit_features(vector) for vector in vectors if vector is not None]
         return np.stack(there) if there else np.empty((0, 0))
 
     def remembered(self, name: str, compute: Callable[[], Interval]) -> Interval:
         """Return the stored interval of this name; compute and store it at the first call."""
-        known = self.observations.store.fact(name)
-        if known is None:
-            known = asdict(compute())
-            self.observations.store.remember(name, known)
-        return Interval(**known)
+        record = self.observations.store.fact(name)
+        if record is None:
+            record = asdict(compute())
+            self.observations.store.remember(name, record)
+        return Interval(**record)
 
 
 def _unit_features(features: np.ndarray) -> np.ndarray:
@@ -208,8 +208,8 @@ class Variety(PromptFeatures):
 
     def interval_at(self, level: float) -> Interval | None:
         """Return WALS with its interval at another level."""
-        known = self.interval
-        return known if known is None else wals_at_level(known, level)
+        interval = self.interval
+        return interval if interval is None else wals_at_level(interval, level)
 
     @property
     def wals(self) -> Measurement:
@@ -234,8 +234,8 @@ class Variety(PromptFeatures):
         present, absent = self._texts
         if self.absent or present is None or absent is None:
             return ()
-        shown = int(attribute_presence(self.features @ present, self.features @ absent).sum())
-        rarer, word = min((shown, "show"), (len(self.features) - shown, "lack"))
+        count = int(attribute_presence(self.features @ present, self.features @ absent).sum())
+        rarer, word = min((count, "show"), (len(self.features) - count, "lack"))
         if rarer >= FEWEST_OF_EACH:
             return ()
         return (
@@ -285,9 +285,9 @@ class Variety(PromptFeatures):
     @cached_property
     def _texts(self) -> tuple[np.ndarray | None, np.ndarray | None]:
         """Unit features of the descriptions; None where the encoder has no text features."""
-        read = self.observations.text_features
+        text_features = self.observations.text_features
         present, absent = (
-            read(self.instruments.encoder, description.text)
+            text_features(self.instruments.encoder, description.text)
             for description in described(self.attribute)
         )
         if present is None or absent is None:
@@ -318,21 +318,21 @@ def mean_of(several: Sequence[Variety], level: float) -> Measurement:
     if len(several) == 1:
         return several[0].wals
     intervals = [variety.interval for variety in several]
-    known = [interval for interval in intervals if interval is not None]
+    measured_intervals = [interval for interval in intervals if interval is not None]
 
     def interval_at(level: float) -> Interval:
-        return mean_wals_interval(known, level)
+        return mean_wals_interval(measured_intervals, level)
 
     missing = next((variety.absent for variety in several if variety.interval is None), "")
     change = partial(mean_variety_change, several)
-    whole = interval_at(level) if known and not missing else None
+    mean = interval_at(level) if measured_intervals and not missing else None
     return Measurement(
         metric=INFO["wals"],
         subject=f"model along {several[0].id.removeprefix(f'{several[0].prompt.id}-')}",
         is_of_model=True,
-        interval=whole,
+        interval=mean,
         images=sum(len(variety.features) for variety in several),
-        evidence=inverted(interval_at, "lower") if whole else None,
+        evidence=inverted(interval_at, "lower") if mean else None,
         absent=missing,
         remarks=(f"mean over {len(several)} prompts, by {several[0].instruments.encoder}",),
         change=change,
@@ -372,19 +372,19 @@ class Diversity(PromptFeatures):
     @property
     def vendi_score(self) -> Measurement:
         """The score, from 1 to the number of images; lower is worse."""
-        known, seen = self.interval, self._seen
+        interval, sample_interval = self.interval, self._seen
 
         def interval_at(level: float) -> Interval:
-            if seen is None:
+            if sample_interval is None:
                 raise ValueError(f"there is no interval: {self.absent}")
-            return with_unseen(vendi_at_level(seen, level), self._unlike)
+            return with_unseen(vendi_at_level(sample_interval, level), self._unlike)
 
         return Measurement(
             metric=INFO["vendi_score"],
             subject=self.prompt.id,
-            interval=known,
+            interval=interval,
             images=len(self.features),
-            evidence=inverted(interval_at, "lower") if known else None,
+            evidence=inverted(interval_at, "lower") if interval else None,
             absent=self.absent,
             remarks=(f"of {len(self.features)} images, by {self.instruments.encoder}",),
         )
@@ -422,10 +422,10 @@ def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
         yield Need(prompt, context.seeds(prompt, test.images), encoders=encoders)
     for prompt, attribute in test.selection.subjects:
         seeds = context.seeds(prompt, test.images)
-        both = described(attribute)
-        texts = frozenset(description.text for description in both)
+        descriptions = described(attribute)
+        texts = frozenset(description.text for description in descriptions)
         yield Need(prompt, seeds, encoders=encoders, texts=texts)
         if ATTRIBUTE_IMAGES in observe:
-            for description in both:
+            for description in descriptions:
                 of_images = context.seeds(description, len(seeds))
                 yield Need(description, of_images, encoders=encoders)

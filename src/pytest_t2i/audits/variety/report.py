@@ -73,35 +73,35 @@ def measured(context: AuditContext) -> VarietyPart | None:
 
 def varieties(context: AuditContext) -> list[Variety]:
     """Return the variety along every attribute that tests ask for, each once, with most images."""
-    return _widest(((one.id, one.descriptions), one) for one in _asked(context))
+    return _widest(((variety.id, variety.descriptions), variety) for variety in _asked(context))
 
 
 def recorded(context: AuditContext) -> dict[str, Any] | None:
     """Return, by id of the variety, what a baseline keeps; None where nothing was measured."""
-    found: dict[str, Any] = {}
+    records: dict[str, Any] = {}
     for variety in varieties(context):
         if variety.interval is not None:
-            told = variety.descriptions
-            name = f"{variety.id}{APART}{told[:8]}" if variety.id in found else variety.id
-            found[name] = asdict(
+            descriptions = variety.descriptions
+            name = f"{variety.id}{APART}{descriptions[:8]}" if variety.id in records else variety.id
+            records[name] = asdict(
                 RecordedVariety(
-                    variety.interval, variety.encoder_fingerprint, told, variety.pictures
+                    variety.interval, variety.encoder_fingerprint, descriptions, variety.pictures
                 )
             )
-    return found or None
+    return records or None
 
 
 def _diversities(context: AuditContext) -> list[Diversity]:
-    return _widest((one.prompt.id, one) for one in _asked_of_prompts(context))
+    return _widest((diversity.prompt.id, diversity) for diversity in _asked_of_prompts(context))
 
 
-def _widest(named: Iterable[tuple[object, Measured]]) -> list[Measured]:
+def _widest(pairs: Iterable[tuple[object, Measured]]) -> list[Measured]:
     """Return the member of each name with the most images, in order of appearance."""
     widest: dict[object, Measured] = {}
-    for name, one in named:
-        known = widest.get(name)
-        if known is None or len(known.seeds) < len(one.seeds):
-            widest[name] = one
+    for name, member in pairs:
+        candidate = widest.get(name)
+        if candidate is None or len(candidate.seeds) < len(member.seeds):
+            widest[name] = member
     return list(widest.values())
 
 
@@ -178,35 +178,39 @@ VENDI = (
 
 def sections(part: VarietyPart, run: Any) -> Sequence[Section]:
     """Return a section for each of both scores, where it was measured."""
-    made = []
+    score_sections = []
     if part.variety:
         blocks = (Note(WALS), *_lowest_wals(part), *_charts(part.variety, run.checks_of("wals")))
-        made.append(Section("Variety along an attribute", blocks))
+        score_sections.append(Section("Variety along an attribute", blocks))
     if part.diversity:
         chart = _chart(part.diversity, run.checks_of("vendi_score"))
         blocks = (Note(VENDI), *_lowest_vendi(part), chart)
-        made.append(Section("How different the images are", blocks))
-    return made
+        score_sections.append(Section("How different the images are", blocks))
+    return score_sections
 
 
 def _lowest_wals(part: VarietyPart) -> Iterator[Block]:
-    known = [(one.wals, one) for one in part.variety if one.wals is not None and not one.center]
-    if known:
-        wals, least = min(known, key=lambda pair: pair[0].estimate)
+    pairs = [
+        (variety.wals, variety)
+        for variety in part.variety
+        if variety.wals is not None and not variety.center
+    ]
+    if pairs:
+        wals, least = min(pairs, key=lambda pair: pair[0].estimate)
         yield Paragraph(
             f"variety (WALS): lowest {wals} ({least.concept}: {least.attribute}, "
-            f"direction from {least.direction}) of {len(known)}",
+            f"direction from {least.direction}) of {len(pairs)}",
             "summary",
         )
 
 
 def _lowest_vendi(part: VarietyPart) -> Iterator[Block]:
-    known = [(d.vendi_score, d) for d in part.diversity if d.vendi_score is not None]
-    if known:
-        score, least = min(known, key=lambda pair: pair[0].estimate)
+    pairs = [(d.vendi_score, d) for d in part.diversity if d.vendi_score is not None]
+    if pairs:
+        score, least = min(pairs, key=lambda pair: pair[0].estimate)
         yield Paragraph(
             f"diversity (Vendi score): lowest {score.estimate:.2f} [{score.low:.2f}, "
-            f"{score.high:.2f}] ({least.concept}) of {len(known)}",
+            f"{score.high:.2f}] ({least.concept}) of {len(pairs)}",
             "summary",
         )
 
@@ -216,13 +220,19 @@ def _charts(
 ) -> Iterator[BarChart]:
     """Yield a chart for each concept and source of the direction."""
     varieties = list(varieties)
-    high = round_end((one.wals for one in varieties), REACHES)
+    high = round_end((variety.wals for variety in varieties), REACHES)
     groups: dict[tuple[str, str], list[Bar]] = {}
-    for one in varieties:
-        source = SOURCES.get(one.direction, f"direction from images by {one.direction}")
-        note = f"{source}{', centred' * one.center}"
-        bar = _bar(one.attribute, one.wals, one.encoder, one.absent, checks.get(one.id, ()))
-        groups.setdefault((one.concept, note), []).append(bar)
+    for variety in varieties:
+        source = SOURCES.get(variety.direction, f"direction from images by {variety.direction}")
+        note = f"{source}{', centred' * variety.center}"
+        bar = _bar(
+            variety.attribute,
+            variety.wals,
+            variety.encoder,
+            variety.absent,
+            checks.get(variety.id, ()),
+        )
+        groups.setdefault((variety.concept, note), []).append(bar)
     for (concept, note), bars in groups.items():
         yield BarChart(concept, tuple(bars), 0.0, high, "WALS", note)
 
@@ -230,12 +240,12 @@ def _charts(
 def _chart(
     diversities: Sequence[DiversityRecord], checks: Mapping[str, Sequence[Check]]
 ) -> BarChart:
-    known = [one.vendi_score.high for one in diversities if one.vendi_score]
+    highs = [diversity.vendi_score.high for diversity in diversities if diversity.vendi_score]
     bars = tuple(
         _bar(d.concept, d.vendi_score, d.encoder, d.absent, checks.get(d.prompt, ()))
         for d in diversities
     )
-    high = float(math.ceil(max(known, default=1.0)))
+    high = float(math.ceil(max(highs, default=1.0)))
     return BarChart("Vendi score", bars, 0.0, high, "Vendi score", digits=1)
 
 
@@ -253,11 +263,11 @@ def summary(part: VarietyPart) -> Summary:
         for v in part.variety
     ]
     columns = ("prompt", "concept", "attribute", "direction", "centred", "encoder", "wals")
-    whole = [(d.prompt, d.concept, d.encoder, d.vendi_score) for d in part.diversity]
+    diversity_rows = [(d.prompt, d.concept, d.encoder, d.vendi_score) for d in part.diversity]
     of_images = ("prompt", "concept", "encoder", "vendi_score")
     return Summary(
         frames={
             "variety": Frame(columns, along, ("wals",)),
-            "diversity": Frame(of_images, whole, ("vendi_score",)),
+            "diversity": Frame(of_images, diversity_rows, ("vendi_score",)),
         }
     )
