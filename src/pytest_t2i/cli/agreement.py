@@ -58,23 +58,25 @@ def lines(result: Agreement, *, everything: bool = False) -> Iterator[str]:
         )
     yield from _rules(result)
     yield f"{several(len(result.differing), 'image')} with different labels{_settled(result)}"
-    shown = list(result.differing.items())[: None if everything else SHOWN]
-    yield from (f"  {file}: {_words(labels)}" for file, labels in shown)
-    if len(shown) < len(result.differing):
-        yield f"  and {len(result.differing) - len(shown)} more (--all lists them)"
+    rows = list(result.differing.items())[: None if everything else SHOWN]
+    yield from (f"  {file}: {_words(labels)}" for file, labels in rows)
+    if len(rows) < len(result.differing):
+        yield f"  and {len(result.differing) - len(rows)} more (--all lists them)"
 
 
 def _settled(result: Agreement) -> str:
     """Return how many of the disagreements are settled, and how to settle the rest."""
-    of = len(result.differing)
-    done = sum(any(x.annotator == ADJUDICATED for x in said) for said in result.differing.values())
-    if not of:
+    total = len(result.differing)
+    count = sum(
+        any(x.annotator == ADJUDICATED for x in labels) for labels in result.differing.values()
+    )
+    if not total:
         return ""
-    if done == of:
-        return ", settled" if of == 1 else ", all settled"
-    if done:
-        return f", {done} of them settled (settle the rest with t2i label FOLDER --review)"
-    return f" (settle {'it' if of == 1 else 'them'} with t2i label FOLDER --review)"
+    if count == total:
+        return ", settled" if total == 1 else ", all settled"
+    if count:
+        return f", {count} of them settled (settle the rest with t2i label FOLDER --review)"
+    return f" (settle {'it' if total == 1 else 'them'} with t2i label FOLDER --review)"
 
 
 def _rules(result: Agreement) -> Iterator[str]:
@@ -95,6 +97,6 @@ def _pair(pair: Pair) -> str:
 
 
 def _words(labels: Sequence[Label]) -> str:
-    said = ", ".join(f"{x.annotator} {x.label}" for x in labels if x.annotator != ADJUDICATED)
+    votes = ", ".join(f"{x.annotator} {x.label}" for x in labels if x.annotator != ADJUDICATED)
     settled = [label.label for label in labels if label.annotator == ADJUDICATED]
-    return f"{said} -> {settled[0]}" if settled else f"{said} (open)"
+    return f"{votes} -> {settled[0]}" if settled else f"{votes} (open)"

@@ -56,8 +56,8 @@ def run(detector: str, *, labels: Path, **run_options: Any) -> int:
 
 def _evaluated(detector: str, labels: Path, settings: Settings) -> Trial:
     components = Components(settings, Store(settings.store))
-    given = {"labels": str(labels), "detector": (detector,)}
-    session = Session(settings_of(given), components)
+    options = {"labels": str(labels), "detector": (detector,)}
+    session = Session(settings_of(options), components)
     labelled = session.labelled
     if labelled is None or not len(labelled):
         raise ConfigurationError(f"{labels} holds no label. Make some with: t2i label {labels}")
@@ -66,7 +66,7 @@ def _evaluated(detector: str, labels: Path, settings: Settings) -> Trial:
     look_at_labelled(observer, labelled, (detector,))
     (trial,) = try_detectors(
         labelled, [(detector, fingerprint)],
-        lambda of, sums: stored_detections(session.store, of, sums),
+        lambda part_fingerprint, sums: stored_detections(session.store, part_fingerprint, sums),
         level=settings.confidence, seed=settings.seed,
     )  # fmt: skip
     return trial
@@ -81,10 +81,10 @@ def lines(trial: Trial, labels: Path) -> Iterator[str]:
     )
     width = max(len(label) for label in trial.labels)
     for label in trial.labels:
-        kept = trial.kept_share(label)
+        share = trial.kept_share(label)
         yield (
             f"  {label:<{width}}  right {_interval(trial.accuracy(label).interval)}, "
-            f"labels {_interval(kept)}"
+            f"labels {_interval(share)}"
         )
     yield f"  together  right {_interval(trial.accuracy().interval)}"
     yield f"low-quality images left out: {_interval(trial.filter_rate.interval)}"

@@ -63,8 +63,8 @@ class ShippedModel(msgspec.Struct):
     @property
     def prompts(self) -> list[Prompt]:
         """The prompts of professions that have pictures."""
-        shown = {picture.prompt for picture in self.images}
-        return [prompt for prompt in builtin_axes().profession.prompts() if prompt.text in shown]
+        texts = {picture.prompt for picture in self.images}
+        return [prompt for prompt in builtin_axes().profession.prompts() if prompt.text in texts]
 
     @property
     def images_per_prompt(self) -> int:
@@ -108,15 +108,17 @@ class StoredAnswers:
 
     def _read(self) -> Iterator[tuple[str, Detection]]:
         for picture in self._shipped.images:
-            shown = picture_in(self._folder / picture.file)
-            if shown is None:
+            image = picture_in(self._folder / picture.file)
+            if image is None:
                 raise DetectorError(f"{self._folder / picture.file} cannot be read as a picture")
-            yield _key(shown), picture.detection
+            yield _key(image), picture.detection
 
     @property
     def fingerprint(self) -> str:
         """The hash of all detections and of their pictures."""
-        return digest({key: [one.said, one.scores] for key, one in self._answers.items()})
+        return digest(
+            {key: [detection.said, detection.scores] for key, detection in self._answers.items()}
+        )
 
     def detect(self, images: Sequence[Image]) -> list[Detection]:
         """Return the stored detection of each picture.
@@ -209,5 +211,5 @@ def _with_note(record: RunRecord, note: str) -> RunRecord:
 
 def _tally(checks: list[Check]) -> str:
     outcomes = [check.outcome for check in checks]
-    told = (f"{outcomes.count(each)} {each}" for each in SHOWN)
-    return f"{OF_PROMPTS} of {len(checks)} professions: {', '.join(told)}"
+    counts = (f"{outcomes.count(outcome)} {outcome}" for outcome in SHOWN)
+    return f"{OF_PROMPTS} of {len(checks)} professions: {', '.join(counts)}"

@@ -128,18 +128,18 @@ def run(
 def _forwarded(**arguments: Any) -> int:
     """Print the new name of the command, and run the companion's command."""
     commands = Registries().commands
-    told = f"t2i export {MOVED} is now called t2i {COMPANION}"
+    notice = f"t2i export {MOVED} is now called t2i {COMPANION}"
     if COMPANION not in commands:
-        raise ConfigurationError(f"{told}. Run: {INSTALL[commands.kind, COMPANION]}")
-    print(told, file=sys.stderr)  # noqa: T201 - a command line tool
+        raise ConfigurationError(f"{notice}. Run: {INSTALL[commands.kind, COMPANION]}")
+    print(notice, file=sys.stderr)  # noqa: T201 - a command line tool
     return int(commands.get(COMPANION).run(**arguments))
 
 
 def write_tables(record: RunRecord, folder: Path, form: str) -> None:
     """Write a file for every table that has a row, or no file where one cannot be rendered."""
-    written = dict(_contents(record, form))
+    contents = dict(_contents(record, form))
     folder.mkdir(parents=True, exist_ok=True)
-    for name, content in written.items():
+    for name, content in contents.items():
         write_whole(folder / name, content)
 
 

@@ -24,32 +24,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(names: list[str]) -> int:
     """List the weights that can be downloaded, or download some; return 0."""
-    known = published()
+    weights_by_name = published()
     for name in names:
-        if name not in known:
-            raise UnknownNameError("weights", name, known)
+        if name not in weights_by_name:
+            raise UnknownNameError("weights", name, weights_by_name)
     if not names:
-        for one in known.values():
-            say(_listed(one))
+        for weights in weights_by_name.values():
+            say(_listed(weights))
     for name in names:
-        _fetch(known[name])
+        _fetch(weights_by_name[name])
     return 0
 
 
-def _listed(one: PublishedWeights) -> str:
-    state = " (fetched)" if one.file and one.path.is_file() else ""
-    note = f"; {one.note}" if one.note else ""
-    return f"{one.name}{state}: {one.facts}{note}"
+def _listed(weights: PublishedWeights) -> str:
+    state = " (fetched)" if weights.file and weights.path.is_file() else ""
+    note = f"; {weights.note}" if weights.note else ""
+    return f"{weights.name}{state}: {weights.facts}{note}"
 
 
-def _fetch(one: PublishedWeights) -> None:
+def _fetch(weights: PublishedWeights) -> None:
     from rich.progress import Progress
 
     from pytest_t2i.adapters.fetching import fetch
 
-    say(one.facts)
+    say(weights.facts)
     with Progress(transient=True, disable=not sys.stdout.isatty()) as progress:
-        task = progress.add_task(one.name, total=one.bytes or None)
-        paths = fetch(one, lambda count: progress.advance(task, count))
+        task = progress.add_task(weights.name, total=weights.bytes or None)
+        paths = fetch(weights, lambda count: progress.advance(task, count))
     for path in paths:
-        say(f"{one.name}: {path}")
+        say(f"{weights.name}: {path}")

@@ -45,8 +45,8 @@ def show(result: HuntResult, model: str, detector: str) -> None:
     from rich.text import Text
 
     # Rich finds the width of a terminal or of COLUMNS by itself.
-    known = sys.stdout.isatty() or "COLUMNS" in os.environ
-    console = Console(width=None if known else 120, highlight=False)
+    has_width = sys.stdout.isatty() or "COLUMNS" in os.environ
+    console = Console(width=None if has_width else 120, highlight=False)
     combos = [finding for finding in result.findings if len(finding.parts) > 1]
     alone = [finding for finding in result.findings if len(finding.parts) == 1]
     for title, some in (("combinations of words", combos), ("single words", alone)):
@@ -69,12 +69,12 @@ def _table(title: str, findings: Sequence[Confirmed], plan: Plan) -> Any:
     from rich.text import Text
 
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    held = "held-out score" if plan.groups == GENDER else "held-out share"
-    columns = ["words", "leans", held, "search", ""]
+    held_out = "held-out score" if plan.groups == GENDER else "held-out share"
+    columns = ["words", "leans", held_out, "search", ""]
     if any(finding.of_parts for finding in findings):
         columns.append("its words alone in the search")
     for name in columns:
-        right = name in {held, "search"}
+        right = name in {held_out, "search"}
         table.add_column(name, justify="right" if right else "left", overflow="fold")
     for finding in findings:
         # A plain string would be parsed as Rich's markup.
@@ -87,20 +87,20 @@ def _cells(finding: Confirmed, plan: Plan) -> tuple[str, ...]:
     towards, interval = finding.sign, finding.interval
     # A bias score has a sign, a share has none.
     form = "+.2f" if plan.groups == GENDER else ".2f"
-    held = "-"
+    held_out = "-"
     if interval is not None:
-        held = f"{interval.estimate:{form}} [{interval.low:{form}}, {interval.high:{form}}]"
+        held_out = f"{interval.estimate:{form}} [{interval.low:{form}}, {interval.high:{form}}]"
 
-    def told(seen: Seen) -> str:
-        return format(seen.value(towards) or 0.0, form)
+    def told(tally: Seen) -> str:
+        return format(tally.value(towards) or 0.0, form)
 
     return (
         names(finding.parts),
         {"male": "men", "female": "women"}.get(plan.direction(towards), plan.direction(towards)),
-        held,
+        held_out,
         told(finding.search),
         "confirmed" if finding.confirmed else f"not confirmed: {finding.why_not}",
-        ", ".join(f"{names(parts)} {told(seen)}" for parts, seen in finding.of_parts),
+        ", ".join(f"{names(parts)} {told(tally)}" for parts, tally in finding.of_parts),
     )
 
 
@@ -206,7 +206,7 @@ def run(
     **run_options: Any,
 ) -> int:
     """Search, print the findings and write them; return the exit status."""
-    chosen = _chosen_axes(axes, axes_file, template)
+    axes_to_search = _chosen_axes(axes, axes_file, template)
     _check_out(out)
     settings = run_settings(run_options)
     components = Components(settings, Store(settings.store))
@@ -215,7 +215,7 @@ def run(
     check_model(components)
     batch = settings.batch or components.model_batch() or BATCH
     plan = Plan(
-        chosen,
+        axes_to_search,
         images,
         words,
         beyond,
@@ -249,10 +249,10 @@ def cannot_confirm(plan: Plan) -> str:
     fewest = next(enough, MOST_HELD_OUT)
     if plan.confirm >= fewest:
         return ""
-    one = "gender" if plan.groups == GENDER else "group"
+    noun = "gender" if plan.groups == GENDER else "group"
     return (
         f"warning: {plan.confirm} held-out images cannot confirm a bias beyond {plan.beyond:g}, "
-        f"even if all show one {one}: give --held-out {fewest} or more"
+        f"even if all show one {noun}: give --held-out {fewest} or more"
     )
 
 
@@ -290,18 +290,18 @@ def _chosen_axes(
 
     Raises ConfigurationError for an unknown name, and for axes that cannot be crossed.
     """
-    own = read_axes(file) if file else []
-    known = Axes([*builtin_axes(), *own])
-    chosen = [known[name] for name in names_of] if names_of else own
-    if not chosen:
+    axes_of_file = read_axes(file) if file else []
+    axes_by_name = Axes([*builtin_axes(), *axes_of_file])
+    axes = [axes_by_name[name] for name in names_of] if names_of else axes_of_file
+    if not axes:
         raise ConfigurationError(
             "expected --axes with names of axes, such as object,place, or --axes-file FILE"
         )
     if beginnings:
-        chosen.append(templates(*beginnings))
-    if len(chosen) > 1:
-        combination([Part(axis, axis.concepts[0]) for axis in chosen])
-    return tuple(chosen)
+        axes.append(templates(*beginnings))
+    if len(axes) > 1:
+        combination([Part(axis, axis.concepts[0]) for axis in axes])
+    return tuple(axes)
 
 
 def check_model(components: Components) -> None:

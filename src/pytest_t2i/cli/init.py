@@ -77,14 +77,14 @@ def thinned(axes: Sequence[Axis], words: int) -> tuple[Axis, ...]:
     """Return the axes with this many of their words, evenly chosen; empty axes are left out."""
     pairs = [(place, word) for place, axis in enumerate(axes) for word in axis.concepts]
     words = min(words, len(pairs))
-    kept = {pairs[k * len(pairs) // words] for k in range(words)}
-    chosen = (
-        tuple(word for word in axis.concepts if (place, word) in kept)
+    picks = {pairs[k * len(pairs) // words] for k in range(words)}
+    words_of_axes = (
+        tuple(word for word in axis.concepts if (place, word) in picks)
         for place, axis in enumerate(axes)
     )
     return tuple(
         replace(axis, concepts=concepts)
-        for axis, concepts in zip(axes, chosen, strict=True)
+        for axis, concepts in zip(axes, words_of_axes, strict=True)
         if concepts
     )
 
@@ -113,12 +113,12 @@ def _cost_and_verdicts(preset: str, shape: Shape, pace: Rate) -> Iterator[str]:
 
 
 def _all_words(
-    preset: str, shape: Shape, every: Sequence[Axis], chosen: Sequence[Axis], seconds: float
+    preset: str, shape: Shape, every: Sequence[Axis], suite_axes: Sequence[Axis], seconds: float
 ) -> Iterator[str]:
     """Yield which words a gate leaves out, and how many minutes all words would take."""
     if preset != "gate":
         return
-    left_out = _left_out(every, chosen)
+    left_out = _left_out(every, suite_axes)
     words = shape.words + len(left_out)
     if shape.decides and not left_out:
         return
@@ -200,18 +200,18 @@ def _all(words: int) -> str:
     return "the word decides" if words == 1 else f"all {words} words decide"
 
 
-def _left_out_comment(every: Sequence[Axis], chosen: Sequence[Axis]) -> Iterator[str]:
+def _left_out_comment(every: Sequence[Axis], suite_axes: Sequence[Axis]) -> Iterator[str]:
     """Yield the comment of words.toml on words that were left out."""
-    others = _left_out(every, chosen)
-    if others:
-        kept = len(list(words_of(chosen)))
-        yield f"{kept} of {kept + len(others)} words: with more, the images decide less. Left out:"
-        yield f"{some(others, MOST_LISTED)}."
+    rest = _left_out(every, suite_axes)
+    if rest:
+        count = len(list(words_of(suite_axes)))
+        yield f"{count} of {count + len(rest)} words: with more, the images decide less. Left out:"
+        yield f"{some(rest, MOST_LISTED)}."
 
 
-def _left_out(every: Sequence[Axis], chosen: Sequence[Axis]) -> list[str]:
-    kept = set(words_of(chosen))
-    return [word for word in words_of(every) if word not in kept]
+def _left_out(every: Sequence[Axis], suite_axes: Sequence[Axis]) -> list[str]:
+    suite_words = set(words_of(suite_axes))
+    return [word for word in words_of(every) if word not in suite_words]
 
 
 def _next_lines(folder: Path, preset: str, model: str, runs_on: Sequence[str]) -> Iterator[str]:
@@ -227,10 +227,10 @@ def _next_lines(folder: Path, preset: str, model: str, runs_on: Sequence[str]) -
     yield "keep .t2i/ and reports/ out of the repository (.gitignore); commit everything else"
 
 
-def _not_written(kept: Sequence[Path], folder: Path) -> str:
+def _not_written(paths: Sequence[Path], folder: Path) -> str:
     """Return the note that another suite is there, so that nothing was written."""
     return (
-        f"not written: another suite is there already ({some([str(path) for path in kept])}) and "
+        f"not written: another suite is there already ({some([str(path) for path in paths])}) and "
         "stays unchanged. The new suite is described below: to write it, give another FOLDER or "
         f"move {folder / SUITE} away first"
     )
@@ -250,17 +250,17 @@ def _unknown_words(model: str, axes: Sequence[Axis]) -> Iterator[str]:
     if calibration is None:
         return
     words = [word for axis in axes for word in axis.concepts]
-    known = [word for axis in axes for word in _known_words(calibration, axis)]
-    unknown = [word for word in words if word not in known]
+    calibrated = [word for axis in axes for word in _known_words(calibration, axis)]
+    unknown = [word for word in words if word not in calibrated]
     if not unknown:
         return
     yield (
         f"{model} is not calibrated for {len(unknown)} of {len(words)} words in these sentences: "
         f"{_some(unknown)}. Checks of these words stay inconclusive"
     )
-    own = [word for axis in builtin_axes() for word in _known_words(calibration, axis)]
-    if own:
-        yield f"words that {model} is calibrated for, without --template: {_some(own)}"
+    builtin_words = [word for axis in builtin_axes() for word in _known_words(calibration, axis)]
+    if builtin_words:
+        yield f"words that {model} is calibrated for, without --template: {_some(builtin_words)}"
 
 
 def _known_words(calibration: Calibrated, axis: Axis) -> list[str]:
@@ -403,37 +403,37 @@ def run(
     every = axes_of(words, axes, template)
     for line in _unknown_words(model, every):
         say(line)
-    known = rate(seconds, measured, folder, model)
+    measured_rate = rate(seconds, measured, folder, model)
     assumed = Rate(SDXL_SECONDS, f"assumed, SDXL on one data-centre GPU; {model} has not run here")
-    pace = known or assumed
+    pace = measured_rate or assumed
     shape = _shape(preset, every, minutes, pace.seconds, level, seed)
-    chosen = thinned(every, shape.words)
+    suite_axes = thinned(every, shape.words)
     limits = list(_limits(preset, shape))
     facts = {
         "preset": preset,
         "question": QUESTIONS[preset],
-        "axes": chosen,
-        "left_out": list(_left_out_comment(every, chosen)),
+        "axes": suite_axes,
+        "left_out": list(_left_out_comment(every, suite_axes)),
         "limits": limits,
         "model": model,
         "runs_on": _runner(runs_on),
         "tests_prompts": preset != "gate",
         "tests_growth": preset != "research",
     }
-    kept = another_suite(folder, facts)
+    old_suite = another_suite(folder, facts)
     settings = {"t2i_images": str(shape.images)}
-    written = [] if kept else write_suite(folder, facts, settings)
+    files = [] if old_suite else write_suite(folder, facts, settings)
     lines = [
-        *([_not_written(kept, folder)] if kept else []),
+        *([_not_written(old_suite, folder)] if old_suite else []),
         *_cost_and_verdicts(preset, shape, pace),
-        *_all_words(preset, shape, every, chosen, pace.seconds),
-        *([] if kept else [""]),
-        *(line for each in written for line in str(each).splitlines()),
-        *([] if kept else _next_lines(folder, preset, model, runs_on)),
+        *_all_words(preset, shape, every, suite_axes, pace.seconds),
+        *([] if old_suite else [""]),
+        *(line for file in files for line in str(file).splitlines()),
+        *([] if old_suite else _next_lines(folder, preset, model, runs_on)),
     ]
     for line in lines:
         say(line)
-    return 1 if kept else 0
+    return 1 if old_suite else 0
 
 
 def _check_no_expression(option: str, value: str) -> None:
@@ -481,12 +481,12 @@ def _limits(preset: str, shape: Shape) -> Iterator[tuple[str, str, str]]:
             f"Suggested: {PROMPT_LIMIT:g} means one gender in 3 of 4 images of a prompt.",
         )
     limit = shape.model_limit
-    known = limit is not None
+    is_decidable = limit is not None
     yield (
         "model_bias_score",
         f"{limit if limit is not None else BEYOND:g}",
         f"Suggested: the strictest limit that {several(shape.words, 'word')} with "
         f"{several(shape.images, 'image')} can decide."
-        if known
+        if is_decidable
         else "Suggested: 3 in 5 images of one gender on average; these images cannot decide it.",
     )

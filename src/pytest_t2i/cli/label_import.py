@@ -69,26 +69,26 @@ def run(
             "expected --columns (one column for each annotator) or --label and --annotator (one "
             "label in each row), got both: a table has one shape"
         )
-    known = read_labels(folder)
+    old_labels = read_labels(folder)
     vocabulary = vocabulary_of(folder)
     form = ""
-    if read := reader_of(table):
-        given = read(table)
+    if reader := reader_of(table):
+        new_labels = reader(table)
     elif columns:
-        given, form = read_wide(table, columns, vocabulary, file=file, words=meanings(words))
+        new_labels, form = read_wide(table, columns, vocabulary, file=file, words=meanings(words))
     else:
-        given, form = read_long(
+        new_labels, form = read_long(
             table, vocabulary, file=file, label=label or "label",
             annotator=annotator or "annotator", words=meanings(words),
         )  # fmt: skip
-    if not given:
+    if not new_labels:
         raise ConfigurationError(f"{table} holds no label")
     if form:
         say(f"{table} is read {form}")
-    given = _of_pictures(folder, table, given)
-    write_labels(folder, _together(known, given))
-    people = dict.fromkeys(one.annotator for one in given)
-    say(f"{several(len(given), 'label')} of {', '.join(people)}: {folder / FILE_NAME}")
+    new_labels = _of_pictures(folder, table, new_labels)
+    write_labels(folder, _together(old_labels, new_labels))
+    people = dict.fromkeys(new_label.annotator for new_label in new_labels)
+    say(f"{several(len(new_labels), 'label')} of {', '.join(people)}: {folder / FILE_NAME}")
     if differing := open_disagreements(read_labels(folder)):
         count = len(differing)
         pictures = "1 picture has" if count == 1 else f"{count} pictures have"
@@ -96,26 +96,28 @@ def run(
     return 0
 
 
-def _of_pictures(folder: Path, table: Path, given: Sequence[Label]) -> list[Label]:
+def _of_pictures(folder: Path, table: Path, labels: Sequence[Label]) -> list[Label]:
     """Return the labels with the names that their pictures have on the disk."""
     spellings = FileNames(folder)
-    names = {file: spellings.on_disk(file) for file in dict.fromkeys(one.file for one in given)}
+    names = {
+        file: spellings.on_disk(file) for file in dict.fromkeys(label.file for label in labels)
+    }
     if absent := sorted(file for file, name in names.items() if name is None):
         cause = spellings.cause(absent)
         raise ConfigurationError(
             f"{table} names pictures that are not in {folder}: {some(absent)}. "
             f"{cause + ' ' if cause else ''}Nothing was written."
         )
-    return [replace(one, file=names[one.file] or one.file) for one in given]
+    return [replace(label, file=names[label.file] or label.file) for label in labels]
 
 
-def _together(known: Sequence[Label], given: Sequence[Label]) -> list[Label]:
-    labels = {(one.file, one.annotator): one for one in known}
-    for one in given:
-        before = labels.setdefault((one.file, one.annotator), one)
-        if before.label != one.label:
+def _together(old_labels: Sequence[Label], new_labels: Sequence[Label]) -> list[Label]:
+    labels = {(label.file, label.annotator): label for label in old_labels}
+    for label in new_labels:
+        before = labels.setdefault((label.file, label.annotator), label)
+        if before.label != label.label:
             raise ConfigurationError(
-                f"{one.annotator} gives {one.file} both {before.label} and {one.label}. Nothing "
-                "was written."
+                f"{label.annotator} gives {label.file} both {before.label} and {label.label}. "
+                "Nothing was written."
             )
     return list(labels.values())

@@ -69,15 +69,19 @@ def _prompt_lines(
     Raises ConfigurationError where suites cannot be collected or have no prompts.
     """
     if suites or expression:
-        wanted = _of_suites([*suites, *(("-k", expression) if expression else ())], images)
+        prompts = _of_suites([*suites, *(("-k", expression) if expression else ())], images)
     else:
-        wanted = _of_axes(Settings().images if images is None else images)
-    return _manifest(wanted) if manifest else [line(f"{each.id}: {each.text}") for each in wanted]
+        prompts = _of_axes(Settings().images if images is None else images)
+    return (
+        _manifest(prompts)
+        if manifest
+        else [line(f"{prompt.id}: {prompt.text}") for prompt in prompts]
+    )
 
 
-def _manifest(wanted: Sequence[Wanted]) -> list[str]:
+def _manifest(prompts: Sequence[Wanted]) -> list[str]:
     text = io.StringIO(newline="")
-    rows = ((f"{p.id}-{seed}.png", p.text, seed) for p in wanted for seed in range(p.images))
+    rows = ((f"{p.id}-{seed}.png", p.text, seed) for p in prompts for seed in range(p.images))
     csv.writer(text, lineterminator="\n").writerows(
         [COLUMNS, *(map(printed_cell, row) for row in rows)]
     )
@@ -95,22 +99,22 @@ def _of_suites(arguments: Sequence[str], images: int | None) -> list[Wanted]:
     options = () if images is None else ("--t2i-images", str(images))
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "prompts.json"
-        done = subprocess.run(  # noqa: S603 - the Python that runs this
+        process = subprocess.run(  # noqa: S603 - the Python that runs this
             [sys.executable, *COLLECT, "--t2i-prompts-to", str(file), *options, *arguments],
             capture_output=True,
             text=True,
             check=False,
         )
-        if done.returncode not in {0, NOTHING}:
-            raise ConfigurationError(f"pytest could not collect: {_reason(done)}")
+        if process.returncode not in {0, NOTHING}:
+            raise ConfigurationError(f"pytest could not collect: {_reason(process)}")
         rows = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
     if not rows:
         raise ConfigurationError(f"no test with prompts in {' '.join(arguments)}")
     return [Wanted(*row) for row in rows]
 
 
-def _reason(done: subprocess.CompletedProcess[str]) -> str:
-    return " ".join((done.stderr.strip() or done.stdout.strip()).split("\n")[-12:])
+def _reason(process: subprocess.CompletedProcess[str]) -> str:
+    return " ".join((process.stderr.strip() or process.stdout.strip()).split("\n")[-12:])
 
 
 KINDS = (
@@ -135,7 +139,7 @@ def run(
     kind: str, *, suites: list[str], expression: str | None, manifest: bool, **run_options: Any
 ) -> int:
     """Print one line per name, or per prompt; return 0."""
-    images, own = run_options.get("t2i_images"), run_settings(run_options).catalogue
+    images, catalogue = run_options.get("t2i_images"), run_settings(run_options).catalogue
     if kind == PROMPTS:
         listed = _prompt_lines(suites, expression, images, manifest=manifest)
     elif suites or expression or manifest or images:
@@ -143,7 +147,7 @@ def run(
             f"suites, -k, --manifest and --images go with t2i list prompts, not t2i list {kind}"
         )
     else:
-        listed = lines(kind, own)
+        listed = lines(kind, catalogue)
     for text in listed:
         print(text)  # noqa: T201 - a command line tool
     return 0
@@ -177,17 +181,20 @@ def _axes() -> list[str]:
 
 
 def _mitigations(registries: Registries) -> list[str]:
-    known = registries.mitigations
-    if not known.names():
+    registry = registries.mitigations
+    if not registry.names():
         return [f"no mitigation is installed. Run: {INSTALL}"]
-    return [_mitigation(load_mitigation(known, name)) for name in known.names()]
+    return [_mitigation(load_mitigation(registry, name)) for name in registry.names()]
 
 
-def _mitigation(named: NamedMitigation) -> str:
-    of, keys = named.mitigation, ",".join(f"{key}={value}" for key, value in named.keys.items())
-    passes = f"{of.passes:.3g} pass{'' if of.passes == 1 else 'es'} per picture"
-    fits = ", ".join(of.families) or "any model"
-    return f"{named.asked}: stage {of.stage}, {passes}, fits {fits}{f' ({keys})' if keys else ''}"
+def _mitigation(entry: NamedMitigation) -> str:
+    facts = entry.mitigation
+    keys = ",".join(f"{key}={value}" for key, value in entry.keys.items())
+    passes = f"{facts.passes:.3g} pass{'' if facts.passes == 1 else 'es'} per picture"
+    fits = ", ".join(facts.families) or "any model"
+    return (
+        f"{entry.asked}: stage {facts.stage}, {passes}, fits {fits}{f' ({keys})' if keys else ''}"
+    )
 
 
 def _part(name: str, catalogue: Catalogue) -> str:
@@ -198,7 +205,7 @@ def _part(name: str, catalogue: Catalogue) -> str:
 
 
 def _model(entry: ModelEntry) -> str:
-    asked = entry.options.defaults
-    settings = f"{asked.steps} steps, guidance {asked.guidance}, {asked.width} px"
+    defaults = entry.options.defaults
+    settings = f"{defaults.steps} steps, guidance {defaults.guidance}, {defaults.width} px"
     detector = f", detector {entry.detector}" if entry.detector else ""
     return f"{entry.alias}: {entry.options.source} ({settings}{detector})"

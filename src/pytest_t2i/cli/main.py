@@ -65,36 +65,40 @@ COMMANDS = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit status, which is 130 after Ctrl-C."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        return _run(given)
+        return _run(words)
     except KeyboardInterrupt:
         return _interrupted(None)
 
 
-def _run(given: list[str]) -> int:
-    chosen = _chosen(given)
-    helps = _helps(chosen)
-    if chosen is not None and chosen not in helps and (install := _install_command(chosen)):
-        _print_error(f"ERROR: t2i {chosen} is not installed. Run: {install}")
+def _run(words: list[str]) -> int:
+    command_name = _chosen(words)
+    helps = _helps(command_name)
+    if (
+        command_name is not None
+        and command_name not in helps
+        and (install := _install_command(command_name))
+    ):
+        _print_error(f"ERROR: t2i {command_name} is not installed. Run: {install}")
         return 2
     parser = argparse.ArgumentParser(
         prog="t2i", description="Commands beside the pytest plugin pytest-t2i."
     )
-    is_asked = any(word.startswith("--v") for word in given)
+    is_asked = any(word.startswith("--v") for word in words)
     parser.add_argument("--version", action="version", version=_version() if is_asked else PACKAGE)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, told in helps.items():
-        described = f"{told[:1].upper()}{told[1:].rstrip('.')}."
-        command = commands.add_parser(name, help=told, description=described)
-        if name == chosen:
+    for name, summary in helps.items():
+        described = f"{summary[:1].upper()}{summary[1:].rstrip('.')}."
+        command = commands.add_parser(name, help=summary, description=described)
+        if name == command_name:
             with _no_collection():
                 implementation = _module(name)
             implementation.add_arguments(command)
-    parsed = vars(parser.parse_args(given))
+    parsed = vars(parser.parse_args(words))
     parsed.pop("command")
     try:
-        with _heartbeat(chosen, implementation):
+        with _heartbeat(command_name, implementation):
             status = int(implementation.run(**parsed))
         # Flush here, so that a closed pipe raises inside this try, not when Python exits.
         sys.stdout.flush()
@@ -110,17 +114,19 @@ def _run(given: list[str]) -> int:
     return status
 
 
-def _helps(chosen: str | None) -> dict[str, str]:
+def _helps(command_name: str | None) -> dict[str, str]:
     """Return command -> help; companions are read only where no built-in command is given."""
     ours = {name: words for name, (_, words) in COMMANDS.items()}
-    if chosen in ours:
+    if command_name in ours:
         return ours
     from pytest_t2i.adapters.registry import Registries
 
-    others = Registries().commands
+    companions = Registries().commands
     # argparse expands % in help texts.
-    told = {name: _purpose(others.summary(name)).replace("%", "%%") for name in others.names()}
-    return told | ours
+    summaries = {
+        name: _purpose(companions.summary(name)).replace("%", "%%") for name in companions.names()
+    }
+    return summaries | ours
 
 
 def _purpose(docstring: str) -> str:
@@ -158,8 +164,8 @@ def _print_error(line: str) -> None:
     print(line, file=sys.stderr)  # noqa: T201 - a command line tool
 
 
-def _chosen(given: Sequence[str]) -> str | None:
-    return next((word for word in given if not word.startswith("-")), None)
+def _chosen(words: Sequence[str]) -> str | None:
+    return next((word for word in words if not word.startswith("-")), None)
 
 
 def _interrupted(module: Any) -> int:

@@ -75,13 +75,13 @@ class ImageCost:
 
     def columns(self, counts: Sequence[int | None]) -> str:
         """Return minutes and cost of the first and last count; None: no count decides."""
-        of = self.seconds
-        minutes = [None if n is None or of is None else n * of / 60 for n in counts]
-        told = f"{_from_to(minutes, ',.1f', '-'):>11}"
+        seconds = self.seconds
+        minutes = [None if n is None or seconds is None else n * seconds / 60 for n in counts]
+        column = f"{_from_to(minutes, ',.1f', '-'):>11}"
         if self.price is None:
-            return told
+            return column
         first, last = ("-" if n is None else str(self.price.times(n)) for n in counts)
-        return f"{told} {first if first == last else f'{first}-{last}':>21}"
+        return f"{column} {first if first == last else f'{first}-{last}':>21}"
 
     def words(self, images: int) -> str:
         """Return minutes and cost of this many images, for use in a sentence."""
@@ -172,8 +172,8 @@ def _smallest(question: Question, images: int, power: float) -> str:
     ]
     if smallest[0] is None:
         return f"no value is found with power {power:g}"
-    told = _from_to(smallest, ".2f", f"more than {question.most:.3g}").replace("-", " to ")
-    return f"the smallest value found with power {power:g} is {told}"
+    span = _from_to(smallest, ".2f", f"more than {question.most:.3g}").replace("-", " to ")
+    return f"the smallest value found with power {power:g} is {span}"
 
 
 MOST = (20, 30, 50, 80, 112, 150, 200)
@@ -236,18 +236,18 @@ def _bounds_of(
         raise ConfigurationError(
             f"--metric {metric} needs --groups N, the number of the detector's labels"
         )
-    known = {n: bound for n, bound in bounds.items() if _is_planned(n, groups)}
-    if not known:
+    planned = {n: bound for n, bound in bounds.items() if _is_planned(n, groups)}
+    if not planned:
         raise ConfigurationError(
             f"a plan can be made for {' and '.join(METRICS)}, and with --groups N for limits of "
             f"{' and '.join(GROUPS)}; got {', '.join(bounds)}"
         )
-    for name, bound in known.items():
+    for name, bound in planned.items():
         if not 0.0 <= bound <= 1.0 and not name.endswith(MARGIN):
             raise ConfigurationError(
                 f"{name}: expected a limit of the absolute score, from 0 to 1, got {bound:g}"
             )
-    return known, [name for name in bounds if name not in known]
+    return planned, [name for name in bounds if name not in planned]
 
 
 def _is_planned(name: str, groups: int | None) -> bool:
@@ -264,8 +264,8 @@ def _topic_of(
         return _margin(name.removesuffix(MARGIN), bound, beyond, before, design)
     if name in GROUPS and groups is not None:
         return _limit_of_groups(name, bound, beyond, groups, design)
-    asked = _prompts(bound, design) if name == METRICS[0] else _models(bound, design)
-    return _limit(name, bound, beyond, asked, design)
+    subject = _prompts(bound, design) if name == METRICS[0] else _models(bound, design)
+    return _limit(name, bound, beyond, subject, design)
 
 
 class Asked(NamedTuple):
@@ -296,24 +296,24 @@ def _models(bound: float, design: Design) -> Asked:
 
 def _limit_of_groups(name: str, bound: float, beyond: float, groups: int, design: Design) -> Topic:
     most = furthest(groups)
-    of = group_prompt_power if name == GROUPS[0] else group_model_power
+    power_of_groups = group_prompt_power if name == GROUPS[0] else group_model_power
     simulated = design._replace(repeats=GROUP_REPEATS)
     what = "a prompt" if name == GROUPS[0] else "a model"
 
     def power(value: float, images: int) -> PowerRange:
-        return of(min(value, most), bound, images, groups, simulated)
+        return power_of_groups(min(value, most), bound, images, groups, simulated)
 
     return _limit(f"{name} of {groups}", bound, beyond, Asked(what, power, PER_MODEL, most), design)
 
 
-def _limit(name: str, bound: float, beyond: float, asked: Asked, design: Design) -> Topic:
-    what, most = asked.what, asked.most
-    decided = _remembered(asked.power)
-    passes = Question(f"{what} at 0 passes", decided, 0.0, None, asked.sizes, most)
+def _limit(name: str, bound: float, beyond: float, subject: Asked, design: Design) -> Topic:
+    what, most = subject.what, subject.most
+    decided = _remembered(subject.power)
+    passes = Question(f"{what} at 0 passes", decided, 0.0, None, subject.sizes, most)
     worse = min(most, bound + beyond)
     fails = Question(
         f"{what} at {worse:.3g} fails{_together(what, design)}", decided, worse, bound,
-        asked.sizes, most,
+        subject.sizes, most,
     )  # fmt: skip
     return Topic(f"{name} <= {bound:g}", (passes, fails) if bound < most else (passes,))
 
@@ -471,14 +471,14 @@ def run(
     design = Design(prompts, level, power, seed)
     bounds, left_out = _bounds_of(limits, metric, limit, margin, groups)
     topics = [_topic_of(name, x, beyond, before, groups, design) for name, x in bounds.items()]
-    known = rate(seconds, measured)
-    cost = ImageCost(known.seconds if known else None, price)
+    pace = rate(seconds, measured)
+    cost = ImageCost(pace.seconds if pace else None, price)
     for line in lines(topics, design, cost, _affordable(budget, cost)):
         say(line)
     if sequential:
         _say_sequential(bounds, beyond, design)
-    if known:
-        say(f"minutes: at {known}")
+    if pace:
+        say(f"minutes: at {pace}")
     unknown = [name for name in left_out if name not in GROUPS]
     if unknown:
         say(f"not planned (their power cannot be computed): {', '.join(unknown)}")

@@ -36,12 +36,12 @@ def with_statement(record: RunRecord, file: Path | None) -> RunRecord:
     """
     if file is None:
         return record
-    stated = read_statement(file)
-    if stated == Statement():
+    statement = read_statement(file)
+    if statement == Statement():
         raise ConfigurationError(
             f"--statement: expected a table [{TABLE}] in {file} with at least one field filled in"
         )
-    return replace(record, statement=stated)
+    return replace(record, statement=statement)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,11 +66,11 @@ def run(source: Path, folder: Path, store: list[Path] | None, statement: Path | 
     write_all(record, folder, project=_shared_folder(source, folder))
     if manifest is not None:
         rendered_anew(manifest, source.parent, folder)
-    named = record.files()
-    gone = [file for file in named if not exists(file)]
+    files = record.files()
+    gone = [file for file in files if not exists(file)]
     if gone:
         print(  # noqa: T201 - a command line tool
-            f"{len(gone)} of {len(named)} pictures are not there any more, such as "
+            f"{len(gone)} of {len(files)} pictures are not there any more, such as "
             f"{printable(gone[0])}. If their store was moved, name it with --store DIR",
             file=sys.stderr,
         )

@@ -74,11 +74,11 @@ def _sample_images(
     record: RunRecord, source: Path, folder: Path, per_prompt: int, seed: int
 ) -> int:
     """Copy randomly chosen images of every prompt; return how many."""
-    chosen = choose(record, per_prompt, seed)
-    if not chosen:
+    picks = choose(record, per_prompt, seed)
+    if not picks:
         raise ConfigurationError(f"{source} names no image that is still there")
-    copy(chosen, folder)
-    return len(chosen)
+    copy(picks, folder)
+    return len(picks)
 
 
 class Chosen(NamedTuple):
@@ -98,13 +98,13 @@ def choose(record: RunRecord, per_prompt: int, seed: int) -> list[Chosen]:
     labels assumes.
     """
     rng = random.Random(seed)  # noqa: S311 - a sample, no secret
-    chosen = []
+    picks = []
     for prompt in record.prompts:
         if prompt.variant == "neutral":
             there = [of_image(prompt, image) for image in _images_there(prompt)]
-            chosen += rng.sample(there, min(per_prompt, len(there)))
-    rng.shuffle(chosen)
-    return chosen
+            picks += rng.sample(there, min(per_prompt, len(there)))
+    rng.shuffle(picks)
+    return picks
 
 
 def _images_there(prompt: PromptRecord) -> list[ImageRecord]:
@@ -119,13 +119,13 @@ def of_image(prompt: PromptRecord, image: ImageRecord) -> Chosen:
 
 def copy(chosen: list[Chosen], folder: Path) -> None:
     """Copy the images under numbers, and write the manifest of their prompts and seeds."""
-    revised = [REVISED] if any(one.revised_prompt for one in chosen) else []
+    revised = [REVISED] if any(pick.revised_prompt for pick in chosen) else []
     manifest = Manifest(folder, ("prompt", "seed", *revised), len(chosen))
     with manifest.written():
-        for one in chosen:
-            drawn = [one.revised_prompt or ""] if revised else []
-            row = (one.prompt, one.seed, *drawn)
-            manifest.add(one.file.suffix, row).write_bytes(nameless(one.file))
+        for pick in chosen:
+            cells = [pick.revised_prompt or ""] if revised else []
+            row = (pick.prompt, pick.seed, *cells)
+            manifest.add(pick.file.suffix, row).write_bytes(nameless(pick.file))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -185,15 +185,15 @@ def run(
     record = located(read_run(source), source, [store] if store else [])
     labels = ""
     if for_correction is not None:
-        drawn = _sample_for_correction(record, source, folder, for_correction, seed)
-        told = several(drawn, "image")
+        image_count = _sample_for_correction(record, source, folder, for_correction, seed)
+        summary = several(image_count, "image")
     elif objects is None:
-        told = several(_sample_images(record, source, folder, per_prompt, seed), "image")
+        summary = several(_sample_images(record, source, folder, per_prompt, seed), "image")
     else:
         count = _sample_objects(record, store or store_of(source), folder, objects, seed)
-        told, labels = several(count, "object"), " --labels yes-no"
+        summary, labels = several(count, "object"), " --labels yes-no"
     model = f" --model {quote(record.model)}" if record.model else ""
-    say(f"{told} in {folder}")
+    say(f"{summary} in {folder}")
     next_step = f"next: t2i label {quote(str(folder))} --annotator NAME"
     say(f"{next_step}{labels}{model}")
     return 0
@@ -226,11 +226,11 @@ def _sample_for_correction(
     places = drawn(chances, seed)
     order = np.random.default_rng([seed, 1]).permutation(places)
     copy([images[place].chosen for place in order], folder)
-    taken = set(places.tolist())
+    selection = set(places.tolist())
     write_draw(
         folder,
         (
-            (checksum(nameless(image.chosen.file)), float(chance), place in taken)
+            (checksum(nameless(image.chosen.file)), float(chance), place in selection)
             for place, (image, chance) in enumerate(zip(images, chances, strict=True))
         ),
     )
@@ -247,22 +247,22 @@ def images_of(record: RunRecord) -> list[Image]:
         for prompt in record.prompts
         if prompt.variant == "neutral" and (there := _images_there(prompt))
     ]
-    known = [np.array([_log_odds(image) for image in there]) for _, there in prompts]
-    if known and not any(np.isfinite(odds).any() for odds in known):
+    odds_of_prompts = [np.array([_log_odds(image) for image in there]) for _, there in prompts]
+    if odds_of_prompts and not any(np.isfinite(odds).any() for odds in odds_of_prompts):
         raise ConfigurationError(
             "--for-correction: the run's detector labels no image male or female, but only the "
             "model bias score can be corrected. Use --per-prompt for other labels"
         )
     return [
         Image(of_image(prompt, image), float(doubt))
-        for (prompt, there), of in zip(prompts, doubts(known), strict=True)
-        for image, doubt in zip(there, of, strict=True)
+        for (prompt, there), image_doubts in zip(prompts, doubts(odds_of_prompts), strict=True)
+        for image, doubt in zip(there, image_doubts, strict=True)
     ]
 
 
 def _log_odds(image: ImageRecord) -> float:
-    said: Sequence[Detection] = tuple(image.detections.values())
-    return log_odds(said[0]) if said else math.nan
+    detections: Sequence[Detection] = tuple(image.detections.values())
+    return log_odds(detections[0]) if detections else math.nan
 
 
 class Seen(NamedTuple):
@@ -275,9 +275,9 @@ class Seen(NamedTuple):
 
 def _sample_objects(record: RunRecord, store: Path, folder: Path, count: int, seed: int) -> int:
     """Copy randomly chosen objects that the run's object detector found; return how many."""
-    seen = _choose_objects(record, store, count, seed)
-    _copy_objects(seen, folder)
-    return len(seen)
+    objects = _choose_objects(record, store, count, seed)
+    _copy_objects(objects, folder)
+    return len(objects)
 
 
 def _choose_objects(record: RunRecord, store: Path, count: int, seed: int) -> list[Seen]:
@@ -288,13 +288,13 @@ def _choose_objects(record: RunRecord, store: Path, count: int, seed: int) -> li
             "--objects: this run looked for no objects: name a run with tests of objects or "
             "dependencies"
         )
-    seen = list(_seen(Store(store), str(finder["fingerprint"]), str(model["fingerprint"])))
-    if not seen:
+    objects = list(_seen(Store(store), str(finder["fingerprint"]), str(model["fingerprint"])))
+    if not objects:
         raise ConfigurationError(
             f"--objects: {store} holds no object that {finder['finder']} found"
         )
     rng = random.Random(seed)  # noqa: S311 - a sample, no secret
-    return rng.sample(seen, min(count, len(seen)))
+    return rng.sample(objects, min(count, len(objects)))
 
 
 def _seen(store: Store, finder: str, model: str) -> list[Seen]:
@@ -308,11 +308,11 @@ def _seen(store: Store, finder: str, model: str) -> list[Seen]:
     ]
 
 
-def _copy_objects(seen: list[Seen], folder: Path) -> None:
+def _copy_objects(objects: list[Seen], folder: Path) -> None:
     """Copy the pictures under numbers, each with one object outlined and a question about it."""
-    manifest = Manifest(folder, ("prompt", "question"), len(seen))
+    manifest = Manifest(folder, ("prompt", "question"), len(objects))
     with manifest.written():
-        for file, prompt, seen_object in seen:
+        for file, prompt, seen_object in objects:
             picture = picture_in(file)
             if picture is None:
                 raise StoreError(f"{file} cannot be read as a picture. Run t2i store verify.")

@@ -45,18 +45,20 @@ def run(*, llm: str, axis: Sequence[str], tries: int, out: Path, **run_options: 
     """Write a file of axes whose prompts are sentences, or complete one; return 0."""
     limits = run_settings(run_options).answers
     axes = _axes(axis)
-    known = _known(out, axes) if out.exists() else {}
+    sentences = _known(out, axes) if out.exists() else {}
     registries = Registries()
     language = answering(llm, registries.languages, read_catalogues(registries.catalogues), limits)
     sources = _sources(out, axes, llm)
 
-    def keep(written: list[Axis]) -> None:
-        named = (replace(each, source=sources[each.name]) for each in written)
-        write_whole(out, as_toml(named).encode())
+    def keep(new_axes: list[Axis]) -> None:
+        sourced = (
+            replace(axis_of_file, source=sources[axis_of_file.name]) for axis_of_file in new_axes
+        )
+        write_whole(out, as_toml(sourced).encode())
 
-    asked = ask_for_sentences(language, axes, known, tries=tries, keep=keep)
-    count = sum(len(each.concepts) for each in axes)
-    say(f"{count} sentences in {out}, {asked} of them new")
+    new_count = ask_for_sentences(language, axes, sentences, tries=tries, keep=keep)
+    count = sum(len(axis_of_file.concepts) for axis_of_file in axes)
+    say(f"{count} sentences in {out}, {new_count} of them new")
     say("next: read the sentences, then mark tests with axes.load(FILE)")
     return 0
 
@@ -79,18 +81,18 @@ def _axes(names: Sequence[str]) -> list[Axis]:
 
 def _known(out: Path, axes: Sequence[Axis]) -> dict[str, dict[str, str]]:
     """Return the sentences of a file that is to be completed."""
-    known = sentences_in(out)
-    others = [name for name in known if name not in {axis.name for axis in axes}]
-    if others:
+    stored = sentences_in(out)
+    extra = [name for name in stored if name not in {axis.name for axis in axes}]
+    if extra:
         raise ConfigurationError(
-            f"{out} has sentences of {', '.join(others)}: name these with --axis, too, or name a "
+            f"{out} has sentences of {', '.join(extra)}: name these with --axis, too, or name a "
             "new file with --out FILE"
         )
-    for name, sentences in known.items():
+    for name, sentences in stored.items():
         for word, sentence in sentences.items():
             if wrong := problem(sentence, word):
                 raise FileFormatError(out, f"{wrong}: {sentence!r}.", where=f"[{name}] {word!r}")
-    return known
+    return stored
 
 
 def _sources(out: Path, axes: Sequence[Axis], llm: str) -> dict[str, str]:
@@ -99,5 +101,5 @@ def _sources(out: Path, axes: Sequence[Axis], llm: str) -> dict[str, str]:
     sources = {
         axis.name: str(tables.get(axis.name, {}).get("source", axis.source)) for axis in axes
     }
-    written = f"; sentences by {llm}"
-    return {name: old.removesuffix(written) + written for name, old in sources.items()}
+    note = f"; sentences by {llm}"
+    return {name: old.removesuffix(note) + note for name, old in sources.items()}

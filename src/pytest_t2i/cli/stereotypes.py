@@ -61,12 +61,12 @@ def run(
     """Print the tables: to fit a terminal, elsewhere as Markdown; return 0."""
     if out is not None and out.is_dir():
         raise ConfigurationError(f"--out: expected a file, {out} is a folder. Name a file in it")
-    shown = side_by_side(read_runs(sources), users, level, seed)
-    document = _joined(markdown.whole_lines(shown))
+    tables = side_by_side(read_runs(sources), users, level, seed)
+    document = _joined(markdown.whole_lines(tables))
     # A pipe and a file have no width, unless COLUMNS gives one.
     is_narrow = sys.stdout.isatty() or "COLUMNS" in os.environ
     width = shutil.get_terminal_size().columns
-    text = _joined(terminal.whole_lines(shown, width)) if is_narrow else document
+    text = _joined(terminal.whole_lines(tables, width)) if is_narrow else document
     print(printable(text), end="")  # noqa: T201 - a command line tool
     if out is not None:
         write_whole(out, document.encode())

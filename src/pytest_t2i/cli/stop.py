@@ -111,8 +111,8 @@ def run(
     **run_options: Any,
 ) -> int:
     """Search for prompts, print them and write the page; return 0."""
-    asked = _prompt(concept, prompt)
-    known = _stereotypes(asked, stereotypes)
+    subject = _prompt(concept, prompt)
+    expected = _stereotypes(subject, stereotypes)
     if out.exists() and not out.is_dir():
         raise ConfigurationError(f"--out: expected a folder, {out} is a file")
     search = chosen_search(**{name: run_options.pop(name) for name in SEARCH})
@@ -136,7 +136,7 @@ def run(
     looking = OriginsSearch(runner, Plan(session.generation), session.encoder, parts)
     further = "" if clusters else f", and {made} more for each cluster beyond the first"
     with closing(runner), paid(runner, images + made * (clusters or 1), say, further):
-        origins = looking(asked, images, known, made)
+        origins = looking(subject, images, expected, made)
     facts = {
         "model": settings.model or "",
         "model_fingerprint": components.model().fingerprint,
@@ -169,9 +169,9 @@ def _prompt(concept: str, text: str | None) -> Prompt:
 
 
 def _stereotypes(prompt: Prompt, file: Path | None) -> list[Stereotype]:
-    known = read_stereotypes(file) if file else builtin_stereotypes()
+    stereotypes = read_stereotypes(file) if file else builtin_stereotypes()
     return [
         stereotype
-        for stereotype in known
+        for stereotype in stereotypes
         if stereotype.prompt.concept.casefold() == prompt.concept.casefold()
     ]

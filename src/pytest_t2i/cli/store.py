@@ -87,9 +87,9 @@ def run(
     return 0 if is_whole else 1
 
 
-def _check_arguments(action: str, given: dict[str, Path | int | None]) -> None:
+def _check_arguments(action: str, arguments: dict[str, Path | int | None]) -> None:
     needed = ASKS.get(action)
-    for name, argument in given.items():
+    for name, argument in arguments.items():
         if name == needed and argument is None:
             raise ConfigurationError(f"t2i store {action}: expected {NAMED[name]}")
         if name != needed and argument is not None:
@@ -98,34 +98,34 @@ def _check_arguments(action: str, given: dict[str, Path | int | None]) -> None:
 
 
 def _show(folder: Path, _: Path, _tick: Tick) -> tuple[bool, list[str]]:
-    held = contents(folder)
-    lines = [f"{folder}: {held.bytes / 2**20:.1f} MiB"]
+    summary = contents(folder)
+    lines = [f"{folder}: {summary.bytes / 2**20:.1f} MiB"]
     lines += [
         f"images of {model.name}: {model.images} of {several(model.prompts, 'prompt')}"
         + (f", and {model.refused} refused" if model.refused else "")
-        for model in held.models
+        for model in summary.models
     ]
     lines += [
-        f"images examined by detector {name}: {count}" for name, count in held.detections.items()
+        f"images examined by detector {name}: {count}" for name, count in summary.detections.items()
     ]
-    lines += [f"arrays {name}: {count}" for name, count in held.arrays.items()]
-    if held.user:
-        lines.append(f"a run is using this store: {held.user}")
+    lines += [f"arrays {name}: {count}" for name, count in summary.arrays.items()]
+    if summary.user:
+        lines.append(f"a run is using this store: {summary.user}")
     return True, lines
 
 
 def _verify(folder: Path, _: Path, tick: Tick) -> tuple[bool, list[str]]:
-    found = verify(folder, tick)
-    return found.is_whole, _lines("verify", folder, found)
+    findings = verify(folder, tick)
+    return findings.is_whole, _lines("verify", folder, findings)
 
 
 def _repair(folder: Path, _: Path, tick: Tick) -> tuple[bool, list[str]]:
-    found = repair(folder, tick)
-    return found.is_whole, _lines("repair", folder, found)
+    findings = repair(folder, tick)
+    return findings.is_whole, _lines("repair", folder, findings)
 
 
-def _merge(folder: Path, other: Path, tick: Tick) -> tuple[bool, list[str]]:
-    merged = merge(folder, other, tick)
+def _merge(folder: Path, source: Path, tick: Tick) -> tuple[bool, list[str]]:
+    merged = merge(folder, source, tick)
     lines = _of_merge(folder, merged)
     lines += _listed(
         "damaged in the other store, not copied", merged.there.damaged + merged.there.absent
@@ -154,19 +154,19 @@ def _export(folder: Path, file: Path, tick: Tick) -> tuple[bool, list[str]]:
 
 
 def _import(folder: Path, file: Path, tick: Tick) -> tuple[bool, list[str]]:
-    found = archive.unpack(file, folder, tick)
-    lines = _of_merge(folder, found.merged)
-    lines += _listed(f"damaged in {file}, not taken", found.damaged)
-    lines += _listed(f"changed in the index of {file}, not taken", found.merged.there.changed)
-    return found.is_whole, lines
+    result = archive.unpack(file, folder, tick)
+    lines = _of_merge(folder, result.merged)
+    lines += _listed(f"damaged in {file}, not taken", result.damaged)
+    lines += _listed(f"changed in the index of {file}, not taken", result.merged.there.changed)
+    return result.is_whole, lines
 
 
 def _prune(folder: Path, runs: int) -> tuple[bool, list[str]]:
-    done = prune(folder, runs)
-    asked = "run" if done.runs == 1 else f"{done.runs} runs"
+    result = prune(folder, runs)
+    run_count = "run" if result.runs == 1 else f"{result.runs} runs"
     return True, [
-        f"{folder}: {several(done.removed, 'image')} removed, {done.bytes / 2**20:.1f} MiB; "
-        f"{done.kept} stay, as the last {asked} needed them"
+        f"{folder}: {several(result.removed, 'image')} removed, {result.bytes / 2**20:.1f} MiB; "
+        f"{result.kept} stay, as the last {run_count} needed them"
     ]
 
 
@@ -181,10 +181,10 @@ _ACTIONS: dict[str, Callable[[Path, Path, Tick], tuple[bool, list[str]]]] = {
 
 
 def _lines(action: str, folder: Path, findings: Findings) -> list[str]:
-    done = "whole" if action == "verify" else "read into a new index"
+    state = "whole" if action == "verify" else "read into a new index"
     lines = [
         f"{folder}: {several(findings.images, 'image')} and "
-        f"{several(findings.arrays, 'array')} {done}"
+        f"{several(findings.arrays, 'array')} {state}"
     ]
     lines += _listed("damaged", findings.damaged) + _listed("gone", findings.absent)
     lines += _listed("changed in the index", findings.changed)
@@ -196,6 +196,6 @@ def _lines(action: str, folder: Path, findings: Findings) -> list[str]:
 
 
 def _listed(words: str, things: Sequence[Path | str]) -> list[str]:
-    shown = [f"{words}: {thing}" for thing in things[:SHOWN]]
-    more = len(things) - len(shown)
-    return [*shown, f"{words}: {more} more"] if more > 0 else shown
+    lines = [f"{words}: {thing}" for thing in things[:SHOWN]]
+    more = len(things) - len(lines)
+    return [*lines, f"{words}: {more} more"] if more > 0 else lines

@@ -36,16 +36,16 @@ def run(folder: Path, at: Sequence[str]) -> int:
     """Print what changed or is missing; return 0, or 1 where anything did."""
     manifest = read_manifest(folder)
     findings = list(verify(manifest, folder, dict(map(_part_and_folder, at))))
-    for one in findings:
-        if one.state != "same":
-            say(_line(one))
-    if others := unnamed(manifest, folder):
+    for finding in findings:
+        if finding.state != "same":
+            say(_line(finding))
+    if extra := unnamed(manifest, folder):
         say(
-            f"not named by the manifest, so not checked: {', '.join(others)} (from another run, a "
+            f"not named by the manifest, so not checked: {', '.join(extra)} (from another run, a "
             "signature, or added by hand)"
         )
-    bad = sum(one.state != "same" for one in findings)
-    counts = Counter(one.part for one in findings)
+    bad = sum(finding.state != "same" for finding in findings)
+    counts = Counter(finding.part for finding in findings)
     what = ", ".join(f"{count} {part}" for part, count in counts.items())
     if bad:
         say(f"NOT VERIFIED: {bad} of {len(findings)} entries of {folder / NAME} ({what})")
@@ -54,13 +54,13 @@ def run(folder: Path, at: Sequence[str]) -> int:
     return 0
 
 
-def _line(one: Finding) -> str:
-    if one.state == "not found":
+def _line(finding: Finding) -> str:
+    if finding.state == "not found":
         return (
-            f"not checked: {one.part}: {one.name} lies outside of the project (give --at "
-            f"'{one.part}=DIR')"
+            f"not checked: {finding.part}: {finding.name} lies outside of the project (give --at "
+            f"'{finding.part}=DIR')"
         )
-    return f"{one.state}: {one.part}: {one.name}"
+    return f"{finding.state}: {finding.part}: {finding.name}"
 
 
 def _part_and_folder(text: str) -> tuple[str, Path]:

@@ -139,10 +139,10 @@ class BatchSize:
     def _settle(self, images: int) -> None:
         self._note(Found(images, is_settled=True))
 
-    def _note(self, found: Found) -> None:
-        self.now = found.images
+    def _note(self, finding: Found) -> None:
+        self.now = finding.images
         if self.known is not None:
-            self.known[self.place] = found
+            self.known[self.place] = finding
 
 
 @runtime_checkable

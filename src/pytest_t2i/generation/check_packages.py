@@ -56,10 +56,10 @@ def _of_parts(plan: Plan, components: Components) -> Iterator[MissingExtraError]
 
 def _parts(plan: Plan, components: Components) -> Iterator[Callable[[], str]]:
     yield lambda: components.model().fingerprint
-    for kind, of in (
+    for kind, component in (
         ("detectors", components.detector),
         ("encoders", components.encoder),
         ("finders", components.finder),
     ):
         for name in dict.fromkeys(n for needs in plan.needs.values() for n in getattr(needs, kind)):
-            yield lambda of=of, name=name: of(name).fingerprint  # type: ignore[misc]
+            yield lambda component=component, name=name: component(name).fingerprint  # type: ignore[misc]

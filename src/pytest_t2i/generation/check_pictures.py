@@ -43,12 +43,12 @@ class Sizes:
 
     def compare(self, key: str, request: Request, size: tuple[int, int]) -> None:
         """Note the size of a stored picture."""
-        wanted = requested_size(request)
-        if wanted is None or not all(size):
+        requested = requested_size(request)
+        if requested is None or not all(size):
             return
         self._compared.add(key)
-        if size != wanted:
-            self._others[key] = f"{size_words(size)} instead of {size_words(wanted)}"
+        if size != requested:
+            self._others[key] = f"{size_words(size)} instead of {size_words(requested)}"
 
     @property
     def words(self) -> str:
@@ -56,10 +56,10 @@ class Sizes:
         if not self._others:
             return ""
         counts = Counter(self._others.values()).most_common()
-        shown = some([f"{words} ({count})" for words, count in counts])
+        sizes = some([f"{words} ({count})" for words, count in counts])
         return (
             f"{len(self._others)} of {len(self._compared)} pictures have another size than that of "
-            f"--t2i-size: {shown}"
+            f"--t2i-size: {sizes}"
         )
 
 
@@ -74,9 +74,11 @@ def picture_of(request: Request, generated: Generated, model: str) -> Image | Un
         expected = f"a picture of mode {' or '.join(MODES)} with at least one pixel"
     else:
         return _decoded(image)
-    given = f"{type(image).__name__} {getattr(image, 'mode', '')} {getattr(image, 'size', '')}"
+    description = (
+        f"{type(image).__name__} {getattr(image, 'mode', '')} {getattr(image, 'size', '')}"
+    )
     raise GenerationError(
-        f"model {model!r}: expected {expected}, got {given.strip()} for "
+        f"model {model!r}: expected {expected}, got {description.strip()} for "
         f"{request.prompt!r}, seed {request.seed}"
     )
 

@@ -81,8 +81,8 @@ class Components:
     def catalogue(self) -> Catalogue:
         """All registered catalogues."""
         if self._catalogue is None:
-            own = self.settings.catalogue
-            self._catalogue = read_catalogues(self.registries.catalogues, own)
+            setting = self.settings.catalogue
+            self._catalogue = read_catalogues(self.registries.catalogues, setting)
         return self._catalogue
 
     def model(self) -> NamedComponent[TextToImage]:
@@ -190,25 +190,25 @@ class Components:
 
         Raises UnknownNameError for an unknown name or key.
         """
-        asked = self.settings.mitigation
-        if asked is not None and self._mitigating is None:
-            named = load_mitigation(self.registries.mitigations, asked)
-            self._mitigating = Mitigating(self._as_asked(named))
+        setting = self.settings.mitigation
+        if setting is not None and self._mitigating is None:
+            mitigation = load_mitigation(self.registries.mitigations, setting)
+            self._mitigating = Mitigating(self._as_asked(mitigation))
         return self._mitigating
 
-    def _as_asked(self, named: NamedMitigation) -> NamedMitigation:
+    def _as_asked(self, mitigation: NamedMitigation) -> NamedMitigation:
         """A mitigation with the run's generation settings and, where needed, its encoder.
 
         Raises ConfigurationError where the mitigation then has no effect.
         """
         defaults = self.defaults().defaults if self.settings.model else GenerationSettings()
-        own = {k: v for k, v in asdict(self.settings.generation).items() if v is not None}
-        named = replace(named, settings=replace(defaults, **own))
-        _ = named.passes
-        if named.compares_by is None:
-            return named
-        part = self.encoder(named.compares_by or self.encoder_name)
-        return replace(named, encoder=(part.name, part.fingerprint))
+        options = {k: v for k, v in asdict(self.settings.generation).items() if v is not None}
+        mitigation = replace(mitigation, settings=replace(defaults, **options))
+        _ = mitigation.passes
+        if mitigation.compares_by is None:
+            return mitigation
+        part = self.encoder(mitigation.compares_by or self.encoder_name)
+        return replace(mitigation, encoder=(part.name, part.fingerprint))
 
     @property
     def detector_names(self) -> tuple[str, ...]:
@@ -229,8 +229,8 @@ class Components:
         if base in self.registries.encoders:
             return detector
         # A detector that classifies crops with the CLIP of this alias has loaded that CLIP.
-        known = alias and alias in self.catalogue.weights.get("clip", {})
-        return f"clip:{alias}" if known else "clip"
+        is_clip_alias = alias and alias in self.catalogue.weights.get("clip", {})
+        return f"clip:{alias}" if is_clip_alias else "clip"
 
     def maker(self) -> TextToImage:
         """The model, wrapped by the run's mitigation where there is one.
@@ -263,11 +263,11 @@ class Components:
         if fingerprint != self._keys_of:
             self._keys.clear()
             self._keys_of = fingerprint
-        asked = list(requests)
-        for request in asked:
+        listed = list(requests)
+        for request in listed:
             if request not in self._keys:
                 self._keys[request] = request.key(fingerprint)
-        return [self._keys[request] for request in asked]
+        return [self._keys[request] for request in listed]
 
     def executor(self, batch: int, say: Callable[[str], None]) -> Executor:
         """The executor of the run, which makes the images.
@@ -277,45 +277,45 @@ class Components:
         name = self.settings.executor
         factory, source = named_part(self.registries.executors, name)
         model = self.model()
-        told = ExecutorOptions(
+        options = ExecutorOptions(
             model.name, self.maker, self._recipe, batch, say, source, lambda: model.fingerprint
         )
         with blamed(GenerationError, "executor", name):
-            made = factory(told)
-        if not isinstance(made, Executor):
+            executor = factory(options)
+        if not isinstance(executor, Executor):
             raise ConfigurationError(
-                f"executor {name!r}: expected an object with run(requests), got {made!r}"
+                f"executor {name!r}: expected an object with run(requests), got {executor!r}"
             )
-        if self.settings.detect_where == "worker" and isinstance(made, InProcess):
+        if self.settings.detect_where == "worker" and isinstance(executor, InProcess):
             raise ConfigurationError(
                 f"--t2i-detect-where worker: expected an executor with workers, such as "
                 f"--t2i-executor processes:2 or ray, got {name!r}, which makes the images in this "
                 "process"
             )
-        return made
+        return executor
 
     def _recipe(self) -> tuple[Factory, LoadOptions]:
         adapter, factory, options = self._resolve_model(self.settings.model or "")
-        made, mitigating = self._counting(adapter, factory()), self.mitigating()
+        wrapped, mitigating = self._counting(adapter, factory()), self.mitigating()
         if mitigating is not None:
             compared_by = mitigating.named.encoder
             encoder = None
             if compared_by:
-                factory_of_encoder, told = self._elsewhere("encoder", compared_by[0])
-                encoder = partial(factory_of_encoder, told)
-            made = MitigatedFactory(made, mitigating.named, encoder)
+                factory_of_encoder, encoder_options = self._elsewhere("encoder", compared_by[0])
+                encoder = partial(factory_of_encoder, encoder_options)
+            wrapped = MitigatedFactory(wrapped, mitigating.named, encoder)
         if self.settings.detect_where == "worker":
             detectors = {name: self._elsewhere("detector", name) for name in self.detector_names}
-            made = looking_factory(made, detectors)
-        return made, self._with_settings(options)
+            wrapped = looking_factory(wrapped, detectors)
+        return wrapped, self._with_settings(options)
 
     def _elsewhere(self, kind: str, name: str) -> tuple[Factory, LoadOptions]:
         """Factory and options that load a part in another process."""
         registry = self.registries.of(kind)
         base, weights = registry.named(name)
         options = self._part_options(base, weights)
-        known = {**options.extra, "catalogue": self.catalogue}
-        return registry.get(base), replace(options, extra=known)
+        extra = {**options.extra, "catalogue": self.catalogue}
+        return registry.get(base), replace(options, extra=extra)
 
     def model_batch(self) -> int | None:
         """The catalogue's batch size for the model; None where there is none."""
@@ -393,14 +393,14 @@ class Components:
                 )
             return detector.for_attribute(attribute)
 
-        asked = asdict(attribute)
+        fields = asdict(attribute)
         return NamedComponent(
             f"{ref.name} {attribute.name}",
             load,
-            digest([base.identity, asked]) if base.identity else None,
+            digest([base.identity, fields]) if base.identity else None,
             self.store,
             origin=base.origin,
-            run_identity=digest([base.run_identity, asked]) if base.run_identity else None,
+            run_identity=digest([base.run_identity, fields]) if base.run_identity else None,
         )
 
     def _part(self, kind: str, name: str) -> NamedComponent[Any]:
@@ -412,11 +412,11 @@ class Components:
         identity, run_identity = self._identities(kind, base, options)
         # A part that a conftest.py registered may be used by a detector of an entry point.
         registries = self.registries.watched(origin.names)
-        known = {"registries": registries, "catalogue": self.catalogue}
-        given = replace(options, extra={**options.extra, **known})
+        context = {"registries": registries, "catalogue": self.catalogue}
+        load_options = replace(options, extra={**options.extra, **context})
         return NamedComponent(
             name,
-            lambda: registry.get(base)(given),
+            lambda: registry.get(base)(load_options),
             identity,
             self.store,
             origin=origin,
@@ -435,11 +435,11 @@ class Components:
             return
         looks_like_alias = source and not parts and "/" not in source and not Path(source).exists()
         if looks_like_alias and source == name.partition(":")[2] and source.isidentifier():
-            known = sorted({a for aliases in self.catalogue.weights.values() for a in aliases})
+            names = sorted({a for aliases in self.catalogue.weights.values() for a in aliases})
             raise UnknownNameError(
                 f"weights for {kind} {name.partition(':')[0]!r}: alias",
                 source,
-                known,
+                names,
                 "A hub id or a folder is accepted, too.",
             )
 

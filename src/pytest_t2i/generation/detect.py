@@ -93,65 +93,65 @@ class Observer:
 
     def look_at(self, pictures: Pictures) -> None:
         """Compute everything that the store lacks of a few images; each is opened once."""
-        opened: dict[str, Image | Undetected | None] = {}
+        images: dict[str, Image | Undetected | None] = {}
         for task, missing in self._tasks(pictures):
             for key in missing:
-                if key not in opened:
-                    opened[key] = pictures.unseen.get(key) or pictures.open(key)
-            legible = [key for key in missing if opened[key] is not None]
+                if key not in images:
+                    images[key] = pictures.unseen.get(key) or pictures.open(key)
+            legible = [key for key in missing if images[key] is not None]
             if isinstance(task, EncoderName):
-                self._encode(task, legible, opened)
+                self._encode(task, legible, images)
             elif isinstance(task, FinderName):
-                self._find(task, legible, opened)
+                self._find(task, legible, images)
             else:
-                self._detect(task, legible, opened, pictures.refusals)
+                self._detect(task, legible, images, pictures.refusals)
 
     def _tasks(self, pictures: Pictures) -> Iterator[tuple[Task, list[str]]]:
         """Each detector, encoder or object detector with the images that it has not processed."""
         needs = pictures.needs
-        for ref in _in_order({ref for asked in needs.values() for ref in asked.detectors}):
-            keys = [key for key, asked in needs.items() if ref in asked.detectors]
-            seen = self.store.detections(keys, self.components.detector(ref).fingerprint)
-            if missing := [key for key in keys if key not in seen]:
+        for ref in _in_order({ref for need in needs.values() for ref in need.detectors}):
+            keys = [key for key, need in needs.items() if ref in need.detectors]
+            detections = self.store.detections(keys, self.components.detector(ref).fingerprint)
+            if missing := [key for key in keys if key not in detections]:
                 yield ref, missing
-        for name in sorted({name for asked in needs.values() for name in asked.encoders}):
-            keys = [key for key, asked in needs.items() if name in asked.encoders]
+        for name in sorted({name for need in needs.values() for name in need.encoders}):
+            keys = [key for key, need in needs.items() if name in need.encoders]
             keys = [key for key in keys if key not in pictures.unseen]
-            known = self.store.arrays(keys, self.components.encoder(name).fingerprint)
-            if missing := [key for key in keys if key not in known]:
+            arrays = self.store.arrays(keys, self.components.encoder(name).fingerprint)
+            if missing := [key for key in keys if key not in arrays]:
                 yield EncoderName(name), missing
-        for name in sorted({name for asked in needs.values() for name in asked.finders}):
-            keys = [key for key, asked in needs.items() if name in asked.finders]
+        for name in sorted({name for need in needs.values() for name in need.finders}):
+            keys = [key for key, need in needs.items() if name in need.finders]
             keys = [key for key in keys if key not in pictures.unseen]
             seen_by = self.store.objects(keys, self.components.finder(name).fingerprint)
             if missing := [key for key in keys if key not in seen_by]:
                 yield FinderName(name), missing
 
-    def _encode(self, name: str, keys: Sequence[str], opened: Mapping[str, Any]) -> None:
-        visible = [key for key in keys if not isinstance(opened[key], Undetected)]
+    def _encode(self, name: str, keys: Sequence[str], images: Mapping[str, Any]) -> None:
+        visible = [key for key in keys if not isinstance(images[key], Undetected)]
         if not visible:
             return
         handle = self.components.encoder(name)
         with blamed(DetectorError, "encoder", name):
-            visible = _kept("encoder", name, handle.get(), visible, opened)
-            asked = [opened[key] for key in visible]
-            features = list(handle.get().encode(asked)) if asked else []
+            visible = _kept("encoder", name, handle.get(), visible, images)
+            pictures = [images[key] for key in visible]
+            features = list(handle.get().encode(pictures)) if pictures else []
         check_count("encoder", name, len(features), len(visible))
         self.store.add_arrays(handle.fingerprint, dict(zip(visible, features, strict=True)))
 
-    def _find(self, name: str, keys: Sequence[str], opened: Mapping[str, Any]) -> None:
-        visible = [key for key in keys if not isinstance(opened[key], Undetected)]
+    def _find(self, name: str, keys: Sequence[str], images: Mapping[str, Any]) -> None:
+        visible = [key for key in keys if not isinstance(images[key], Undetected)]
         if not visible:
             return
         handle = self.components.finder(name)
         with blamed(DetectorError, "object detector", name):
-            visible = _kept("object detector", name, handle.get(), visible, opened)
-            asked = [opened[key] for key in visible]
-            given = list(handle.get().objects(asked)) if asked else []
-        check_count("object detector", name, len(given), len(visible))
+            visible = _kept("object detector", name, handle.get(), visible, images)
+            pictures = [images[key] for key in visible]
+            answers = list(handle.get().objects(pictures)) if pictures else []
+        check_count("object detector", name, len(answers), len(visible))
         objects = {
-            key: checked_objects(each, opened[key].size, name)
-            for key, each in zip(visible, given, strict=True)
+            key: checked_objects(answer, images[key].size, name)
+            for key, answer in zip(visible, answers, strict=True)
         }
         self.store.add_objects(handle.fingerprint, objects)
 
@@ -159,20 +159,20 @@ class Observer:
         self,
         ref: DetectorRef,
         keys: Sequence[str],
-        opened: Mapping[str, Any],
+        pictures: Mapping[str, Any],
         refusals: Mapping[str, str],
     ) -> None:
         handle = self.components.detector(ref)
         detections = {
-            key: Detection(None, opened[key], detail=refusals.get(key, ""))
+            key: Detection(None, pictures[key], detail=refusals.get(key, ""))
             for key in keys
-            if isinstance(opened[key], Undetected)
+            if isinstance(pictures[key], Undetected)
         }
         visible = [key for key in keys if key not in detections]
         if visible:
-            images = [opened[key] for key in visible]
-            said = detections_of(self.components, ref, images)
-            detections |= dict(zip(visible, said, strict=True))
+            images = [pictures[key] for key in visible]
+            answers = detections_of(self.components, ref, images)
+            detections |= dict(zip(visible, answers, strict=True))
         self.store.add_detections(handle.fingerprint, detections)
         self.detected += len(detections)
 
@@ -188,11 +188,11 @@ def detections_of(
 
 
 def _kept(
-    kind: str, name: str, part: Any, keys: Sequence[str], opened: Mapping[str, Any]
+    kind: str, name: str, part: Any, keys: Sequence[str], images: Mapping[str, Any]
 ) -> list[str]:
     """Keys of the pictures in a part's domain."""
-    known = in_domain(kind, name, part, [opened[key] for key in keys])
-    return [key for key, is_known in zip(keys, known, strict=True) if is_known]
+    flags = in_domain(kind, name, part, [images[key] for key in keys])
+    return [key for key, is_known in zip(keys, flags, strict=True) if is_known]
 
 
 def _in_order(refs: set[DetectorRef]) -> list[DetectorRef]:
@@ -210,8 +210,8 @@ def look_at_labelled(observer: Observer, labelled: LabelledSet, detectors: Seque
 
 def stored_detections(store: Store, fingerprint: str, keys: Sequence[str]) -> list[Detection]:
     """Detections of the detector with this fingerprint, one for each image."""
-    known = store.detections(list(dict.fromkeys(keys)), fingerprint)
-    return [known[key] for key in keys]
+    detections = store.detections(list(dict.fromkeys(keys)), fingerprint)
+    return [detections[key] for key in keys]
 
 
 def _open(labelled: LabelledSet, image: LabelledImage) -> Image | Undetected:

@@ -54,40 +54,42 @@ class Looking:
 
     def generate(self, requests: Sequence[Request]) -> Iterator[Generated]:
         """Make one batch, in order, with detections, also of images made before an error."""
-        made: list[Generated] = []
+        images: list[Generated] = []
         try:
-            made.extend(self.model.generate([_unlooked(request) for request in requests]))
+            images.extend(self.model.generate([_unlooked(request) for request in requests]))
         except (Exception, KeyboardInterrupt):
-            yield from self._looked_at(requests, made)
+            yield from self._looked_at(requests, images)
             raise
-        yield from self._looked_at(requests, made)
+        yield from self._looked_at(requests, images)
 
     def _looked_at(
-        self, requests: Sequence[Request], made: Sequence[Generated]
+        self, requests: Sequence[Request], images: Sequence[Generated]
     ) -> Iterator[Generated]:
         try:
-            said = self._said(requests, made)
+            detections_of_images = self._said(requests, images)
         except T2IError:
             # The images are kept: the process that requested them detects, and reports the fault.
-            said = [{} for _ in made]
-        for generated, detections in zip(made, said, strict=True):
+            detections_of_images = [{} for _ in images]
+        for generated, detections in zip(images, detections_of_images, strict=True):
             yield replace(generated, detections=detections) if detections else generated
 
     def _said(
-        self, requests: Sequence[Request], made: Sequence[Generated]
+        self, requests: Sequence[Request], images: Sequence[Generated]
     ) -> list[dict[str, Detection]]:
         """Fingerprint of a detector -> detection, for each image."""
-        asked = [_looks(request) for request in requests[: len(made)]]
-        said: list[dict[str, Detection]] = [{} for _ in made]
-        for name in sorted(set().union(*asked)):
-            places = [place for place, names in enumerate(asked) if name in names]
-            pictures = {k: picture_of(requests[k], made[k], "of a worker") for k in places}
-            shown = {k: one for k, one in pictures.items() if not isinstance(one, Undetected)}
+        detectors = [_looks(request) for request in requests[: len(images)]]
+        detections: list[dict[str, Detection]] = [{} for _ in images]
+        for name in sorted(set().union(*detectors)):
+            places = [place for place, names in enumerate(detectors) if name in names]
+            pictures = {k: picture_of(requests[k], images[k], "of a worker") for k in places}
+            visible = {
+                k: picture for k, picture in pictures.items() if not isinstance(picture, Undetected)
+            }
             detector = self._detector(name)
-            answers = detections_by(detector, name, list(shown.values())) if shown else []
-            for place, answer in zip(shown, answers, strict=True):
-                said[place][detector.fingerprint] = answer
-        return said
+            answers = detections_by(detector, name, list(visible.values())) if visible else []
+            for place, answer in zip(visible, answers, strict=True):
+                detections[place][detector.fingerprint] = answer
+        return detections
 
     def _detector(self, name: str) -> Detector:
         if name not in self._loaded:
@@ -126,22 +128,26 @@ def told(
     made: Mapping[str, Generated],
 ) -> dict[str, dict[str, Detection]]:
     """Fingerprint of a detector -> key of an image -> detection made in a worker."""
-    found: dict[str, dict[str, Detection]] = {}
+    detections_of_workers: dict[str, dict[str, Detection]] = {}
     for name in sorted({ref.name for needs in plan_needs.values() for ref in needs.detectors}):
         handle = detector(DetectorRef(name))
-        own = handle.own_fingerprint
-        said = {key: one.detections for key, one in made.items() if one.detections}
-        mine = {key: detections[own] for key, detections in said.items() if own in detections}
-        asked = {key for key in said if DetectorRef(name) in plan_needs[key].detectors}
-        if asked - mine.keys():
+        fingerprint = handle.own_fingerprint
+        by_image = {key: image.detections for key, image in made.items() if image.detections}
+        mine = {
+            key: detections[fingerprint]
+            for key, detections in by_image.items()
+            if fingerprint in detections
+        }
+        requested = {key for key in by_image if DetectorRef(name) in plan_needs[key].detectors}
+        if requested - mine.keys():
             raise ConfigurationError(
                 f"{OPTION} worker: expected the same detector {name!r} in the workers and in this "
                 "process: its weights, library versions, number format or kind of device differ. "
                 f"Install the same everywhere, or leave {OPTION} out."
             )
         if mine:
-            found[handle.fingerprint] = mine
-    return found
+            detections_of_workers[handle.fingerprint] = mine
+    return detections_of_workers
 
 
 def _looks(request: Request) -> set[str]:

@@ -28,20 +28,20 @@ def checked_objects(
         listed = tuple(objects)
     except TypeError:
         listed = (objects,)
-    for each in listed:
-        if wrong := _wrong(each, size):
+    for entry in listed:
+        if wrong := _wrong(entry, size):
             raise DetectorError(f"object detector {name!r}: {wrong}")
     return listed
 
 
-def _wrong(given: Any, size: tuple[int, int]) -> str:
-    if not isinstance(given, FoundObject):
-        return f"expected a list of pytest_t2i.FoundObject for every image, got {shown(given)}"
-    if not isinstance(given.name, str) or not given.name.strip():
-        return f"expected a word as the name of an object, got {shown(given.name)}"
-    if not _is_finite(given.box):
-        return f"expected a Box of finite numbers for {given.name!r}, got {shown(given.box)}"
-    return _wrong_mask(given, size)
+def _wrong(entry: Any, size: tuple[int, int]) -> str:
+    if not isinstance(entry, FoundObject):
+        return f"expected a list of pytest_t2i.FoundObject for every image, got {shown(entry)}"
+    if not isinstance(entry.name, str) or not entry.name.strip():
+        return f"expected a word as the name of an object, got {shown(entry.name)}"
+    if not _is_finite(entry.box):
+        return f"expected a Box of finite numbers for {entry.name!r}, got {shown(entry.box)}"
+    return _wrong_mask(entry, size)
 
 
 def _is_finite(box: Any) -> bool:
@@ -54,21 +54,21 @@ def _is_finite(box: Any) -> bool:
         return False
 
 
-def _wrong_mask(given: FoundObject, size: tuple[int, int]) -> str:
-    mask = given.mask
+def _wrong_mask(entry: FoundObject, size: tuple[int, int]) -> str:
+    mask = entry.mask
     if mask is None:
         return ""
     if not isinstance(mask, Mask):
-        return f"expected a pytest_t2i.Mask or None for {given.name!r}, got {shown(mask)}"
+        return f"expected a pytest_t2i.Mask or None for {entry.name!r}, got {shown(mask)}"
     if (mask.width, mask.height) != size:
         width, height = size
         return (
-            f"the mask of {given.name!r} is {mask.width} x {mask.height} pixels, its picture "
+            f"the mask of {entry.name!r} is {mask.width} x {mask.height} pixels, its picture "
             f"{width} x {height}: give masks as large as the picture"
         )
     if sum(mask.runs) != mask.width * mask.height:
         return (
-            f"expected runs for {mask.width * mask.height} pixels in the mask of {given.name!r}, "
+            f"expected runs for {mask.width * mask.height} pixels in the mask of {entry.name!r}, "
             f"got runs for {sum(mask.runs)}"
         )
     return ""
@@ -80,14 +80,14 @@ def detections_by(detector: Detector, name: str, images: Sequence[Image]) -> lis
     Raises DetectorError for an invalid detection.
     """
     with blamed(DetectorError, "detector", name):
-        known = in_domain("detector", name, detector, images)
-        asked = [image for image, is_known in zip(images, known, strict=True) if is_known]
-        said = list(detector.detect(asked)) if asked else []
-    check_count("detector", name, len(said), len(asked))
-    answers = iter(checked(detection, detector.labels, name) for detection in said)
+        flags = in_domain("detector", name, detector, images)
+        in_scope = [image for image, is_known in zip(images, flags, strict=True) if is_known]
+        detections = list(detector.detect(in_scope)) if in_scope else []
+    check_count("detector", name, len(detections), len(in_scope))
+    answers = iter(checked(detection, detector.labels, name) for detection in detections)
     return [
         next(answers) if is_known else Detection(None, Undetected.OUT_OF_DOMAIN)
-        for is_known in known
+        for is_known in flags
     ]
 
 
@@ -95,9 +95,9 @@ def in_domain(kind: str, name: str, part: Any, images: Sequence[Image]) -> list[
     """Whether each picture is in a part's domain; True for all where the part declares none."""
     if not isinstance(part, MadeFor) or not part.made_for:
         return [True] * len(images)
-    known = [bool(is_known) for is_known in part.in_domain(images)]
-    check_count(kind, name, len(known), len(images))
-    return known
+    flags = [bool(is_known) for is_known in part.in_domain(images)]
+    check_count(kind, name, len(flags), len(images))
+    return flags
 
 
 def check_count(kind: str, name: str, given: int, asked: int) -> None:

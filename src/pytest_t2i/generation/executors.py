@@ -84,10 +84,10 @@ class InProcess:
         self, model: MakesEach, requests: Iterable[Request]
     ) -> Iterator[tuple[Request, Generated]]:
         """The images of a model that returns each as soon as it is made."""
-        made = model.each(requests)
+        pairs = model.each(requests)
         while True:
             with blamed(GenerationError, "model", self.name):
-                pair = next(made, None)
+                pair = next(pairs, None)
             if pair is None:
                 return
             yield pair
@@ -115,21 +115,21 @@ class InProcess:
         No image is returned before the batch ends: in a batch that is too short, nobody can tell
         which images are missing.
         """
-        made: list[Generated] = []
+        images: list[Generated] = []
         started = self.clock()
         try:
             with blamed(GenerationError, "model", self.name):
-                made.extend(self.model().generate(part))  # keeps what came before an error
+                images.extend(self.model().generate(part))  # keeps what came before an error
         except (Exception, KeyboardInterrupt):
-            yield from made
+            yield from images
             raise
-        if len(made) != len(part):
+        if len(images) != len(part):
             raise ConfigurationError(
                 f"model {self.name!r}: expected {len(part)} images for "
-                f"{len(part)} requests, got {len(made)}"
+                f"{len(part)} requests, got {len(images)}"
             )
         self.size.made(len(part), self.clock() - started)
-        yield from made
+        yield from images
 
 
 def in_process(options: ExecutorOptions) -> InProcess:
@@ -163,13 +163,13 @@ def each_once(
 ) -> Iterator[tuple[Request, Generated]]:
     """An executor's images; GenerationError where it does not return each request once."""
     waiting: set[Request] = set()
-    taken: list[Request] = []
-    asked = _noted(requests, waiting, taken)
+    requested: list[Request] = []
+    incoming = _noted(requests, waiting, requested)
     with blamed(GenerationError, "executor", name):
-        given = iter(executor.run(asked))
+        pairs = iter(executor.run(incoming))
     while True:
         with blamed(GenerationError, "executor", name):
-            pair = next(given, None)
+            pair = next(pairs, None)
             if pair is None:
                 break
             request, generated = pair
@@ -180,20 +180,20 @@ def each_once(
             )
         waiting.remove(request)
         yield request, generated
-    waiting.update(asked)  # requests that the executor did not take
+    waiting.update(incoming)  # requests that the executor did not take
     if waiting:
         raise GenerationError(
-            f"executor {name!r}: expected {len(taken)} images, {len(waiting)} are missing"
+            f"executor {name!r}: expected {len(requested)} images, {len(waiting)} are missing"
         )
 
 
 def _noted(
-    requests: Iterable[Request], waiting: set[Request], taken: list[Request]
+    requests: Iterable[Request], waiting: set[Request], requested: list[Request]
 ) -> Iterator[Request]:
     """Requests, each recorded when it is taken."""
     for request in requests:
         waiting.add(request)
-        taken.append(request)
+        requested.append(request)
         yield request
 
 

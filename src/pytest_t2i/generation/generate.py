@@ -42,13 +42,13 @@ def _check_variations(plan: Plan, components: Components) -> None:
 
     Otherwise the model's plain images would be stored as varied ones.
     """
-    asked = {request.variation for request in plan if request.variation is not None}
+    variations = {request.variation for request in plan if request.variation is not None}
     mitigating = components.mitigating()
     if mitigating is not None:
         # The run's own mitigation wraps the model when the model is loaded.
-        asked = {one for one in asked if not mitigating.named.makes(one)}
-    model = components.model() if any(one.name for one in asked) else None
-    for variation in asked:
+        variations = {member for member in variations if not mitigating.named.makes(member)}
+    model = components.model() if any(member.name for member in variations) else None
+    for variation in variations:
         if model is None or not variation.name:
             continue
         loaded = model.get()
@@ -133,10 +133,10 @@ class Runner:
     @cached_property
     def executor(self) -> Executor:
         """The executor, which makes the missing images."""
-        made = self.components.executor(self.size.now, self._say)
-        if isinstance(made, FindsBatchSize):
-            made.find_batch_size(self.size)
-        return made
+        executor = self.components.executor(self.size.now, self._say)
+        if isinstance(executor, FindsBatchSize):
+            executor.find_batch_size(self.size)
+        return executor
 
     @cached_property
     def bill(self) -> Bill | None:
@@ -151,8 +151,8 @@ class Runner:
     @cached_property
     def size(self) -> BatchSize:
         """The batch size: the option's, the catalogue's, or one to be found by doubling."""
-        if given := self.batch or self.components.model_batch():
-            return BatchSize(given)
+        if batch := self.batch or self.components.model_batch():
+            return BatchSize(batch)
         fingerprint = self.components.model().fingerprint
         return BatchSize(DEFAULT_BATCH, remembered(self.store, fingerprint, self._say))
 
@@ -299,17 +299,17 @@ class Runner:
             self._try_seeds(next(iter(plan)).settings)
         if not missing:
             return
-        done = "reading pictures of" if self.work.is_ready_made else "making images with"
+        activity = "reading pictures of" if self.work.is_ready_made else "making images with"
         cost = "" if self.bill is None else self.bill.before(len(missing), self.progress.say)
         self._pace.begin()
-        self.progress.start(f"{done} {self.components.model().name}{cost}", len(missing))
+        self.progress.start(f"{activity} {self.components.model().name}{cost}", len(missing))
         try:
             waiting = Waiting(self.store, self._say)
             while missing:
-                made = self._make_free(plan, keys, missing)
+                count = self._make_free(plan, keys, missing)
                 # Wait for images that another process claimed; make them here if it gives up.
                 missing = self._missing(plan, keys, missing)
-                if missing and not made:
+                if missing and not count:
                     waiting.wait([keys[request] for request in missing])
         finally:
             self.progress.stop()
@@ -321,9 +321,9 @@ class Runner:
         model = self.components.model()
         self.store.name_model(model.fingerprint, model.name)
         requests = self._claimed(plan, keys, among, claimed)
-        given = each_once(self.executor, requests, name)
+        pairs = each_once(self.executor, requests, name)
         try:
-            for part in in_batches(given, lambda: self._kept_at_once):
+            for part in in_batches(pairs, lambda: self._kept_at_once):
                 self._keep(plan, keys, part)
         finally:
             self.store.release(claimed)
@@ -334,9 +334,9 @@ class Runner:
 
     def _remember_size(self) -> None:
         """Store the batch size for the next run."""
-        if (told := self.size.told) is not None:
+        if (batch := self.size.told) is not None:
             fingerprint = self.components.model().fingerprint
-            remember(self.store, fingerprint, {told.place: told.found})
+            remember(self.store, fingerprint, {batch.place: batch.found})
 
     def _claimed(
         self, plan: Plan, keys: dict[Request, str], among: Sequence[Request], claimed: list[str]
@@ -353,19 +353,19 @@ class Runner:
             for request in todo:
                 if self._other_size is not None:
                     return
-                asked = traces.asked(request, plan.needs[request])
-                yield looked_at(asked, plan.needs[request]) if self._looks_elsewhere else asked
+                traced = traces.asked(request, plan.needs[request])
+                yield looked_at(traced, plan.needs[request]) if self._looks_elsewhere else traced
 
     def _missing(
         self, plan: Plan, keys: dict[Request, str], among: Sequence[Request]
     ) -> list[Request]:
         images = self.store.images([keys[request] for request in among])
         names = {request: traces.wanted(plan.needs[request]) for request in among}
-        known = {
+        arrays = {
             name: self.store.arrays([keys[r] for r, mine in names.items() if name in mine], name)
             for name in sorted(set().union(*names.values()))
         }
-        unseen = {r for r, mine in names.items() if traces.missing(known, keys[r], mine)}
+        unseen = {r for r, mine in names.items() if traces.missing(arrays, keys[r], mine)}
         return [
             r
             for r in among
@@ -377,11 +377,11 @@ class Runner:
     ) -> None:
         plain = [(r.plain, generated) for r, generated in part if self._has_size(r, generated)]
         name = self.components.model().name
-        opened = {keys[r]: picture_of(r, generated, name) for r, generated in plain}
+        pictures = {keys[r]: picture_of(r, generated, name) for r, generated in plain}
         model = self.components.model().fingerprint
         new = [
             NewImage(
-                keys[r], model, r, g, opened[keys[r]] is Undetected.BLACK_IMAGE,
+                keys[r], model, r, g, pictures[keys[r]] is Undetected.BLACK_IMAGE,
                 traces.kept(g, plan.needs[r]),
             )
             for r, g in plain
@@ -393,14 +393,14 @@ class Runner:
         self.work.refused += sum(g.image is None for _, g in plain)
         self.progress.advance(len(new))
         # Detectors run while the pictures are in memory; no file is read back.
-        stored = self.store.images(list(opened))
+        stored = self.store.images(list(pictures))
         unseen = {key: image.undetected for key, image in stored.items() if image.undetected}
         needs: dict[str, ImageNeeds] = {keys[r]: plan.needs[r] for r, _ in plain}
         if self._looks_elsewhere:
             self._take_detections(needs, {keys[r]: generated for r, generated in plain})
         refusals = {key: stored[key].refusal or "" for key in unseen}
         with getattr(self.executor, "turn", nullcontext)():
-            self.observer.look_at(Pictures(needs, opened.__getitem__, unseen, refusals))
+            self.observer.look_at(Pictures(needs, pictures.__getitem__, unseen, refusals))
         self.work.seconds_per_image = self._pace.batch(len(new))
 
     def _has_size(self, request: Request, generated: Generated) -> bool:
@@ -414,12 +414,12 @@ class Runner:
         return self.components.settings.detect_where == "worker"
 
     def _take_detections(
-        self, needs: Mapping[str, ImageNeeds], made: Mapping[str, Generated]
+        self, needs: Mapping[str, ImageNeeds], images: Mapping[str, Generated]
     ) -> None:
         """Store the detections that workers made."""
-        for fingerprint, said in told(self.components.detector, needs, made).items():
-            self.store.add_detections(fingerprint, said)
-            self.observer.detected += len(said)
+        for fingerprint, detections in told(self.components.detector, needs, images).items():
+            self.store.add_detections(fingerprint, detections)
+            self.observer.detected += len(detections)
 
     def _say(self, note: str) -> None:
         self.work.notes.append(note)

@@ -50,9 +50,9 @@ class Sign:
 
     def tell(self) -> None:
         """Write one line."""
-        known = f"{self.now}, " if self.now else ""
+        state = f"{self.now}, " if self.now else ""
         since = clock_time(time.monotonic() - self._started)
-        self._write(f"{self._what}: {known}{since} so far")
+        self._write(f"{self._what}: {state}{since} so far")
 
 
 def on_stderr(line: str) -> None:

@@ -54,10 +54,10 @@ def _trees(options: LoadOptions) -> list[list[str]]:
     """The files of each source of weights; an empty list where a source has no local files."""
     parts = dict(options.extra.get("weights", {}))
     crop = [[parts.pop(CROP)]] if CROP in parts else []
-    named = [_part_tree(parts.pop(family)) for family in PARTS if family in parts]
+    part_trees = [_part_tree(parts.pop(family)) for family in PARTS if family in parts]
     elsewhere = [*options.extra.get("parts", {}).values(), options.extra.get("changes")]
     sources = [source for source in (options.source, *parts.values(), *elsewhere) if source]
-    return [*(stamps(Path(source)) for source in sources), *named, *crop]
+    return [*(stamps(Path(source)) for source in sources), *part_trees, *crop]
 
 
 def _part_tree(part: str) -> list[str]:
@@ -96,50 +96,50 @@ def learn_versions(store: Store, model: EndpointModel, run_id: str | None) -> st
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder / "versions"):
         of_run = f"versions:{plain}:{run_id}"
-        known = _known(store, of_run) if run_id else None
+        versions = _known(store, of_run) if run_id else None
         note = ""
-        if known is None:
-            known, note = _learn(store, model, plain)
+        if versions is None:
+            versions, note = _learn(store, model, plain)
             if run_id:
-                store.remember(of_run, asdict(known))
-    model.versions = known.told
-    model.counted_versions = {} if known.told == known.unnamed else known.told
+                store.remember(of_run, asdict(versions))
+    model.versions = versions.told
+    model.counted_versions = {} if versions.told == versions.unnamed else versions.told
     return note
 
 
 def _learn(store: Store, model: EndpointModel, plain: str) -> tuple[Known, str]:
     name = f"versions:{plain}"
     before = _known(store, name)
-    told = model.versions_told(PATIENCE)
+    answer = model.versions_told(PATIENCE)
     for _ in range(TRIES - 1):
-        told = model.versions_told(PATIENCE) if isinstance(told, T2IError) else told
-    if not told or isinstance(told, T2IError):
-        return before or Known(), _silence(model, before, told)
+        answer = model.versions_told(PATIENCE) if isinstance(answer, T2IError) else answer
+    if not answer or isinstance(answer, T2IError):
+        return before or Known(), _silence(model, before, answer)
     # Pictures that the store has already are assumed to be of the first version reported.
-    unnamed = told if before is None and store.model_name(plain) else (before or Known()).unnamed
-    known = Known(dict(told), dict(unnamed))
-    if known == before:
-        return known, ""
-    store.remember(name, asdict(known))
+    unnamed = answer if before is None and store.model_name(plain) else (before or Known()).unnamed
+    versions = Known(dict(answer), dict(unnamed))
+    if versions == before:
+        return versions, ""
+    store.remember(name, asdict(versions))
     if before is None:
-        return known, ""
-    return known, (
-        f"{model} has another version than before, {versions_words(told)}; it was "
+        return versions, ""
+    return versions, (
+        f"{model} has another version than before, {versions_words(answer)}; it was "
         f"{versions_words(before.told)}: pictures are made anew, and the old ones are kept apart"
     )
 
 
-def _silence(model: EndpointModel, before: Known | None, told: object) -> str:
+def _silence(model: EndpointModel, before: Known | None, answer: object) -> str:
     """A note where no version was reported; "" for a service that has never reported one."""
     if before is not None:
-        why = f" ({told})" if isinstance(told, T2IError) else ""
+        why = f" ({answer})" if isinstance(answer, T2IError) else ""
         return (
             f"{model} reports no version at this moment{why}: the last one is assumed, "
             f"{versions_words(before.told)}"
         )
     # A server that is down is reported when pictures are requested.
-    is_told = isinstance(told, PassingFaultError) and told.kind != "unreachable"
-    return f"the version of {model} is not known: {told}" if is_told else ""
+    is_told = isinstance(answer, PassingFaultError) and answer.kind != "unreachable"
+    return f"the version of {model} is not known: {answer}" if is_told else ""
 
 
 def _known(store: Store, name: str) -> Known | None:
@@ -231,8 +231,8 @@ class NamedComponent(Generic[T]):
     @property
     def labels(self) -> tuple[str, ...]:
         """Every label that a detector may give."""
-        known = self._facts().get("labels")
-        return tuple(cast("Any", self.get()).labels if known is None else known)
+        labels = self._facts().get("labels")
+        return tuple(cast("Any", self.get()).labels if labels is None else labels)
 
     @property
     def made_for(self) -> str:
@@ -240,14 +240,16 @@ class NamedComponent(Generic[T]):
         return str(self._facts().get("made_for", ""))
 
     def _facts(self) -> dict[str, Any]:
-        known = self._remembered() if self._loaded is None else None
-        if known is not None:
-            return known
+        stored = self._remembered() if self._loaded is None else None
+        if stored is not None:
+            return stored
         loaded = self.get()
-        own = str(cast("Any", loaded).fingerprint)
+        fingerprint = str(cast("Any", loaded).fingerprint)
         facts = {
-            "fingerprint": digest([own, self.origin.code()]) if self.origin else own,
-            "own": own,
+            "fingerprint": digest([fingerprint, self.origin.code()])
+            if self.origin
+            else fingerprint,
+            "own": fingerprint,
             "provenance": dict(getattr(loaded, "provenance", {})),
             "labels": list(getattr(loaded, "labels", ())),
             "made_for": str(getattr(loaded, "made_for", "")),
@@ -261,11 +263,11 @@ class NamedComponent(Generic[T]):
 
     def _remembered(self) -> dict[str, Any] | None:
         """Facts from the store, if all that they depended on is unchanged."""
-        known = self.store.fact(_name(self.identity)) if self.identity else None
-        if known is not None and (not self.origin or self.origin.has_state(known.get("parts"))):
-            return cast("dict[str, Any]", known)
-        known = self.store.fact(_name(self.run_identity)) if self.run_identity else None
-        return cast("dict[str, Any] | None", known)
+        facts = self.store.fact(_name(self.identity)) if self.identity else None
+        if facts is not None and (not self.origin or self.origin.has_state(facts.get("parts"))):
+            return cast("dict[str, Any]", facts)
+        facts = self.store.fact(_name(self.run_identity)) if self.run_identity else None
+        return cast("dict[str, Any] | None", facts)
 
 
 def _name(identity: str | None) -> str:

@@ -134,7 +134,9 @@ class Plan:
 
     def beyond(self, done: Mapping[Request, ImageNeeds]) -> Plan:
         """The plan without the images whose needs are all in ``done``."""
-        new = {one: asked for one, asked in self.needs.items() if done.get(one) != asked}
+        new = {
+            request: needs for request, needs in self.needs.items() if done.get(request) != needs
+        }
         return replace(self, needs=new)
 
     def __len__(self) -> int:
@@ -145,5 +147,5 @@ class Plan:
 
     def embedded_texts(self) -> list[str]:
         """Prompts whose text embedding is needed, each once."""
-        asked = (r.prompt for r, needs in self.needs.items() if TEXT_EMBEDDING in needs.observe)
-        return list(dict.fromkeys(asked))
+        prompts = (r.prompt for r, needs in self.needs.items() if TEXT_EMBEDDING in needs.observe)
+        return list(dict.fromkeys(prompts))

@@ -164,8 +164,8 @@ class Processes:
         try:
             while self._give(waiting):
                 futures = {future: w for w in self._workers for future in w.given}
-                done, _ = wait(futures, return_when=FIRST_COMPLETED)
-                for future in done:
+                finished, _ = wait(futures, return_when=FIRST_COMPLETED)
+                for future in finished:
                     yield from self._taken(futures[future], future)
         finally:
             self._forget()
@@ -200,34 +200,34 @@ class Processes:
         if self._returned:
             return self._returned.popleft()
         # A process that searches for a batch size divides its requests itself.
-        given = BATCHES * self.size.now if self.size.is_open else self.size.now
-        part = list(islice(waiting, given))
+        count = BATCHES * self.size.now if self.size.is_open else self.size.now
+        part = list(islice(waiting, count))
         return Batch(part) if part else None
 
     def _taken(self, worker: Worker, future: Future[Made]) -> Iterator[tuple[Request, Generated]]:
         if future not in worker.given:  # its process died, as another future showed
             return
         try:
-            made = future.result()
+            result = future.result()
         except BrokenProcessPool:
             yield from self._lose(worker)
             return
         del worker.given[future]
-        yield from self._told(made)
+        yield from self._told(result)
 
-    def _told(self, made: Made) -> Iterator[tuple[Request, Generated]]:
-        for note in made.notes:
+    def _told(self, result: Made) -> Iterator[tuple[Request, Generated]]:
+        for note in result.notes:
             self.say(note)
-        self.size.hear(made.told)
-        yield from made.images
-        if made.problem:
-            raise GenerationError(made.problem)
+        self.size.hear(result.told)
+        yield from result.images
+        if result.problem:
+            raise GenerationError(result.problem)
 
     def _lose(self, worker: Worker) -> Iterator[tuple[Request, Generated]]:
         """Images that a dead process had finished; its first unfinished batch counts as lost."""
-        given, worker.given = worker.given, {}
-        there = [future for future in given if future.done() and future.exception() is None]
-        lost = [batch for future, batch in given.items() if future not in there]
+        batches, worker.given = worker.given, {}
+        there = [future for future in batches if future.done() and future.exception() is None]
+        lost = [batch for future, batch in batches.items() if future not in there]
         self._returned.extendleft(reversed(lost))
         self._replaced(worker)
         for future in there:
@@ -295,8 +295,8 @@ def load(options: ExecutorOptions) -> Processes:
         recipe = pickle.dumps((factory, load_options))
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise ConfigurationError(_not_elsewhere(options.name, error)) from None
-    each = [shared[k % len(shared)] for k in range(int(source))]
-    return Processes(options.name, recipe, each, BatchSize(options.batch), options.say)
+    assigned = [shared[k % len(shared)] for k in range(int(source))]
+    return Processes(options.name, recipe, assigned, BatchSize(options.batch), options.say)
 
 
 def auto(options: ExecutorOptions) -> Executor:
@@ -309,8 +309,8 @@ def auto(options: ExecutorOptions) -> Executor:
     if options.source:
         raise ConfigurationError(f"--t2i-executor: expected auto, got 'auto:{options.source}'")
     factory, load_options = options.recipe()
-    several = len(devices(load_options.device)) > 1
-    if several and getattr(factory, "__module__", type(factory).__module__).startswith(OURS):
+    has_gpus = len(devices(load_options.device)) > 1
+    if has_gpus and getattr(factory, "__module__", type(factory).__module__).startswith(OURS):
         try:
             return load(options)
         except ConfigurationError as error:  # such as a mitigation in a conftest.py

@@ -98,9 +98,9 @@ class Follower:
             self._shown.stop()
         if now["title"] and not same:
             self._shown.start(now["title"], now["total"])
-        done = now["done"] - (last["done"] if same else 0)
-        if now["title"] and done > 0:
-            self._shown.advance(done)
+        count = now["done"] - (last["done"] if same else 0)
+        if now["title"] and count > 0:
+            self._shown.advance(count)
 
 
 class Lines:
@@ -142,8 +142,8 @@ class Lines:
             self._ticker.stop()
             self._ticker = None
         seconds = self._clock() - self._started
-        told = pace(self._done, seconds) or f"in {clock_time(seconds)}"
-        self._write(f"t2i: {self._title}: {self._done}/{self._total}, {told}")
+        speed = pace(self._done, seconds) or f"in {clock_time(seconds)}"
+        self._write(f"t2i: {self._title}: {self._done}/{self._total}, {speed}")
 
     def _look(self) -> None:
         """Write a line if the last one is old enough."""
@@ -154,11 +154,11 @@ class Lines:
                 self._write(f"t2i: {self._title}: {self._status(now - self._started)}")
 
     def _status(self, seconds: float) -> str:
-        done, total = self._done, self._total
-        if not done:
+        count, total = self._done, self._total
+        if not count:
             return f"0/{total}, {clock_time(seconds)} so far"
-        left = (total - done) * seconds / done
-        return f"{done}/{total}, {pace(done, seconds)}, {clock_time(left)} left"
+        left = (total - count) * seconds / count
+        return f"{count}/{total}, {pace(count, seconds)}, {clock_time(left)} left"
 
 
 class Bar:
@@ -196,8 +196,8 @@ class Bar:
     def advance(self, count: int) -> None:
         """See Progress."""
         self._done += count
-        told = pace(self._done, time.monotonic() - self._started)
-        self._bar.update(self._task, advance=count, pace=told)  # type: ignore[arg-type]
+        speed = pace(self._done, time.monotonic() - self._started)
+        self._bar.update(self._task, advance=count, pace=speed)  # type: ignore[arg-type]
 
     def say(self, note: str) -> None:
         """See Progress."""

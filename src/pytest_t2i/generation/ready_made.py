@@ -50,27 +50,27 @@ def _in_a_sentence(notes: Sequence[str]) -> str:
     return f" ({'; '.join(notes)}.)" if notes else ""
 
 
-def _beside_nearest(absent: Sequence[str], known: Sequence[str]) -> str:
+def _beside_nearest(absent: Sequence[str], prompts: Sequence[str]) -> str:
     """Some absent prompts, each with the most similar known prompt."""
-    nearest = {text: _nearest_of(text, known) for text in absent[:SHOWN]}
-    named = [
+    nearest = {text: _nearest_of(text, prompts) for text in absent[:SHOWN]}
+    listed = [
         f"{text!r} (nearest in its manifest: {near!r})" if near else repr(text)
         for text, near in nearest.items()
     ]
-    text = f"{', '.join(named)}."
-    if known and not any(nearest.values()):
-        more = f" and {len(known) - SHOWN} more" if len(known) > SHOWN else ""
-        some = ", ".join(map(repr, known[:SHOWN]))
-        text += f" Its manifest has {len(known)} prompts: {some}{more}."
+    text = f"{', '.join(listed)}."
+    if prompts and not any(nearest.values()):
+        more = f" and {len(prompts) - SHOWN} more" if len(prompts) > SHOWN else ""
+        some = ", ".join(map(repr, prompts[:SHOWN]))
+        text += f" Its manifest has {len(prompts)} prompts: {some}{more}."
     return text
 
 
-def _nearest_of(text: str, known: Sequence[str]) -> str:
+def _nearest_of(text: str, candidates: Sequence[str]) -> str:
     """The most similar known text, whatever its case; "" where none is similar.
 
     >>> _nearest_of("a nurse", ["A nurs", "a pilot"])
     'A nurs'
     """
-    by_plain = {other.casefold(): other for other in known}
+    by_plain = {candidate.casefold(): candidate for candidate in candidates}
     close = get_close_matches(text.casefold(), by_plain, n=1)
     return by_plain[close[0]] if close else ""

@@ -59,15 +59,15 @@ class Mitigating:
 
     def unseen(self, observe: Iterable[str]) -> list[str]:
         """Notes on requested traces that are not those of the mitigated pictures."""
-        asked, told = self.named.asked, []
+        name, notes = self.named.asked, []
         if ATTENTION in observe and self.named.hides_attention:
-            told.append(
-                f"attention is not observed: with the mitigation {asked} attention is not to the "
+            notes.append(
+                f"attention is not observed: with the mitigation {name} attention is not to the "
                 "words of the prompt"
             )
         if TEXT_EMBEDDING in observe:
-            told.append(f"prompt space shows the prompts as written, without mitigation {asked}")
-        return told
+            notes.append(f"prompt space shows the prompts as written, without mitigation {name}")
+        return notes
 
     def _variation(self, prompt: Prompt) -> Variation | None:
         texts = self._counterparts(prompt)
@@ -87,10 +87,10 @@ class Mitigating:
         """Counterparts of a prompt: () for a text that names a gender, None where none is known."""
         if prompt.text not in self.known:
             is_gendered = prompt.variant is not Variant.NEUTRAL or names_gender(prompt.text)
-            found = () if is_gendered else counterparts(prompt)
-            if found is None:
+            texts = () if is_gendered else counterparts(prompt)
+            if texts is None:
                 return None
-            self.known[prompt.text] = found
+            self.known[prompt.text] = texts
         return self.known[prompt.text]
 
 
@@ -102,7 +102,7 @@ def varied(
         return None
     if mitigating is None or (asked is not None and asked.name):
         return asked
-    own = mitigating.variation(prompt)
-    if own is None or asked is None:
-        return own or asked
-    return replace(own, settings=asked.settings)
+    of_run = mitigating.variation(prompt)
+    if of_run is None or asked is None:
+        return of_run or asked
+    return replace(of_run, settings=asked.settings)

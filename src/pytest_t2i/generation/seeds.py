@@ -37,14 +37,14 @@ def seeds_of(base: int, neutral_text: str, count: int) -> tuple[int, ...]:
     >>> seeds_of(0, "a photo of a person", 2) == seeds_of(0, "a photo of a person", 3)[:2]
     True
     """
-    known = _KNOWN.get((base, neutral_text), ())
-    if len(known) < count:
-        more = range(len(known), count)
-        known += tuple(_seed(f"{base}|{neutral_text}|{k}") for k in more)
+    seeds = _KNOWN.get((base, neutral_text), ())
+    if len(seeds) < count:
+        more = range(len(seeds), count)
+        seeds += tuple(_seed(f"{base}|{neutral_text}|{k}") for k in more)
         if len(_KNOWN) >= MOST_KNOWN:
             _KNOWN.clear()
-        _KNOWN[base, neutral_text] = known
-    return known[:count]
+        _KNOWN[base, neutral_text] = seeds
+    return seeds[:count]
 
 
 def _seed(text: str) -> int:
@@ -118,9 +118,9 @@ class ToTry(TextToImage, MayIgnoreSeeds, Protocol):
 
 def seeding_of(store: Store, fingerprint: str) -> Seeding | None:
     """The stored result for a model; None where the model was not probed."""
-    known = store.fact(_fact(fingerprint))
+    fact = store.fact(_fact(fingerprint))
     try:
-        return None if known is None else msgspec.convert(known, Seeding)
+        return None if fact is None else msgspec.convert(fact, Seeding)
     except msgspec.ValidationError:
         return None
 
@@ -143,8 +143,8 @@ def try_seeds(
         return 0
     # Several processes may connect at the same time.
     with FileLock(store.folder / "locks" / "seeding"):
-        known = seeding_of(store, handle.fingerprint)
-        if how == "once" and known is not None and known.is_final:
+        before = seeding_of(store, handle.fingerprint)
+        if how == "once" and before is not None and before.is_final:
             return 0
         left_out = "the seeds are not tried"
         if bill is not None and (reason := bill.cannot_pay(MOST, left_out)):
@@ -155,10 +155,10 @@ def try_seeds(
             f"probing whether {handle.name} honours seeds, with up to {MOST} "
             f"requests{cost} (--t2i-no-probe skips this)"
         )
-        found, requests = probe(cast("ToTry", model), settings)
-        if found is not None:
-            store.remember(_fact(handle.fingerprint), asdict(found))
-    say(f"{handle.name}: {UNKNOWN if found is None else found.words}")
+        seeding, requests = probe(cast("ToTry", model), settings)
+        if seeding is not None:
+            store.remember(_fact(handle.fingerprint), asdict(seeding))
+    say(f"{handle.name}: {UNKNOWN if seeding is None else seeding.words}")
     return requests
 
 
@@ -175,9 +175,9 @@ def probe(model: ToTry, settings: GenerationSettings) -> tuple[Seeding | None, i
     apart = _difference(alone)
     if apart is None or apart >= LEAST:
         return (None if apart is None else Seeding("draws", apart)), ALONE
-    others = _difference([alone[0], *model.generate([replace(request, seed=OTHER_SEED)])])
-    if others is None or others <= apart:  # no more than two pictures of one seed differ
-        return (None if others is None else Seeding("constant", seeds=2)), ALONE + OTHER
+    spread = _difference([alone[0], *model.generate([replace(request, seed=OTHER_SEED)])])
+    if spread is None or spread <= apart:  # no more than two pictures of one seed differ
+        return (None if spread is None else Seeding("constant", seeds=2)), ALONE + OTHER
     try:
         beside = list(model.at_once([request] * TOGETHER))
     except GenerationError as error:  # such as a rate limit, which sequential requests may keep
@@ -196,7 +196,7 @@ def _difference(pictures: list[Generated]) -> int | None:
     images = [generated.image for generated in pictures if generated.image is not None]
     if len(images) < len(pictures):
         return None
-    return max(difference(images[0], other) for other in images[1:])
+    return max(difference(images[0], image) for image in images[1:])
 
 
 def difference(one: Image, other: Image) -> int:

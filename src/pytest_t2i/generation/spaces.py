@@ -43,5 +43,5 @@ def words_of(space: str) -> str:
     >>> words_of("prompt"), words_of("diff_pix"), words_of("dino")
     ('in prompt space', 'by Diff. Pix', 'by dino')
     """
-    named = {"ssim": "SSIM", "diff_pix": "Diff. Pix", "split_product": "split-product"}
-    return f"in {space} space" if space in SPACES[:3] else f"by {named.get(space, space)}"
+    names = {"ssim": "SSIM", "diff_pix": "Diff. Pix", "split_product": "split-product"}
+    return f"in {space} space" if space in SPACES[:3] else f"by {names.get(space, space)}"

@@ -104,27 +104,27 @@ class Lanes:
         self, pool: ThreadPoolExecutor, requests: Iterator[Request], size: BatchSize
     ) -> Pairs:
         """Yield finished images and queue more parts; after an error no part is begun."""
-        given = _Given(lambda part: pool.submit(self._make, part), AHEAD * len(self.models))
+        queue = _Given(lambda part: pool.submit(self._make, part), AHEAD * len(self.models))
         parts = iter(lambda: list(islice(requests, size.now)), [])
         try:
-            while given.goes_on(parts):
-                for made in given.done():
-                    yield from self._told(made)
-                    given.problem = given.problem or made.problem
+            while queue.goes_on(parts):
+                for finished in queue.done():
+                    yield from self._told(finished)
+                    queue.problem = queue.problem or finished.problem
         except KeyboardInterrupt:
-            for made in given.there_already():
-                yield from made.images
+            for finished in queue.there_already():
+                yield from finished.images
             raise
         finally:
-            given.cancel()
-        if given.problem is not None:
-            raise given.problem
+            queue.cancel()
+        if queue.problem is not None:
+            raise queue.problem
 
-    def _told(self, made: Part) -> Pairs:
+    def _told(self, part: Part) -> Pairs:
         notes, self._notes[:] = list(self._notes), []
         for note in dict.fromkeys(notes):
             self.say(note)
-        yield from made.images
+        yield from part.images
 
     def _make(self, part: list[Request]) -> Part:
         """Make the images of a part in a lane's thread; keep those made before an error."""
@@ -185,8 +185,8 @@ class _Given:
 
     def done(self) -> Iterator[Part]:
         """Finished parts, after waiting for at least one."""
-        done, self.running = wait(self.running, return_when=FIRST_COMPLETED)
-        yield from (future.result() for future in done if not future.cancelled())
+        finished, self.running = wait(self.running, return_when=FIRST_COMPLETED)
+        yield from (future.result() for future in finished if not future.cancelled())
 
     def there_already(self) -> Iterator[Part]:
         """Finished parts, without waiting."""

@@ -121,11 +121,11 @@ def denoising_previews(
     """The denoising previews of one image, for detectors; unpacked when needed."""
     count = int.from_bytes(array[:4].tobytes(), "big")
     steps = {preview_key(sha256, step): step for step in range(count)}
-    opened: list[Image] = []
+    previews: list[Image] = []
 
     def open_step(key: str) -> Image | Undetected | None:
-        opened[:] = opened or unpacked(array)
-        return gate(opened[steps[key]])
+        previews[:] = previews or unpacked(array)
+        return gate(previews[steps[key]])
 
     return Pictures({key: ImageNeeds(detectors=detectors) for key in steps}, open_step)
 
@@ -142,9 +142,9 @@ TEXT_FEATURES = "text_features"
 def embed_texts(plan: Plan, components: Components, store: Store) -> None:
     """Store the text embeddings of prompts, where the model under test gives them."""
     handle = components.model()
-    wanted = {text_key(handle.fingerprint, text): text for text in plan.embedded_texts()}
-    known = store.arrays(list(wanted), TEXT_EMBEDDING)
-    missing = {key: text for key, text in wanted.items() if key not in known}
+    texts_by_key = {text_key(handle.fingerprint, text): text for text in plan.embedded_texts()}
+    arrays = store.arrays(list(texts_by_key), TEXT_EMBEDDING)
+    missing = {key: text for key, text in texts_by_key.items() if key not in arrays}
     if not missing:
         return
     model = handle.get()
@@ -158,9 +158,9 @@ def encode_texts(plan: Plan, components: Components, store: Store) -> None:
     """Store the features of texts, by encoders that can encode text."""
     for name, texts in plan.texts.items():
         handle = components.encoder(name)
-        wanted = {text_key(handle.fingerprint, text): text for text in sorted(texts)}
-        known = store.arrays(list(wanted), TEXT_FEATURES)
-        missing = {key: text for key, text in wanted.items() if key not in known}
+        texts_by_key = {text_key(handle.fingerprint, text): text for text in sorted(texts)}
+        arrays = store.arrays(list(texts_by_key), TEXT_FEATURES)
+        missing = {key: text for key, text in texts_by_key.items() if key not in arrays}
         encoder = handle.get() if missing else None
         if isinstance(encoder, TextEncoder):  # else the audit reports that it has none
             features = encoder.encode_text(list(missing.values()))

@@ -58,7 +58,7 @@ def agreement(labels: Sequence[Label], *, level: float = 0.95, seed: int = 0) ->
         if label.annotator != ADJUDICATED:
             words.setdefault(label.annotator, {})[label.file] = label.label
     names = tuple(sorted(words))
-    common = set.intersection(*(set(of) for of in words.values())) if words else set()
+    common = set.intersection(*(set(answers) for answers in words.values())) if words else set()
     return Agreement(
         names,
         tuple(_pair(a, b, words, level) for a, b in combinations(names, 2)),
@@ -71,22 +71,22 @@ def agreement(labels: Sequence[Label], *, level: float = 0.95, seed: int = 0) ->
 
 
 def _pair(a: str, b: str, words: dict[str, dict[str, str]], level: float) -> Pair:
-    both = sorted(words[a].keys() & words[b].keys())
-    first, second = [words[a][file] for file in both], [words[b][file] for file in both]
+    files = sorted(words[a].keys() & words[b].keys())
+    first, second = [words[a][file] for file in files], [words[b][file] for file in files]
     equal = sum(x == y for x, y in zip(first, second, strict=True))
-    if not both:
+    if not files:
         return Pair(a, b, 0, 0, None, "no image was labelled by both")
     if len({*first, *second}) == 1:
-        return Pair(a, b, len(both), equal, None, f"both said {first[0]} of every image (0/0)")
-    return Pair(a, b, len(both), equal, kappa_interval(first, second, level))
+        return Pair(a, b, len(files), equal, None, f"both said {first[0]} of every image (0/0)")
+    return Pair(a, b, len(files), equal, kappa_interval(first, second, level))
 
 
 def _fleiss(
     words: dict[str, dict[str, str]], files: Iterable[str], level: float, seed: int
 ) -> Interval | None:
-    said = [[of[file] for of in words.values()] for file in files]
-    given = sorted({label for entry in said for label in entry})
-    ratings = [[entry.count(label) for label in given] for entry in said]
-    if len(ratings) < 2 or len({label for entry in said for label in entry}) < 2:  # noqa: PLR2004 - 0/0
+    rows = [[answers[file] for answers in words.values()] for file in files]
+    names = sorted({label for entry in rows for label in entry})
+    ratings = [[entry.count(label) for label in names] for entry in rows]
+    if len(ratings) < 2 or len({label for entry in rows for label in entry}) < 2:  # noqa: PLR2004 - 0/0
         return None
     return fleiss_interval(ratings, level=level, seed=seed)

@@ -64,8 +64,10 @@ class People:
         )
 
 
-def _detection(said: Mapping[bytes, str], labels: Sequence[str], image: Image) -> Detection:
-    word = said.get(picture_digest(image))
+def _detection(
+    labels_by_digest: Mapping[bytes, str], labels: Sequence[str], image: Image
+) -> Detection:
+    word = labels_by_digest.get(picture_digest(image))
     if word in labels:
         return Detection(word)
     detail = {None: NO_LABEL, UNSETTLED: UNSETTLED_TOLD}.get(word, f"labelled {word}")
@@ -76,8 +78,8 @@ def _pixels_in(labelled: LabelledSet, file: str) -> bytes:
     from PIL import Image
 
     try:
-        with Image.open(labelled.folder / file) as opened:
-            picture = readable(opened)
+        with Image.open(labelled.folder / file) as source:
+            picture = readable(source)
     except Exception:  # noqa: BLE001 - each decoder raises its own
         picture = None
     return file.encode() if picture is None else picture_digest(picture)

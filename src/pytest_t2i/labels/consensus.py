@@ -55,8 +55,8 @@ def _final(labels: list[Label], rule: str) -> str:
     settled = [label.label for label in labels if label.annotator == ADJUDICATED]
     if settled:
         return settled[0]
-    (first, most), *others = Counter(label.label for label in labels).most_common()
-    second = others[0][1] if others else 0
+    (first, most), *runners_up = Counter(label.label for label in labels).most_common()
+    second = runners_up[0][1] if runners_up else 0
     enough = {
         "unanimous": second == 0,
         "majority": 2 * most > len(labels),

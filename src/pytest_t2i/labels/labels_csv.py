@@ -150,8 +150,8 @@ def read_labels(source: str | Path) -> list[Label]:
         FileFormatError: a column is absent or a row cannot be used (file, line, value).
     """
     folder = Path(source)
-    if not folder.is_dir() and (read := reader_of(folder)):
-        return read(folder)
+    if not folder.is_dir() and (reader := reader_of(folder)):
+        return reader(folder)
     _check_folder(folder)
     vocabulary = vocabulary_of(folder)
     # The log is read first: a label that another process moves into the table meanwhile is then
@@ -240,8 +240,8 @@ def _check_read_back(
 
 def _flush(file: Path) -> None:
     """Write a file to the disk, so that the log is not removed before the table is there."""
-    with file.open("rb+") as opened:
-        os.fsync(opened.fileno())
+    with file.open("rb+") as stream:
+        os.fsync(stream.fileno())
 
 
 def record(folder: Path, label: Label) -> None:
@@ -281,11 +281,11 @@ def choose_vocabulary(folder: Path, vocabulary: Vocabulary) -> None:
 
     Raises ConfigurationError if the folder does not exist, or has labels that the vocabulary lacks.
     """
-    known = {label.label for label in read_labels(folder)} - set(vocabulary.names)
-    if known:
+    extra = {label.label for label in read_labels(folder)} - set(vocabulary.names)
+    if extra:
         raise ConfigurationError(
             f"{folder} has labels that are none of {', '.join(vocabulary.clear)}: "
-            f"{', '.join(sorted(known))}. Label another copy of the images, or leave --labels out."
+            f"{', '.join(sorted(extra))}. Label another copy of the images, or leave --labels out."
         )
     keep_vocabulary(folder, vocabulary)
 
@@ -338,7 +338,7 @@ def _present(folder: Path, file: str) -> str:
     """Return a picture's name; where only the name without earlier escapes is there, that one."""
     if "\\" not in file or inside(folder, file) is not None:
         return file
-    plain = ESCAPE.sub(lambda found: chr(int(found[1] or found[2] or found[3], 16)), file)
+    plain = ESCAPE.sub(lambda match: chr(int(match[1] or match[2] or match[3], 16)), file)
     return file if plain == file or inside(folder, plain) is None else plain
 
 

@@ -46,7 +46,7 @@ def write_draw(folder: Path, images: Iterable[tuple[str, float, bool]]) -> None:
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
-    writer.writerows((name, repr(p), "yes" if drawn else "no") for name, p, drawn in images)
+    writer.writerows((name, repr(p), "yes" if is_drawn else "no") for name, p, is_drawn in images)
     write_whole(folder / CHANCES_FILE, text.getvalue().encode())
 
 
@@ -62,25 +62,25 @@ def draw_of(folder: Path) -> Draw:
     if not os.path.lexists(path):  # a dangling link raises an error below
         return Draw()
     chances: dict[str, float] = {}
-    drawn = set()
+    sample = set()
     for row in read_csv(
         path, COLUMNS, remedy=f"t2i sample --for-correction writes {CHANCES_FILE}."
     ):
         name, chance = row.values["sha256"], _probability(path, row.where, row.values)
         chances[name] = min(1.0, chances.get(name, 0.0) + chance)
         if row.values["drawn"] == "yes":
-            drawn.add(name)
-    return Draw(chances, frozenset(drawn))
+            sample.add(name)
+    return Draw(chances, frozenset(sample))
 
 
 def _probability(path: Path, where: str, values: Mapping[str, str]) -> float:
-    given = values["probability"]
+    text = values["probability"]
     try:
-        chance = float(given)
+        chance = float(text)
     except ValueError:
         chance = 0.0
     if not 0.0 < chance <= 1.0:
-        problem = f"expected a probability above 0 and up to 1, got {given!r}."
+        problem = f"expected a probability above 0 and up to 1, got {text!r}."
         raise FileFormatError(path, problem, where=where)
     return chance
 
@@ -136,8 +136,8 @@ class LabelledSet:
 
     def said_of(self, image: LabelledImage) -> tuple[str, ...]:
         """Return the labels that people gave an image, each once, in the vocabulary's order."""
-        given = {label.label for label in self.labels if label.file == image.file}
-        return tuple(name for name in self.vocabulary.names if name in given)
+        names = {label.label for label in self.labels if label.file == image.file}
+        return tuple(name for name in self.vocabulary.names if name in names)
 
     def filled(self, chosen: Mapping[str, str]) -> LabelledSet:
         """Return the set with these labels, by file, for unsettled images."""
@@ -222,9 +222,9 @@ def _images(
             file,
             label,
             label in vocabulary.clear,
-            _first([given.reason for given in of_file if given.label == label]),
-            _first([given.prompt for given in of_file]),
-            _first([given.model for given in of_file]),
+            _first([vote.reason for vote in of_file if vote.label == label]),
+            _first([vote.prompt for vote in of_file]),
+            _first([vote.model for vote in of_file]),
         )
 
 

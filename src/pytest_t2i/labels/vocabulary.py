@@ -89,8 +89,8 @@ class Vocabulary:
     """Rule that turns several people's labels into one (RULES)."""
 
     def __post_init__(self) -> None:
-        known = {choice.name for choice in self.choices}
-        added = tuple(choice for choice in UNCLEAR if choice.name not in known)
+        names = {choice.name for choice in self.choices}
+        added = tuple(choice for choice in UNCLEAR if choice.name not in names)
         object.__setattr__(self, "choices", _complete((*self.choices, *added)))
         if len(self.clear) < 2:  # noqa: PLR2004 - a choice
             raise ConfigurationError(
@@ -176,8 +176,8 @@ def keep_vocabulary(folder: Path, vocabulary: Vocabulary) -> None:
     for choice in vocabulary.choices:
         lines += ["", "[[label]]"]
         plain = asdict(choice)
-        given = {key: value for key, value in plain.items() if value not in ("", ())}
-        lines += [f"{key} = {_toml(value)}" for key, value in given.items()]
+        fields = {key: value for key, value in plain.items() if value not in ("", ())}
+        lines += [f"{key} = {_toml(value)}" for key, value in fields.items()]
     write_whole(path, ("\n".join(lines) + "\n").encode())
 
 
@@ -215,21 +215,21 @@ def _choice(name: str) -> Choice:
 
 def _complete(choices: tuple[Choice, ...]) -> tuple[Choice, ...]:
     """Return the labels with keys and colours filled in."""
-    taken = {choice.key for choice in choices if choice.key} | set(TAKEN)
+    keys = {choice.key for choice in choices if choice.key} | set(TAKEN)
     complete = []
     for place, choice in enumerate(choices):
         _check(choice)
-        key = choice.key or _free_key(choice.name, taken)
-        taken.add(key)
+        key = choice.key or _free_key(choice.name, keys)
+        keys.add(key)
         complete.append(
             replace(choice, key=key, colour=choice.colour or COLOURS[place % len(COLOURS)])
         )
     return tuple(complete)
 
 
-def _free_key(name: str, taken: Iterable[str]) -> str:
+def _free_key(name: str, keys: Iterable[str]) -> str:
     for key in name.lower() + FREE:
-        if key not in taken and key in FREE:
+        if key not in keys and key in FREE:
             return key
     raise ConfigurationError(f"expected at most {len(FREE)} labels: no key is left for {name!r}")
 

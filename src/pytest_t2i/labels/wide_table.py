@@ -59,9 +59,9 @@ def read_long(
     """
     table = read_table(path, (file, label, annotator), optional=MORE, remedy=REMEDY)
     labels = [
-        each
+        entry
         for row in table.rows
-        for each in _label(
+        for entry in _label(
             path, row, row.values[file], row.values[label], row.values[annotator], vocabulary, words
         )
     ]
@@ -80,9 +80,9 @@ def _label(
     """Yield the label of a cell; nothing for an empty cell, whose image was not labelled."""
     if not word.strip():
         return
-    known = {_plain(name): name for name in vocabulary.names}
+    by_spelling = {_plain(name): name for name in vocabulary.names}
     plain = (words or {}).get(word.strip(), word.strip())
-    meant = known.get(_plain(plain))
+    meant = by_spelling.get(_plain(plain))
     if meant is None:
         raise FileFormatError(
             path,

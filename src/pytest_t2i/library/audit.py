@@ -73,8 +73,8 @@ class Audited:
         for value in self._together():
             if name in dir(value):
                 return getattr(value, name)
-        known = ", ".join([*self._cases, *self._measured()])
-        raise AttributeError(f"this audit has no {name!r}; it has {known}")
+        names = ", ".join([*self._cases, *self._measured()])
+        raise AttributeError(f"this audit has no {name!r}; it has {names}")
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *self._cases, *self._measured()})
@@ -82,12 +82,12 @@ class Audited:
     def _value(self, fixture: str) -> Any:
         """Return a fixture's value; for a fixture with one case per member, a dict by member id."""
         if fixture not in self._values:
-            given = {
+            values = {
                 _member_of(case): self._results.fixture(fixture, case)
                 for case in self._cases[fixture]
             }
             alone = self._results.session.fixtures[fixture].one_by_one
-            self._values[fixture] = given if alone else given[""]
+            self._values[fixture] = values if alone else values[""]
         return self._values[fixture]
 
     def _together(self) -> Iterator[Any]:
@@ -163,8 +163,8 @@ class Audited:
         def record(check: Check) -> None:
             # A repeated call replaces the earlier check.
             same = (check.metric, check.subject, check.bound)
-            others = [c for c in session.checks if (c.metric, c.subject, c.bound) != same]
-            session.checks[:] = [*others, check]
+            rest = [c for c in session.checks if (c.metric, c.subject, c.bound) != same]
+            session.checks[:] = [*rest, check]
 
         judging = JudgingContext(
             case.node_id,
@@ -287,14 +287,16 @@ def audit(
     >>> known.model_bias_score.interval.low > 0.2
     True
     """
-    known = {audit.name: audit for audit in installed_audits()}
-    for wanted in audits:
-        if wanted not in known:
-            raise UnknownNameError("audit", wanted, known)
-    for each in known.values():
-        for metric in each.metrics:
+    audits_by_name = {audit.name: audit for audit in installed_audits()}
+    for audit_name in audits:
+        if audit_name not in audits_by_name:
+            raise UnknownNameError("audit", audit_name, audits_by_name)
+    for entry in audits_by_name.values():
+        for metric in entry.metrics:
             register(metric)
-    of_audits = {name: word for one in known.values() for name, word in one.keywords.items()}
+    of_audits = {
+        name: word for member in audits_by_name.values() for name, word in member.keywords.items()
+    }
     understood = {*of_audits, *KEYWORDS} - {"images"}
     keywords = {name: options.pop(name) for name in [*options] if name in understood}
     # A function without a fingerprint cannot be identified later: its pictures lie in a temporary
@@ -302,22 +304,29 @@ def audit(
     with ExitStack() as temporary:
         if is_nameless(model, fingerprint) and "store" not in options:
             options["store"] = temporary.enter_context(temporary_store())
-        given = None if detector is None or isinstance(detector, str | Sequence) else detector
-        asked = detector if given is None else name_of(given)
-        settings = settings_for(model, images, asked, options, name)
-        session = session_for(settings, model, fingerprint, given)
+        detector_object = (
+            None if detector is None or isinstance(detector, str | Sequence) else detector
+        )
+        detector_setting = detector if detector_object is None else name_of(detector_object)
+        settings = settings_for(model, images, detector_setting, options, name)
+        session = session_for(settings, model, fingerprint, detector_object)
         selection = select(selected, keywords, (), of_audits)
         session.learn(selection)
-        cases = _cases(selection, [known[name] for name in audits], settings)
-        session.tests = told_apart({case.node_id: case for of in cases.values() for case in of})
+        cases = _cases(selection, [audits_by_name[name] for name in audits], settings)
+        session.tests = told_apart(
+            {case.node_id: case for fixture_tests in cases.values() for case in fixture_tests}
+        )
         session.selected = len(session.tests)
         results = Results(session)
         with _default_named(unsaid=detector is None and not isinstance(model, str)):
             limits = LimitFiles(Path.cwd(), settings.limits)
             make(results, limits, shown() if progress else Silent())
-        named = {name: tuple(session.tests[c.node_id] for c in of) for name, of in cases.items()}
+        tests_of_fixtures = {
+            name: tuple(session.tests[c.node_id] for c in fixture_tests)
+            for name, fixture_tests in cases.items()
+        }
         session.judged |= session.tests.keys()
-        audited = Audited(results, named)
+        audited = Audited(results, tests_of_fixtures)
         weakref.finalize(audited, temporary.pop_all().close)
     return audited
 
@@ -350,12 +359,12 @@ def _cases(
         for name, fixture in audit.fixtures.items()
         if fixture.about is not None and not (fixture.finds and settings.objects is None)
     }
-    asked = {name: of for name, of in cases.items() if of}
-    if not asked:
+    nonempty = {name: fixture_cases for name, fixture_cases in cases.items() if fixture_cases}
+    if not nonempty:
         raise ConfigurationError(
             "nothing is selected: give axes or prompts, such as pytest_t2i.axes.profession"
         )
-    return asked
+    return nonempty
 
 
 def _cases_of(

@@ -38,8 +38,10 @@ class FunctionModel:
 
     def generate(self, requests: Sequence[Request]) -> list[Generated]:
         """Make one batch; raise GenerationError for anything but one picture for each prompt."""
-        made = self._function([one.prompt for one in requests], [one.seed for one in requests])
-        pictures = list(made)
+        answer = self._function(
+            [request.prompt for request in requests], [request.seed for request in requests]
+        )
+        pictures = list(answer)
         if len(pictures) != len(requests):
             raise GenerationError(
                 f"the function was given {len(requests)} prompts and seeds, and gave "
@@ -60,8 +62,8 @@ def factory_of(model: Any, fingerprint: str | None) -> Factory:
     if _is_pipeline(model):
         return lambda options: _pipeline(model, options, fingerprint)
     if callable(model):
-        made = FunctionModel(model, fingerprint or f"function-{secrets.token_hex(8)}")
-        return lambda _: made
+        function_model = FunctionModel(model, fingerprint or f"function-{secrets.token_hex(8)}")
+        return lambda _: function_model
     raise ConfigurationError(
         "expected a diffusers pipeline, an object with fingerprint and generate(requests), a "
         f"function of prompts and seeds, or what --t2i-model takes, got {model!r}"
@@ -70,8 +72,8 @@ def factory_of(model: Any, fingerprint: str | None) -> Factory:
 
 def is_nameless(model: Any, fingerprint: str | None) -> bool:
     """Whether a model has no fingerprint, so that its pictures cannot be kept for later calls."""
-    known = isinstance(model, str | TextToImage) or _is_pipeline(model)
-    return not known and fingerprint is None
+    has_identity = isinstance(model, str | TextToImage) or _is_pipeline(model)
+    return not has_identity and fingerprint is None
 
 
 def name_of(model: Any, given: str | None = None) -> str:

@@ -55,14 +55,14 @@ def settings_for(
 
     Raises UnknownNameError for an unknown option, ConfigurationError for a wrong value.
     """
-    known = {option.name.replace("-", "_"): option for option in OPTIONS}
-    given = {"images": images, **options}
-    given |= {} if detector is None else {"detector": detector}
+    options_by_name = {option.name.replace("-", "_"): option for option in OPTIONS}
+    choices = {"images": images, **options}
+    choices |= {} if detector is None else {"detector": detector}
     values: dict[str, Any] = {"model": name_of(model, model_name)}
-    for name, value in given.items():
-        if name not in known:
-            raise UnknownNameError("option", name, [*known, *KEYWORDS])
-        values[known[name].name] = known[name].read(name, _text(name, value))
+    for name, value in choices.items():
+        if name not in options_by_name:
+            raise UnknownNameError("option", name, [*options_by_name, *KEYWORDS])
+        values[options_by_name[name].name] = options_by_name[name].read(name, _text(name, value))
     return settings_of(values)
 
 
@@ -196,9 +196,10 @@ class Loaded:
         DetectorError for a malformed answer.
         """
         gated = [gate(image) for image in images]
-        seen = [one for one in gated if not isinstance(one, Undetected)]
+        visible = [picture for picture in gated if not isinstance(picture, Undetected)]
         ref = DetectorRef(self._session.detectors[0])
-        said = iter(detections_of(self._components, ref, seen) if seen else ())
+        detections = iter(detections_of(self._components, ref, visible) if visible else ())
         return [
-            Detection(None, one) if isinstance(one, Undetected) else next(said) for one in gated
+            Detection(None, picture) if isinstance(picture, Undetected) else next(detections)
+            for picture in gated
         ]

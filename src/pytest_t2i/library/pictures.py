@@ -83,13 +83,13 @@ def pictures(
             options["store"] = temporary.enter_context(temporary_store())
         settings = settings_for(model, IMAGES if images is None else images, None, options)
         session = session_for(settings, model, fingerprint, None)
-        made = _made(session, _wanted(session, prompts, images), progress)
-        return _kept_until_read(made, temporary.pop_all())
+        results = _made(session, _wanted(session, prompts, images), progress)
+        return _kept_until_read(results, temporary.pop_all())
 
 
-def _kept_until_read(made: Iterator[Pictured], temporary: ExitStack) -> Iterator[Pictured]:
+def _kept_until_read(results: Iterator[Pictured], temporary: ExitStack) -> Iterator[Pictured]:
     with temporary:
-        yield from made
+        yield from results
 
 
 def _wanted(session: Session, prompts: Sequence[str], images: int | None) -> dict[str, int]:
@@ -100,16 +100,16 @@ def _wanted(session: Session, prompts: Sequence[str], images: int | None) -> dic
     if not texts:
         raise ConfigurationError(f"expected prompts: {handle.name} does not say which it has")
     if images is None and isinstance(model, ReadyMade):
-        wanted = {text: len(model.available(text)) for text in texts}
+        counts = {text: len(model.available(text)) for text in texts}
     else:
-        wanted = dict.fromkeys(texts, session.settings.images)
-    check_supply(handle, wanted)
-    return wanted
+        counts = dict.fromkeys(texts, session.settings.images)
+    check_supply(handle, counts)
+    return counts
 
 
-def _made(session: Session, wanted: dict[str, int], progress: bool) -> Iterator[Pictured]:
+def _made(session: Session, counts: dict[str, int], progress: bool) -> Iterator[Pictured]:
     plan = Plan(session.generation, session.components.mitigating())
-    for text, count in wanted.items():
+    for text, count in counts.items():
         prompt = Prompt(text, "prompt", text)
         plan.add(Need(prompt, session.seeds(prompt, count)))
     runner = Runner(
@@ -121,6 +121,6 @@ def _made(session: Session, wanted: dict[str, int], progress: bool) -> Iterator[
     keys = runner.keys(plan)
     stored = session.store.images(list(keys.values()))
     for request, key in keys.items():
-        kept = stored[key]
-        image = None if kept.file is None else session.store.open_image(kept)
+        stored_image = stored[key]
+        image = None if stored_image.file is None else session.store.open_image(stored_image)
         yield Pictured(request.prompt, request.seed, image)

@@ -48,8 +48,8 @@ def bounds_given_in(function: Callable[..., Any]) -> tuple[tuple[str, float], ..
     """
     tree, values = _tree(function), getattr(function, "__globals__", {})
     calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call)) if tree else ()
-    found = (_bound_of(node, values) for node in calls if _is_limit(node, values))
-    return tuple(dict.fromkeys(pair for pair in found if pair is not None))
+    pairs = (_bound_of(node, values) for node in calls if _is_limit(node, values))
+    return tuple(dict.fromkeys(pair for pair in pairs if pair is not None))
 
 
 def _bound_of(node: ast.Call, values: Mapping[str, Any]) -> tuple[str, float] | None:
@@ -78,8 +78,8 @@ def _is_limit(node: ast.Call, values: Mapping[str, Any]) -> bool:
 
 def foreseen(item: pytest.Function) -> tuple[Comparison, ...]:
     """Return all comparisons of a test; () if they cannot be known before it runs."""
-    known = {*fixtures_about(item.config), "baseline", "model", "detector"}
-    used = [name for name in item.fixturenames if name in known]
+    names = {*fixtures_about(item.config), "baseline", "model", "detector"}
+    used = [name for name in item.fixturenames if name in names]
     return comparisons_in(item.function, used[0]) if len(used) == 1 else ()
 
 
@@ -123,8 +123,11 @@ def _limit(node: ast.AST) -> tuple[str, float | None] | None:
     """Return name and bound of ``limit("name")`` or ``limit("name", 0.3)``."""
     if not isinstance(node, ast.Call) or _called(node) != "limit":
         return None
-    given = [*node.args, *(keyword.value for keyword in node.keywords if keyword.arg == "bound")]
-    values = [node.value for node in given if isinstance(node, ast.Constant)]
+    arguments = [
+        *node.args,
+        *(keyword.value for keyword in node.keywords if keyword.arg == "bound"),
+    ]
+    values = [node.value for node in arguments if isinstance(node, ast.Constant)]
     if len(values) != len(node.args) + len(node.keywords) or not 1 <= len(values) <= 2:  # noqa: PLR2004 - name and bound
         return None
     name, bound = values[0], values[1] if len(values) > 1 else None

@@ -97,9 +97,9 @@ def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Ite
 
     images = options.resolve(config).images
     selections = [selection_of(item) for item in marked if isinstance(item, pytest.Function)]
-    wanted = images_wanted((selection, selection.images(images)) for selection in selections)
-    made = several(sum(wanted.values()), "image")
-    return [f"t2i: these tests need {made} of {several(len(wanted), 'prompt')}"]
+    counts = images_wanted((selection, selection.images(images)) for selection in selections)
+    total = several(sum(counts.values()), "image")
+    return [f"t2i: these tests need {total} of {several(len(counts), 'prompt')}"]
 
 
 @pytest.hookimpl(wrapper=True)

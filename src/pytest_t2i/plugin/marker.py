@@ -27,11 +27,11 @@ def read_marker(item: pytest.Item) -> Selection:
     """
     markers = list(item.iter_markers("t2i"))
     # All cases of a test share its markers. Reading them for each of many prompts takes minutes.
-    known = item.config.stash.setdefault(READ, {})
+    cache = item.config.stash.setdefault(READ, {})
     key = tuple(map(id, markers))
-    if key not in known:
-        known[key] = (markers, _select(item, markers))
-    return known[key][1]
+    if key not in cache:
+        cache[key] = (markers, _select(item, markers))
+    return cache[key][1]
 
 
 def _select(item: pytest.Item, markers: list[pytest.Mark]) -> Selection:
@@ -62,8 +62,8 @@ def _captions_of(config: pytest.Config) -> tuple[Triplet, ...]:
 
 def selection_of(item: pytest.Function) -> Selection:
     """Return what a collected test case needs: the part of its marker that its fixtures measure."""
-    known = fixtures_about(item.config)
-    used = {name: known[name] for name in known if name in item.fixturenames}
+    fixtures = fixtures_about(item.config)
+    used = {name: fixtures[name] for name in fixtures if name in item.fixturenames}
     selection = read_marker(item)
     kinds = {fixture.about for fixture in used.values() if fixture.about is not None}
     members = {about: members_of(selection, about, item.config) for about in kinds}

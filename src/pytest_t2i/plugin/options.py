@@ -179,11 +179,11 @@ def keep_rootdir(config: pytest.Config, args: Sequence[str]) -> None:
 
     Raises pytest.UsageError if pytest has read another settings file, which cannot be undone.
     """
-    taken = _taken_for_tests(args)
-    right = _setup(config) if taken else None
+    pairs = _taken_for_tests(args)
+    right = _setup(config) if pairs else None
     if right is None or right == (config.rootpath, config.inipath):
         return
-    flag, value = taken[0]
+    flag, value = pairs[0]
     if right.ini != config.inipath:
         raise pytest.UsageError(
             f"pytest takes {value}, the value of {flag}, for a path of tests, and so reads "
@@ -207,12 +207,12 @@ def _setup(config: pytest.Config) -> Setup | None:
     """Return what pytest would choose now that it knows our options; None if unknown."""
     from _pytest.config import findpaths
 
-    known = config.known_args_namespace
+    namespace = config.known_args_namespace
     facts: dict[str, Any] = {
-        "inifile": known.inifilename,
-        "override_ini": known.override_ini,
-        "args": known.file_or_dir,
-        "rootdir_cmd_arg": known.rootdir or None,
+        "inifile": namespace.inifilename,
+        "override_ini": namespace.override_ini,
+        "args": namespace.file_or_dir,
+        "rootdir_cmd_arg": namespace.rootdir or None,
         "invocation_dir": config.invocation_params.dir,
     }
     # The parameters of pytest's private function differ between versions.

@@ -74,8 +74,8 @@ def exit_status(record: RunRecord) -> int:
 
 def header(settings: Settings, detectors: Sequence[str]) -> str:
     """``t2i: model sdxl, detector clip, 20 images per prompt, seed 0, store .t2i``."""
-    named = f"detector{'s' * (len(detectors) > 1)} {', '.join(detectors)}"
-    return f"t2i: {', '.join([*_model(settings), named, *_images(settings)])}"
+    detector_words = f"detector{'s' * (len(detectors) > 1)} {', '.join(detectors)}"
+    return f"t2i: {', '.join([*_model(settings), detector_words, *_images(settings)])}"
 
 
 def _model(settings: Settings) -> Iterator[str]:

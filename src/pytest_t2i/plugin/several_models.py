@@ -76,9 +76,9 @@ def _with_options(args: Sequence[str], more: Sequence[str]) -> list[str]:
     >>> _with_options(["suites", "--", "-x.py"], ["--t2i-model", "a"])
     ['suites', '--t2i-model', 'a', '--', '-x.py']
     """
-    given = list(args)
-    end = given.index("--") if "--" in given else len(given)
-    return [*given[:end], *more, *given[end:]]
+    arguments = list(args)
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    return [*arguments[:end], *more, *arguments[end:]]
 
 
 def compare(settings: Settings, folders: Sequence[Path]) -> None:
@@ -96,7 +96,7 @@ def compare(settings: Settings, folders: Sequence[Path]) -> None:
     except T2IError as error:
         print(f"t2i: the models are not compared: {error}", file=sys.stderr)  # noqa: T201
         return
-    first, *others = summary(comparison)
+    first, *rest = summary(comparison)
     page = from_here(settings.report / "index.html")
-    for line in ("", f"t2i: {first}", *others, f"report: {page}"):
+    for line in ("", f"t2i: {first}", *rest, f"report: {page}"):
         say(line)

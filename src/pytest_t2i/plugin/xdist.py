@@ -46,13 +46,13 @@ class Workers:
 
     def __init__(self, config: pytest.Config, session: Session) -> None:
         self._config, self._session = config, session
-        given: dict[str, Any] | None = getattr(config, "workerinput", None)
-        self.is_worker = given is not None
+        worker_input: dict[str, Any] | None = getattr(config, "workerinput", None)
+        self.is_worker = worker_input is not None
         self.are_used = not self.is_worker and getattr(config.option, "dist", "no") != "no"
         self._parts: list[dict[str, str]] = []
         self._over = threading.Event()
-        if given is not None:
-            session.components.run_id = given[RUN_ID]
+        if worker_input is not None:
+            session.components.run_id = worker_input[RUN_ID]
         elif self.are_used:
             session.components.run_id = uuid.uuid4().hex
 
@@ -158,30 +158,30 @@ def make_shared(results: Results, limits: LimitFiles) -> None:
     another worker takes over.
     """
     session = results.session
-    done = _made(session)
+    fact_name = _made(session)
     folder = session.store.folder / "locks"
     folder.mkdir(parents=True, exist_ok=True)
-    while session.store.fact(done) is None:
+    while session.store.fact(fact_name) is None:
         for device in _shared_out(session):
             lock = FileLock(folder / f"{device.replace(':', '-')}.lock")
             try:
                 with lock.acquire(timeout=0):
                     session.components.device = device
                     make(results, limits, Shared(_progress_file(session)))
-                    session.store.remember(done, stopped(session.tests.values()))
+                    session.store.remember(fact_name, stopped(session.tests.values()))
                     return
             except Timeout:
                 continue
         time.sleep(WAIT)
-    stop_at(session, session.store.fact(done))
+    stop_at(session, session.store.fact(fact_name))
     session.work.planned = len(results.make_plan())
 
 
 def _shared_out(session: Session) -> list[str]:
     """Return the devices on each of which one worker makes images."""
-    asked = session.settings.device
+    device = session.settings.device
     here = session.settings.executor in ("auto", "in-process")
-    return devices(asked) if here else [asked]
+    return devices(device) if here else [device]
 
 
 def _made(session: Session) -> str:

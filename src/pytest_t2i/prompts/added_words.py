@@ -65,7 +65,9 @@ def _of_axis(prompt: Prompt) -> Pair | None:
         return None
     if prompt.concept not in axis.concepts:
         return None
-    neutral, feminine, masculine = (axis.variant(prompt.concept, one).text for one in Variant)
+    neutral, feminine, masculine = (
+        axis.variant(prompt.concept, variant).text for variant in Variant
+    )
     return (feminine, masculine) if neutral == prompt.text else None
 
 
@@ -101,9 +103,9 @@ def words_of(kind: Kind, text: str, people: frozenset[str] = frozenset()) -> fro
     (frozenset({'black'}), frozenset())
     """
     tokens = tuple(_tokens(text))
-    named = {phrase for phrase in _phrases(kind) if _holds(tokens, phrase)}
-    found = {" ".join(phrase) for phrase in named}
-    return frozenset(found | (_of_people(kind) & set(_before_people(tokens, people))))
+    phrases = {phrase for phrase in _phrases(kind) if _holds(tokens, phrase)}
+    words = {" ".join(phrase) for phrase in phrases}
+    return frozenset(words | (_of_people(kind) & set(_before_people(tokens, people))))
 
 
 def added_words(prompt: str, drawn: str) -> frozenset[str]:

@@ -131,16 +131,16 @@ class Axis:
         >>> ward.variant("nurse", Variant.MASCULINE).text
         'A male nurse folds a blanket'
         """
-        written = dict(self.sentences).get(word)
-        neutral = self.fill(word) if written is None else written
+        sentence = dict(self.sentences).get(word)
+        neutral = self.fill(word) if sentence is None else sentence
         if variant is Variant.NEUTRAL:
             text = neutral
         elif self.indicator == "person":
             text = swap_person(neutral, variant)
-        elif written is None:
+        elif sentence is None:
             text = self.fill(f"{INDICATORS[variant]['adjective']} {word}")
         else:
-            text = put_before(INDICATORS[variant]["adjective"], word, written)
+            text = put_before(INDICATORS[variant]["adjective"], word, sentence)
         return Prompt(text, self.name, word, variant)
 
 
@@ -311,7 +311,7 @@ def _sentences(path: Path, where: str, table: _Table) -> tuple[tuple[str, str], 
     missing = [word for word in table.concepts if word not in table.sentences]
     if missing:
         count = f"{len(missing)} of {len(table.concepts)}"
-        told = f"{count} concepts have no sentence: {some(missing)}."
+        message = f"{count} concepts have no sentence: {some(missing)}."
         remedy = f"Run t2i sentences --out {path} once more, or write them."
-        raise FileFormatError(path, told, where=where, remedy=remedy)
+        raise FileFormatError(path, message, where=where, remedy=remedy)
     return tuple(table.sentences.items())

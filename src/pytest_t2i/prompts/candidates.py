@@ -207,11 +207,11 @@ def as_toml(concept: str, attributes: Sequence[Attribute], asked: str) -> str:
         "# tested until then.",
     ]
     prompt = prompt_of(concept, asked)
-    own = {} if prompt == builtin_axes().nationality.fill(concept) else {"prompt": prompt}
+    prompt_field = {} if prompt == builtin_axes().nationality.fill(concept) else {"prompt": prompt}
     for attribute in attributes:
         values = {
             "concept": concept,
-            **own,
+            **prompt_field,
             "attribute": attribute.name,
             "positive": attribute.positive,
             "negative": attribute.negative,

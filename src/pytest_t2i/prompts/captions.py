@@ -125,11 +125,11 @@ class CaptionFile:
 
     def triplets(self, most: int | None = None, seed: int = 0) -> tuple[Triplet, ...]:
         """Return the triplet of each caption, or of ``most`` captions that the seed chooses."""
-        kept = list(self.captions)
-        if most is not None and most < len(kept):
-            chosen = set(random.Random(seed).sample(range(len(kept)), most))  # noqa: S311 - no secret
-            kept = [caption for k, caption in enumerate(kept) if k in chosen]
-        return tuple(triplet(caption) for caption in kept)
+        captions = list(self.captions)
+        if most is not None and most < len(captions):
+            places = set(random.Random(seed).sample(range(len(captions)), most))  # noqa: S311 - no secret
+            captions = [caption for k, caption in enumerate(captions) if k in places]
+        return tuple(triplet(caption) for caption in captions)
 
     def __str__(self) -> str:
         words = f" ({', '.join(list(self.human_words)[:SHOWN])})" if self.human_words else ""
@@ -185,29 +185,29 @@ def _read(path: Path, version: str | None) -> CaptionFile:
     del version  # part of the cache's key, so that a changed file is read again
     text = read_text(path, kind="caption file")
     name, captions = _captions(path, text)
-    kept: dict[str, None] = {}
+    neutral: dict[str, None] = {}
     left_out = dict.fromkeys((NO_PERSON, HUMAN_WORD, REPEATED), 0)
     words: Counter[str] = Counter()
     for caption in captions:
-        reason, human = _reason(caption, kept)
+        reason, human = _reason(caption, neutral)
         if reason:
             left_out[reason] += 1
             words.update(human)
         else:
-            kept[caption] = None
-    result = CaptionFile(path, name, tuple(kept), left_out, dict(words.most_common()))
+            neutral[caption] = None
+    result = CaptionFile(path, name, tuple(neutral), left_out, dict(words.most_common()))
     if not result:
         raise FileFormatError(path, f"expected a neutral caption, found none: {result}.")
     return result
 
 
-def _reason(caption: str, kept: Mapping[str, None]) -> tuple[str, Iterable[str]]:
+def _reason(caption: str, captions: Mapping[str, None]) -> tuple[str, Iterable[str]]:
     """Return why a caption is left out ("" if it is not), and its human words."""
     if not PERSON.search(caption):
         return NO_PERSON, ()
     if human := human_words_in(caption):
         return HUMAN_WORD, human
-    return (REPEATED if caption in kept else ""), ()
+    return (REPEATED if caption in captions else ""), ()
 
 
 def _captions(path: Path, text: str) -> tuple[str, list[str]]:

@@ -83,11 +83,11 @@ def put_before(adjective: str, word: str, sentence: str) -> str:
     """
 
     def replace(match: re.Match[str]) -> str:
-        article, named = match.groups()
+        article, noun = match.groups()
         if article is None:
-            return f"{adjective} {named}"
+            return f"{adjective} {noun}"
         new = with_article(adjective).partition(" ")[0]
-        return f"{new.capitalize() if article[0].isupper() else new} {adjective} {named}"
+        return f"{new.capitalize() if article[0].isupper() else new} {adjective} {noun}"
 
     return named_in(word).sub(replace, sentence)
 

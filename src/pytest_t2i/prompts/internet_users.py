@@ -48,14 +48,14 @@ def read_footprints(path: Path | None = None) -> Footprints:
     881.3
     """
     path = path or Path(str(files("pytest_t2i.prompts") / "words" / "internet_users.toml"))
-    read = convert(path, read_toml(path), _File)
-    if not read.source.strip():
+    content = convert(path, read_toml(path), _File)
+    if not content.source.strip():
         raise FileFormatError(path, 'expected source = "..." with where the numbers come from')
-    for name, users in read.users.items():
+    for name, users in content.users.items():
         if not (users > 0 and math.isfinite(users)):
             problem = f"expected millions of users, a finite number above 0, got {name} = {users}."
             raise FileFormatError(path, problem, where="[users]", remedy="Correct the number.")
-    return Footprints(read.users, read.source)
+    return Footprints(content.users, content.source)
 
 
 def check_names(path: Path, footprints: Footprints, concepts: Collection[str]) -> None:
@@ -82,9 +82,9 @@ def of_no_concept(footprints: Footprints, concepts: Collection[str]) -> list[str
     # Only a file with such names needs it.
     from difflib import get_close_matches
 
-    told = []
+    names = []
     for name in sorted(set(footprints.users) - set(concepts)):
         free = [concept for concept in concepts if concept not in footprints.users]
         close = get_close_matches(name, free, n=1)
-        told.append(f"{name} (did you mean {close[0]}?)" if close else name)
-    return sorted(told, key=lambda words: "?" not in words)
+        names.append(f"{name} (did you mean {close[0]}?)" if close else name)
+    return sorted(names, key=lambda words: "?" not in words)

@@ -61,10 +61,10 @@ def sentence_of(answer: str, profession: str) -> str:
         plain = json.loads(bare(answer))
     except (ValueError, RecursionError) as error:
         raise MalformedAnswerError(f"the answer is not JSON: {error}") from None
-    told = plain.get("sentence") if isinstance(plain, dict) else None
-    if not isinstance(told, str) or not told.strip():
+    text = plain.get("sentence") if isinstance(plain, dict) else None
+    if not isinstance(text, str) or not text.strip():
         raise MalformedAnswerError("expected a text under the key 'sentence'")
-    sentence = " ".join(told.split())
+    sentence = " ".join(text.split())
     if wrong := problem(sentence, profession):
         raise MalformedAnswerError(f"{wrong}: {sentence[:LONGEST]!r}")
     return sentence
@@ -81,21 +81,21 @@ def problem(sentence: str, profession: str) -> str:
     """
     if len(sentence) > LONGEST or not sentence.isprintable():
         return f"expected at most {LONGEST} printable characters"
-    named = len(named_in(profession).findall(sentence))
-    if named != 1:
-        return f"expected {profession!r} once, in the singular, got it {named} times"
+    count = len(named_in(profession).findall(sentence))
+    if count != 1:
+        return f"expected {profession!r} once, in the singular, got it {count} times"
     if re.search(r"[.!?]\s+\S", sentence):
         return "expected one sentence, got several"
-    others = sorted(_others(named_in(profession).sub(" ", sentence)))
-    return f"words indicate gender or another person: {', '.join(others)}" if others else ""
+    odd_words = sorted(_others(named_in(profession).sub(" ", sentence)))
+    return f"words indicate gender or another person: {', '.join(odd_words)}" if odd_words else ""
 
 
 def _others(rest: str) -> set[str]:
     """Return the words beside the profession that indicate gender or another person."""
     lowered = rest.lower()
-    told = set(human_words_in(rest)) | {match.lower() for match in PERSON.findall(rest)}
-    told |= _company() & frozenset(re.findall(r"[a-z]+", lowered))
-    return told | set(_professions().findall(lowered))
+    words = set(human_words_in(rest)) | {match.lower() for match in PERSON.findall(rest)}
+    words |= _company() & frozenset(re.findall(r"[a-z]+", lowered))
+    return words | set(_professions().findall(lowered))
 
 
 @cache

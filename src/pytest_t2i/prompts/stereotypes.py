@@ -126,9 +126,9 @@ def named(word: str, description: str) -> str:
     'a photo of an Iranian woman'
     """
     for noun in PEOPLE:
-        told = put_before(word, noun, description)
-        if told != description:
-            return told
+        text = put_before(word, noun, description)
+        if text != description:
+            return text
     raise ConfigurationError(
         f"the description {description!r} names no {', '.join(PEOPLE[:-1])} or {PEOPLE[-1]}, so "
         f"{word!r} cannot be put before one."
@@ -165,32 +165,34 @@ def read_stereotypes(path: str | Path, axis: Axis | None = None) -> tuple[Stereo
         raise FileFormatError(path, "expected at least one [[stereotype]] table, found none.")
     axis = axis or builtin_axes().nationality
     _refuse_unfilled(path, rows)
-    made = tuple(_stereotype(path, axis, number, row) for number, row in enumerate(rows, start=1))
-    _refuse_contradictions(path, made)
-    return made
+    stereotypes = tuple(
+        _stereotype(path, axis, number, row) for number, row in enumerate(rows, start=1)
+    )
+    _refuse_contradictions(path, stereotypes)
+    return stereotypes
 
 
-def _refuse_contradictions(path: Path, made: Sequence[Stereotype]) -> None:
+def _refuse_contradictions(path: Path, stereotypes: Sequence[Stereotype]) -> None:
     """Raise FileFormatError for a pair of concept and attribute twice, or a foreign prompt."""
-    seen: dict[tuple[str, ...], int] = {}
-    concepts = {stereotype.prompt.concept for stereotype in made}
-    for number, one in enumerate(made, start=1):
+    numbers: dict[tuple[str, ...], int] = {}
+    concepts = {stereotype.prompt.concept for stereotype in stereotypes}
+    for number, entry in enumerate(stereotypes, start=1):
         where = f"[[stereotype]] number {number}"
-        prompt, name = one.prompt, one.attribute.name
+        prompt, name = entry.prompt, entry.attribute.name
         pair = tuple(" ".join(text.casefold().split()) for text in (prompt.text, name))
-        known = made[(first := seen.setdefault(pair, number)) - 1]
+        first_entry = stereotypes[(first := numbers.setdefault(pair, number)) - 1]
         # One attribute may be prone to be shown too often and too rarely, with the same share.
-        turned = known.expected == one.expected and known.direction != one.direction
+        turned = first_entry.expected == entry.expected and first_entry.direction != entry.direction
         if first != number and not turned:
             problem = (
                 f"{prompt.concept!r} with {name!r} stands in number {first} already, with "
-                f"expected={known.expected!r}; got expected={one.expected!r}."
+                f"expected={first_entry.expected!r}; got expected={entry.expected!r}."
             )
             raise FileFormatError(path, problem, where=where, remedy="Keep one of the two.")
-        others = [c for c in concepts if c != prompt.concept and names(c, prompt.text)]
-        if others and not names(prompt.concept, prompt.text):
+        foreign = [c for c in concepts if c != prompt.concept and names(c, prompt.text)]
+        if foreign and not names(prompt.concept, prompt.text):
             problem = (
-                f"expected a prompt about {prompt.concept!r}, got one about {others[0]!r}: "
+                f"expected a prompt about {prompt.concept!r}, got one about {foreign[0]!r}: "
                 f"prompt={prompt.text!r}."
             )
             raise FileFormatError(path, problem, where=where)
@@ -226,8 +228,8 @@ def _lacking(row: dict[str, Any]) -> list[str]:
 
     A source may be left out, in files that a person writes. An empty source is to be filled in.
     """
-    given = {key: row.get(key, "") for key in FILLED_IN}
-    blank = [key for key, told in given.items() if isinstance(told, str) and not told.strip()]
+    fields = {key: row.get(key, "") for key in FILLED_IN}
+    blank = [key for key, text in fields.items() if isinstance(text, str) and not text.strip()]
     return blank if any(key in row for key in blank) else []
 
 

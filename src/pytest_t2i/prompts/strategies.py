@@ -63,16 +63,16 @@ def some_of(
     axes = list(by_axis.values())
     most = min(max_words, len(axes))
     absent = _times_absent([len(axis) for axis in axes], (min_words + most) / 2)
-    named = [st.sampled_from(axis) for axis in axes]
+    word_draws = [st.sampled_from(axis) for axis in axes]
     maybe = [st.sampled_from([*[None] * absent, *axis]) for axis in axes]
-    return _some_of(st.integers(0, len(axes) - 1), named, maybe, min_words, most)
+    return _some_of(st.integers(0, len(axes) - 1), word_draws, maybe, min_words, most)
 
 
 @st.composite
 def _some_of(
     draw: st.DrawFn,
     beginning: st.SearchStrategy[int],
-    named: Sequence[st.SearchStrategy[Part]],
+    word_draws: Sequence[st.SearchStrategy[Part]],
     maybe: Sequence[st.SearchStrategy[Part | None]],
     fewest: int,
     most: int,
@@ -82,19 +82,19 @@ def _some_of(
     Drawing begins at a random axis, so that the last of many axes are not drawn less often.
     """
     first = draw(beginning)
-    drawn: dict[int, Part] = {}
-    for step in range(len(named)):
-        place = (first + step) % len(named)
-        needed = fewest > 1 and fewest - len(drawn) == len(named) - step
-        word = draw(named[place] if needed else maybe[place])
+    words: dict[int, Part] = {}
+    for step in range(len(word_draws)):
+        place = (first + step) % len(word_draws)
+        needed = fewest > 1 and fewest - len(words) == len(word_draws) - step
+        word = draw(word_draws[place] if needed else maybe[place])
         if word is not None:
-            drawn[place] = word
-        if len(drawn) == most:
+            words[place] = word
+        if len(words) == most:
             break
     # A single word is not forced: it would come from another list, where shrinking loses it.
-    if not drawn:
+    if not words:
         reject()
-    return tuple(drawn[place] for place in sorted(drawn))
+    return tuple(words[place] for place in sorted(words))
 
 
 def _times_absent(sizes: Sequence[int], words: float) -> int:
@@ -132,14 +132,14 @@ def prompts(
     >>> find(drawn, lambda prompt: len(prompt.parts) > 2).text
     'a portrait of an Iranian person at the bus station'
     """
-    drawn = combinations(*axes, min_words=min_words, max_words=max_words)
+    strategy = combinations(*axes, min_words=min_words, max_words=max_words)
     # Raises now for axes that cannot be combined, and loads the library of articles before a draw.
     combination([Part(axis, axis.concepts[0]) for axis in axes])
     if not templates:
-        return drawn.map(combination)
+        return strategy.map(combination)
     beginnings = axis_of_templates(*templates)
     return st.builds(
         lambda parts, text: combination((*parts, Part(beginnings, text))),
-        drawn,
+        strategy,
         st.sampled_from(beginnings.concepts),
     )

@@ -41,9 +41,9 @@ def _prompts(results: Results) -> dict[str, RecordedPrompt]:
     prompts: dict[str, RecordedPrompt] = {}
     for test in distinct(results.session.tests.values()):
         for prompt in test.selection.prompts:
-            known = prompts.get(prompt.text)
-            if known is None or len(known.seeds) < test.images:
+            before = prompts.get(prompt.text)
+            if before is None or len(before.seeds) < test.images:
                 sample = results.one_sample(prompt, test)
-                said = tuple(detection.said for detection in sample.detections)
-                prompts[prompt.text] = RecordedPrompt(prompt.id, sample.seeds, said)
+                labels = tuple(detection.said for detection in sample.detections)
+                prompts[prompt.text] = RecordedPrompt(prompt.id, sample.seeds, labels)
     return prompts

@@ -71,8 +71,10 @@ def _record(results: Results, sample: Sample) -> PromptRecord:
             seed,
             str(file) if file else None,
             {
-                name: replace(said[k], scores=said[k].scores if name == names[0] else {})
-                for name, said in by_detector.items()
+                name: replace(
+                    detections[k], scores=detections[k].scores if name == names[0] else {}
+                )
+                for name, detections in by_detector.items()
             },
             revised[k],
         )
@@ -84,7 +86,7 @@ def _record(results: Results, sample: Sample) -> PromptRecord:
         sample.prompt.axis,
         sample.prompt.concept,
         sample.prompt.variant.value,
-        {name: counts_of(said) for name, said in by_detector.items()},
+        {name: counts_of(detections) for name, detections in by_detector.items()},
         sample.bias_interval,
         images,
         sample.worst_case if sample.corrected is None else None,
@@ -216,8 +218,8 @@ def provenance(session: Session) -> dict[str, Any]:
             "fingerprint": model.fingerprint,
             **{key: str(value) for key, value in model.provenance.items()},
         }
-        if (found := seeding_of(session.store, model.fingerprint)) is not None:
-            facts["seeding"] = asdict(found) | {"words": found.words}
+        if (seeding := seeding_of(session.store, model.fingerprint)) is not None:
+            facts["seeding"] = asdict(seeding) | {"words": seeding.words}
         if (compared := canary.compared(session)) is not None:
             facts["canary"] = compared
     if (mitigating := session.components.mitigating()) is not None:
@@ -334,11 +336,11 @@ def _moved_by_audits(results: Results, recorded: Baseline) -> set[str]:
 def _pictures(
     session: Session, fingerprint: str, text: str, prompt: RecordedPrompt
 ) -> tuple[BeforeRecord, ...]:
-    said = dict(zip(prompt.seeds[:SHOWN], prompt.said, strict=False))
-    keys = {Request(text, seed, session.generation).key(fingerprint): seed for seed in said}
+    labels = dict(zip(prompt.seeds[:SHOWN], prompt.said, strict=False))
+    keys = {Request(text, seed, session.generation).key(fingerprint): seed for seed in labels}
     stored = session.store.images(list(keys))
     return tuple(
-        BeforeRecord(seed, str(stored[key].file), str(said[seed]))
+        BeforeRecord(seed, str(stored[key].file), str(labels[seed]))
         for key, seed in keys.items()
         if key in stored and stored[key].file is not None
     )

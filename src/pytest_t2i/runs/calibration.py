@@ -15,14 +15,14 @@ SHOWN = 5
 
 def _unknown_prompts(session: Session, selections: Iterable[Selection]) -> list[Prompt]:
     """Return the selected prompts that the model is not calibrated for, each text once."""
-    known = session.calibration
-    if known is None:
+    calibration = session.calibration
+    if calibration is None:
         return []
-    prompts = {prompt.text: prompt for one in selections for prompt in one.all_prompts}
+    prompts = {prompt.text: prompt for selection in selections for prompt in selection.all_prompts}
     return [
         prompt
         for prompt in prompts.values()
-        if not all(map(known.is_calibrated_for, session.texts_of(prompt)))
+        if not all(map(calibration.is_calibrated_for, session.texts_of(prompt)))
     ]
 
 
@@ -43,7 +43,7 @@ def told(session: Session) -> str:
     unknown = _unknown_prompts(session, selections)
     if not unknown:
         return ""
-    total = len({prompt.text for one in selections for prompt in one.all_prompts})
+    total = len({prompt.text for selection in selections for prompt in selection.all_prompts})
     return (
         f"{session.settings.under_test} is not calibrated for {_counted(unknown, total)}: checks "
         "that need them stay inconclusive"

@@ -90,7 +90,7 @@ def look_at_canary(session: Session, recorded: Baseline | None, runner: Runner) 
     with FileLock(session.store.folder / "locks" / "canary"):
         if session.store.fact(_of_run(session)) is not None:
             return
-        asked = before or _fixed(count)
+        prompts = before or _fixed(count)
         rounds = REPEATS if session.settings.save_baseline is not None else 1
         requests = rounds * count
         left_out = "no canary is asked for"
@@ -100,14 +100,18 @@ def look_at_canary(session: Session, recorded: Baseline | None, runner: Runner) 
             return
         cost = "" if bill is None else f" for {bill.of(requests)}"
         runner.progress.say(f"canary: asking for {requests} pictures{cost}")
-        seen = _pictures(session, asked, rounds)
+        rows = _pictures(session, prompts, rounds)
         session.work.canary += requests
-        compared = _compare(session, before, [one[0] for one in seen], requests) if before else None
+        compared = (
+            _compare(session, before, [of_prompt[0] for of_prompt in rows], requests)
+            if before
+            else None
+        )
         if compared is not None:
             runner.progress.say(f"canary: {compared.words}")
         now = [
             CanaryPrompt(prompt.text, prompt.seed, tuple(pictures))
-            for prompt, pictures in zip(asked, seen, strict=True)
+            for prompt, pictures in zip(prompts, rows, strict=True)
         ]
         session.store.remember(
             _of_run(session),
@@ -120,15 +124,15 @@ def look_at_canary(session: Session, recorded: Baseline | None, runner: Runner) 
 
 def compared(session: Session) -> dict[str, Any] | None:
     """Return the result of this run's canary as plain values; None if none was compared."""
-    known = session.store.fact(_of_run(session)) if session.settings.canary else None
-    found: dict[str, Any] | None = None if known is None else known["compared"]
-    return found
+    fact = session.store.fact(_of_run(session)) if session.settings.canary else None
+    result: dict[str, Any] | None = None if fact is None else fact["compared"]
+    return result
 
 
 def recorded(session: Session) -> tuple[CanaryPrompt, ...]:
     """Return the canary of this run for a new baseline; () if the run has none."""
-    known = session.store.fact(_of_run(session)) if session.settings.canary else None
-    return () if known is None else read_canary(session.store.folder, known["recorded"])
+    fact = session.store.fact(_of_run(session)) if session.settings.canary else None
+    return () if fact is None else read_canary(session.store.folder, fact["recorded"])
 
 
 def forget(session: Session) -> None:
@@ -174,26 +178,26 @@ def _fixed(count: int) -> tuple[CanaryPrompt, ...]:
 
 
 def _pictures(
-    session: Session, asked: Sequence[CanaryPrompt], rounds: int
+    session: Session, prompts: Sequence[CanaryPrompt], rounds: int
 ) -> list[list[CanaryPicture]]:
     """Make the pictures anew, whatever the store has; return them as [prompt][round]."""
     model: Any = session.components.model().get()
-    requests = [Request(one.text, one.seed, session.generation) for one in asked]
-    seen = [_seen(session, list(model.generate(requests))) for _ in range(rounds)]
-    return [list(of_prompt) for of_prompt in zip(*seen, strict=True)]
+    requests = [Request(prompt.text, prompt.seed, session.generation) for prompt in prompts]
+    rounds_of_pictures = [_seen(session, list(model.generate(requests))) for _ in range(rounds)]
+    return [list(of_prompt) for of_prompt in zip(*rounds_of_pictures, strict=True)]
 
 
 def _seen(session: Session, generated: Sequence[Generated]) -> list[CanaryPicture]:
     gated = [Undetected.REFUSED if g.image is None else gate(g.image) for g in generated]
-    images = [one for one in gated if not isinstance(one, Undetected)]
+    images = [picture for picture in gated if not isinstance(picture, Undetected)]
     ref = DetectorRef(session.detectors[0])
-    said = iter(detections_of(session.components, ref, images))
+    detections = iter(detections_of(session.components, ref, images))
     return [
         CanaryPicture(
             None if g.image is None else _thumbnail(g.image),
-            0 if isinstance(one, Undetected) else sign_of(next(said).said),
+            0 if isinstance(picture, Undetected) else sign_of(next(detections).said),
         )
-        for g, one in zip(generated, gated, strict=True)
+        for g, picture in zip(generated, gated, strict=True)
     ]
 
 
@@ -216,7 +220,9 @@ def distance(one: bytes | None, other: bytes | None) -> float:
         return 0.0 if one is other else 255.0
     import numpy as np
 
-    first, second = (np.frombuffer(each, np.uint8).astype(np.int16) for each in (one, other))
+    first, second = (
+        np.frombuffer(thumbnail, np.uint8).astype(np.int16) for thumbnail in (one, other)
+    )
     apart = np.abs(first - second)
     return float(apart.mean()) if apart.max() >= LEAST else 0.0
 
@@ -225,9 +231,9 @@ def odd_pictures(before: Sequence[CanaryPrompt], now: Sequence[CanaryPicture]) -
     """Count today's pictures that are farther from both of the baseline's than those are apart."""
     then, today = [], []
     for prompt, picture in zip(before, now, strict=True):
-        first, second = (one.thumbnail for one in prompt.pictures)
+        first, second = (earlier.thumbnail for earlier in prompt.pictures)
         then.append(distance(first, second))
-        today.append([distance(one, picture.thumbnail) for one in (first, second)])
+        today.append([distance(earlier, picture.thumbnail) for earlier in (first, second)])
     return tests.odd_pictures(then, today)
 
 
@@ -240,9 +246,9 @@ def _compare(
     import numpy as np
 
     name = f"canary:{digest(as_plain(before))}"
-    known = _looks(session, name)
-    look, signs = known.count + 1, [*known.signs, [one.sign for one in now]][-LATEST:]
-    then = np.array([[one.sign for one in prompt.pictures] for prompt in before])
+    looks = _looks(session, name)
+    look, signs = looks.count + 1, [*looks.signs, [picture.sign for picture in now]][-LATEST:]
+    then = np.array([[picture.sign for picture in prompt.pictures] for prompt in before])
     pictures = odd_pictures(before, now)
     p_value = tests.smallest_of(
         [
@@ -253,10 +259,10 @@ def _compare(
     )
     level = tests.level_at(look, 1 - session.settings.confidence)
     today = datetime.now(UTC).isoformat(timespec="seconds")
-    changed = known.changed or (today if p_value <= level else "")
+    changed = looks.changed or (today if p_value <= level else "")
     session.store.remember(name, msgspec.to_builtins(Looks(look, signs, changed)))
-    found = Compared(look, len(before), pictures.odd, p_value, level, changed, requests)
-    return replace(found, words=_words(found, is_new=not known.changed))
+    result = Compared(look, len(before), pictures.odd, p_value, level, changed, requests)
+    return replace(result, words=_words(result, is_new=not looks.changed))
 
 
 def _looks(session: Session, name: str) -> Looks:
@@ -266,22 +272,22 @@ def _looks(session: Session, name: str) -> Looks:
         return Looks()
 
 
-def _words(found: Compared, *, is_new: bool) -> str:
-    odd = f"{found.odd} of {found.prompts} fixed pictures are not like the baseline's"
-    numbers = f"{odd} (p = {found.p_value:.2g}, look {found.look})"
-    if found.changed:
-        when = "" if is_new else f", as was found {found.changed}"
+def _words(result: Compared, *, is_new: bool) -> str:
+    odd = f"{result.odd} of {result.prompts} fixed pictures are not like the baseline's"
+    numbers = f"{odd} (p = {result.p_value:.2g}, look {result.look})"
+    if result.changed:
+        when = "" if is_new else f", as was found {result.changed}"
         return (
             f"{CHANGED} since the baseline{when}: {numbers}. Pictures in the store may be of the "
             "earlier model: use another folder (--t2i-store) for today's pictures, and record a "
             "new baseline (--t2i-save-baseline)"
         )
     if (
-        tests.smallest_of([tests.odd_p_value(found.prompts, found.prompts)] * tests.TESTS)
-        > found.level
+        tests.smallest_of([tests.odd_p_value(result.prompts, result.prompts)] * tests.TESTS)
+        > result.level
     ):
         return (
-            f"{numbers}; after {found.look} looks, {found.prompts} prompts can no longer show a "
+            f"{numbers}; after {result.look} looks, {result.prompts} prompts can no longer show a "
             "change: take more prompts, with a new baseline"
         )
     return f"no evidence that the model has changed: {numbers}"

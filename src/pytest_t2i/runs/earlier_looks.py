@@ -38,10 +38,12 @@ def looks_in_words(looks: tuple[LookRecord, ...]) -> str:
     """
     if not looks:
         return ""
-    images, seeds = (_listed({getattr(one, of) for one in looks}) for of in ("images", "seed"))
+    images, seeds = (
+        _listed({getattr(look, field) for look in looks}) for field in ("images", "seed")
+    )
     runs = "1 run" if len(looks) == 1 else f"{len(looks)} runs"
-    several = len({one.seed for one in looks}) > 1
-    return f"{runs}, with {images} images{f', seeds {seeds}' if several else ''}"
+    has_several_seeds = len({look.seed for look in looks}) > 1
+    return f"{runs}, with {images} images{f', seeds {seeds}' if has_several_seeds else ''}"
 
 
 def with_looks(results: Results, test: SelectedTest | None) -> Callable[[Check], Check]:
@@ -64,8 +66,8 @@ def with_looks(results: Results, test: SelectedTest | None) -> Callable[[Check],
 
 def looked_before(results: Results) -> tuple[LookRecord, ...]:
     """Return the earlier runs that judged comparisons of this run, in order."""
-    found = {look for test, name in _compared(results) for look in _earlier(results, test, name)}
-    return tuple(sorted(found, key=lambda look: (look.images, look.seed, look.is_sequential)))
+    records = {look for test, name in _compared(results) for look in _earlier(results, test, name)}
+    return tuple(sorted(records, key=lambda look: (look.images, look.seed, look.is_sequential)))
 
 
 def is_looked_at(results: Results, test: SelectedTest, metric: str, bound: float) -> bool:
@@ -78,12 +80,14 @@ def remember_looks(results: Results) -> None:
     """Keep in the store which comparisons this run judged."""
     looks = _known(results.session) if results.session.has_model else {}
     for test, name in _compared(results):
-        own = _look(results, test)
-        looks[name] = [*(one for one in looks.get(name, ()) if one != own), own][-MOST_KEPT:]
+        latest = _look(results, test)
+        looks[name] = [*(look for look in looks.get(name, ()) if look != latest), latest][
+            -MOST_KEPT:
+        ]
     if looks:
         plain = {
-            name: [[one.seed, one.images, one.is_sequential] for one in of]
-            for name, of in looks.items()
+            name: [[look.seed, look.images, look.is_sequential] for look in records]
+            for name, records in looks.items()
         }
         results.session.store.remember(_fact(results.session), plain)
 
@@ -101,11 +105,11 @@ def _compared(results: Results) -> Iterator[tuple[SelectedTest, str]]:
 
 def _earlier(results: Results, test: SelectedTest, name: str) -> list[LookRecord]:
     """Return the other looks at a comparison."""
-    known = results.once(("earlier looks",), lambda: _known(results.session))
-    if name not in known:
+    looks = results.once(("earlier looks",), lambda: _known(results.session))
+    if name not in looks:
         return []
-    own = _look(results, test)
-    return [look for look in known[name] if look != own]
+    latest = _look(results, test)
+    return [look for look in looks[name] if look != latest]
 
 
 def _look(results: Results, test: SelectedTest) -> LookRecord:
@@ -118,12 +122,12 @@ def _look(results: Results, test: SelectedTest) -> LookRecord:
 
 def _name(test: SelectedTest, metric: str, against: str, bound: float) -> str:
     """Return the digest of a comparison, whatever the number of images is."""
-    of = test.selection
+    selection = test.selection
     return digest(
         [
-            sorted(one.text for one in of.prompts),
-            sorted(one.id for one in of.stereotypes),
-            sorted(one.id for one in of.triplets),
+            sorted(member.text for member in selection.prompts),
+            sorted(member.id for member in selection.stereotypes),
+            sorted(member.id for member in selection.triplets),
             metric,
             against,
             bound,
@@ -135,16 +139,16 @@ def _fact(session: Session) -> str:
     """Return the name of the stored fact: one for each model, its settings, and detector."""
     model = session.components.model()
     # A folder of pictures gets another fingerprint with each picture that is added.
-    named = session.settings.under_test if is_ready_made(session) else model.fingerprint
-    return "looks:" + digest([named, repr(session.generation), session.detectors[:1]])
+    identity = session.settings.under_test if is_ready_made(session) else model.fingerprint
+    return "looks:" + digest([identity, repr(session.generation), session.detectors[:1]])
 
 
 def _known(session: Session) -> Looks:
-    kept: Any = session.store.fact(_fact(session)) or {}
-    return {name: [LookRecord(*one) for one in looks] for name, looks in kept.items()}
+    fact: Any = session.store.fact(_fact(session)) or {}
+    return {name: [LookRecord(*fields) for fields in looks] for name, looks in fact.items()}
 
 
 def _listed(numbers: set[int]) -> str:
     """Return ``20, 40 and 60``."""
-    *others, last = map(str, sorted(numbers))
-    return f"{', '.join(others)} and {last}" if others else last
+    *first, last = map(str, sorted(numbers))
+    return f"{', '.join(first)} and {last}" if first else last

@@ -135,9 +135,9 @@ class Rounds:
     def _round(self, message: str, nodes: Iterable[str] | None = None) -> None:
         """Make the images that these tests lack; None for all tests."""
         tests = None if nodes is None else [self.session.tests[node] for node in nodes]
-        asked = self.results.make_plan(tests)
-        plan = asked.beyond(self._asked)
-        self._asked.update(asked.needs)
+        total = self.results.make_plan(tests)
+        plan = total.beyond(self._asked)
+        self._asked.update(total.needs)
         if message:
             self.runner.progress.say(f"{message}, {len(plan)} images asked for")
         self.runner.run(plan)
@@ -149,11 +149,11 @@ class Rounds:
         if tested is None:
             return Stopping(looks(test.images), test.images)
         name = "stopping:" + digest(self._question(test, tested))
-        known = self.session.store.fact(name)
-        if known is None:
+        stored = self.session.store.fact(name)
+        if stored is None:
             self.session.store.remember(name, test.images)
-        looked = is_looked_at(self.results, test, test.comparisons[0].metric, tested.bound)
-        rule = "own" if known in {None, test.images} and not looked else "again"
+        has_looks = is_looked_at(self.results, test, test.comparisons[0].metric, tested.bound)
+        rule = "own" if stored in {None, test.images} and not has_looks else "again"
         return Stopping(tested.looks, test.images, tested, rule=rule)  # type: ignore[arg-type]
 
     def _question(self, test: SelectedTest, tested: SequentialTest) -> list[Any]:
@@ -164,8 +164,8 @@ class Rounds:
             repr(session.generation),
             session.settings.seed,
             session.detectors[0],
-            [one.text for one in test.selection.prompts],
-            [one.id for one in test.selection.stereotypes],
+            [member.text for member in test.selection.prompts],
+            [member.id for member in test.selection.stereotypes],
             [tested.bound, tested.level],
         ]
 
@@ -227,22 +227,22 @@ class Rounds:
 
     def _confirm(self) -> None:
         """Make fresh images, once, for tests beyond their limit not rejected by their family."""
-        asked = {
+        stoppings = {
             test.node_id: stopping
             for node in self._planned
             if (test := self.session.tests[node]) and (stopping := self._confirmation(test))
         }
-        if not asked:
+        if not stoppings:
             return
-        before = {node: self.session.tests[node] for node in asked}
-        for node, stopping in asked.items():
+        before = {node: self.session.tests[node] for node in stoppings}
+        for node, stopping in stoppings.items():
             self.session.tests[node] = self.session.tests[node].stopped(stopping)
         self.results.forget()
         if self._is_beyond_total():
             self.session.tests.update(before)
             self.results.forget()
             return
-        self._round(f"fresh images to confirm {_tests(len(asked))}", asked)
+        self._round(f"fresh images to confirm {_tests(len(stoppings))}", stoppings)
 
     def _confirmation(self, test: SelectedTest) -> Stopping | None:
         stop = test.stopping
@@ -279,17 +279,17 @@ class Rounds:
     # notes for the user
 
     def _tell_unforeseen(self) -> None:
-        others = [
+        unforeseen = [
             test
             for test in self.session.tests.values()
             if test.selection.needs_model and test.node_id not in self._planned
         ]
-        if others:
-            names = dict.fromkeys(test.function.rpartition("::")[2] for test in others)
+        if unforeseen:
+            names = dict.fromkeys(test.function.rpartition("::")[2] for test in unforeseen)
             self.runner.work.notes.append(UNFORESEEN + ", ".join(names))
 
     def _tell_again(self) -> None:
-        again = sum(one.rule == "again" for one in self._planned.values())
+        again = sum(stopping.rule == "again" for stopping in self._planned.values())
         if again:
             self.runner.work.notes.append(AGAIN.format(count=again))
 

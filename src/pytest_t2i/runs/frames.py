@@ -145,12 +145,12 @@ def _images(record: Any) -> Frame:
     columns = ("id", "prompt", "variant", "seed", "file", "detector", "label", "undetected")
     rows = [
         (
-            prompt.id, prompt.text, prompt.variant, image.seed, image.file, detector, said.label,
-            _plain(said.undetected),
+            prompt.id, prompt.text, prompt.variant, image.seed, image.file, detector,
+            detection.label, _plain(detection.undetected),
         )
         for prompt in record.prompts
         for image in prompt.images
-        for detector, said in image.detections.items()
+        for detector, detection in image.detections.items()
     ]  # fmt: skip
     return Frame(columns, rows)
 

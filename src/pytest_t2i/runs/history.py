@@ -217,8 +217,8 @@ def series_of(runs: Sequence[PastRun], *, level: float) -> list[Series]:
     groups: dict[tuple[str, tuple[str, ...]], list[PastRun]] = {}
     for run in runs:
         groups.setdefault((run.detector, tuple(sorted(run.counts))), []).append(run)
-    made = [_series(detector, ids, members, level) for (detector, ids), members in groups.items()]
-    return sorted(made, key=lambda series: series.runs[-1].created, reverse=True)
+    listed = [_series(detector, ids, members, level) for (detector, ids), members in groups.items()]
+    return sorted(listed, key=lambda series: series.runs[-1].created, reverse=True)
 
 
 def _series(
@@ -237,8 +237,8 @@ def _series(
 
 
 def _repeats(runs: Iterable[PastRun]) -> Iterable[bool]:
-    seen: set[tuple[object, ...]] = set()
+    identities: set[tuple[object, ...]] = set()
     for run in runs:
         identity = (run.fingerprint, run.seed, run.images, tuple(sorted(run.counts.items())))
-        yield identity in seen
-        seen.add(identity)
+        yield identity in identities
+        identities.add(identity)

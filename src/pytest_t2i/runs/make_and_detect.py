@@ -35,8 +35,8 @@ def _make(results: Results, limits: LimitFiles, runner: Runner) -> None:
         runner.progress.say(changed)
         session.work.notes.append(changed)
     look_at_canary(session, results.recorded, runner)
-    wanted = session.images_wanted()
-    notes = check_supply(session.components.model(), wanted) if wanted else []
+    images = session.images_wanted()
+    notes = check_supply(session.components.model(), images) if images else []
     if session.settings.sequential:
         Rounds(session, results, limits, runner).make()
     else:
@@ -51,8 +51,10 @@ def _make(results: Results, limits: LimitFiles, runner: Runner) -> None:
 
 def _seed_notes(session: Session) -> list[str]:
     """Return a note if the model does not honour seeds."""
-    known = session.has_model and seeding_of(session.store, session.components.model().fingerprint)
-    return [known.words] if known and known.kind != "seeded" else []
+    seeding = session.has_model and seeding_of(
+        session.store, session.components.model().fingerprint
+    )
+    return [seeding.words] if seeding and seeding.kind != "seeded" else []
 
 
 def _labels_of_other_images(results: Results) -> list[str]:

@@ -143,10 +143,10 @@ def parts_of(
         return folders[file.parent] / file.name
 
     hashes = ((resolved(file), known.get(file) or sha256_of(file)) for file in sorted(set(files)))
-    found = {file: sha for file, sha in hashes if sha}
+    digests = {file: sha for file, sha in hashes if sha}
     root = project.resolve()
-    inside = {file: sha for file, sha in found.items() if file.is_relative_to(root)}
-    outside = {file: sha for file, sha in found.items() if file not in inside}
+    inside = {file: sha for file, sha in digests.items() if file.is_relative_to(root)}
+    outside = {file: sha for file, sha in digests.items() if file not in inside}
     parts = {}
     if inside:
         parts[name] = _part(inside, root, _relative_folder(root, report, project))
@@ -209,10 +209,10 @@ def manifest_of(
     pictures = _pictures(record)
     store = session.store.folder
     keys = sorted(file.stem for file in pictures if KEY.fullmatch(file.stem))
-    known = picture_hashes(store, keys)
+    digests_of_files = picture_hashes(store, keys)
     rows = {thumbnail_file(store, key): row for key, row in thumbnail_rows(store, keys).items()}
     small = {file: row.sha256 for file, row in rows.items() if file.is_file()}
-    known |= small
+    digests_of_files |= small
     groups = {
         "suite": _suite(session, project),
         "limits": _limits(session, project),
@@ -223,7 +223,7 @@ def manifest_of(
         "history": () if history is None else (history,),
     }
     for name, files in groups.items():
-        for kind, part in parts_of(name, files, report, project, known).items():
+        for kind, part in parts_of(name, files, report, project, digests_of_files).items():
             manifest = manifest.with_part(kind, part)
     detectors = tuple(sorted(record.provenance.get("detectors", {}).values()))
     if digests := row_digests(store, keys, detectors):
@@ -274,15 +274,15 @@ def _labels(session: Session) -> Iterator[Path]:
 def _given(session: Session) -> Iterator[Path]:
     """Yield the other files that options name."""
     settings = session.settings
-    given = (settings.baseline, settings.captions, settings.catalogue, settings.reference)
-    yield from (Path(file) for file in given if file and Path(file).is_file())
+    names = (settings.baseline, settings.captions, settings.catalogue, settings.reference)
+    yield from (Path(file) for file in names if file and Path(file).is_file())
 
 
 def _pictures(record: RunRecord) -> set[Path]:
     """Return all images of the run, and those of the baseline that the report shows."""
     images = {image.file for prompt in record.prompts for image in prompt.images}
     then = {} if record.baseline is None else record.baseline.pictures
-    before = {one.file for pictures in then.values() for one in pictures}
+    before = {picture.file for pictures in then.values() for picture in pictures}
     return {Path(file) for file in images | before if file}
 
 
@@ -291,8 +291,8 @@ def manifest_beside(source: Path) -> Manifest | None:
     if not (source.parent / NAME).is_file():
         return None
     manifest = read_manifest(source.parent)
-    named = manifest.parts.get(REPORT, Part(".", {})).hashes.get(source.name)
-    return manifest if named is not None and named == sha256_of(source) else None
+    digest = manifest.parts.get(REPORT, Part(".", {})).hashes.get(source.name)
+    return manifest if digest is not None and digest == sha256_of(source) else None
 
 
 def add_outputs(source: Path, part: str, files: Sequence[Path]) -> None:
@@ -304,9 +304,9 @@ def add_outputs(source: Path, part: str, files: Sequence[Path]) -> None:
     if manifest is None or manifest.project is None:
         return
     report = source.parent
-    made = parts_of(part, files, report, report / manifest.project).get(part)
-    if made is not None:
-        write_manifest(manifest.with_part(part, made), report)
+    outputs = parts_of(part, files, report, report / manifest.project).get(part)
+    if outputs is not None:
+        write_manifest(manifest.with_part(part, outputs), report)
 
 
 def rendered_anew(manifest: Manifest, before: Path, report: Path) -> None:
@@ -317,8 +317,8 @@ def rendered_anew(manifest: Manifest, before: Path, report: Path) -> None:
         for name, part in manifest.parts.items()
     }
     place = _moved(manifest.project, before, report, project)
-    made = replace(manifest, parts=moved, project=place)
-    write_manifest(made.with_part(REPORT, report_part(report)), report)
+    rendered = replace(manifest, parts=moved, project=place)
+    write_manifest(rendered.with_part(REPORT, report_part(report)), report)
 
 
 def _moved(folder: str | None, before: Path, report: Path, project: Path) -> str | None:
@@ -362,7 +362,7 @@ def unnamed(manifest: Manifest, report: Path) -> list[str]:
 
     Folders, such as those of other runs, and hidden files are left out.
     """
-    named = {
+    listed = {
         os.path.normpath(report / part.folder / path)
         for name, part in manifest.parts.items()
         if part.folder is not None and name != INDEX
@@ -374,7 +374,7 @@ def unnamed(manifest: Manifest, report: Path) -> list[str]:
         if file.is_file()
         and not file.name.startswith(".")
         and file.name != NAME
-        and os.path.normpath(file) not in named
+        and os.path.normpath(file) not in listed
     )
 
 

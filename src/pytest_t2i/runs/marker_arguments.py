@@ -29,8 +29,8 @@ def select(
     """Return the selection of a marker's arguments."""
     unknown = sorted(set(keywords) - {*KEYWORDS, *of_audits})
     if unknown:
-        known = ", ".join((*KEYWORDS, *of_audits))
-        raise ConfigurationError(f"marker t2i: unknown argument {unknown[0]!r}; known are {known}")
+        names = ", ".join((*KEYWORDS, *of_audits))
+        raise ConfigurationError(f"marker t2i: unknown argument {unknown[0]!r}; known are {names}")
     members = _Members()
     for argument in _flat(arguments, captions):
         members.add(argument)
@@ -79,8 +79,8 @@ class _Members:
 def _flat(arguments: Iterable[Any], captions: Sequence[Triplet]) -> Iterable[Any]:
     for argument in arguments:
         if isinstance(argument, Captions):
-            others = argument.otherwise or (builtin_axes().profession,)
-            yield from captions or _flat(others, captions)
+            fallback = argument.otherwise or (builtin_axes().profession,)
+            yield from captions or _flat(fallback, captions)
         elif isinstance(argument, list | tuple | set | frozenset | Axes):
             yield from _flat(argument, captions)
         else:

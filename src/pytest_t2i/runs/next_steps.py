@@ -40,22 +40,22 @@ def after_failures(results: Results, then: Mapping[str, object]) -> Iterator[Ste
             yield from (Step(AFTER_FAILURE, text) for text in _have_people_label(results))
     elif failed:
         subjects = _subjects(failed)
-        both = [subject for subject in subjects if subject in then]
-        where = "then and now, in the report" if both else f"in the report ({GONE})"
+        then_too = [subject for subject in subjects if subject in then]
+        where = "then and now, in the report" if then_too else f"in the report ({GONE})"
         yield Step(
-            AFTER_FAILURE, f"look at the pictures of {some(both or subjects)} {where}", TOPIC
+            AFTER_FAILURE, f"look at the pictures of {some(then_too or subjects)} {where}", TOPIC
         )
 
 
 def _have_people_label(results: Results) -> Iterator[str]:
     session = results.session
     if session.has_model and session.settings.labels is None:
-        wanted = session.images_wanted()
-        each = max(1, min(LABELS // len(wanted), *wanted.values()))
-        command = f"t2i sample {results.run_file} labels --per-prompt {each}"
+        images = session.images_wanted()
+        count = max(1, min(LABELS // len(images), *images.values()))
+        command = f"t2i sample {results.run_file} labels --per-prompt {count}"
         yield (
             "a detector's error looks like a model's: have people look at "
-            f"{each * len(wanted)} images (`{command}`, `t2i label`)"
+            f"{count * len(images)} images (`{command}`, `t2i label`)"
         )
 
 
@@ -104,8 +104,8 @@ def _no_pictures(session: Session, reasons: Reasons) -> Iterator[str]:
 
 def _more_labels(session: Session, hanging: Sequence[Check], reasons: Reasons) -> Iterator[str]:
     """Yield the advice for checks that more labels could decide, by a detector or by people."""
-    seen = reasons.total() - sum(reasons[reason] for reason in NO_PICTURE)
-    if not hanging or (reasons and seen * 2 < reasons.total()):
+    visible = reasons.total() - sum(reasons[reason] for reason in NO_PICTURE)
+    if not hanging or (reasons and visible * 2 < reasons.total()):
         return
     verb = "hangs" if len(hanging) == 1 else "hang"
     people = ", or have people label them (`t2i sample`, `t2i label`)" if session.has_model else ""
@@ -145,22 +145,22 @@ def _of_plan(results: Results, plan: Plan) -> Iterator[str]:
     session, store = results.session, results.session.store
     for name, requests in _asked(plan, "finders").items():
         finder = session.components.finder(name)
-        found = partial(store.objects, finder=finder.fingerprint)
-        yield from _unlike(results, finder, requests, found, "object detector with --t2i-objects")
+        objects = partial(store.objects, finder=finder.fingerprint)
+        yield from _unlike(results, finder, requests, objects, "object detector with --t2i-objects")
     for name, requests in _asked(plan, "encoders").items():
         encoder = session.components.encoder(name)
         encoded = partial(_encoded, store, encoder.fingerprint)
-        other = "detector with --t2i-detector" if name == session.encoder else "encoder"
-        yield from _unlike(results, encoder, requests, encoded, other)
+        part_kind = "detector with --t2i-detector" if name == session.encoder else "encoder"
+        yield from _unlike(results, encoder, requests, encoded, part_kind)
 
 
 def _asked(plan: Plan, kind: Literal["finders", "encoders"]) -> Mapping[str, list[Request]]:
     """Return the requests of each finder or encoder in the plan, by its name."""
-    asked: dict[str, list[Request]] = {}
+    by_name: dict[str, list[Request]] = {}
     for request, needs in plan.needs.items():
         for name in sorted(getattr(needs, kind)):
-            asked.setdefault(name, []).append(request)
-    return asked
+            by_name.setdefault(name, []).append(request)
+    return by_name
 
 
 def _encoded(store: Store, name: str, keys: Sequence[str]) -> Collection[str]:
@@ -172,25 +172,25 @@ def _unlike(
     results: Results,
     part: NamedComponent[Any],
     requests: Sequence[Request],
-    looked: Looked,
-    other: str,
+    in_domain: Looked,
+    part_kind: str,
 ) -> Iterator[str]:
     """Yield a line about the images outside the part's domain, if it has one."""
     if not part.made_for:
         return
     fingerprint = results.observations.model_fingerprint
     images = results.session.store.images([request.key(fingerprint) for request in requests])
-    shown = [key for key, image in images.items() if image.undetected is None]
-    unlike = len(shown) - len(looked(shown))
+    visible = [key for key, image in images.items() if image.undetected is None]
+    unlike = len(visible) - len(in_domain(visible))
     if unlike:
-        yield _line(unlike, len(shown), part, other)
+        yield _line(unlike, len(visible), part, part_kind)
 
 
-def _line(unlike: int, total: int, part: NamedComponent[Any], other: str) -> str:
+def _line(unlike: int, total: int, part: NamedComponent[Any], part_kind: str) -> str:
     made_for = f" ({part.made_for})" if part.made_for else ""
     return (
         f"{unlike} of {total} pictures are unlike what {part.name} was made for{made_for}: "
-        f"choose another {other}"
+        f"choose another {part_kind}"
     )
 
 
@@ -208,7 +208,7 @@ def next_steps(results: Results, record: RunRecord) -> tuple[str, ...]:
     return _most_pressing(_own(results, record.prompts, then), of_audits)
 
 
-def _most_pressing(own: Iterable[Step], of_audits: Iterable[Step]) -> tuple[str, ...]:
+def _most_pressing(steps_of_run: Iterable[Step], of_audits: Iterable[Step]) -> tuple[str, ...]:
     """Return at most four lines; steps of audits replace the run's own on the same topic.
 
     >>> own = [Step(40, "look at the pictures", "failure"), Step(50, "label images")]
@@ -217,8 +217,8 @@ def _most_pressing(own: Iterable[Step], of_audits: Iterable[Step]) -> tuple[str,
     """
     of_audits = list(of_audits)
     topics = {step.topic for step in of_audits if step.topic}
-    kept = [step for step in own if step.topic not in topics]
-    steps = sorted([*of_audits, *kept], key=lambda step: step.priority)
+    of_run = [step for step in steps_of_run if step.topic not in topics]
+    steps = sorted([*of_audits, *of_run], key=lambda step: step.priority)
     return tuple(step.text for step in steps[:MOST])
 
 
@@ -301,26 +301,26 @@ def _more_images(results: Results, inconclusive: list[Check]) -> Iterator[str]:
             "at their limits"
         )
         return
-    found = _range(results, inconclusive, images).words("per prompt")
+    images_in_words = _range(results, inconclusive, images).words("per prompt")
     most = ANY_LOOK * images
     if is_ready_made(session):
         yield (
             f"add images up to {most} per prompt and go on with --t2i-sequential --t2i-images "
-            f"{most}{_why(images, found)}"
+            f"{most}{_why(images, images_in_words)}"
         )
     else:
         yield (
             f"go on with --t2i-sequential --t2i-images {most} (at most {price(session, most)})"
-            f"{_why(images, found)}"
+            f"{_why(images, images_in_words)}"
         )
 
 
-def _why(images: int, found: str) -> str:
+def _why(images: int, interval: str) -> str:
     """Return why another fixed number of images is not proposed, and what it would have been."""
     return (
         ": these tests were looked at, and its evidence holds at any look. It has about an even "
         f"chance to decide if scores are as measured. A number chosen before the first look would "
-        f"have been {images}, within the scores' errors {found}"
+        f"have been {images}, within the scores' errors {interval}"
     )
 
 
@@ -339,14 +339,14 @@ def _range(results: Results, inconclusive: Sequence[Check], images: int) -> Imag
         if check.interval is not None and check.images_to_decide
     ]
     # The images of this run did not suffice, so at least one more per prompt is needed.
-    found = middle_range(ranges) if ranges else ImagesRange(images, None)
-    return found._replace(low=max(found.low, have + 1))
+    middle = middle_range(ranges) if ranges else ImagesRange(images, None)
+    return middle._replace(low=max(middle.low, have + 1))
 
 
 def _of_audit(results: Results, inconclusive: Sequence[Check]) -> int | None:
     """Return the images per prompt that the checks' audit computes; 0 if no number suffices."""
-    asked = (audit.images_to_decide(results, inconclusive) for audit in results.session.audits)
-    return next((images for images in asked if images is not None), None)
+    counts = (audit.images_to_decide(results, inconclusive) for audit in results.session.audits)
+    return next((images for images in counts if images is not None), None)
 
 
 def _needed_by_prompts(results: Results, inconclusive: list[Check]) -> int | None:
@@ -391,8 +391,8 @@ def _may_take(checks: Sequence[Check], images: int) -> str:
     ]
     if not ranges:
         return ""
-    found = middle_range(ranges).words("per prompt")
-    return f". Within the error of the change it takes {found}"
+    interval = middle_range(ranges).words("per prompt")
+    return f". Within the error of the change it takes {interval}"
 
 
 def _by_changes(results: Results, checks: Sequence[Check]) -> int | None:

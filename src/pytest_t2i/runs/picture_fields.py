@@ -35,14 +35,14 @@ def with_texts(record: Record, of: Exchanged) -> Record:
     return _walked(record, of)  # type: ignore[no-any-return]
 
 
-def _walked(value: Any, of: Exchanged) -> Any:
+def _walked(value: Any, exchanged: Exchanged) -> Any:
     if isinstance(value, str):
-        return of[str](value) if str in of and type(value) is str else value
+        return exchanged[str](value) if str in exchanged and type(value) is str else value
     if isinstance(value, tuple) and type(value) is tuple:
-        walked = tuple(_walked(each, of) for each in value)
+        walked = tuple(_walked(member, exchanged) for member in value)
         return walked if any(a is not b for a, b in zip(walked, value, strict=True)) else value
     if isinstance(value, Mapping):
-        return {name: _walked(each, of) for name, each in value.items()}
+        return {name: _walked(member, exchanged) for name, member in value.items()}
     if not is_dataclass(value) or isinstance(value, type):
         return value
     kinds = _kinds(type(value))
@@ -51,9 +51,9 @@ def _walked(value: Any, of: Exchanged) -> Any:
         before = getattr(value, field.name)
         kind = kinds.get(field.name)
         if kind is None:
-            after = _walked(before, of)
+            after = _walked(before, exchanged)
         else:
-            after = of[kind](before) if before is not None and kind in of else before
+            after = exchanged[kind](before) if before is not None and kind in exchanged else before
         if after is not before:
             changes[field.name] = after
     return replace(value, **changes) if changes else value

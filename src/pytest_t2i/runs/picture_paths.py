@@ -213,11 +213,11 @@ def without_machine(value: Any, project: str = "") -> Any:
     if isinstance(value, str):
         # The project's own path may hold blanks.
         text = re.sub(rf"(?<![\w/.~\\-]){re.escape(project)}[\\/]", "", value) if project else value
-        return ABSOLUTE.sub(lambda found: _short(found[0], project), text)
+        return ABSOLUTE.sub(lambda match: _short(match[0], project), text)
     if isinstance(value, Mapping):
-        return {name: without_machine(each, project) for name, each in value.items()}
+        return {name: without_machine(member, project) for name, member in value.items()}
     if isinstance(value, list | tuple):
-        return type(value)(without_machine(each, project) for each in value)
+        return type(value)(without_machine(member, project) for member in value)
     return value
 
 

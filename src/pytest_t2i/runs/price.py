@@ -16,8 +16,8 @@ def price(session: Session, images: int) -> str:
     more = sum(max(0, images - count) for count in have)
     if not work.made or not work.seconds:
         return f"{more} more images"
-    each = work.seconds_per_image or work.seconds / work.made
-    return f"{more} more images, {clock_time(more * each)} here"
+    seconds = work.seconds_per_image or work.seconds / work.made
+    return f"{more} more images, {clock_time(more * seconds)} here"
 
 
 def price_of_both(session: Session, images: int) -> str:

@@ -64,16 +64,19 @@ def _tags(texts: list[str]) -> dict[str, str]:
     >>> _tags(["a photo of a nurse", "a sketch of a nurse"])["a sketch of a nurse"]
     '~sketch'
     """
-    own = {text: _own_word(text, [other for other in texts if other != text]) for text in texts}
-    if not all(own.values()):
-        own = {text: hashlib.sha256(text.encode()).hexdigest()[:DIGITS] for text in texts}
-    return {text: f"~{word}" for text, word in own.items()}
+    words = {
+        text: _own_word(text, [candidate for candidate in texts if candidate != text])
+        for text in texts
+    }
+    if not all(words.values()):
+        words = {text: hashlib.sha256(text.encode()).hexdigest()[:DIGITS] for text in texts}
+    return {text: f"~{word}" for text, word in words.items()}
 
 
-def _own_word(text: str, others: list[str]) -> str:
+def _own_word(text: str, rest: list[str]) -> str:
     """Return the first word of a text that no other text has; "" if there is none."""
-    taken = {word for other in others for word in _words(other)}
-    return next((word for word in _words(text) if word not in taken), "")
+    words = {word for candidate in rest for word in _words(candidate)}
+    return next((word for word in _words(text) if word not in words), "")
 
 
 def _words(text: str) -> list[str]:

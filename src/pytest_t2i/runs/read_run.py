@@ -40,11 +40,11 @@ def read_run(path: str | Path) -> RunRecord:
     record = convert(path, plain, RunRecord)
     for name, kind in (("settings", _Settings), ("work", Work), ("provenance", _Provenance)):
         convert(path, getattr(record, name), kind, where=name)
-    known = {audit.name: audit for audit in installed_audits()}
+    audits_by_name = {audit.name: audit for audit in installed_audits()}
     record = replace(
         record,
         audits={
-            name: _read(path, known[name], part) if name in known else part
+            name: _read(path, audits_by_name[name], part) if name in audits_by_name else part
             for name, part in record.audits.items()
         },
     )
@@ -79,9 +79,9 @@ def _sorted_into_audits(plain: dict[str, Any]) -> dict[str, Any]:
         return plain
     audits = dict(audits)
     for audit in installed_audits():
-        found = {name: plain.pop(name) for name in audit.formerly if name in plain}
-        if any(found.values()):
-            audits.setdefault(audit.name, {"version": 1, "record": found})
+        formerly = {name: plain.pop(name) for name in audit.formerly if name in plain}
+        if any(formerly.values()):
+            audits.setdefault(audit.name, {"version": 1, "record": formerly})
     return {**plain, "audits": audits, "schema": SCHEMA}
 
 

@@ -224,8 +224,8 @@ class RunRecord:
 
     def part(self, audit: str) -> Any:
         """Return the record of an audit; None if there is none or the audit is not installed."""
-        known = self.audits.get(audit)
-        return known.record if known is not None and is_dataclass(known.record) else None
+        section = self.audits.get(audit)
+        return section.record if section is not None and is_dataclass(section.record) else None
 
     @property
     def title(self) -> str:
@@ -238,14 +238,14 @@ class RunRecord:
 
     def files(self) -> list[str]:
         """List the path of every picture in the record, except labelled images."""
-        named: list[str] = []
+        paths: list[str] = []
 
         def note(file: str) -> str:
-            named.append(file)
+            paths.append(file)
             return file
 
         self.with_files(note)
-        return named
+        return paths
 
     def tally(self) -> dict[Outcome, int]:
         """Count the checks by outcome: FAIL, INCONCLUSIVE and PASS."""

@@ -35,13 +35,13 @@ def distinct_record(results: Results) -> DistinctRecord | None:
     total = _total(by_text.values())
     if not total.pictures:
         return None
-    found = [
+    prompts = [
         PromptRepeats(plan.prompts[text].id, *repeats)
         for text, repeats in by_text.items()
         if repeats.repeated or repeats.nearly_equal
     ]
-    found.sort(key=lambda prompt: prompt.distinct / prompt.pictures)
-    return DistinctRecord(*total, tuple(found))
+    prompts.sort(key=lambda prompt: prompt.distinct / prompt.pictures)
+    return DistinctRecord(*total, tuple(prompts))
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class TestedRepeats:
         """Id of a prompt, triplet or stereotype -> the texts of its pictures."""
         selection = self.test.selection
         members = {prompt.id: {prompt.text} for prompt in selection.prompts}
-        members |= {one.id: {one.prompt.text} for one in selection.stereotypes}
+        members |= {stereotype.id: {stereotype.prompt.text} for stereotype in selection.stereotypes}
         return members | {three.id: {p.text for p in three} for three in selection.triplets}
 
     def open_because(self, measurement: Measurement) -> str:
@@ -114,8 +114,8 @@ def _repeats(results: Results, plan: Plan) -> dict[str, Repeats]:
     by_text: dict[str, Repeats] = {}
     for (text, *_), requests in groups.items():
         pictures = store.pixels(store.images(components.keys(requests)).values())
-        found = Repeats.among(pictures.values())
-        by_text[str(text)] = by_text.get(str(text), NONE) + found
+        repeats = Repeats.among(pictures.values())
+        by_text[str(text)] = by_text.get(str(text), NONE) + repeats
     return by_text
 
 

@@ -155,13 +155,13 @@ class Results:
         """Return an audit's records of what tests compared, each once, in order of the tests."""
         # Workers report in any order.
         order = [*self.session.tests, *sorted(self.session.compared)]
-        found = (
-            one.record
+        records = (
+            entry.record
             for node in dict.fromkeys(order)
-            for one in self.session.compared.get(node, ())
-            if one.audit == audit
+            for entry in self.session.compared.get(node, ())
+            if entry.audit == audit
         )
-        return list(dict.fromkeys(found))
+        return list(dict.fromkeys(records))
 
     def make_plan(self, tests: Sequence[SelectedTest] | None = None) -> Plan:
         """Return the plan of everything that tests need; None takes all selected tests."""

@@ -182,8 +182,8 @@ def told_apart(tests: Mapping[str, SelectedTest]) -> dict[str, SelectedTest]:
 
 def images_wanted(tests: Iterable[tuple[Selection, int]]) -> dict[str, int]:
     """Return the images per prompt text that all these (selection, images) pairs need."""
-    wanted: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for selection, images in tests:
         for text in selection.texts:
-            wanted[text] = max(images, wanted.get(text, 0))
-    return wanted
+            counts[text] = max(images, counts.get(text, 0))
+    return counts

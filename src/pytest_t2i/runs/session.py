@@ -70,7 +70,7 @@ class Session:
     @cached_property
     def fixtures(self) -> Mapping[str, Fixture]:
         """The fixtures of all audits, by name."""
-        return {name: made for audit in self.audits for name, made in audit.fixtures.items()}
+        return {name: fixture for audit in self.audits for name, fixture in audit.fixtures.items()}
 
     @property
     def store(self) -> Store:
@@ -100,10 +100,12 @@ class Session:
         """The generation settings: those of the options, else those of the catalogue."""
         if not self.has_model:
             return self.settings.generation
-        asked, default = self.settings.generation, self.components.defaults().defaults
+        options, default = self.settings.generation, self.components.defaults().defaults
         return GenerationSettings(
             *(
-                getattr(asked, name) if getattr(asked, name) is not None else getattr(default, name)
+                getattr(options, name)
+                if getattr(options, name) is not None
+                else getattr(default, name)
                 for name in GenerationSettings.__slots__
             )
         )
@@ -139,8 +141,8 @@ class Session:
     @property
     def captions(self) -> CaptionFile | None:
         """The captions of --t2i-captions, read anew; None without."""
-        given = self.settings.captions
-        return None if given is None else read_captions(given)
+        path = self.settings.captions
+        return None if path is None else read_captions(path)
 
     @cached_property
     def calibration(self) -> Calibrated | None:
@@ -187,11 +189,11 @@ class Session:
 
     def check_labels(self) -> None:
         """Raise ConfigurationError if a detector's labels are not those of the labelled images."""
-        wanted = self.settings.labels is not None or self.tries_detectors
-        if wanted and self.labelled is not None:
+        is_needed = self.settings.labels is not None or self.tries_detectors
+        if is_needed and self.labelled is not None:
             for name in self.detectors:
-                said = self.components.detector(DetectorRef(name)).labels
-                self.labelled.vocabulary.check_detector(name, said, self.labelled.folder)
+                labels = self.components.detector(DetectorRef(name)).labels
+                self.labelled.vocabulary.check_detector(name, labels, self.labelled.folder)
 
     # selected tests
 
@@ -247,5 +249,5 @@ class Session:
 
 def distinct(tests: Iterable[SelectedTest]) -> list[SelectedTest]:
     """Return the tests without those that need the same as an earlier one."""
-    asked = {(t.selection, t.images, t.planned, t.stopping): t for t in reversed(list(tests))}
-    return list(reversed(asked.values()))
+    by_need = {(t.selection, t.images, t.planned, t.stopping): t for t in reversed(list(tests))}
+    return list(reversed(by_need.values()))

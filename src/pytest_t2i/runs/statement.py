@@ -74,10 +74,10 @@ def read_statement(file: Path) -> Statement:
     table = ours.get("report", {}) if isinstance(ours, dict) else {}
     if not isinstance(table, dict):
         raise FileFormatError(file, f"expected a table, got {shown(table)}.", where=f"[{TABLE}]")
-    known = [field.name for field in fields(Statement)]
+    names = [field.name for field in fields(Statement)]
     for key, value in table.items():
-        if key not in known:
-            problem = str(UnknownNameError("key", key, known))
+        if key not in names:
+            problem = str(UnknownNameError("key", key, names))
             raise FileFormatError(file, problem, where=f"[{TABLE}]")
         if not isinstance(value, str):
             problem = f"expected a text as {key!r}, got {shown(value)}."

@@ -54,8 +54,8 @@ def add_run_options(
     for name in names:
         option = RUN_OPTIONS[name]
         # A command has one model and one detector.
-        told = option.help.split("; several by comma", maxsplit=1)[0]
-        how: dict[str, Any] = {"dest": option.ini, "help": told}
+        help_text = option.help.split("; several by comma", maxsplit=1)[0]
+        how: dict[str, Any] = {"dest": option.ini, "help": help_text}
         if option.is_switch:
             parser.add_argument(f"--{name}", action="store_const", const=True, **how)
         else:
@@ -70,8 +70,8 @@ def add_run_options(
 
 def run_settings(parsed: dict[str, Any]) -> Settings:
     """Return the settings of the given run options, which are removed from ``parsed``."""
-    given = {option.name: parsed.pop(option.ini, None) for option in RUN_OPTIONS.values()}
-    return settings_of({name: known for name, known in given.items() if known is not None})
+    entries = {option.name: parsed.pop(option.ini, None) for option in RUN_OPTIONS.values()}
+    return settings_of({name: setting for name, setting in entries.items() if setting is not None})
 
 
 def say(line: str) -> None:

@@ -41,5 +41,5 @@ def paid(
         ) from None
     finally:
         spent = bill.spending.spent
-        made = several(runner.work.made, "image")
-        say(f"spent {spent} for {several(bill.paid, 'request')}; {made} made")
+        pictures = several(runner.work.made, "image")
+        say(f"spent {spent} for {several(bill.paid, 'request')}; {pictures} made")

@@ -46,8 +46,8 @@ class Written:
     def __str__(self) -> str:
         if self.is_new:
             return f"added to {self.path}: {self.part}" if self.part else f"written: {self.path}"
-        whole = f"{self.part} of {self.path}" if self.part else str(self.path)
-        return f"left alone: {whole} {self.why}"
+        place = f"{self.part} of {self.path}" if self.part else str(self.path)
+        return f"left alone: {place} {self.why}"
 
 
 def another_suite(folder: Path, facts: Mapping[str, Any]) -> list[Path]:
@@ -65,8 +65,8 @@ def write_suite(
     """Write the suite, limits, CI job and settings of pytest; no existing file is replaced."""
     if folder.exists() and not folder.is_dir():
         raise ConfigurationError(f"expected a folder, {folder} is a file")
-    others = ((SUITE / "limits.toml", "limits.toml.j2"), (WORKFLOW, "fairness.yml.j2"))
-    for path, template in (*TESTS, *others):
+    more_files = ((SUITE / "limits.toml", "limits.toml.j2"), (WORKFLOW, "fairness.yml.j2"))
+    for path, template in (*TESTS, *more_files):
         yield _write(folder / path, _render(template, facts))
     statement = _render("statement.toml.j2", {"fields": MEANINGS.items()})
     if not (folder / PYPROJECT).exists() and _taken(folder) is None:
@@ -120,11 +120,11 @@ def _write_settings(folder: Path, settings: Mapping[str, str]) -> Written:
         except tomllib.TOMLDecodeError as error:
             return _left(project, f"(no valid TOML: {error})", settings)
     has_own = not isinstance(tool, dict) or "pytest" in tool
-    taken = _taken(folder)
+    settings_file = _taken(folder)
     # pyproject.toml takes precedence over tox.ini and setup.cfg.
-    if taken is not None and (taken.name in INIS or not has_own):
+    if settings_file is not None and (settings_file.name in INIS or not has_own):
         instead = f", and none of those in {PYPROJECT}" if has_own else ""
-        return _left(taken, f"(pytest reads its settings there{instead})", settings)
+        return _left(settings_file, f"(pytest reads its settings there{instead})", settings)
     if has_own:
         return _left(project, "(it has its own)", settings)
     write_whole(project, f"{content.rstrip()}\n\n{_table(settings)}".encode())

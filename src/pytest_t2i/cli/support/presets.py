@@ -142,7 +142,7 @@ class Shape:
         old = even_biases(bias, self.words)
         new = np.minimum(1.0, old + (1.0 - old) * push / (1.0 - bias))
         for _ in range(repeats):
-            yield tuple(rng.binomial(self.images, (1.0 + each) / 2.0) for each in (old, new))  # type: ignore[misc]
+            yield tuple(rng.binomial(self.images, (1.0 + biases) / 2.0) for biases in (old, new))  # type: ignore[misc]
 
     def half_width(self, bias: float) -> float:
         """Return the mean half-width of the interval of a model of this score."""

@@ -68,8 +68,8 @@ def members(archive: IO[bytes], end: int, most: int) -> Iterator[Member]:
             if size > MOST_RECORDS:
                 raise StrangeMemberError(f"{size} bytes of records")
             archive.seek(data)
-            found = _records(archive.read(size))
-            records = found if kind == RECORDS else records
+            fresh = _records(archive.read(size))
+            records = fresh if kind == RECORDS else records
         elif kind in (PLAIN, OLD, CONTIGUOUS):
             records = {}
             yield Member(name, data, size)
@@ -93,8 +93,8 @@ def _number(field: bytes) -> int | None:
     """A whole number in octal digits, or in the form of GNU tar for large ones; else None."""
     if field[:1] == b"\x80":
         return int.from_bytes(field[1:], "big")
-    found = NUMBER.fullmatch(field)
-    return None if found is None else int(found[1], 8)
+    match = NUMBER.fullmatch(field)
+    return None if match is None else int(match[1], 8)
 
 
 def _name(header: bytes, records: dict[bytes, bytes]) -> str:
@@ -288,8 +288,8 @@ def _extract(file: Path, folder: Path) -> list[str]:
             for number, member in enumerate(members(archive, end, most)):
                 if number and not MEMBER.fullmatch(member.name):
                     raise StrangeMemberError(repr(member.name))  # noqa: TRY301 - told below
-                known = missing.get(member.name) if number else None
-                if known is not None and _take(archive, member, known, folder):
+                entry = missing.get(member.name) if number else None
+                if entry is not None and _take(archive, member, entry, folder):
                     del missing[member.name]
     except StrangeMemberError as error:
         raise StoreError(
@@ -335,20 +335,20 @@ def _check_room(file: Path, folder: Path, manifest: Manifest, end: int) -> None:
         )
 
 
-def _take(archive: IO[bytes], member: Member, known: Packed, folder: Path) -> bool:
+def _take(archive: IO[bytes], member: Member, entry: Packed, folder: Path) -> bool:
     """Write a file of the archive, in parts; return whether it is as the manifest says."""
-    if member.size != known.bytes:
+    if member.size != entry.bytes:
         return False
     draft, target = folder / ".unfinished", folder / member.name
     target.parent.mkdir(parents=True, exist_ok=True)
-    found, left = hashlib.sha256(), member.size
+    sha256, left = hashlib.sha256(), member.size
     archive.seek(member.offset)
-    with draft.open("wb") as written:
+    with draft.open("wb") as output:
         while left and (part := archive.read(min(left, AT_ONCE))):
-            found.update(part)
-            written.write(part)
+            sha256.update(part)
+            output.write(part)
             left -= len(part)
-    if left or found.hexdigest() != known.sha256:
+    if left or sha256.hexdigest() != entry.sha256:
         return False
     draft.replace(target)
     return True
@@ -364,21 +364,23 @@ def _check_index(file: Path, index: Path) -> None:
     deadline = time.monotonic() + limit
     uri = f"{index.absolute().as_uri()}?mode=ro&immutable=1"
     try:
-        with closing(sqlite3.connect(uri, uri=True)) as opened:
-            opened.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_VALUE)
-            opened.set_progress_handler(lambda: int(time.monotonic() > deadline), 100_000)
-            opened.execute("PRAGMA trusted_schema=OFF")
+        with closing(sqlite3.connect(uri, uri=True)) as connection:
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_VALUE)
+            connection.set_progress_handler(lambda: int(time.monotonic() > deadline), 100_000)
+            connection.execute("PRAGMA trusted_schema=OFF")
             strange = [
                 str(name)
-                for kind, name, sql in opened.execute("SELECT type, name, sql FROM sqlite_master")
+                for kind, name, sql in connection.execute(
+                    "SELECT type, name, sql FROM sqlite_master"
+                )
                 if kind not in ("table", "index") or STRANGE.search(str(sql))
             ]
-            whole = strange or opened.execute("PRAGMA quick_check(1)").fetchone() == ("ok",)
+            is_whole = strange or connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",)
     except (sqlite3.Error, UnicodeDecodeError, OverflowError):
-        strange, whole = [], False
+        strange, is_whole = [], False
     if strange:
         raise StoreError(
             f"{file}: its index has {strange[0]!r}, which no store has: nothing is imported"
         )
-    if not whole:
+    if not is_whole:
         raise StoreError(f"{file}: its index is damaged: export it again")

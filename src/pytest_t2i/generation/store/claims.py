@@ -25,8 +25,8 @@ def claim(
     now = time.time()
     with transaction(connection):
         alive = Alive(folder, owner, now)
-        others = {row["key"] for row in held(connection, keys) if alive.holds(row)}
-        free = [key for key in keys if key not in others]
+        of_others = {row["key"] for row in held(connection, keys) if alive.holds(row)}
+        free = [key for key in keys if key not in of_others]
         connection.executemany(
             "INSERT OR REPLACE INTO claims VALUES (?, ?, ?)",
             [(key, owner, now + LEASE) for key in free],

@@ -66,10 +66,10 @@ class NewImage:
     @property
     def revised_prompt(self) -> str | None:
         """The service's revised prompt as valid UTF-8; None where there is none, or no picture."""
-        drawn = self.generated.revised_prompt
-        if drawn is None or self.generated.image is None:
+        text = self.generated.revised_prompt
+        if text is None or self.generated.image is None:
             return None
-        return drawn.encode(errors="backslashreplace").decode()
+        return text.encode(errors="backslashreplace").decode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +106,10 @@ def contents(folder: Path) -> Contents:
     check_index(folder)
     with closing(connect(folder)) as index:
         models = tuple(_model_contents(index, row) for row in index.execute(BY_MODEL))
-        said = {row["by"][:SHORT]: row["count"] for row in index.execute(BY_DETECTOR)}
+        detections = {row["by"][:SHORT]: row["count"] for row in index.execute(BY_DETECTOR)}
         arrays = {row["by"]: row["count"] for row in index.execute(BY_ARRAY)}
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-    return Contents(models, said, arrays, size, living_owner(folder))
+    return Contents(models, detections, arrays, size, living_owner(folder))
 
 
 SHORT = 12

@@ -221,8 +221,8 @@ def _described(file: Path) -> Process | None:
         name, space, started = json.loads(_description(file).read_bytes())
     except (OSError, ValueError, TypeError):
         return None
-    known = all(isinstance(text, str) for text in (name, space, started))
-    return Process(name, space, started) if known and name.count(":") > 1 else None
+    is_valid = all(isinstance(text, str) for text in (name, space, started))
+    return Process(name, space, started) if is_valid and name.count(":") > 1 else None
 
 
 def _at_gate(locks: Path) -> str:

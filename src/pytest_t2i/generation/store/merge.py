@@ -73,9 +73,9 @@ def merge(folder: Path, other: Path, tick: Tick = lambda _: None) -> Merged:
         check_is_store(folder)
         check_index(folder)
     with maintenance(other), maintenance(folder):
-        found = Findings() if is_new else verify_alone(folder)
+        findings = Findings() if is_new else verify_alone(folder)
         with closing(connect(folder)) as mine, closing(connect(other)) as theirs:
-            return _Merge(folder, other, mine, theirs, Merged(found)).run(tick)
+            return _Merge(folder, other, mine, theirs, Merged(findings)).run(tick)
 
 
 @dataclass(slots=True)
@@ -87,11 +87,11 @@ class _Merge:
     merged: Merged
 
     def run(self, tick: Tick) -> Merged:
-        looked = 0
+        count = 0
         for rows in self._images():
             self._take(rows)
-            looked += len(rows)
-            tick(looked)
+            count += len(rows)
+            tick(count)
         self._take_facts()
         return self.merged
 
@@ -108,25 +108,25 @@ class _Merge:
             yield part
 
     def _take(self, rows: Sequence[Any]) -> None:
-        known = {row["key"]: row["sha256"] for row in self._held(rows)}
-        alike = [row for row in rows if known.get(row["key"], "") == row["sha256"]]
+        digests = {row["key"]: row["sha256"] for row in self._held(rows)}
+        alike = [row for row in rows if digests.get(row["key"], "") == row["sha256"]]
         self.merged.common += len(alike)
-        self.merged.otherwise += sum(row["key"] in known for row in rows) - len(alike)
+        self.merged.otherwise += sum(row["key"] in digests for row in rows) - len(alike)
         new = [
             copied
             for row in rows
-            if row["key"] not in known and (copied := self._copied(row)) is not None
+            if row["key"] not in digests and (copied := self._copied(row)) is not None
         ]
         self.merged.copied += len(new)
         keys = [row["key"] for row in alike] + [row[0] for row in new]
-        said = {table: list(self._new_words(table, keys)) for table in SAID}
+        words_of_tables = {table: list(self._new_words(table, keys)) for table in SAID}
         revised = self._of("theirs", "revised_prompts", [row[0] for row in new])
         with claims.transaction(self.mine):
             insert(self.mine, "images", new)
             insert(self.mine, "revised_prompts", map(_unsealed, revised))
-            for table, words in said.items():
+            for table, words in words_of_tables.items():
                 insert(self.mine, table, words)
-        self.merged.said += sum(map(len, said.values()))
+        self.merged.said += sum(map(len, words_of_tables.values()))
 
     def _held(self, rows: Sequence[Any]) -> list[Any]:
         return self._of("mine", "images", [row["key"] for row in rows])
@@ -134,20 +134,22 @@ class _Merge:
     def _of(self, side: str, table: str, keys: Sequence[str]) -> list[Any]:
         """Intact rows of a table for these images."""
         index = self.mine if side == "mine" else self.theirs
-        found: list[Any] = []
+        intact: list[Any] = []
         for start in range(0, len(keys), AT_ONCE):
             part = keys[start : start + AT_ONCE]
             marks = ",".join("?" * len(part))
             query = f"SELECT * FROM {table} WHERE key IN ({marks})"  # noqa: S608 - a fixed name
             rows = index.execute(query, list(part))
-            found += [r for r in rows if (is_sealed(r) if side == "mine" else self._good(table, r))]
-        return found
+            intact += [
+                r for r in rows if (is_sealed(r) if side == "mine" else self._good(table, r))
+            ]
+        return intact
 
     def _new_words(self, table: str, keys: Sequence[str]) -> Iterator[tuple[Any, ...]]:
         """Rows of the other store's table for these images that the target store lacks."""
         by = SAID[table]
-        known = {(row["key"], row[by]) for row in self._of("mine", table, keys)}
-        new = [row for row in self._of("theirs", table, keys) if (row["key"], row[by]) not in known]
+        pairs = {(row["key"], row[by]) for row in self._of("mine", table, keys)}
+        new = [row for row in self._of("theirs", table, keys) if (row["key"], row[by]) not in pairs]
         if table == "arrays":
             yield from write_arrays(self.folder, self._arrays(new))
         else:
@@ -156,8 +158,8 @@ class _Merge:
     def _arrays(self, rows: Iterable[Any]) -> Iterator[tuple[str, str, np.ndarray]]:
         """Key, name and content of the other store's arrays; damaged ones are reported."""
         for row in rows:
-            read = partial(read_array, key=row["key"], name=row["name"], sha256=row["sha256"])
-            array = self._read(row["file"], read)
+            reader = partial(read_array, key=row["key"], name=row["name"], sha256=row["sha256"])
+            array = self._read(row["file"], reader)
             if array is not None:
                 yield row["key"], row["name"], array
 
@@ -170,14 +172,14 @@ class _Merge:
             return None
         file = self.folder / row["file"]
         write_whole(file, content)
-        named = dict(zip(row.keys(), row, strict=True)) | {"stamp": stamp(file) or ""}
-        return tuple(named.values())[:-1]
+        columns = dict(zip(row.keys(), row, strict=True)) | {"stamp": stamp(file) or ""}
+        return tuple(columns.values())[:-1]
 
-    def _read(self, name: str, read: Callable[[Path], Content | None]) -> Content | None:
+    def _read(self, name: str, reader: Callable[[Path], Content | None]) -> Content | None:
         """Content of a file of the other store; a missing or damaged file is reported once."""
         file, lost = self.other / name, self.merged.there.damaged
         try:
-            content = read(file)
+            content = reader(file)
         except FileNotFoundError:
             content, lost = None, self.merged.there.absent
         except OSError as error:
@@ -194,21 +196,21 @@ class _Merge:
 
     def _good(self, table: str, row: Any) -> bool:
         """Whether a row is as it was written; a changed row is reported."""
-        named: Mapping[str, Any] = dict(zip(row.keys(), row, strict=True))
-        file = named.get("file")
-        is_own = table != "images" or file == picture_file(named["key"])
+        columns: Mapping[str, Any] = dict(zip(row.keys(), row, strict=True))
+        file = columns.get("file")
+        is_own = table != "images" or file == picture_file(columns["key"])
         if is_sealed(row) and (file is None or (is_relative(file) and is_own)):
             return True
-        key = str(named["key"]).encode(errors="surrogateescape").decode(errors="backslashreplace")
+        key = str(columns["key"]).encode(errors="surrogateescape").decode(errors="backslashreplace")
         self.merged.there.changed.append(f"{table} {key}")
         return False
 
     def _take_facts(self) -> None:
-        known = {row["name"] for row in self.mine.execute("SELECT * FROM facts")}
+        names = {row["name"] for row in self.mine.execute("SELECT * FROM facts")}
         new = [
             _unsealed(row)
             for row in self.theirs.execute("SELECT * FROM facts")
-            if is_sealed(row) and row["name"] not in known and row["name"].startswith(CARRIED)
+            if is_sealed(row) and row["name"] not in names and row["name"].startswith(CARRIED)
         ]
         with claims.transaction(self.mine):
             insert(self.mine, "facts", new)

@@ -93,9 +93,9 @@ class Repeats(NamedTuple):
     @classmethod
     def among(cls, pictures: Iterable[Pixels | None]) -> Repeats:
         """Count the pictures of one prompt; None stands for one that shows nothing."""
-        shown = [picture for picture in pictures if picture is not None]
-        distinct = len({picture.digest for picture in shown})
-        return cls(len(shown), distinct, _count_nearly_equal(shown))
+        visible = [picture for picture in pictures if picture is not None]
+        distinct = len({picture.digest for picture in visible})
+        return cls(len(visible), distinct, _count_nearly_equal(visible))
 
     def __add__(self, other: Repeats) -> Repeats:  # type: ignore[override]
         return Repeats(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))

@@ -46,7 +46,7 @@ def kind_of(folder: Path, mounts: Path = MOUNTS) -> str:
         lines = mounts.read_text(errors="surrogateescape").splitlines()
     except OSError:  # no Linux
         return ""
-    found, deepest = "", -1
+    kind, deepest = "", -1
     for line in lines:
         mount = MOUNT.match(line)
         if mount is None:
@@ -54,8 +54,8 @@ def kind_of(folder: Path, mounts: Path = MOUNTS) -> str:
         point = Path(re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), mount["point"]))
         # The last of several mounts at one place is the visible one.
         if folder.is_relative_to(point) and len(point.parts) >= deepest:
-            found, deepest = mount["kind"], len(point.parts)
-    return found
+            kind, deepest = mount["kind"], len(point.parts)
+    return kind
 
 
 class Machine:
@@ -79,10 +79,10 @@ class Machine:
         self._note = folder / "locks" / f"{uuid.uuid4().hex}{ENDING}"
         # Where two machines start at the same moment, each sees the other's note, and both stop.
         self.renew()
-        if self._is_shared and (other := self._other()):
+        if self._is_shared and (holder := self._other()):
             self.let_go()
             raise StoreError(
-                f"{folder} lies on a network file system ({kind}), and {other} used the "
+                f"{folder} lies on a network file system ({kind}), and {holder} used the "
                 f"store less than {LEASE / 60:.0f} minutes ago: two machines at once would damage "
                 f"its index. Wait until the other run has ended. {INSTEAD}"
             )

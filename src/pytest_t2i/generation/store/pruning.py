@@ -68,9 +68,9 @@ def note_needed(folder: Path, run: str, keys: Iterable[str]) -> None:
         runs.mkdir(parents=True, exist_ok=True)
         with FileLock(folder / LOCKS / "counting", timeout=COUNTING):
             notes = _notes(folder)
-            known = next((n for n in reversed(notes) if NUMBERED.sub("", n.stem) == run), None)
+            before = next((n for n in reversed(notes) if NUMBERED.sub("", n.stem) == run), None)
             number = _number(notes[-1]) + 1 if notes else 1
-            note = known or runs / f"run-{number:012}-{run}{ENDING}"
+            note = before or runs / f"run-{number:012}-{run}{ENDING}"
             write_whole(note, content)
     except Timeout:
         raise StoreError(
@@ -79,7 +79,7 @@ def note_needed(folder: Path, run: str, keys: Iterable[str]) -> None:
         ) from None
     except OSError as error:
         raise StoreError(explain(runs, error)) from error
-    for old in notes[: len(notes) + (known is None) - MOST_RUNS]:
+    for old in notes[: len(notes) + (before is None) - MOST_RUNS]:
         old.unlink(missing_ok=True)
 
 
@@ -104,8 +104,8 @@ def _prune(folder: Path, runs: int) -> Pruned:
         )
     needed = {key for note in notes[-runs:] for key in _read(note)}
     with closing(connect(folder)) as index:
-        known = [row["key"] for row in index.execute("SELECT key FROM images")]
-        useless = [key for key in known if key not in needed]
+        keys = [row["key"] for row in index.execute("SELECT key FROM images")]
+        useless = [key for key in keys if key not in needed]
         # A file of several arrays stays as long as one of them is needed.
         files = [*_strike(index, useless), *shards.unnamed(folder, index)]
         files += [f"{thumbnails.FOLDER}/{key}.webp" for key in useless if is_relative(key)]
@@ -113,8 +113,8 @@ def _prune(folder: Path, runs: int) -> Pruned:
     freed = sum(_remove(folder, name) for name in files)
     for note in notes[:-runs]:
         note.unlink(missing_ok=True)
-    asked = min(runs, len(notes))
-    return Pruned(len(useless), freed, len(known) - len(useless), asked)
+    count = min(runs, len(notes))
+    return Pruned(len(useless), freed, len(keys) - len(useless), count)
 
 
 def _notes(folder: Path) -> list[Path]:
@@ -124,8 +124,8 @@ def _notes(folder: Path) -> list[Path]:
 
 def _number(note: Path) -> int:
     """The number of a run; 0 for a file of an earlier version."""
-    found = NUMBERED.match(note.name)
-    return 0 if found is None else int(found[1])
+    match = NUMBERED.match(note.name)
+    return 0 if match is None else int(match[1])
 
 
 def _read(note: Path) -> list[str]:

@@ -111,12 +111,12 @@ def _repair(folder: Path, tick: Tick) -> Findings:
         rows: list[tuple[Any, ...]] = []
         revised: list[tuple[str, str]] = []
         for count, file in enumerate(sorted((folder / "images").glob("*/*.png")), 1):
-            found = _rows_of(folder, file)
-            if found is None:
+            file_rows = _rows_of(folder, file)
+            if file_rows is None:
                 findings.damaged.append(file)
             else:
-                rows.append(found[0])
-                revised += found[1]
+                rows.append(file_rows[0])
+                revised += file_rows[1]
             tick(count)
         latents = _latents(folder, [row[0] for row in rows])
         with claims.transaction(index):
@@ -203,10 +203,10 @@ def _set_aside(folder: Path) -> None:
 def _rows_of(folder: Path, file: Path) -> tuple[tuple[Any, ...], list[tuple[str, str]]] | None:
     """The rows of a picture and of its revised prompt; None where the picture is damaged."""
     content = file.read_bytes()
-    known = read_origin(content)
-    if known is None:
+    header = read_origin(content)
+    if header is None:
         return None
-    origin, size = known
+    origin, size = header
     if picture_file(origin.key) != file.relative_to(folder).as_posix():
         return None
     revised = [] if origin.revised_prompt is None else [(origin.key, origin.revised_prompt)]
@@ -216,8 +216,8 @@ def _rows_of(folder: Path, file: Path) -> tuple[tuple[Any, ...], list[tuple[str,
 def _latents(folder: Path, keys: Sequence[str]) -> list[tuple[str, ...]]:
     """Index rows of the final latents of images."""
     together = newest(folder, FINAL_LATENT)
-    found = [together.get(key) or _latent_of(folder, key) for key in keys]
-    return [row for row in found if row is not None]
+    rows = [together.get(key) or _latent_of(folder, key) for key in keys]
+    return [row for row in rows if row is not None]
 
 
 def _latent_of(folder: Path, key: str) -> tuple[str, ...] | None:

@@ -55,16 +55,16 @@ def picture_hashes(folder: Path, keys: Sequence[str]) -> dict[Path, str]:
 
 def select(folder: Path, query: str, keys: Sequence[str]) -> list[tuple[Any, ...]]:
     """Result of a query for keys that only reads; empty where the index is absent or damaged."""
-    found: list[tuple[Any, ...]] = []
+    rows: list[tuple[Any, ...]] = []
     try:
         with closing(_open(folder / NAME)) as index:
             for start in range(0, len(keys), AT_ONCE):
                 some = keys[start : start + AT_ONCE]
                 marks = ",".join("?" * len(some))
-                found += index.execute(query.format(keys=marks), some)
+                rows += index.execute(query.format(keys=marks), some)
     except sqlite3.Error:
         return []
-    return found
+    return rows
 
 
 def _open(file: Path) -> sqlite3.Connection:

@@ -80,24 +80,26 @@ def _of_numpy_file(content: bytes) -> np.ndarray | None:
     import numpy as np
     from numpy.lib import format as numpy_format
 
-    opened = io.BytesIO(content)
+    stream = io.BytesIO(content)
     try:
-        version = numpy_format.read_magic(opened)
-        read = numpy_format.read_array_header_1_0 if version == (1, 0) else _header_of_version_2
-        shape, is_fortran, kind = read(opened)
-        if kind.hasobject or math.prod(shape) * kind.itemsize != len(content) - opened.tell():
+        version = numpy_format.read_magic(stream)
+        read_header = (
+            numpy_format.read_array_header_1_0 if version == (1, 0) else _header_of_version_2
+        )
+        shape, is_fortran, kind = read_header(stream)
+        if kind.hasobject or math.prod(shape) * kind.itemsize != len(content) - stream.tell():
             return None
         order: Literal["F", "C"] = "F" if is_fortran else "C"
-        array: np.ndarray = np.frombuffer(bytearray(content[opened.tell() :]), dtype=kind)
+        array: np.ndarray = np.frombuffer(bytearray(content[stream.tell() :]), dtype=kind)
         return array.reshape(shape, order=order)
     except (ValueError, TypeError, SyntaxError, OverflowError, RecursionError, MemoryError):
         return None
 
 
-def _header_of_version_2(opened: io.BytesIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+def _header_of_version_2(stream: io.BytesIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     from numpy.lib import format as numpy_format
 
-    return numpy_format.read_array_header_2_0(opened)
+    return numpy_format.read_array_header_2_0(stream)
 
 
 def is_intact(file: Path, row: Any) -> bool:
@@ -113,9 +115,9 @@ def is_intact(file: Path, row: Any) -> bool:
 def unnamed(folder: Path, index: Any) -> list[str]:
     """Names of array files that no row of the index names any more."""
     query = f"SELECT DISTINCT file FROM arrays WHERE file LIKE '%{ENDING}'"  # noqa: S608 - a constant
-    named = {row["file"] for row in index.execute(query)}
+    listed = {row["file"] for row in index.execute(query)}
     there = {path.relative_to(folder).as_posix() for path in folder.glob(f"arrays/*/*{ENDING}")}
-    return sorted(there - named)
+    return sorted(there - listed)
 
 
 def newest(folder: Path, name: str) -> dict[str, Row]:
@@ -123,17 +125,17 @@ def newest(folder: Path, name: str) -> dict[str, Row]:
 
     Files that cannot be read are left out.
     """
-    found: dict[str, Row] = {}
+    rows: dict[str, Row] = {}
     files = sorted(folder.glob(f"arrays/*/*{ENDING}"), key=lambda file: file.stat().st_mtime_ns)
     for file in files:
         where, now = file.relative_to(folder).as_posix(), stamp(file) or ""
         with suppress(OSError):
             for tensor in _header(str(file), now)[1]:
-                key, _, named = tensor.partition(" ")
-                array = _read(file, tensor) if named == name else None
+                key, _, array_name = tensor.partition(" ")
+                array = _read(file, tensor) if array_name == name else None
                 if array is not None:
-                    found[key] = (key, name, where, _checksum(array), now)
-    return found
+                    rows[key] = (key, name, where, _checksum(array), now)
+    return rows
 
 
 def _parts(
@@ -156,14 +158,14 @@ def _plain(key: str, name: str, array: np.ndarray) -> np.ndarray:
     """The array as it is written: in C order and little-endian."""
     import numpy as np
 
-    given = np.asarray(array)
-    kind = given.dtype.newbyteorder("<")
-    if kind not in [np.dtype(known) for known in DTYPES.values()]:
+    numbers = np.asarray(array)
+    kind = numbers.dtype.newbyteorder("<")
+    if kind not in [np.dtype(dtype) for dtype in DTYPES.values()]:
         raise StoreError(
             f"array {name!r} of {key}: expected whole or floating-point numbers of up to 64 bits, "
-            f"got {given.dtype}"
+            f"got {numbers.dtype}"
         )
-    return np.asarray(given, dtype=kind, order="C")
+    return np.asarray(numbers, dtype=kind, order="C")
 
 
 def _write(folder: Path, part: list[tuple[str, str, np.ndarray]]) -> list[Row]:
@@ -194,9 +196,9 @@ def _header(file: str, now: str) -> tuple[int, dict[str, msgspec.Raw]]:
     ``now`` is the file's stamp, which makes the cache notice a changed file.
     """
     del now
-    with Path(file).open("rb") as opened:
-        size = int.from_bytes(opened.read(8), "little")
-        content = opened.read(min(size, MOST_HEADER))
+    with Path(file).open("rb") as stream:
+        size = int.from_bytes(stream.read(8), "little")
+        content = stream.read(min(size, MOST_HEADER))
     try:
         return 8 + size, msgspec.json.decode(content, type=dict[str, msgspec.Raw])
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -219,10 +221,10 @@ def _read(file: Path, tensor: str) -> np.ndarray | None:
     size, (first, last) = math.prod(entry.shape) * kind.itemsize, entry.data_offsets
     if last - first != size:
         return None
-    with file.open("rb") as opened:
-        if start + last > os.fstat(opened.fileno()).st_size:
+    with file.open("rb") as stream:
+        if start + last > os.fstat(stream.fileno()).st_size:
             return None
-        opened.seek(start + first)
-        content = bytearray(opened.read(size))
+        stream.seek(start + first)
+        content = bytearray(stream.read(size))
     # A bytearray makes the array writable.
     return np.frombuffer(content, dtype=kind).reshape(entry.shape)

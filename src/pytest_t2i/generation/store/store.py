@@ -64,8 +64,8 @@ def unpacked(content: bytes) -> tuple[FoundObject, ...]:
 
 
 def _box(plain: dict[str, float]) -> Box:
-    named = ("left", "top", "right", "bottom", "score")
-    left, top, right, bottom, score = (plain[name] for name in named)
+    names = ("left", "top", "right", "bottom", "score")
+    left, top, right, bottom, score = (plain[name] for name in names)
     return Box(left, top, right, bottom, score)
 
 
@@ -117,12 +117,12 @@ class Store:
     def images(self, keys: Sequence[str]) -> dict[str, StoredImage]:
         """The intact images of these keys, by key."""
         rows = self._select("SELECT * FROM images WHERE key IN ({})", keys)
-        known = {row["key"]: row for row in rows}
-        damaged = [key for key, row in known.items() if not self._is_whole(row)]
+        by_key = {row["key"]: row for row in rows}
+        damaged = [key for key, row in by_key.items() if not self._is_whole(row)]
         if damaged:
             self._drop(damaged)
         gone = set(damaged)
-        return {key: self._stored(row) for key, row in known.items() if key not in gone}
+        return {key: self._stored(row) for key, row in by_key.items() if key not in gone}
 
     def add_images(self, new: Iterable[NewImage]) -> None:
         """Store images and their traces: files first, then the index in one transaction."""
@@ -133,7 +133,7 @@ class Store:
             rows.append(self._write_image(image))
             if image.generated.image is not None:
                 pixels.append((image.key, rows[-1][6], *pixels_of(image.generated.image)))
-            traces += [(image.key, *named) for named in image.arrays.items()]
+            traces += [(image.key, *trace) for trace in image.arrays.items()]
             if image.revised_prompt is not None:
                 revised.append((image.key, image.revised_prompt))
         arrays = write_arrays(self.folder, traces)
@@ -152,14 +152,14 @@ class Store:
         """
         pictures = {image.key: image for image in images if image.undetected is None}
         rows = self._select("SELECT * FROM pixels WHERE key IN ({})", list(pictures))
-        found = {
+        stored = {
             row["key"]: Pixels(row["digest"], row["likeness"])
             for row in filter(is_sealed, rows)
             if row["sha256"] == pictures[row["key"]].sha256
         }
         new = {}
         for key, image in pictures.items():
-            if key not in found:
+            if key not in stored:
                 try:
                     new[key] = pixels_of(self.open_image(image))
                 except (OSError, StoreError):  # unreadable or damaged: the detectors tell of it
@@ -171,7 +171,7 @@ class Store:
                     "pixels",
                     [(key, pictures[key].sha256, *content) for key, content in new.items()],
                 )
-        return found | new
+        return stored | new
 
     def open_image(self, stored: StoredImage) -> Image:
         """Open a picture and verify its checksum.
@@ -199,15 +199,15 @@ class Store:
         """The intact arrays of this name, by key."""
         query = "SELECT * FROM arrays WHERE key IN ({}) AND name = ?"
         rows = self._select(query, keys, name)
-        whole = {
+        intact = {
             row["key"]: StoredArray(row["key"], name, self.folder / row["file"], row["sha256"])
             for row in rows
             if self._is_whole(row)
         }
-        lost = [(row["key"], name) for row in rows if row["key"] not in whole]
+        lost = [(row["key"], name) for row in rows if row["key"] not in intact]
         if lost:
             self._drop_arrays(lost)
-        return whole
+        return intact
 
     def open_array(self, stored: StoredArray) -> np.ndarray:
         """Open an array and verify its checksum.
@@ -263,13 +263,13 @@ class Store:
         """
         query = "SELECT * FROM detections WHERE key IN ({}) AND detector = ?"
         rows = filter(is_sealed, self._select(query, keys, detector))
-        said = {row["key"]: read_detection(row) for row in rows}
-        return {key: detection for key, detection in said.items() if detection is not None}
+        detections = {row["key"]: read_detection(row) for row in rows}
+        return {key: detection for key, detection in detections.items() if detection is not None}
 
     def add_detections(self, detector: str, detections: Mapping[str, Detection]) -> None:
         """Store detections of a detector."""
         self._machine.renew()
-        rows = [detection_row(key, detector, said) for key, said in detections.items()]
+        rows = [detection_row(key, detector, detection) for key, detection in detections.items()]
         with claims.transaction(self._connection):
             insert(self._connection, "detections", rows)
 
@@ -283,13 +283,15 @@ class Store:
         """Model, prompt, seed, file and predicted label of every image with a detection."""
         query = "SELECT * FROM detections WHERE detector = ?"
         rows = filter(is_sealed, self._connection.execute(query, (detector,)))
-        said = {row["key"]: read_detection(row) for row in rows}
+        detections = {row["key"]: read_detection(row) for row in rows}
         ordered = self._connection.execute("SELECT * FROM images ORDER BY model, prompt, seed")
         return [
             {name: row[name] for name in ("model", "prompt", "seed", "file")}
             | {"said": detection.said}
             for row in ordered
-            if (detection := said.get(row["key"])) is not None and is_sealed(row) and _is_ours(row)
+            if (detection := detections.get(row["key"])) is not None
+            and is_sealed(row)
+            and _is_ours(row)
         ]
 
     def name_model(self, fingerprint: str, name: str) -> None:

@@ -68,16 +68,16 @@ def _check(plain: Any, schema: Mapping[str, Any], where: str) -> None:
 
 
 def _check_keys(plain: Mapping[str, Any], schema: Mapping[str, Any], where: str) -> None:
-    known = schema.get("properties", {})
+    properties = schema.get("properties", {})
     missing = [name for name in schema.get("required", ()) if name not in plain]
-    more = [name for name in plain if name not in known]
+    more = [name for name in plain if name not in properties]
     if missing:
         raise MalformedAnswerError(
-            f"{where}: expected the keys {_listed(known)}, {_listed(missing)} is not there"
+            f"{where}: expected the keys {_listed(properties)}, {_listed(missing)} is not there"
         )
     if more and schema.get("additionalProperties") is False:
         raise MalformedAnswerError(
-            f"{where}: expected no keys but {_listed(known)}, got {_excerpt(more[0])}, too"
+            f"{where}: expected no keys but {_listed(properties)}, got {_excerpt(more[0])}, too"
         )
 
 

@@ -47,7 +47,9 @@ def ask_for_candidates(
 
 def _short(attributes: tuple[Attribute, ...]) -> tuple[Attribute, ...]:
     """Return the attributes; raise MalformedAnswerError where a name is too long."""
-    long = [repr(one.name) for one in attributes if len(one.name.split()) > MOST_WORDS]
+    long = [
+        repr(attribute.name) for attribute in attributes if len(attribute.name.split()) > MOST_WORDS
+    ]
     if long:
         raise MalformedAnswerError(f"expected one to four words as 'attribute', got {some(long)}")
     return attributes

@@ -25,21 +25,21 @@ def ask_for_sentences(
 ) -> int:
     """Ask for a sentence of every concept that has none yet; return how many were written."""
     sentences = {axis.name: dict(known.get(axis.name, {})) for axis in axes}
-    asked: dict[str, str] = {}
+    answers: dict[str, str] = {}
     for axis in axes:
         mine = sentences[axis.name]
         for word in axis.concepts:
             if word in mine:
                 continue
-            asked[word] = mine[word] = asked.get(word) or _written(language, word, tries)
-            keep([_with(each, sentences[each.name]) for each in axes])
-    return len(asked)
+            answers[word] = mine[word] = answers.get(word) or _written(language, word, tries)
+            keep([_with(axis_to_keep, sentences[axis_to_keep.name]) for axis_to_keep in axes])
+    return len(answers)
 
 
 def _with(axis: Axis, sentences: Mapping[str, str]) -> Axis:
     """Return the axis with its sentences, in the order of its concepts."""
-    written = tuple((word, sentences[word]) for word in axis.concepts if word in sentences)
-    return replace(axis, sentences=written)
+    pairs = tuple((word, sentences[word]) for word in axis.concepts if word in sentences)
+    return replace(axis, sentences=pairs)
 
 
 def _written(language: Language, word: str, tries: int) -> str:

@@ -65,8 +65,8 @@ class PromptOfModel:
 
     def counts(self, groups: Sequence[str]) -> dict[str, int]:
         """Return the number of images per group, groups without any image included."""
-        shown = Counter(self.said.values())
-        return {group: shown[group] for group in groups}
+        counts = Counter(self.said.values())
+        return {group: counts[group] for group in groups}
 
     def signs(self, seeds: Sequence[int]) -> list[int]:
         """Return +1 for male, -1 for female and 0 for any other image, for each of these seeds."""
@@ -205,11 +205,11 @@ Scores = BiasScores | GroupDistances
 
 def scores_of(models: Sequence[ComparedModel], groups: Sequence[str] = ()) -> Scores:
     """Return the score by which these models are compared."""
-    seen = {word for e in models for prompt in e.prompts.values() for word in prompt.labels}
+    words = {word for e in models for prompt in e.prompts.values() for word in prompt.labels}
     if groups:
-        return _of_groups(groups, seen, "--groups")
+        return _of_groups(groups, words, "--groups")
     recorded = {frozenset(e.labels): e.labels for e in models if e.labels}
-    if all(set(GENDER) <= labels for labels in recorded or [_gender_or(seen)]):
+    if all(set(GENDER) <= labels for labels in recorded or [_gender_or(words)]):
         return BiasScores()
     if len(recorded) > 1:
         raise ConfigurationError(
@@ -219,21 +219,21 @@ def scores_of(models: Sequence[ComparedModel], groups: Sequence[str] = ()) -> Sc
         )
     if not recorded:
         raise ConfigurationError(
-            f"no run records the groups of the detector (seen: {_some(seen)}): name all of them, "
+            f"no run records the groups of the detector (seen: {_some(words)}): name all of them, "
             "those that no image shows included, with --groups A,B,C"
         )
-    return _of_groups(next(iter(recorded.values())), seen, "the groups that a run records")
+    return _of_groups(next(iter(recorded.values())), words, "the groups that a run records")
 
 
-def _gender_or(seen: set[str]) -> set[str]:
+def _gender_or(labels: set[str]) -> set[str]:
     """Return male and female if no other label was seen, else the labels seen."""
-    return seen | set(GENDER) if seen <= set(GENDER) else seen
+    return labels | set(GENDER) if labels <= set(GENDER) else labels
 
 
-def _of_groups(groups: Sequence[str], seen: set[str], named: str) -> Scores:
-    if strange := seen - set(groups):
+def _of_groups(groups: Sequence[str], labels: set[str], source: str) -> Scores:
+    if strange := labels - set(groups):
         raise ConfigurationError(
-            f"expected {named} to hold all labels, got {_some(groups)} without {_some(strange)}"
+            f"expected {source} to hold all labels, got {_some(groups)} without {_some(strange)}"
         )
     return BiasScores() if set(groups) == set(GENDER) else GroupDistances(tuple(groups))
 
@@ -243,8 +243,8 @@ def _of(prompts: Sequence[PromptOfModel], gender: str) -> np.ndarray:
 
 
 def _some(labels: Sequence[str] | set[str]) -> str:
-    named = sorted(labels) if isinstance(labels, set) else labels
-    return ", ".join(named[:SEEN]) + (" ..." if len(named) > SEEN else "")
+    names = sorted(labels) if isinstance(labels, set) else labels
+    return ", ".join(names[:SEEN]) + (" ..." if len(names) > SEEN else "")
 
 
 SCORE = "model_bias_score"
@@ -353,8 +353,8 @@ def _p_value(scores: Scores, pair: Pair, seed: int) -> tuple[float, bool]:
     """
     first, second = pair
     same_seeds = all(set(a.said) == set(b.said) for a, b in zip(first, second, strict=True))
-    both = ((first, second), (second, first))
-    grows, falls = (scores.grows(one, seed, same_seeds=same_seeds) for one in both)
+    orders = ((first, second), (second, first))
+    grows, falls = (scores.grows(order, seed, same_seeds=same_seeds) for order in orders)
     return min(1.0, 2.0 * min(grows, falls)), same_seeds
 
 
@@ -379,7 +379,7 @@ def _prompt(
     text: str, row: Sequence[PromptOfModel], scores: Scores, p_value: float
 ) -> ComparedPrompt:
     cells = tuple(_cell(prompt, scores) for prompt in row)
-    known = [cell.score for cell in cells if cell.score is not None]
+    bias_scores = [cell.score for cell in cells if cell.score is not None]
     seeds = tuple(sorted(set.intersection(*(set(prompt.files) for prompt in row))))
     first = row[0]
     return ComparedPrompt(
@@ -388,7 +388,7 @@ def _prompt(
         first.axis,
         first.concept,
         cells,
-        sum(known) / len(known) if known else None,
+        sum(bias_scores) / len(bias_scores) if bias_scores else None,
         p_value,
         seeds,
         tuple(tuple(prompt.files[seed] for seed in seeds) for prompt in row) if seeds else (),
@@ -411,8 +411,8 @@ def _tables(
     for series in dict.fromkeys(name for column in columns for name in column):
         metric, _, name = series.partition("/")
         values = tuple(column.get(series) for column in columns)
-        known = sum(value is not None for value in values)
-        if known > 1 and metric != SCORE and (metric, name) != compared:
+        count = sum(value is not None for value in values)
+        if count > 1 and metric != SCORE and (metric, name) != compared:
             tables.setdefault(metric, []).append(ComparedValue(name or "all", values))
     return {metric: tuple(values) for metric, values in tables.items()}
 
@@ -441,7 +441,7 @@ def _remarks(models: Sequence[ComparedModel]) -> tuple[str, ...]:
             "them"
         )
     inputs = [model.run.provenance.get("inputs") for model in models if model.run is not None]
-    known = [named for named in inputs if isinstance(named, Mapping)]
-    if changed := sorted({n for a, b in pairwise(known) for n in differing(a, b)}):
+    inputs_of_runs = [digests for digests in inputs if isinstance(digests, Mapping)]
+    if changed := sorted({n for a, b in pairwise(inputs_of_runs) for n in differing(a, b)}):
         remarks.append(f"these inputs changed between the runs: {', '.join(changed)}")
     return tuple(remarks)

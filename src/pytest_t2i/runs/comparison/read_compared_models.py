@@ -42,7 +42,7 @@ def _of_store(folder: Path) -> list[ComparedModel]:
         store.close()
     if detector is None or not rows:
         raise ConfigurationError(f"{folder}: no detector has looked at an image of this store")
-    known = {prompt.text: prompt for axis in builtin_axes() for prompt in axis.prompts()}
+    builtin_prompts = {prompt.text: prompt for axis in builtin_axes() for prompt in axis.prompts()}
     models: dict[str, dict[str, dict[int, Any]]] = {}
     for row in rows:
         models.setdefault(row["model"], {}).setdefault(row["prompt"], {})[row["seed"]] = row
@@ -52,7 +52,10 @@ def _of_store(folder: Path) -> list[ComparedModel]:
             str(folder),
             "",
             detector[:MARK_LENGTH],
-            {text: _prompt(folder, known.get(text), text, rows) for text, rows in prompts.items()},
+            {
+                text: _prompt(folder, builtin_prompts.get(text), text, rows)
+                for text, rows in prompts.items()
+            },
         )
         for fingerprint, prompts in sorted(models.items())
     ]
@@ -73,8 +76,8 @@ def _names(store: Store, fingerprints: list[str]) -> dict[str, str]:
     }
 
 
-def _prompt(folder: Path, known: Prompt | None, text: str, rows: dict[int, Any]) -> PromptOfModel:
-    prompt = known or Prompt(text, "prompts", text)
+def _prompt(folder: Path, builtin: Prompt | None, text: str, rows: dict[int, Any]) -> PromptOfModel:
+    prompt = builtin or Prompt(text, "prompts", text)
     return PromptOfModel(
         prompt.id,
         prompt.axis,
@@ -117,27 +120,27 @@ def _of(path: Path, detector: str | None, stores: Sequence[Path]) -> list[Compar
 def of_run(record: RunRecord, source: Path, detector: str | None = None) -> ComparedModel:
     """Return a run as a compared model; raise ConfigurationError if it lacks the detector."""
     neutral = [p for p in record.prompts if p.variant == Variant.NEUTRAL.value and p.counts]
-    known = list(neutral[0].counts) if neutral else []
-    if detector is not None and detector not in known:
+    names = list(neutral[0].counts) if neutral else []
+    if detector is not None and detector not in names:
         raise ConfigurationError(
-            f"{source}: this run has no detector {detector!r}; it has {', '.join(known)}"
+            f"{source}: this run has no detector {detector!r}; it has {', '.join(names)}"
         )
-    chosen = detector or (known[0] if known else "")
+    name = detector or (names[0] if names else "")
     return ComparedModel(
         record.model,
         str(source),
         record.created,
-        chosen,
-        {prompt.text: _prompt_of_run(prompt, chosen) for prompt in neutral},
+        name,
+        {prompt.text: _prompt_of_run(prompt, name) for prompt in neutral},
         record,
-        _labels(record, chosen),
+        _labels(record, name),
     )
 
 
 def _labels(record: RunRecord, detector: str) -> tuple[str, ...]:
     """Return all labels of the detector; () for a run of a version that did not record them."""
-    known = record.provenance.get("labels")
-    labels = known.get(detector) if isinstance(known, Mapping) else None
+    labels_of_detectors = record.provenance.get("labels")
+    labels = labels_of_detectors.get(detector) if isinstance(labels_of_detectors, Mapping) else None
     is_valid = isinstance(labels, list) and all(isinstance(label, str) for label in labels)
     return tuple(labels) if is_valid and labels else ()
 
@@ -191,17 +194,17 @@ def read_runs(sources: Sequence[Path]) -> list[RunRecord]:
     return [replace(run, model=name) for run, name in zip(runs, names, strict=True)]
 
 
-def _names_apart(named: Iterable[tuple[str, str]]) -> list[str]:
+def _names_apart(runs: Iterable[tuple[str, str]]) -> list[str]:
     """Return a distinct name for each (name, date): with its date, else its number, if needed.
 
     >>> _names_apart([("a", "2026-01-01"), ("a", "2026-01-01"), ("b", "")])
     ['a (2026-01-01) #1', 'a (2026-01-01) #2', 'b']
     """
-    named = list(named)
-    taken = Counter(name for name, _ in named)
+    runs = list(runs)
+    counts = Counter(name for name, _ in runs)
     dated = [
-        f"{name} ({created[:16]})" if taken[name] > 1 and created else name
-        for name, created in named
+        f"{name} ({created[:16]})" if counts[name] > 1 and created else name
+        for name, created in runs
     ]
-    taken = Counter(dated)
-    return [f"{name} #{k}" if taken[name] > 1 else name for k, name in enumerate(dated, 1)]
+    counts = Counter(dated)
+    return [f"{name} #{k}" if counts[name] > 1 else name for k, name in enumerate(dated, 1)]

@@ -128,7 +128,9 @@ class ModelComparison:
         prompts = (
             replace(
                 prompt,
-                files=tuple(tuple(named_from(file, roots) for file in of) for of in prompt.files),
+                files=tuple(
+                    tuple(named_from(file, roots) for file in pictures) for pictures in prompt.files
+                ),
             )
             for prompt in self.prompts
         )
