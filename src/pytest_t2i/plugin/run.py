@@ -65,7 +65,7 @@ INCONCLUSIVE_STATUS = 6
 """Exit status of an inconclusive run, which is neither a success nor a failure."""
 
 
-def exit_status(record: RunRecord) -> int:
+def _exit_status(record: RunRecord) -> int:
     """Return the exit status of a run in which no test failed."""
     if record.outcome is Outcome.INTERRUPTED:
         return int(pytest.ExitCode.INTERRUPTED)
@@ -409,7 +409,7 @@ class Run:
         with self.aside.signs("measuring and writing the report"):
             self._write_reports()
         if self.record is not None and session.exitstatus == pytest.ExitCode.OK:
-            session.exitstatus = exit_status(self.record)
+            session.exitstatus = _exit_status(self.record)
 
     def _write_reports(self) -> None:
         if not self.session.tests or self.error is not None or self._only_plans:
