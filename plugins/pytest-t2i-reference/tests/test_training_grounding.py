@@ -143,5 +143,5 @@ def test_training_moves_attention_to_the_object_and_keeps_the_pictures(
     given = pictures.noisy[:, 1], sketcher.scheduler.timesteps[1], sketcher.states(pictures.prompts)
     with torch.no_grad():
         now = model(*given[:2], given[2].float()).sample
-        then = sketcher.denoiser(given[0].to(given[2].dtype), *given[1:]).sample.float()
+        then = sketcher.denoiser(given[0].to(sketcher.denoiser.dtype), *given[1:]).sample.float()
     assert (now - then).pow(2).mean() < 0.05 * then.pow(2).mean()

@@ -22,7 +22,7 @@ from torch.nn import functional
 
 from training.grounding_pictures import SIDE, Pictures
 from training.loop import Loop
-from training.settings import STEPS, Settings, device, mixed_precision, quick_dtype
+from training.settings import STEPS, Settings, device, mixed_precision
 from training.sketches import Sketcher
 
 BATCH = 32
@@ -61,7 +61,7 @@ def train_grounding(
         noisy, at = pictures.noisy[rows, looks].float().to(device()), times[looks].to(device())
         text = torch.stack([states[pictures.prompts[row]] for row in rows])
         with torch.no_grad():
-            before = sketcher.denoiser(noisy.to(quick_dtype()), at, text).sample.float()
+            before = sketcher.denoiser(noisy.to(sketcher.denoiser.dtype), at, text).sample.float()
         with mixed_precision(), watched(loop.module) as sums:
             now = loop.module(noisy, at, text.float()).sample.float()
         kept = functional.mse_loss(now, before)
