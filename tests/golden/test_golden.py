@@ -10,7 +10,7 @@ import pytest
 from record import DATA, RECORDS
 
 pytest.importorskip("pandas")
-NUMBER, CLOSE = re.compile(r"-?\d+\.\d+(?:e[-+]\d+)?"), 1e-8
+NUMBER, CLOSE = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]\d+)?"), 1e-8
 BLANKS = re.compile(r"[\s,]+")
 MOST = 40
 """Lines of a difference that a failure shows."""
