@@ -11,7 +11,7 @@ from record import DATA, RECORDS
 
 pytest.importorskip("pandas")
 NUMBER, CLOSE = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]\d+)?"), 1e-8
-BLANKS = re.compile(r"[\s,]+")
+BLANKS = re.compile(r"[\s,]*([\[\]{}])[\s,]*|[\s,]+")
 MOST = 40
 """Lines of a difference that a failure shows."""
 
@@ -28,7 +28,7 @@ def is_same(before, now):
     """Whether two texts are equal, but for blanks and for what depends on the machine."""
     if before == now:
         return True
-    before, now = (BLANKS.sub(" ", text) for text in (before, now))
+    before, now = (BLANKS.sub(r"\1 ", text) for text in (before, now))
     pairs = zip(map(float, NUMBER.findall(before)), map(float, NUMBER.findall(now)), strict=False)
     return NUMBER.split(before) == NUMBER.split(now) and all(
         math.isclose(old, new, rel_tol=CLOSE, abs_tol=CLOSE) for old, new in pairs
