@@ -17,7 +17,7 @@ from pytest_t2i.adapters.catalogue import read_catalogues
 from pytest_t2i.adapters.finders.tags import Vocabulary
 from pytest_t2i.adapters.languages.file import load
 from pytest_t2i.adapters.models.manifest import read_manifest
-from pytest_t2i.adapters.models.pipelines import read_index
+from pytest_t2i.adapters.models.model_index import read_index
 from pytest_t2i.adapters.registry import Registries
 from pytest_t2i.audits.parity.record import ModelScore, ParityPart
 from pytest_t2i.data import Detection, Interval, Outcome, Undetected

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.adapters.models.attention import Sums, observed, word_maps
+from pytest_t2i.adapters.models.model_index import read_index
 from pytest_t2i.adapters.models.pipelines import (
     Calls,
     Parts,
@@ -24,7 +25,6 @@ from pytest_t2i.adapters.models.pipelines import (
     parts_elsewhere,
     pipeline_digest,
     pipeline_folder,
-    read_index,
     settle,
 )
 from pytest_t2i.adapters.models.prompt_embeddings import TextBank, family_of

@@ -15,6 +15,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from pytest_t2i.adapters.models.model_index import INDEX, SHOWN, read_index
 from pytest_t2i.adapters.models.prompt_embeddings import Family
 from pytest_t2i.adapters.support.devices import is_out_of_memory, memory_guard
 from pytest_t2i.adapters.support.digests import WEIGHTS_AND_CONFIGS, file_digest
@@ -28,17 +29,11 @@ from pytest_t2i.adapters.support.loading import (
 from pytest_t2i.data import GenerationSettings, digest
 from pytest_t2i.errors import (
     ConfigurationError,
-    FileFormatError,
     ModelLoadError,
     UnknownNameError,
     some,
 )
-from pytest_t2i.files import parse_json, read_text
 from pytest_t2i.protocols import LoadOptions
-
-INDEX = "model_index.json"
-SHOWN = 5
-"""Number of file names in a message before "and N more"."""
 
 
 def check_index(folder: Path) -> None:
@@ -56,21 +51,6 @@ def check_index(folder: Path) -> None:
             f"{some(names, SHOWN) or 'nothing'}. Write one with pipeline.save_pretrained(folder)."
         )
     read_index(folder)
-
-
-def read_index(folder: Path) -> dict[str, Any]:
-    """Read a pipeline's ``model_index.json``."""
-    path = folder / INDEX
-    try:
-        index = parse_json(path, read_text(path))
-    except FileFormatError as error:
-        raise ModelLoadError(str(error)) from None
-    if not isinstance(index, dict) or not isinstance(index.get("_class_name"), str | list):
-        raise ModelLoadError(
-            f"{path}: expected the name of a pipeline class under the key _class_name, got none. "
-            "Write the folder again with pipeline.save_pretrained(folder)."
-        )
-    return index
 
 
 def components(index: dict[str, Any]) -> Iterator[str]:
