@@ -29,13 +29,7 @@ from pytest_t2i.protocols import LoadOptions
 from pytest_t2i.runs import history
 from pytest_t2i.runs.comparison.read_compared_models import read_compared_models
 from pytest_t2i.runs.read_run import read_run
-from pytest_t2i.runs.record import (
-    AuditRecord,
-    Counts,
-    ImageRecord,
-    PromptRecord,
-    RunRecord,
-)
+from pytest_t2i.runs.record import AuditRecord, Counts, ImageRecord, PromptRecord, RunRecord
 from pytest_t2i.verdicts import baseline_file
 from pytest_t2i.verdicts.check import Check
 from pytest_t2i.verdicts.limits_file import read_limits

@@ -10,7 +10,7 @@ from pytest_t2i.audits.parity.correction import Correction, correct, given_corre
 from pytest_t2i.audits.parity.group_correction import given_group_correction
 from pytest_t2i.audits.peoples_labels import needs_more, shortage
 from pytest_t2i.audits.samples import Sample, Samples
-from pytest_t2i.audits.shown_alike import widest_of
+from pytest_t2i.audits.shared_blocks import widest_of
 from pytest_t2i.data import Prompt
 from pytest_t2i.generation.plan import DetectorRef
 

@@ -79,7 +79,7 @@ def adjusted(each: Sequence[Evidence | None]) -> list[Evidence]:
     ]
 
 
-def weaker(one: Evidence, other: Evidence) -> Evidence:
+def weaker(first: Evidence, second: Evidence) -> Evidence:
     """Return the evidence that both of two ways to count support.
 
     >>> weaker(Evidence(0.01, 1.0), Evidence(0.2, None))
@@ -92,10 +92,10 @@ def weaker(one: Evidence, other: Evidence) -> Evidence:
     def alone(evidence: Evidence) -> tuple[float | None, float | None]:
         return evidence.labelled or (evidence.beyond, evidence.within)
 
-    beyond, within = (larger(pair) for pair in zip(one[:2], other[:2], strict=True))
-    if one.labelled is None and other.labelled is None:
+    beyond, within = (larger(pair) for pair in zip(first[:2], second[:2], strict=True))
+    if first.labelled is None and second.labelled is None:
         return Evidence(beyond, within)
-    labelled = tuple(map(larger, zip(alone(one), alone(other), strict=True)))
+    labelled = tuple(map(larger, zip(alone(first), alone(second), strict=True)))
     return Evidence(beyond, within, labelled=labelled)  # type: ignore[arg-type]
 
 

@@ -5,14 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_t2i.labels.consensus import agreed, disagreements, open_disagreements
-from pytest_t2i.labels.label import (
-    ADJUDICATED,
-    CLEAR,
-    LOW_QUALITY,
-    OTHERS,
-    UNSETTLED,
-    Label,
-)
+from pytest_t2i.labels.label import ADJUDICATED, CLEAR, LOW_QUALITY, OTHERS, UNSETTLED, Label
 from pytest_t2i.labels.labels_csv import (
     FILE_NAME,
     choose_vocabulary,
@@ -36,13 +29,7 @@ from pytest_t2i.labels.sets import (
     state_of,
     write_draw,
 )
-from pytest_t2i.labels.vocabulary import (
-    RULES,
-    Choice,
-    Vocabulary,
-    named,
-    vocabulary_of,
-)
+from pytest_t2i.labels.vocabulary import RULES, Choice, Vocabulary, named, vocabulary_of
 
 __all__ = [
     "ADJUDICATED",

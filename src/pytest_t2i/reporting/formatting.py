@@ -11,7 +11,7 @@ from datetime import datetime
 from markupsafe import Markup, escape
 
 from pytest_t2i.adapters.support.escaping import COMMAND, clean
-from pytest_t2i.audits.shown_alike import Counts
+from pytest_t2i.audits.shared_blocks import Counts
 from pytest_t2i.data import Bounds, Interval, Leaning, Outcome, Undetected
 from pytest_t2i.runs.record import PromptRecord, RunRecord
 from pytest_t2i.sections import Form

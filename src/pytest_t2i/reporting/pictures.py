@@ -18,7 +18,7 @@ import numpy as np
 from PIL import Image, ImageFilter
 
 from pytest_t2i.adapters.support.picture_files import picture_in
-from pytest_t2i.audits.shown_alike import Counts
+from pytest_t2i.audits.shared_blocks import Counts
 from pytest_t2i.data import Detection, Mask
 from pytest_t2i.errors import StoreError
 from pytest_t2i.files import checksum, stamp, write_whole

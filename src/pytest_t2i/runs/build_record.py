@@ -16,7 +16,7 @@ from shutil import which
 from typing import Any
 
 from pytest_t2i.audits.samples import Sample
-from pytest_t2i.audits.shown_alike import counts_of, widest_of
+from pytest_t2i.audits.shared_blocks import counts_of, widest_of
 from pytest_t2i.data import Outcome, Request
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.seeds import seeding_of

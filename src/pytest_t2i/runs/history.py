@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pytest_t2i.audits.audit import Audit
-from pytest_t2i.audits.shown_alike import Counts
+from pytest_t2i.audits.shared_blocks import Counts
 from pytest_t2i.data import Amount, Count, Interval, Moment, Outcome, Variant, digest
 from pytest_t2i.errors import FileFormatError
 from pytest_t2i.files import checksum, convert, file_name, read_json, write_whole

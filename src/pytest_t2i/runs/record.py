@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from pytest_t2i.audits.shown_alike import Counts
+from pytest_t2i.audits.shared_blocks import Counts
 from pytest_t2i.data import (
     Amount,
     Bounds,

@@ -10,14 +10,7 @@ import msgspec
 import pytest
 from PIL import Image
 
-from pytest_t2i.cli.demo import (
-    ARCHIVE,
-    SHIPPED,
-    StoredAnswers,
-    read_shipped,
-    run,
-    unpack,
-)
+from pytest_t2i.cli.demo import ARCHIVE, SHIPPED, StoredAnswers, read_shipped, run, unpack
 from pytest_t2i.cli.main import main
 from pytest_t2i.data import Outcome
 from pytest_t2i.errors import DetectorError

@@ -10,12 +10,7 @@ import pytest
 
 from pytest_t2i.data import Generated, Request
 from pytest_t2i.errors import ConfigurationError, GenerationError
-from pytest_t2i.generation.detect_elsewhere import (
-    Looking,
-    looked_at,
-    looking_factory,
-    told,
-)
+from pytest_t2i.generation.detect_elsewhere import Looking, looked_at, looking_factory, told
 from pytest_t2i.generation.plan import DetectorRef, ImageNeeds
 from pytest_t2i.protocols import LoadOptions
 

@@ -14,13 +14,7 @@ from pytest_t2i.audits.neutrality.report import GapRecord, NeutralityPart
 from pytest_t2i.audits.parity.record import ModelScore, ParityPart
 from pytest_t2i.audits.stereotypes.report import StereotypeRecord, StereotypesPart
 from pytest_t2i.data import Bounds, Detection, Interval, Outcome, Undetected
-from pytest_t2i.runs.record import (
-    AuditRecord,
-    Counts,
-    ImageRecord,
-    PromptRecord,
-    RunRecord,
-)
+from pytest_t2i.runs.record import AuditRecord, Counts, ImageRecord, PromptRecord, RunRecord
 from pytest_t2i.verdicts.check import Check
 
 GOLDEN = Path(__file__).parent / "golden"

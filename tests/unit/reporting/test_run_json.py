@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_t2i.audits import shown_alike
+from pytest_t2i.audits import shared_blocks
 from pytest_t2i.audits.dependencies import report as dependencies
 from pytest_t2i.audits.detector_validation import report as trials
 from pytest_t2i.audits.emergence import report as emergence
@@ -84,7 +84,7 @@ def test_every_key_is_documented_and_nothing_else(section):
 
 def test_words_are_documented():
     work = {field.name for field in fields(Work)}
-    kinds = {field.name for kind in (shown_alike.Counts, LabelCounts) for field in fields(kind)}
+    kinds = {field.name for kind in (shared_blocks.Counts, LabelCounts) for field in fields(kind)}
     words = {*Outcome, *Undetected, *work, *kinds}
     assert {word for word in words if f"`{word}`" not in DOCUMENT} == set()
     assert f"`{records.SCHEMA}`" in DOCUMENT

@@ -9,12 +9,7 @@ from PIL import Image, ImageDraw
 
 from pytest_t2i.adapters.finders.aligned import aligned, aligned_faces
 from pytest_t2i.adapters.support.clustering import affinities, by_eigengap, spectral_clusters
-from pytest_t2i.audits.origins.measure import (
-    clusters_of,
-    nearness,
-    presence_of,
-    shown_attributes,
-)
+from pytest_t2i.audits.origins.measure import clusters_of, nearness, presence_of, shown_attributes
 from pytest_t2i.audits.origins.optimised_prompts import (
     Search,
     chosen_search,

@@ -5,10 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pytest_t2i.errors import (
-    FileFormatError,
-    ModelLoadError,
-)
+from pytest_t2i.errors import FileFormatError, ModelLoadError
 from pytest_t2i.files import parse_json, read_text
 
 INDEX = "model_index.json"

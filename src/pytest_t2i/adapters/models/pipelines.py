@@ -27,12 +27,7 @@ from pytest_t2i.adapters.support.loading import (
     unsafe_weights,
 )
 from pytest_t2i.data import GenerationSettings, digest
-from pytest_t2i.errors import (
-    ConfigurationError,
-    ModelLoadError,
-    UnknownNameError,
-    some,
-)
+from pytest_t2i.errors import ConfigurationError, ModelLoadError, UnknownNameError, some
 from pytest_t2i.protocols import LoadOptions
 
 

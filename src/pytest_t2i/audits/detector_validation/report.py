@@ -12,7 +12,7 @@ from pytest_t2i.audits.detector_validation.change import RecordedTrial
 from pytest_t2i.audits.detector_validation.measure import Mistake, Trial
 from pytest_t2i.audits.detector_validation.trials import Trials, try_detectors
 from pytest_t2i.audits.peoples_labels import told_accuracy
-from pytest_t2i.audits.shown_alike import Counts, counts_of
+from pytest_t2i.audits.shared_blocks import Counts, counts_of
 from pytest_t2i.audits.summary import Frame, Summary
 from pytest_t2i.data import Count, Detection, Interval, LabelledPath, ShareInterval
 from pytest_t2i.labels import LabelledSet

@@ -10,7 +10,7 @@ import numpy as np
 
 from pytest_t2i.audits.context import AuditContext
 from pytest_t2i.audits.explicit.measure import ASKED, AskedTriplet, Explicit, one_triplet
-from pytest_t2i.audits.shown_alike import gap_bar, gap_chart, widest_triplets
+from pytest_t2i.audits.shared_blocks import gap_bar, gap_chart, widest_triplets
 from pytest_t2i.audits.summary import Frame, Summary
 from pytest_t2i.data import Count, Interval, ShareInterval, SignedInterval
 from pytest_t2i.sections import Bar, BarChart, Cell, Note, Paragraph, Section, Table

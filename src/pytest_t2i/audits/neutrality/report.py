@@ -10,7 +10,7 @@ from typing import Any
 from pytest_t2i import statistics
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.neutrality.measure import TripletSample, TripletSamples, one_triplet
-from pytest_t2i.audits.shown_alike import gap_bar, gap_chart, widest_of
+from pytest_t2i.audits.shared_blocks import gap_bar, gap_chart, widest_of
 from pytest_t2i.audits.summary import Figure, Frame, Summary, Value
 from pytest_t2i.data import Count, Interval, Number, Share
 from pytest_t2i.generation.spaces import words_of

@@ -12,7 +12,7 @@ import numpy as np
 
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.observations import Observations
-from pytest_t2i.audits.shown_alike import widest_of
+from pytest_t2i.audits.shared_blocks import widest_of
 from pytest_t2i.data import FoundObject, Interval, Prompt, Triplet, Variant
 from pytest_t2i.generation.plan import Need
 from pytest_t2i.metrics import similarities

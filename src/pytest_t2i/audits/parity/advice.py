@@ -19,10 +19,7 @@ from pytest_t2i.audits.parity.record import RecordedPairs
 from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.errors import some
 from pytest_t2i.settings import Settings
-from pytest_t2i.statistics.change import (
-    prompt_bias_change,
-    unmoved_model_bias_change,
-)
+from pytest_t2i.statistics.change import prompt_bias_change, unmoved_model_bias_change
 from pytest_t2i.statistics.families import fewest_images
 from pytest_t2i.statistics.planning import (
     COARSE,

@@ -11,11 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from pytest_t2i import statistics
-from pytest_t2i.audits.detected import (
-    FEMALE,
-    MALE,
-    CorrectedCounts,
-)
+from pytest_t2i.audits.detected import FEMALE, MALE, CorrectedCounts
 from pytest_t2i.audits.evidence import by_ends
 from pytest_t2i.audits.log_odds import log_odds
 from pytest_t2i.audits.peoples_labels import (
@@ -37,10 +33,7 @@ from pytest_t2i.statistics.active_correction import (
     WeightedScore,
     weighted_score,
 )
-from pytest_t2i.statistics.correction import (
-    LEAST_LABELS,
-    CorrectedScores,
-)
+from pytest_t2i.statistics.correction import LEAST_LABELS, CorrectedScores
 from pytest_t2i.statistics.model import Estimator
 
 

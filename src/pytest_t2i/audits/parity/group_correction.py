@@ -10,10 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pytest_t2i.audits.detected import (
-    DetectedPrompt,
-    DetectedPrompts,
-)
+from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts
 from pytest_t2i.audits.peoples_labels import (
     accuracy_of,
     by_annotators,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import Protocol
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings, listed
-from pytest_t2i.audits.evidence import SIDES, Beyond, by_ends, despite_equal_pictures
+from pytest_t2i.audits.evidence import SIDES, Beyond, by_ends, despite_equal_pictures, weaker
 from pytest_t2i.audits.parity import early_stopping
 from pytest_t2i.audits.parity.change import model_change, prompt_change
 from pytest_t2i.audits.peoples_labels import covering_unsettled
@@ -147,19 +147,7 @@ def _fillings(members: Sequence[DetectedPrompt]) -> Iterator[tuple[Counts, Count
 
 def _weakest(ways: Sequence[list[Evidence]]) -> list[Evidence]:
     """Return the weakest evidence of each prompt over all ways of filling in unsettled labels."""
-    if len(ways) == 1:
-        return ways[0]
-    return [
-        Evidence(
-            max(
-                1.0 if evidence.beyond is None else evidence.beyond for evidence in prompt_evidence
-            ),
-            max(
-                1.0 if evidence.within is None else evidence.within for evidence in prompt_evidence
-            ),
-        )
-        for prompt_evidence in zip(*ways, strict=True)
-    ]
+    return [reduce(weaker, prompt_evidence) for prompt_evidence in zip(*ways, strict=True)]
 
 
 def _leans(male: Counts, female: Counts, bound: float) -> list[float] | None:

@@ -31,7 +31,7 @@ from pytest_t2i.audits.parity.record import (
     VariationRecord,
 )
 from pytest_t2i.audits.samples import Sample, Samples
-from pytest_t2i.audits.shown_alike import widest_of
+from pytest_t2i.audits.shared_blocks import widest_of
 from pytest_t2i.data import Detection, Interval, Outcome
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.labels import CLEAR, LabelledSet

@@ -9,7 +9,7 @@ from typing import Any
 
 from pytest_t2i.audits.context import AuditContext
 from pytest_t2i.audits.refusals.measure import PAIRS, Refusals, one_triplet
-from pytest_t2i.audits.shown_alike import gap_bar, gap_chart, widest_triplets
+from pytest_t2i.audits.shared_blocks import gap_bar, gap_chart, widest_triplets
 from pytest_t2i.audits.summary import AFTER_FAILURE, Frame, Step, Summary
 from pytest_t2i.data import Count, Interval, Outcome, SignedInterval, Variant
 from pytest_t2i.sections import Bar, BarChart, Block, Cell, Note, Paragraph, Section, Table

@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_t2i.audits.context import AuditContext
 from pytest_t2i.audits.rewriting.measure import DrawnPrompt, Rewriting, most_common, rewriting_in
-from pytest_t2i.audits.shown_alike import widest_of
+from pytest_t2i.audits.shared_blocks import widest_of
 from pytest_t2i.audits.summary import AFTER_FAILURE, Frame, Step, Summary
 from pytest_t2i.data import Count, Interval, Outcome, ShareInterval
 from pytest_t2i.errors import some

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_t2i.audits.context import AuditContext
-from pytest_t2i.audits.shown_alike import widest_of
+from pytest_t2i.audits.shared_blocks import widest_of
 from pytest_t2i.audits.stereotypes.measure import Association, one_association
 from pytest_t2i.audits.summary import Figure, Frame, NamedRecord, Summary, Value
 from pytest_t2i.data import Prone, Share, ShareInterval

@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_t2i.audits.context import AuditContext
 from pytest_t2i.audits.detected import DetectedPrompt
-from pytest_t2i.audits.shown_alike import gap_bar, gap_chart, widest_of
+from pytest_t2i.audits.shared_blocks import gap_bar, gap_chart, widest_of
 from pytest_t2i.audits.styles.measure import Styles, of_pairs, styled
 from pytest_t2i.audits.summary import Frame, Summary
 from pytest_t2i.data import Count, SignedInterval

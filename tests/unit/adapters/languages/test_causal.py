@@ -8,12 +8,7 @@ import pytest
 import tiny
 import torch
 from tokenizers import Tokenizer, models
-from transformers import (
-    GPT2LMHeadModel,
-    LlamaConfig,
-    LlamaForCausalLM,
-    PreTrainedTokenizerFast,
-)
+from transformers import GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from pytest_t2i.adapters.languages import file
 from pytest_t2i.adapters.languages.transformers import load

@@ -35,12 +35,7 @@ from pytest_t2i.reporting.exports.mlflow import log_to_mlflow, metrics_of
 from pytest_t2i.reporting.exports.sarif import sarif
 from pytest_t2i.reporting.html import render_html as render_page
 from pytest_t2i.reporting.markdown import render_markdown
-from pytest_t2i.runs.record import (
-    AuditRecord,
-    Counts,
-    ImageRecord,
-    PromptRecord,
-)
+from pytest_t2i.runs.record import AuditRecord, Counts, ImageRecord, PromptRecord
 from pytest_t2i.runs.statement import Statement
 from pytest_t2i.verdicts.check import Check
 

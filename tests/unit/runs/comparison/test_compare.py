@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from pytest_t2i.audits.audit import Audit
-from pytest_t2i.audits.shown_alike import Counts
+from pytest_t2i.audits.shared_blocks import Counts
 from pytest_t2i.audits.summary import Summary
 from pytest_t2i.data import Detection, Interval, Undetected
 from pytest_t2i.errors import ConfigurationError, FileFormatError
