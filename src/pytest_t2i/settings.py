@@ -364,8 +364,8 @@ OPTIONS = (
     Option(
         "model",
         text,
-        "model under test: alias, hub id, folder, images:DIR, openai:MODEL, hf:PROVIDER/MODEL or "
-        "module:factory; several by comma are run one after the other and compared",
+        "model under test: alias, hub id, folder, images:DIR, SERVICE:MODEL such as openai:MODEL, "
+        "or module:factory; several by comma are run one after the other and compared",
         is_place=True,
     ),
     Option(

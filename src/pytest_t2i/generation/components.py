@@ -181,7 +181,7 @@ class Components:
         if not self.counts_requests:
             raise ConfigurationError(
                 "--t2i-budget: expected a model behind HTTP, whose requests are counted "
-                "(openai:MODEL, hf:PROVIDER/MODEL or a subclass of EndpointModel), got "
+                "(openai:MODEL, fal:MODEL and others, or a subclass of EndpointModel), got "
                 f"{name}: leave the option out"
             )
 
@@ -371,8 +371,8 @@ class Components:
             "model",
             name,
             [*self.catalogue.models, *models.local],
-            "A hub id (owner/name), a folder with model_index.json, images:DIR, openai:MODEL, "
-            "hf:PROVIDER/MODEL and module:factory are accepted, too.",
+            "A hub id (owner/name), a folder with model_index.json, images:DIR, a service "
+            "(openai:MODEL, fal:MODEL and others) and module:factory are accepted, too.",
         )
 
     def _plain_detector(self, name: str) -> NamedComponent[Detector]:

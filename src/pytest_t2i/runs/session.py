@@ -178,7 +178,7 @@ class Session:
         if self.settings.canary and not self.components.counts_requests:
             raise ConfigurationError(
                 f"--t2i-canary: {self.components.model().name} is known by its weights. Expected a "
-                "model behind HTTP: openai:MODEL, hf:PROVIDER/MODEL or a class made from "
+                "model behind HTTP: openai:MODEL, fal:MODEL and others, or a class made from "
                 "EndpointModel."
             )
 

@@ -350,6 +350,10 @@ class EndpointModel:
         """
         raise NotImplementedError
 
+    def attempts(self, request: Request) -> Callable[[float], Generated | Image | bytes]:
+        """What is called, with its seconds, for each attempt to get one picture."""
+        return lambda seconds: self.ask(request, seconds)
+
     def fault(
         self, status: int, words: str, code: str = "", retry_after: str | None = None
     ) -> T2IError:
@@ -406,9 +410,11 @@ class EndpointModel:
     def _made(
         self, request: Request, pace: Pace, is_over: Callable[[], bool] = lambda: False
     ) -> Generated:
+        attempt = self.attempts(request)
+
         def answer(seconds: float) -> Generated:
             try:
-                outcome = self._read(self.ask(request, seconds))
+                outcome = self._read(attempt(seconds))
             except Exception as error:
                 if is_elsewhere(error, self.address):  # a picture that the service has made
                     raise fetch_fault(error) from None

@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
 import os
 import re
-import weakref
 from collections.abc import Mapping
 from threading import Lock
 from typing import Any
-from urllib.parse import unquote, urljoin
 
 from pytest_t2i.adapters.languages.addresses import base_url
 from pytest_t2i.adapters.models.answers import (
-    SERVER_ERROR,
-    TOO_MANY,
     BrokenPictureError,
-    PassingFaultError,
     RefusedError,
     body_of,
     fault_in,
-    fetch_fault,
     is_replaced,
     read_answer,
-    same_host,
     too_large,
 )
 from pytest_t2i.adapters.models.endpoints import EndpointModel
+from pytest_t2i.adapters.models.http_client import UNKNOWN, HttpClient, decoded
 from pytest_t2i.adapters.models.reported_versions import versions_in
-from pytest_t2i.adapters.support.hosts import is_local, named_again, netloc, public_or
-from pytest_t2i.adapters.support.http_limits import PLAIN, cut_at, end_with_call, is_cut
+from pytest_t2i.adapters.support.hosts import is_local
+from pytest_t2i.adapters.support.http_limits import is_cut
 from pytest_t2i.adapters.support.loading import needs
 from pytest_t2i.data import Generated, Request
 from pytest_t2i.errors import ConfigurationError, GenerationError
@@ -50,18 +42,6 @@ SPARED = ("seed", "response_format")
 """Parameters that a server may lack; without seeds every picture is drawn anew."""
 STEPS = ("num_inference_steps", "steps")
 """Two names of one setting, of which a strict server accepts one."""
-MOST_REDIRECTS = 3
-"""Largest number of redirects of one request."""
-NO_ADDRESS = "expected the address of a picture in the answer, got none that can be read"
-URL_SAFE = str.maketrans("-_", "+/")
-"""Letters of base64 in URLs -> usual letters."""
-FAILED = 400
-"""First HTTP status of an error."""
-UNKNOWN = re.compile(
-    r"unknown|unexpected|unrecogni[sz]ed|unsupported|not (supported|permitted|allowed|known)|extra",
-    re.IGNORECASE,
-)
-"""Messages for a parameter that a server does not support."""
 
 
 def load(options: LoadOptions) -> OpenAIImages:
@@ -113,24 +93,13 @@ class OpenAIImages(EndpointModel):
         super().__init__(model, address, limits)
         self._not_taken: set[str] = set()
         self._learning = Lock()
-        own_hosts: set[str] = set()
-        hooks = {
-            "request": [public_or(own_hosts), end_with_call],
-            "response": [named_again, cut_at(self.limits.bytes), same_host],
-        }
-        self._http = openai.DefaultHttpxClient(
-            event_hooks=hooks, headers=PLAIN, follow_redirects=True, max_redirects=MOST_REDIRECTS
-        )
+        self._http = HttpClient(address, limits)
         self._client = openai.OpenAI(
             api_key=self.key or "none",
             base_url=address,
             max_retries=0,  # EndpointModel repeats requests
-            http_client=self._http,
+            http_client=self._http.http,
         )
-        # As the library writes it: without a default port.
-        own_hosts.add(netloc(str(self._client.base_url)))
-        # The library does not close an HTTP client that it did not make.
-        weakref.finalize(self, self._http.close)
 
     def ask(self, request: Request, seconds: float) -> Generated:
         """Request one picture; optional parameters that the server refuses are left out later."""
@@ -202,8 +171,8 @@ class OpenAIImages(EndpointModel):
         data = getattr(parsed, "data", None)
         first = data[0] if isinstance(data, list) and data else None
         for name, reader in (
-            ("b64_json", _decoded),
-            ("url", lambda url: self._fetched(url, str(answered.http_response.url), seconds)),
+            ("b64_json", decoded),
+            ("url", lambda url: self._http.fetched(url, str(answered.http_response.url), seconds)),
         ):
             content = getattr(first, name, None)
             if content and isinstance(content, str):
@@ -216,50 +185,10 @@ class OpenAIImages(EndpointModel):
             "expected a picture in the answer, got none"
         )
 
-    def _fetched(self, url: str, base: str, seconds: float) -> bytes:
-        """Download a picture from a public host or the endpoint's own, within the size limit."""
-        url = url.strip()
-        if url[:5].lower() == "data:":
-            return _decoded(url)
-        try:
-            request = self._http.build_request("GET", urljoin(base, url), timeout=seconds)
-        except Exception:  # noqa: BLE001 - urllib and httpx raise classes of their own
-            raise BrokenPictureError(NO_ADDRESS) from None
-        if request.url.scheme not in {"http", "https"} or not request.url.host:
-            raise BrokenPictureError(NO_ADDRESS)
-        try:
-            # The key is not sent: it belongs to the library's client, not to this one.
-            reply = self._http.send(request)
-        except Exception as error:  # noqa: BLE001 - libraries raise errors of their own
-            raise fetch_fault(error) from None
-        if is_cut(reply):
-            raise too_large(self.limits)
-        status = reply.status_code
-        if status == TOO_MANY or status >= SERVER_ERROR:
-            kind = "busy" if status == TOO_MANY else "server error"
-            raise PassingFaultError(f"HTTP {status} at the picture's address", kind=kind)
-        if status >= FAILED:
-            raise BrokenPictureError(f"HTTP {status} at the picture's address")
-        return bytes(reply.content)
-
 
 def _fields_beside(picture: Any) -> dict[str, Any]:
     """The fields of a picture's entry in an answer, also those that the library does not know."""
     return {**getattr(picture, "__dict__", {}), **(getattr(picture, "model_extra", None) or {})}
-
-
-def _decoded(text: str) -> bytes:
-    """A picture in base64, of either alphabet, with or without padding and a data URL's head."""
-    head, comma, letters = text.partition(",")
-    if not comma:
-        letters = head
-    elif "%" in letters:
-        letters = unquote(letters)
-    plain = "".join(letters.split()).translate(URL_SAFE).rstrip("=")
-    try:
-        return base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)
-    except (binascii.Error, ValueError):
-        raise BrokenPictureError("expected base64 in the answer, got something else") from None
 
 
 def _unknown(error: Any, sent: Mapping[str, Any]) -> str | None:

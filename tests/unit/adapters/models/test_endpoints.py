@@ -409,11 +409,11 @@ def test_a_host_is_public_where_all_of_its_addresses_are(monkeypatch, found, pub
 
 def test_a_port_that_goes_without_saying_is_the_endpoints_own(monkeypatch):
     model = openai_images.load(LoadOptions(source="m@http://LOCALHOST:80/v1"))
-    check, _ = model._http.event_hooks["request"]
+    check, _ = model._http.http.event_hooks["request"]
     for url in ("http://localhost/v1/images/generations", "http://localhost:80/a.png"):
-        check(model._http.build_request("GET", url))
+        check(model._http.http.build_request("GET", url))
     with pytest.raises(GenerationError, match="refers to localhost:81"):
-        check(model._http.build_request("GET", "http://localhost:81/a.png"))
+        check(model._http.http.build_request("GET", "http://localhost:81/a.png"))
 
 
 @pytest.fixture

@@ -1,0 +1,323 @@
+"""Every service, against a server on this machine that speaks and fails as it does."""
+
+import json
+from pathlib import Path
+
+import pytest
+from image_server import drawn
+from service_server import RATES, serving
+
+from pytest_t2i.adapters.models import endpoints, services
+from pytest_t2i.data import GenerationSettings, Money, Request
+from pytest_t2i.errors import ConfigurationError, GenerationError
+from pytest_t2i.protocols import AnswerLimits, LoadOptions
+
+WORKFLOW = {
+    "3": {"class_type": "KSampler", "inputs": {"seed": "{seed}", "steps": "{steps:20}", "cfg": 7}},
+    "6": {"class_type": "CLIPTextEncode", "inputs": {"text": "{prompt}"}},
+    "9": {"class_type": "SaveImage", "inputs": {"filename_prefix": "t2i", "images": ["3", 0]}},
+}
+SOURCES = {
+    "azure": "images@{}",
+    "together": "flux@{}/together",
+    "chat-image": "google/gemini-image@{}/api",
+    "gemini": "gemini-flash-image@{}/v1beta",
+    "fal": "fal-ai/flux/dev@{}",
+    "replicate": "owner/flux@{}/v1",
+    "stability": "core@{}/v2beta",
+    "bedrock": "amazon.nova-canvas-v1:0@{}",
+    "a1111": "@{}",
+    "comfy": "{workflow}@{}",
+}
+FACTORIES = {name: getattr(services, name.replace("-", "_")) for name in SOURCES}
+
+
+@pytest.fixture(autouse=True)
+def _keys(monkeypatch):
+    for name, value in {
+        "AZURE_OPENAI_API_KEY": "azure-key-0", "TOGETHER_API_KEY": "together-key-0",
+        "CHAT_IMAGE_API_KEY": "chat-key-0", "GEMINI_API_KEY": "gemini-key-0",
+        "FAL_KEY": "fal-key-0", "REPLICATE_API_TOKEN": "replicate-key-0",
+        "STABILITY_API_KEY": "stability-key-0", "AWS_BEARER_TOKEN_BEDROCK": "bedrock-key-0",
+    }.items():  # fmt: skip
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(services, "FIRST_LOOK", 0.01)
+    monkeypatch.setattr(endpoints, "FIRST_WAIT", 0.02)
+
+
+def model_of(name: str, address: str, folder: Path, seconds: float = 20.0):
+    workflow = folder / "workflow.json"
+    workflow.write_text(json.dumps(WORKFLOW), "utf-8")
+    source = SOURCES[name].format(address, workflow=workflow)
+    return FACTORIES[name](LoadOptions(source=source, answers=AnswerLimits(seconds=seconds)))
+
+
+def pixels(image):
+    return image.convert("RGB").tobytes()
+
+
+def expected(prompt: str, seed: int):
+    import io
+
+    from PIL import Image
+
+    with Image.open(io.BytesIO(drawn(prompt, seed))) as picture:
+        return pixels(picture)
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_pictures_are_those_of_prompt_and_seed(name, tmp_path):
+    requests = [Request(f"a {word}", seed) for word in ("nurse", "pilot") for seed in (3, 4)]
+    with serving() as server:
+        made = list(model_of(name, server.address, tmp_path).generate(requests))
+    shift = 1 if name == "stability" else 0
+    assert [pixels(m.image) for m in made] == [
+        expected(request.prompt, request.seed + shift) for request in requests
+    ]
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_the_key_goes_to_the_service_alone_and_is_never_shown(name, tmp_path, capsys):
+    with serving() as server:
+        model = model_of(name, server.address, tmp_path)
+        list(model.generate([Request("a nurse", 1)]))
+        sent = [(path, str(headers)) for path, headers in server.headers]
+    key = model.key
+    if key:
+        assert any(key in headers for _, headers in sent)
+        assert not [path for path, headers in sent if key in headers and "/files/" in path]
+    shown = f"{model} {model!r} {model.provenance} {capsys.readouterr()}"
+    assert not key or key not in shown
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_two_hundred_requests_to_a_server_that_misbehaves(name, tmp_path):
+    requests = [Request(f"a nurse {index}", index) for index in range(200)]
+    with serving(RATES, seed=len(name)) as server:
+        model = model_of(name, server.address, tmp_path, seconds=60.0)
+        made = list(model.generate(requests))
+        drawn_twice = [place for place, count in server.drawn.items() if count > 1]
+    shift = 1 if name == "stability" else 0
+    assert len(made) == len(requests)
+    assert not drawn_twice
+    refused = 0
+    for request, picture in zip(requests, made, strict=True):
+        if picture.image is None:
+            refused += 1
+            assert not picture.refusal.startswith("unreadable"), picture.refusal
+            assert (request.prompt, request.seed + shift) not in server.drawn
+        else:
+            assert pixels(picture.image) == expected(request.prompt, request.seed + shift)
+    assert refused == len(requests) - len(server.drawn)
+    assert refused > 5
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_broken_answers_cost_no_more_than_one_more_picture_each(name, tmp_path):
+    requests = [Request(f"a nurse {index}", index) for index in range(40)]
+    with serving({"broken": 0.15, "busy": 0.1}, seed=3) as server:
+        model = model_of(name, server.address, tmp_path, seconds=60.0)
+        made = list(model.generate(requests))
+        broken = server.broken
+    assert sum(server.drawn.values()) <= len(requests) + broken
+    lost = [picture.refusal for picture in made if picture.image is None]
+    assert all(words.startswith("unreadable") for words in lost)
+    assert len(lost) <= 2
+
+
+def test_imagen_is_asked_by_predict(tmp_path):
+    with serving() as server:
+        source = f"imagen-4@{server.address}/v1beta"
+        model = services.gemini(LoadOptions(source=source))
+        (made,) = model.generate([Request("a nurse", 1)])
+    assert made.revised_prompt == "a nurse, smiling"
+    assert [path for path, _ in server.bodies] == ["/v1beta/models/imagen-4:predict"]
+
+
+@pytest.mark.parametrize(
+    ("model", "path"), [("stability.sd3-5-large-v1:0", "stability"), ("amazon.titan:1", "amazon")]
+)
+def test_bedrock_has_two_shapes(model, path):
+    with serving() as server:
+        service = services.bedrock(LoadOptions(source=f"{model}@{server.address}"))
+        (made,) = service.generate([Request("a nurse", 1)])
+        ((asked, body),) = server.bodies
+    assert made.image is not None
+    assert asked == f"/model/{model}/invoke"
+    assert ("textToImageParams" in body) == (path == "amazon")
+
+
+def test_bedrock_is_signed_where_there_is_no_bearer_key(monkeypatch):
+    monkeypatch.delenv("AWS_BEARER_TOKEN_BEDROCK")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIAEXAMPLE")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "a secret of aws")
+    monkeypatch.setenv("AWS_REGION", "eu-west-1")
+    pytest.importorskip("botocore")
+    with serving() as server:
+        source = f"amazon.nova-canvas-v1:0@{server.address}"
+        (made,) = services.bedrock(LoadOptions(source=source)).generate([Request("a nurse", 1)])
+        ((_, headers),) = server.headers
+    assert made.image is not None
+    assert "Credential=AKIAEXAMPLE/" in headers["Authorization"]
+    assert "/eu-west-1/bedrock/aws4_request" in headers["Authorization"]
+    assert "a secret of aws" not in str(headers)
+
+
+def test_bedrock_without_credentials_says_what_to_set(monkeypatch, tmp_path):
+    monkeypatch.delenv("AWS_BEARER_TOKEN_BEDROCK")
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    with pytest.raises(ConfigurationError, match="AWS_BEARER_TOKEN_BEDROCK"):
+        services.bedrock(LoadOptions(source="amazon.nova-canvas-v1:0@us-east-1"))
+
+
+def test_settings_are_sent_under_the_names_of_the_service(tmp_path):
+    settings = GenerationSettings(
+        steps=12, guidance=3.5, width=64, height=64, negative_prompt="a hat"
+    )
+    wanted = {
+        "together": {"steps": 12, "guidance_scale": 3.5, "width": 64, "negative_prompt": "a hat"},
+        "fal": {"num_inference_steps": 12, "image_size": {"width": 64, "height": 64}},
+        "a1111": {"steps": 12, "cfg_scale": 3.5, "height": 64},
+    }
+    with serving() as server:
+        for name, fields in wanted.items():
+            server.bodies.clear()
+            list(
+                model_of(name, server.address, tmp_path).generate([Request("a nurse", 1, settings)])
+            )
+            ((_, body),) = server.bodies
+            assert {field: body[field] for field in fields} == fields
+
+
+def test_replicate_sends_the_inputs_that_the_model_has(tmp_path):
+    with serving() as server:
+        model = model_of("replicate", server.address, tmp_path)
+        settings = GenerationSettings(steps=9, guidance=2.0)
+        list(model.generate([Request("a nurse", 1, settings)]))
+        ((_, body),) = server.bodies
+        assert body["input"] == {
+            "prompt": "a nurse", "seed": 1, "output_format": "png", "num_inference_steps": 9,
+            "guidance": 2.0,
+        }  # fmt: skip
+        other = Request("a nurse", 1, GenerationSettings(width=64, height=64))
+        with pytest.raises(ConfigurationError, match="no input for size"):
+            list(model.generate([other]))
+    assert model_of("replicate", server.address, tmp_path).may_ignore_seeds
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "words"),
+    [
+        ("azure", GenerationSettings(steps=3), "takes no steps"),
+        ("chat-image", GenerationSettings(guidance=3.0), "takes no guidance"),
+        ("gemini", GenerationSettings(negative_prompt="x"), "takes no negative prompt"),
+        ("stability", GenerationSettings(guidance=3.0), "takes no guidance"),
+        ("bedrock", GenerationSettings(steps=3), "takes no steps"),
+        ("comfy", GenerationSettings(guidance=3.0), "takes no guidance"),
+    ],
+)
+def test_a_setting_that_a_service_does_not_take_is_refused(name, settings, words, tmp_path):
+    with serving() as server:
+        model = model_of(name, server.address, tmp_path)
+        with pytest.raises(ConfigurationError, match=words):
+            list(model.generate([Request("a nurse", 1, settings)]))
+        assert not server.bodies
+
+
+def test_a_workflow_is_filled(tmp_path):
+    with serving() as server:
+        model = model_of("comfy", server.address, tmp_path)
+        list(model.generate([Request('a "nurse"', 7)]))
+        list(model.generate([Request('a "nurse"', 7, GenerationSettings(steps=4))]))
+        first, second = (body["prompt"] for _, body in server.bodies)
+    assert first["6"]["inputs"]["text"] == 'a "nurse"'
+    assert (first["3"]["inputs"]["seed"], first["3"]["inputs"]["steps"]) == (7, 20)
+    assert second["3"]["inputs"]["steps"] == 4
+    prefixes = {body["9"]["inputs"]["filename_prefix"] for body in (first, second)}
+    assert len(prefixes) == 2
+
+
+@pytest.mark.parametrize(
+    ("workflow", "words"),
+    [
+        ("{", "JSON"),
+        ('{"nodes": [], "links": []}', "API format"),
+        (json.dumps({"6": {"class_type": "X", "inputs": {"text": "{prompt}"}}}), "seed"),
+        (json.dumps({"6": {"class_type": "X", "inputs": {}}}), "prompt and seed"),
+    ],
+)
+def test_a_workflow_that_cannot_be_used_says_why(workflow, words, tmp_path):
+    file = tmp_path / "w.json"
+    file.write_text(workflow, "utf-8")
+    with pytest.raises(Exception, match=words):
+        services.comfy(LoadOptions(source=str(file)))
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        (("together", ""), "expected the name of a model"),
+        (("azure", "images"), "expected a base URL"),
+        (("fal", "m@http://me:secret@127.0.0.1/"), "without user"),
+        (("bedrock", "m"), "AWS region"),
+        (("bedrock", "@us-east-1"), "id of a model"),
+    ],
+)
+def test_an_address_that_cannot_be_used_says_why(source, words, monkeypatch):
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AZURE_OPENAI_ENDPOINT"):
+        monkeypatch.delenv(name, raising=False)
+    name, text = source
+    with pytest.raises(ConfigurationError, match=words):
+        FACTORIES[name](LoadOptions(source=text))
+
+
+def test_a_public_service_needs_its_key(monkeypatch):
+    monkeypatch.delenv("TOGETHER_API_KEY")
+    with pytest.raises(ConfigurationError, match="TOGETHER_API_KEY"):
+        services.together(LoadOptions(source="flux"))
+
+
+def test_the_key_of_one_host_is_not_sent_to_another(monkeypatch):
+    monkeypatch.setenv("OPENROUTER_API_KEY", "sk-or-0123456789")
+    with serving() as server:
+        model = services.chat_image(LoadOptions(source=f"m@{server.address}"))
+        assert model.key == "chat-key-0"
+    assert services.chat_image(LoadOptions(source="m")).key == "sk-or-0123456789"
+
+
+def test_a_price_that_differs_is_said_once(tmp_path, capsys):
+    from pytest_t2i.adapters.support.spending import Spending
+
+    with serving() as server:
+        model = model_of("chat-image", server.address, tmp_path)
+        model.spending = Spending(tmp_path / "spent", Money.read("0.02 USD"))
+        list(model.generate([Request("a nurse", seed) for seed in range(4)]))
+    lines = [line for line in capsys.readouterr().err.splitlines() if "charged" in line]
+    assert len(lines) == 1
+    assert "charged 0.039 USD for a picture; the run counts 0.02 USD" in lines[0]
+
+
+def test_a_job_is_gone_on_with_and_not_begun_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(services, "FIRST_LOOK", 0.3)
+    with serving() as server:
+        # Half of the time is for one attempt: the job outlives the first.
+        model = model_of("replicate", server.address, tmp_path, seconds=1.6)
+        try:
+            (made,) = model.generate([Request("a nurse", 1)])
+        except GenerationError:
+            made = None
+        assert server.drawn["a nurse", 1] == 1
+        if made is None:
+            (made,) = model.generate([Request("a nurse", 1)])
+    assert made.image is not None
+    assert server.drawn["a nurse", 1] == 1
+
+
+@pytest.mark.parametrize("name", sorted(SOURCES))
+def test_every_service_names_its_document(name):
+    kinds = {kind.name: kind for kind in services.Service.__subclasses__()}
+    kinds |= {k.name: k for kind in list(kinds.values()) for k in kind.__subclasses__()}
+    assert kinds[name].document
