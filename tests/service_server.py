@@ -9,12 +9,15 @@ from __future__ import annotations
 import base64
 import json
 import re
+import tempfile
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from random import Random
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -34,6 +37,12 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_: Any) -> None:
         pass
+
+    def parse_request(self) -> bool:
+        """Read the request; a region before the path makes another address of the same server."""
+        is_read = super().parse_request()
+        self.path = re.sub(r"^/region-\d+", "", getattr(self, "path", ""))
+        return is_read
 
     def do_GET(self) -> None:
         path = urlsplit(self.path)
@@ -250,6 +259,57 @@ class Server(ThreadingHTTPServer):
             if chance < 0:
                 return name
         return None
+
+
+KEYS = {
+    "AZURE_OPENAI_API_KEY": "azure-key-0",
+    "TOGETHER_API_KEY": "together-key-0",
+    "CHAT_IMAGE_API_KEY": "chat-key-0",
+    "GEMINI_API_KEY": "gemini-key-0",
+    "FAL_KEY": "fal-key-0",
+    "REPLICATE_API_TOKEN": "replicate-key-0",
+    "STABILITY_API_KEY": "stability-key-0",
+    "AWS_BEARER_TOKEN_BEDROCK": "bedrock-key-0",
+}
+"""Environment variables of keys."""
+WORKFLOW = {
+    "3": {"class_type": "KSampler", "inputs": {"seed": "{seed}", "steps": "{steps:20}", "cfg": 7}},
+    "6": {"class_type": "CLIPTextEncode", "inputs": {"text": "{prompt}"}},
+    "9": {"class_type": "SaveImage", "inputs": {"filename_prefix": "t2i", "images": ["3", 0]}},
+}
+"""A workflow of ComfyUI with marks."""
+SOURCES = {
+    "azure": "images@{}",
+    "together": "flux@{}/together",
+    "chat-image": "google/gemini-image@{}/api",
+    "gemini": "gemini-flash-image@{}/v1beta",
+    "fal": "fal-ai/flux/dev@{}",
+    "replicate": "owner/flux@{}/v1",
+    "stability": "core@{}/v2beta",
+    "bedrock": "amazon.nova-canvas-v1:0@{}",
+    "a1111": "@{}",
+    "comfy": "{workflow}@{}",
+}
+"""Name of a service -> its source, with the place of the server's address."""
+
+
+def source_of(name: str, address: str, folder: Path) -> str:
+    """The source of a service; ComfyUI's workflow is written into the folder."""
+    workflow = folder / "workflow.json"
+    workflow.write_text(json.dumps(WORKFLOW), "utf-8")
+    return SOURCES[name].format(address, workflow=workflow)
+
+
+def written(name: str, seed: int) -> str:
+    """The source of a service on a server that is there until the tests end."""
+    return source_of(name, f"{_shared().address}/region-{seed}", Path(tempfile.mkdtemp()))
+
+
+@cache
+def _shared() -> Server:
+    server = Server({}, 0)
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    return server
 
 
 @contextmanager

@@ -153,6 +153,33 @@ class MayIgnoreSeeds(Protocol):
         """Make the images of all requests at the same time; return them in order."""
 
 
+@runtime_checkable
+class MayIgnoreSettings(Protocol):
+    """A model of which a run probes whether seeds, the batch and guidance change what they should.
+
+    >>> class Pipeline:
+    ...     may_ignore_settings = True
+    ...
+    ...     def other_guidance(self, settings):
+    ...         return None
+    ...
+    ...     def notes(self, settings):
+    ...         return ()
+    >>> isinstance(Pipeline(), MayIgnoreSettings)
+    True
+    """
+
+    @property
+    def may_ignore_settings(self) -> bool:
+        """False where the tests of this project show that the model honours them."""
+
+    def other_guidance(self, settings: GenerationSettings) -> GenerationSettings | None:
+        """The settings with another guidance; None where the model takes none."""
+
+    def notes(self, settings: GenerationSettings) -> tuple[str, ...]:
+        """What a reader of the run must know of the model, a sentence each."""
+
+
 Stage = Literal["prompt", "text embeddings", "attention", "guidance", "weights"]
 """The part of the generation on which a mitigation acts."""
 

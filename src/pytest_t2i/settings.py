@@ -95,7 +95,9 @@ class Settings:
     budget: Money | None = None
     """Largest amount that the run may spend; None for any amount."""
     probe: Literal["once", "again", "never"] = "once"
-    """When the run probes whether a model behind HTTP honours seeds."""
+    """When the run probes whether a model honours seeds and settings."""
+    rewriting: bool = True
+    """Whether a pipeline that rewrites prompts, as its authors ship it, may do so."""
     other_size: bool = False
     """Whether pictures are taken whose aspect differs by more than a tenth from the size's."""
     canary: int = 0
@@ -514,8 +516,8 @@ OPTIONS = (
     Option(
         "probe",
         _yes_or_no,
-        "probe again whether a model behind HTTP honours seeds (default: once, before its first "
-        "picture)",
+        "probe again whether the model honours seeds, batches and guidance (default: once, before "
+        "its first picture)",
         is_switch=True,
     ),
     Option(
@@ -525,7 +527,18 @@ OPTIONS = (
         "end the run otherwise",
         is_switch=True,
     ),
-    Option("no-probe", _yes_or_no, "do not probe whether the model honours seeds", is_switch=True),
+    Option(
+        "no-probe",
+        _yes_or_no,
+        "do not probe whether the model honours seeds, batches and guidance",
+        is_switch=True,
+    ),
+    Option(
+        "no-rewriting",
+        _yes_or_no,
+        "switch off the rewriting of prompts inside the pipeline (ERNIE-Image, LongCat, SANA)",
+        is_switch=True,
+    ),
     Option(
         "canary",
         whole(FEWEST_CANARIES, MOST_CANARIES),
@@ -582,6 +595,7 @@ def settings_of(values: dict[str, Any]) -> Settings:
     again, never = given.pop("probe", False), given.pop("no_probe", False)
     if again and never:
         raise ConfigurationError("--t2i-probe and --t2i-no-probe: expected only one of them")
+    given["rewriting"] = not given.pop("no_rewriting", False)
     given["probe"] = "again" if again else "never" if never else "once"
     detectors = given.pop("detector", ())
     return Settings(generation=generation, answers=answers, detectors=detectors, **given)

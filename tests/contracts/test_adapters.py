@@ -9,7 +9,8 @@ from __future__ import annotations
 import io
 import tomllib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -20,6 +21,7 @@ import fakes
 import image_server
 import numpy as np
 import pytest
+import service_server
 import tiny
 from installed import needs
 from PIL import Image
@@ -45,6 +47,8 @@ PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 SHARED = PROJECT.parents[1] / "shared" / "data"
 PROMPTS = ("a photo of a nurse", "a photo of a pilot")
 SETTINGS = GenerationSettings(steps=2, width=32, height=32)
+PLAIN = GenerationSettings()
+"""What every service takes."""
 REQUESTS = [Request(prompt, seed, SETTINGS) for seed in range(3) for prompt in PROMPTS]
 
 
@@ -58,9 +62,15 @@ class Case:
     """Seed -> folder, file or address; another seed gives other weights. None: there are none."""
     label: str = ""
     parts: Callable[[int], dict[str, str]] = lambda seed: {}
+    settings: GenerationSettings | None = None
+    """Settings of a model's pictures; None for those of the pipelines."""
     """Seed -> weights of further families, as an alias of the catalogue gives them."""
     library: str = "torch"
     """What it needs besides: without it, its tests are skipped."""
+
+    @property
+    def requests(self) -> list[Request]:
+        return [replace(request, settings=self.settings or SETTINGS) for request in REQUESTS]
 
     def load(self, seed: int = 0) -> Any:
         needs(self.library)
@@ -157,6 +167,10 @@ CASES = [
     Case("models", "images", weights(write_pictures)),
     Case("models", "openai", lambda seed: f"m@{image_server.written(seed)}/v1", library="openai"),
     Case("models", "hf", image_server.written, library="huggingface_hub"),
+    *(
+        Case("models", name, partial(service_server.written, name), settings=PLAIN, library="httpx")
+        for name in service_server.SOURCES
+    ),
     Case("detectors", "clip", weights(tiny.write_clip), "transformers"),
     Case("detectors", "clip", weights(tiny.write_open_clip), "open_clip"),
     *(
@@ -194,7 +208,8 @@ CASES = [
 
 @pytest.fixture(autouse=True)
 def _surroundings(request, monkeypatch, tmp_path):
-    for name, value in facepp_server.ENVIRONMENT.items():
+    monkeypatch.setattr("pytest_t2i.adapters.models.services.FIRST_LOOK", 0.01)
+    for name, value in {**facepp_server.ENVIRONMENT, **service_server.KEYS}.items():
         monkeypatch.setenv(name, value)
     # Code that a model brings is copied there before it is run.
     monkeypatch.setattr("transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path))
@@ -235,12 +250,12 @@ def test_provenance_is_text(case):
 
 @cases("models")
 def test_model_keeps_order_and_is_independent_of_the_batch(case):
-    model = case.load()
+    model, requests = case.load(), case.requests
     assert isinstance(model, TextToImage)
-    together = as_arrays(model.generate(REQUESTS))
-    backwards = as_arrays(model.generate(REQUESTS[::-1]))[::-1]
-    alone = [as_arrays(model.generate([request]))[0] for request in REQUESTS]
-    assert len(together) == len(REQUESTS)
+    together = as_arrays(model.generate(requests))
+    backwards = as_arrays(model.generate(requests[::-1]))[::-1]
+    alone = [as_arrays(model.generate([request]))[0] for request in requests]
+    assert len(together) == len(requests)
     for a, b, c in zip(together, backwards, alone, strict=True):
         assert max(np.abs(a - b).max(), np.abs(a - c).max()) <= 1
     assert not np.array_equal(together[0], together[2])
@@ -249,7 +264,7 @@ def test_model_keeps_order_and_is_independent_of_the_batch(case):
 
 @cases("models")
 def test_model_gives_rgb_or_a_refusal(case):
-    for made in case.load().generate(REQUESTS):
+    for made in case.load().generate(case.requests):
         assert (made.image is None) <= (made.refusal is not None)
         assert made.image is None or made.image.mode == "RGB"
 

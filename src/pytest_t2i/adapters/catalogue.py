@@ -21,7 +21,10 @@ so on. The table of a diffusers pipeline may have these keys, too::
 
     [models.mine]
     path = "owner/pipeline"
-    parts = {vae = "weights/my-vae"}     # parts taken from elsewhere: folders or hub ids
+    parts = {vae = "weights/my-vae"}     # parts taken from elsewhere: folders, hub ids, or
+                                         # owner/name:FILE.safetensors with the base's config
+    scheduler = "EulerDiscreteScheduler" # another scheduler of diffusers that fits the model
+    scheduler_config = {timestep_spacing = "trailing"}  # settings that replace its own
     changes = "weights/tuned.safetensors"  # tensors, named part.weight, that replace its own
     max_sequence_length = 128            # tokens of the T5 of SD3 or FLUX
     calibrated = "my_package:prompts"    # module:factory of an object with protocols.Calibrated
@@ -179,6 +182,7 @@ class _Model(msgspec.Struct, forbid_unknown_fields=True):
     revision: str | None = None
     variant: str | None = None
     scheduler: str | None = None
+    scheduler_config: dict[str, Any] = {}
     source: str = ""
     adapter: str = "diffusers"
     batch: Count | None = None
@@ -214,6 +218,7 @@ def _model_entry(path: Path, alias: str, plain: Any) -> ModelEntry:
     further = {
         "variant": model.variant,
         "scheduler": model.scheduler,
+        "scheduler_config": model.scheduler_config or None,
         "parts": {name: _located(path, source) for name, source in model.parts.items()} or None,
         "changes": model.changes and _located(path, model.changes),
         "call": model.max_sequence_length and {"max_sequence_length": model.max_sequence_length},

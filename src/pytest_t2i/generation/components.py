@@ -93,7 +93,7 @@ class Components:
         if self._model is None:
             name = self.settings.model or ""
             adapter, factory, options = self._resolve_model(name)
-            options = self._with_settings(options)
+            options = self._with_model_settings(options)
             # A user's factory may depend on anything: its fingerprint is never cached.
             ours = adapter == PIPELINES and adapter not in self.registries.models.local
             identity = run_identity = None
@@ -307,7 +307,7 @@ class Components:
         if self.settings.detect_where == "worker":
             detectors = {name: self._elsewhere("detector", name) for name in self.detector_names}
             wrapped = looking_factory(wrapped, detectors)
-        return wrapped, self._with_settings(options)
+        return wrapped, self._with_model_settings(options)
 
     def _elsewhere(self, kind: str, name: str) -> tuple[Factory, LoadOptions]:
         """Factory and options that load a part in another process."""
@@ -324,7 +324,7 @@ class Components:
 
     def defaults(self) -> LoadOptions:
         """The model's load options, with the catalogue's generation settings."""
-        return self._with_settings(self._resolve_model(self.settings.model or "")[2])
+        return self._with_model_settings(self._resolve_model(self.settings.model or "")[2])
 
     def detector(self, ref: DetectorRef) -> NamedComponent[Detector]:
         """A detector by name, or a detector of one attribute."""
@@ -451,6 +451,12 @@ class Components:
             trust_remote_code=self.settings.trust_remote_code,
             answers=self.settings.answers,
         )
+
+    def _with_model_settings(self, options: LoadOptions) -> LoadOptions:
+        options = self._with_settings(options)
+        if self.settings.rewriting:
+            return options
+        return replace(options, extra={**options.extra, "rewrites": False})
 
     def _identities(
         self, kind: str, name: str, options: LoadOptions

@@ -22,6 +22,7 @@ from pytest_t2i.generation.detect import DEFAULT_BATCH, Observer, Pictures
 from pytest_t2i.generation.detect_elsewhere import looked_at, told
 from pytest_t2i.generation.executors import each_once, in_batches
 from pytest_t2i.generation.heartbeat import signs_of_life
+from pytest_t2i.generation.model_probe import probe_model
 from pytest_t2i.generation.plan import ImageNeeds, Plan
 from pytest_t2i.generation.progress import Progress, Silent
 from pytest_t2i.generation.ready_made import is_ready_made
@@ -292,6 +293,9 @@ class Runner:
         if self.tries_seeds:
             self.tries_seeds = False
             self.work.probed += try_seeds(self.components, settings, self.bill, self.progress.say)
+            for note in probe_model(self.components, settings, self.progress.say):
+                self.progress.say(note)
+                self.work.notes.append(note)
 
     def _make(self, plan: Plan, keys: dict[Request, str]) -> None:
         missing = self._missing(plan, keys, list(keys))

@@ -8,7 +8,7 @@ each other (see ``pipelines.settle``).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from copy import copy, deepcopy
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
@@ -16,13 +16,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.adapters.models.attention import Sums, observed, word_maps
-from pytest_t2i.adapters.models.model_index import read_index
 from pytest_t2i.adapters.models.pipelines import (
     Calls,
     Parts,
     check_processor,
+    half_of,
     load_pipeline,
     parts_elsewhere,
+    pictures_of,
     pipeline_digest,
     pipeline_folder,
     settle,
@@ -63,8 +64,10 @@ def load(options: LoadOptions) -> DiffusersModel:
 
     Args:
         options: ``source`` is a hub id or a folder. ``extra`` may have ``variant`` (file variant
-            such as "fp16"), ``scheduler`` (class name in diffusers), ``call`` (further arguments
-            of the pipeline's ``__call__``), ``parts`` (name of a part -> folder or hub id with
+            such as "fp16"), ``scheduler`` (class name in diffusers), ``scheduler_config`` (settings
+            that replace its own), ``rewrites`` (False: prompts are not rewritten inside the
+            pipeline), ``call`` (further arguments of the pipeline's ``__call__``), ``parts`` (name
+            of a part -> folder, hub id, or owner/name:FILE.safetensors with
             that part), ``changes`` (safetensors file whose tensors replace those of the same
             names) and ``cpu_offload``.
 
@@ -80,7 +83,7 @@ def load(options: LoadOptions) -> DiffusersModel:
     device = pick_device(options.device)
     folder = pipeline_folder(options)
     parts = parts_elsewhere(folder, options)
-    dtype = pick_dtype(options.dtype, device, _half(folder))
+    dtype = pick_dtype(options.dtype, device, half_of(folder, parts, device))
     check_processor(device, dtype)
     pipeline = load_pipeline(folder, parts, options, dtype, device)
     settle(pipeline, device)
@@ -96,12 +99,6 @@ def model_in_memory(pipeline: Any, options: LoadOptions, fingerprint: str) -> Di
     device, dtype = torch.device(pipeline.device), pipeline.dtype
     facts = {"weights": fingerprint} | _facts(pipeline, options, device, dtype)
     return DiffusersModel(pipeline, device, options, facts)
-
-
-def _half(folder: Path) -> torch.dtype:
-    # FLUX was trained in bfloat16, and its T5 encoder overflows in float16.
-    name = str(read_index(folder)["_class_name"])
-    return torch.bfloat16 if name.startswith("Flux") else torch.float16
 
 
 def _weights(folder: Path, parts: Parts, options: LoadOptions) -> dict[str, str]:
@@ -121,12 +118,14 @@ def _facts(
     pipeline: Any, options: LoadOptions, device: torch.device, dtype: torch.dtype
 ) -> dict[str, str]:
     """Facts besides the weights that change the pictures."""
-    scheduler = {k: v for k, v in pipeline.scheduler.config.items() if not k.startswith("_")}
+    # Combined pipelines have the schedulers of their parts.
+    part: Any = getattr(pipeline, "scheduler", None)
+    scheduler = {k: v for k, v in getattr(part, "config", {}).items() if not k.startswith("_")}
     defaults = {k: v for k, v in asdict(options.defaults).items() if v is not None}
     extra = {k: options.extra[k] for k in ("variant", "call") if options.extra.get(k)}
     return {
         "pipeline": type(pipeline).__name__,
-        "scheduler": type(pipeline.scheduler).__name__,
+        "scheduler": type(part).__name__,
         "scheduler_config": f"sha256:{digest(_plain(scheduler))}",
         "dtype": dtype_name(dtype),
         "device": device.type,
@@ -135,7 +134,18 @@ def _facts(
         "torch": torch.__version__.partition("+")[0],
         "diffusers": diffusers.__version__,
         "transformers": transformers.__version__,
+        **_rewriting(pipeline, options),
     }
+
+
+def _rewriting(pipeline: Any, options: LoadOptions) -> dict[str, str]:
+    """The fact that a pipeline's own rewriting of prompts is switched off."""
+    stage = Calls(pipeline, None, {}).rewriting
+    return (
+        {"rewriting": "off"}
+        if stage is not None and not options.extra.get("rewrites", True)
+        else {}
+    )
 
 
 def _plain(config: Mapping[str, Any]) -> dict[str, str]:
@@ -156,6 +166,36 @@ class _LastLatent:
         return {}
 
 
+@dataclass(slots=True)
+class _Rewritten:
+    """The rewriting of prompts inside a pipeline, made repeatable."""
+
+    calls: Calls
+    device: torch.device
+    texts: list[str] | None = None
+    """Prompts that were written in place of the last ones; None where the pipeline says them."""
+
+    @contextmanager
+    def drawing(self, seed: int, device: torch.device) -> Iterator[None]:
+        """Draw from the picture's seed what the libraries draw from torch's own state."""
+        if not self.calls.makes_one:
+            yield
+            return
+        with torch.random.fork_rng([device] if device.type == "cuda" else []):
+            torch.manual_seed(seed)
+            yield
+
+    def prompts(self, prompts: list[str], call: dict[str, Any]) -> list[str]:
+        """The prompts to draw: rewritten here where the pipeline would not say the new ones."""
+        rewrite = getattr(self.calls.pipeline, "rewire_prompt", None)
+        self.texts = None
+        if rewrite is None or not self.calls.is_rewriting:
+            return prompts
+        call["enable_prompt_rewrite"] = False
+        self.texts = [str(text) for text in rewrite(prompts, self.device)]
+        return self.texts
+
+
 class DiffusersModel:
     """A TextToImage and TextEmbedding with a loaded pipeline."""
 
@@ -168,7 +208,15 @@ class DiffusersModel:
         self._options = options
         self._facts = facts
         self._family = family_of(pipeline)
-        self._calls = Calls(pipeline, self._family, options.extra.get("call", {}))
+        self._calls = Calls(
+            pipeline,
+            self._family,
+            options.extra.get("call", {}),
+            options.extra.get("rewrites", True),
+        )
+        self._rewritten = _Rewritten(self._calls, device)
+        # The guidance of HunyuanImage is a part of its own.
+        self._guider: Any = getattr(pipeline, "guider", None)
         self._texts = (
             TextBank(pipeline, self._family, device, self._calls.further) if self._family else None
         )
@@ -177,15 +225,40 @@ class DiffusersModel:
         """One model for each thread, with shared weights and its own scheduler.
 
         A GPU makes one batch at a time, beside a thread that stores and detects; on a single core
-        nothing runs in parallel.
+        nothing runs in parallel. Of other classes than the four families it is not known that two
+        threads may use one pipeline: some autoencoders keep what they have seen.
         """
-        if self.device.type != "cpu":
+        if self.device.type != "cpu" or self._family is None:
             return [self]
         return [self, *(self._twin() for _ in range(most - 1))] if most > 1 else []
 
     def needs_all(self, request: Request) -> bool:
         """Whether the request observes the network, which other lanes share."""
         return not request.observe <= {TEXT_EMBEDDING, FINAL_LATENT}
+
+    @property
+    def may_ignore_settings(self) -> bool:
+        """Whether the class is another one than the four that the contract tests try."""
+        return self._family is None
+
+    def other_guidance(self, settings: GenerationSettings) -> GenerationSettings | None:
+        """The settings with another guidance; None where the class takes none or is distilled."""
+        scale = self.resolve(settings).guidance
+        if not self._calls.takes_guidance or scale == 0.0:
+            return None
+        return replace(settings, guidance=9.0 if scale is None or scale < 6.0 else 2.0)  # noqa: PLR2004
+
+    def notes(self, settings: GenerationSettings) -> tuple[str, ...]:
+        """Number format, rewriting, and that the class takes no guidance."""
+        stage, name = self._calls.rewriting, type(self.pipeline).__name__
+        notes: list[str] = []
+        if self._family is None and self.device.type != "cpu":
+            notes.append(f"{name} runs in {self._facts['dtype']}")
+        if stage is not None and self._calls.is_rewriting:
+            notes.append(f"{stage.words} (--t2i-no-rewriting switches this off)")
+        if not self._calls.takes_guidance and self.resolve(settings).guidance is None:
+            notes.append(f"{name} takes no guidance")
+        return tuple(notes)
 
     def stop(self) -> None:
         """Stop another thread's batch after its present step."""
@@ -208,6 +281,8 @@ class DiffusersModel:
         """The facts behind the fingerprint, the source of the weights, and the device."""
         name = torch.cuda.get_device_name(self.device) if self.device.type == "cuda" else "cpu"
         facts = {key: value for key, value in self._facts.items() if value}
+        if self._calls.is_rewriting and (stage := self._calls.rewriting) is not None:
+            facts["rewriting"] = stage.words
         return {"source": self._options.source, **facts, "device_name": name}
 
     def resolve(self, settings: GenerationSettings) -> GenerationSettings:
@@ -235,14 +310,16 @@ class DiffusersModel:
         """
         pictures: dict[int, Generated] = {}
         for (settings, *_), places in alike(requests).items():
-            group = [requests[place] for place in places]
-            pictures.update(zip(places, self._make(group, self.resolve(settings)), strict=True))
+            for some in [[place] for place in places] if self._calls.makes_one else [places]:
+                group = [requests[place] for place in some]
+                pictures.update(zip(some, self._make(group, self.resolve(settings)), strict=True))
         return [pictures[place] for place in range(len(requests))]
 
     def _make(self, group: Sequence[Request], settings: GenerationSettings) -> Iterator[Generated]:
         call = self._calls.arguments(settings)
         # A batch of one picture uses other convolution kernels than a larger batch.
         alone = len(group) == 1 and self.device.type == "cpu" and not self._calls.doubles(call)
+        alone = alone and not self._calls.makes_one
         batch = list(group) * 2 if alone else list(group)
         last = _LastLatent()
         names = {name for request in group for name in request.observe}
@@ -253,7 +330,9 @@ class DiffusersModel:
         looking = watch.looking() if watch else nullcontext()
         with observed(self.pipeline if ATTENTION in names else None, len(batch)) as sums, looking:
             output = self._run(batch, settings, call)
-        maps = self._word_maps(sums, batch, output.images[0].size)
+        images = pictures_of(output)
+        texts = self._revised_prompts(output, batch)
+        maps = self._word_maps(sums, batch, images[0].size)
         latents = self._unpacked(last.value, settings)
         flags = getattr(output, "nsfw_content_detected", None) or [False] * len(batch)
         for place, request in enumerate(group):
@@ -266,7 +345,12 @@ class DiffusersModel:
                 **(self._seen(watch, request, place, settings) if watch else {}),
             )
             refusal = "the safety checker blackened the picture" if flags[place] else None
-            yield Generated(output.images[place].convert("RGB"), trace, refusal)
+            yield Generated(images[place].convert("RGB"), trace, refusal, texts[place])
+
+    def _revised_prompts(self, output: Any, batch: Sequence[Request]) -> list[str | None]:
+        """The prompts that were drawn in place of the requested ones, where the pipeline says."""
+        texts = getattr(output, "revised_prompts", None) or self._rewritten.texts
+        return [*texts] if texts and len(texts) == len(batch) else [None] * len(batch)
 
     def _word_maps(
         self, sums: Sums | None, batch: Sequence[Request], size: tuple[int, int]
@@ -318,9 +402,18 @@ class DiffusersModel:
     def _run(self, batch: list[Request], settings: GenerationSettings, call: dict[str, Any]) -> Any:
         generators = [torch.Generator("cpu").manual_seed(request.seed) for request in batch]
         prompts = [request.prompt for request in batch]
+        if self._guider is not None and settings.guidance is not None:
+            self.pipeline.guider = self._guider.new(guidance_scale=settings.guidance)
+        elif self._guider is not None:
+            self.pipeline.guider = self._guider
         try:
-            with memory_guard(f"making {len(batch)} pictures"), torch.no_grad():
-                text = self._text_arguments(prompts, settings.negative_prompt)
+            with (
+                memory_guard(f"making {len(batch)} pictures"),
+                torch.no_grad(),
+                self._rewritten.drawing(batch[0].seed, self.device),
+            ):
+                negative = self._calls.negative(call, settings.negative_prompt)
+                text = self._text_arguments(self._rewritten.prompts(prompts, call), negative)
                 return self.pipeline(**call, **text, generator=generators, output_type="pil")
         except T2IError:
             raise

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import inspect
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 from pytest_t2i.adapters.models.model_index import INDEX, SHOWN, read_index
 from pytest_t2i.adapters.models.prompt_embeddings import Family
@@ -27,7 +29,13 @@ from pytest_t2i.adapters.support.loading import (
     unsafe_weights,
 )
 from pytest_t2i.data import GenerationSettings, digest
-from pytest_t2i.errors import ConfigurationError, ModelLoadError, UnknownNameError, some
+from pytest_t2i.errors import (
+    ConfigurationError,
+    GenerationError,
+    ModelLoadError,
+    UnknownNameError,
+    some,
+)
 from pytest_t2i.protocols import LoadOptions
 
 
@@ -73,10 +81,16 @@ def part_folders(options: LoadOptions, known: Sequence[str], root: Path) -> dict
     for name in sources:
         if name not in known:
             raise UnknownNameError(f"part of {root}", name, list(known))
-    return {name: _folder(source) for name, source in sources.items()}
+    return {name: _folder(source, root / name) for name, source in sources.items()}
 
 
-def _folder(source: str) -> Path:
+SINGLE_FILE = re.compile(r"([\w.-]+/[\w.-]+):([\w./-]+\.safetensors)")
+"""A part whose weights are one file of a repository."""
+
+
+def _folder(source: str, own: Path) -> Path:
+    if single := SINGLE_FILE.fullmatch(source):
+        return _with_weights(own, single[1], single[2])
     folder = Path(source).expanduser()
     if folder.is_dir():
         return folder.resolve()
@@ -89,6 +103,19 @@ def _folder(source: str) -> Path:
         return Path(huggingface_hub.snapshot_download(source, allow_patterns=PATTERNS))
     except Exception as error:  # noqa: BLE001  the hub client raises a dozen kinds
         raise load_failure(error, source, None) from None
+
+
+def _with_weights(own: Path, repository: str, name: str) -> Path:
+    """A folder with the configuration of the pipeline's own part, and weights from the hub."""
+    try:
+        weights = Path(huggingface_hub.hf_hub_download(repository, name))
+    except Exception as error:  # noqa: BLE001  the hub client raises a dozen kinds
+        raise load_failure(error, repository, None) from None
+    folder = Path(tempfile.mkdtemp(prefix="pytest-t2i-part-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    shutil.copy2(own / "config.json", folder / "config.json")
+    _link(weights, folder / "diffusion_pytorch_model.safetensors")
+    return folder
 
 
 @contextmanager
@@ -211,11 +238,31 @@ def pipeline_folder(options: LoadOptions) -> Path:
 
 def parts_elsewhere(folder: Path, options: LoadOptions) -> dict[str, Path]:
     """The folders of parts that the catalogue replaces; the files of all parts are checked."""
-    names = list(components(read_index(folder)))
-    parts = part_folders(options, names, folder)
+    index = read_index(folder)
+    names = list(components(index))
+    parts = part_folders(options, [*names, *absent_parts(index)], folder)
     for name in names:
         _check_weights(folder, parts.get(name, folder / name))
     return parts
+
+
+def absent_parts(index: dict[str, Any]) -> list[str]:
+    """Parts that the class has and the folder has not: HiDream's fourth text encoder, SD3's T5."""
+    kind = getattr(diffusers, str(index["_class_name"]), None)
+    if kind is None:
+        return []
+    parameters = inspect.signature(kind.__init__).parameters.values()
+    names = {part.name for part in parameters if part.kind is not part.VAR_KEYWORD} - {"self"}
+    return sorted(name for name in names if index.get(name, [None, None]) == [None, None])
+
+
+def _absent_part(kind: Any, name: str, folder: Path, dtype: torch.dtype) -> Any:
+    """Load such a part from elsewhere, as the class that the pipeline's signature names."""
+    if name.startswith("tokenizer"):
+        return transformers.AutoTokenizer.from_pretrained(str(folder))
+    hint = get_type_hints(kind.__init__)[name]
+    part_class = next((each for each in get_args(hint) if each is not type(None)), hint)
+    return part_class.from_pretrained(str(folder), **{DTYPE_ARGUMENT: dtype})
 
 
 def _check_weights(root: Path, folder: Path) -> None:
@@ -240,6 +287,36 @@ def _check_weights(root: Path, folder: Path) -> None:
             ) from None
 
 
+MAIN_PARTS = ("transformer", "unet", "prior", "decoder", "prior_prior", "vae")
+"""Parts whose number format is that of the model, the first that is there."""
+FORMATS = {"BF16": torch.bfloat16, "F16": torch.float16}
+"""Name in a safetensors file -> number format of 16 bits."""
+
+
+def half_of(folder: Path, parts: Parts, device: torch.device) -> torch.dtype:
+    """The number format of a pipeline on a GPU where none was chosen.
+
+    Stable Diffusion's classes use float16, FLUX bfloat16 (its T5 overflows in float16). Other
+    classes use that of their own weights where it has 16 bits, else bfloat16 where the device has
+    it, else float32: most were trained in bfloat16, and overflow in float16.
+    """
+    name = str(read_index(folder)["_class_name"])
+    if name.startswith("Flux"):
+        return torch.bfloat16
+    if name.startswith("StableDiffusion"):
+        return torch.float16
+    for part in MAIN_PARTS:
+        for path in sorted(parts.get(part, folder / part).glob("*.safetensors")):
+            with safe_open(path, framework="pt") as tensors:
+                names = list(tensors.keys())
+                kinds = {str(tensors.get_slice(name).get_dtype()) for name in names[:64]}
+            if len(kinds) == 1 and (kind := kinds.pop()) in FORMATS:
+                return FORMATS[kind]
+            break
+    has_bfloat16 = device.type != "cuda" or torch.cuda.is_bf16_supported()
+    return torch.bfloat16 if has_bfloat16 else torch.float32
+
+
 def load_pipeline(
     folder: Path, parts: Parts, options: LoadOptions, dtype: torch.dtype, device: torch.device
 ) -> Any:
@@ -248,7 +325,7 @@ def load_pipeline(
     hush()
     with memory_guard(f"loading {options.source!r}"):
         with assembled(folder, parts) as full_folder:
-            pipeline = _text_to_image(_read(full_folder, options, dtype), options.source)
+            pipeline = _text_to_image(_read(full_folder, parts, options, dtype), options.source)
         _without_shift(pipeline)
         if options.extra.get("changes"):
             apply_changes(pipeline, options.extra["changes"])
@@ -269,7 +346,7 @@ def _check_code(folder: Path, options: LoadOptions) -> None:
         raise ConfigurationError(remote_code(options.source))
 
 
-def _read(folder: Path, options: LoadOptions, dtype: torch.dtype) -> Any:
+def _read(folder: Path, parts: Parts, options: LoadOptions, dtype: torch.dtype) -> Any:
     arguments: dict[str, Any] = {
         DTYPE_ARGUMENT: dtype,
         "use_safetensors": True,
@@ -279,8 +356,11 @@ def _read(folder: Path, options: LoadOptions, dtype: torch.dtype) -> Any:
     # diffusers requires an explicit None for parts that were saved as absent (SD3 without T5).
     index = read_index(folder)
     arguments |= {name: None for name, value in index.items() if value == [None, None]}
+    kind = getattr(diffusers, str(index["_class_name"]), None)
     pipeline_class: Any = diffusers.DiffusionPipeline
     try:
+        for name in set(absent_parts(index)) & set(parts):
+            arguments[name] = _absent_part(kind, name, parts[name], dtype)
         return pipeline_class.from_pretrained(str(folder), **arguments)
     except Exception as error:
         if is_out_of_memory(error):
@@ -310,7 +390,9 @@ def _without_shift(pipeline: Any) -> None:
 
 
 def _set_scheduler(pipeline: Any, options: LoadOptions) -> None:
-    name = options.extra.get("scheduler")
+    name, further = options.extra.get("scheduler"), options.extra.get("scheduler_config", {})
+    if name is None and further:
+        name = type(pipeline.scheduler).__name__
     if name is None:
         return
     names = [name for name in dir(diffusers) if name.endswith("Scheduler")]
@@ -323,7 +405,12 @@ def _set_scheduler(pipeline: Any, options: LoadOptions) -> None:
             f"scheduler={name!r}: expected one that fits {type(pipeline).__name__} with its "
             f"{type(pipeline.scheduler).__name__}: {', '.join(sorted(fitting))}."
         )
-    pipeline.scheduler = scheduler_class.from_config(pipeline.scheduler.config)
+    unknown = set(further) - set(inspect.signature(scheduler_class.__init__).parameters)
+    if unknown:
+        raise ConfigurationError(
+            f"scheduler_config: expected settings of {name}, got {some(sorted(unknown))}."
+        )
+    pipeline.scheduler = scheduler_class.from_config(pipeline.scheduler.config, **further)
 
 
 def settle(pipeline: Any, device: torch.device) -> None:
@@ -345,12 +432,22 @@ def settle(pipeline: Any, device: torch.device) -> None:
         part = getattr(pipeline, name, None)
         # MPS has known faults with this layout.
         if isinstance(part, torch.nn.Module) and device.type != "mps":
-            part.to(memory_format=torch.channels_last)
+            _lay_out(part)
     vae: Any = getattr(pipeline, "vae", None)
     if device.type == "cpu" and isinstance(vae, diffusers.AutoencoderKL):
         vae.decode = partial(_decode_pairs, vae.decode)
     elif hasattr(vae, "enable_slicing"):
         vae.enable_slicing()
+
+
+def _lay_out(part: torch.nn.Module) -> None:
+    """Store two-dimensional convolutions in channels_last; those of videos have five dimensions."""
+    if all(weight.ndim != len("ncdhw") for weight in part.parameters()):
+        part.to(memory_format=torch.channels_last)
+        return
+    for weight in part.parameters():
+        if weight.ndim == len("nchw"):
+            weight.data = weight.data.contiguous(memory_format=torch.channels_last)
 
 
 def _decode_pairs(
@@ -370,14 +467,47 @@ def hush() -> None:
         library.utils.logging.disable_progress_bar()
 
 
-ARGUMENTS = {
-    "steps": "num_inference_steps",
-    "guidance": "guidance_scale",
-    "width": "width",
-    "height": "height",
-    "negative_prompt": "negative_prompt",
-}
+ARGUMENTS = {"steps": "num_inference_steps", "width": "width", "height": "height"}
 """Field of GenerationSettings -> argument of a pipeline's ``__call__``."""
+GUIDANCE = (
+    "true_cfg_scale", "guidance_scale", "prior_guidance_scale", "distilled_guidance_scale",
+    "cfg_scale", "guidance",
+)  # fmt: skip
+"""Names of the scale of classifier-free guidance in ``__call__``, the one with an effect first."""
+TRUE_CFG = "true_cfg_scale"
+"""The scale of classes that guide only where there is a negative prompt."""
+BLANK = " "
+"""The negative prompt of such classes where none was given, as their authors' examples have it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rewriting:
+    """A stage inside a pipeline that changes the prompt before it is drawn."""
+
+    argument: str
+    """Argument of ``__call__`` that switches it."""
+    off: Any
+    """Value that switches it off."""
+    words: str
+    needs: str = ""
+    """Part of the pipeline without which there is no such stage."""
+    draws: bool = True
+    """Whether a language model writes the new prompt, by chance, one prompt at a time."""
+
+
+REWRITINGS = (
+    Rewriting("use_pe", False, "a language model in the pipeline rewrites prompts", "pe"),
+    Rewriting("enable_prompt_rewrite", False, "a language model in the pipeline rewrites prompts"),
+    Rewriting(
+        "complex_human_instruction",
+        None,
+        "the pipeline puts its instruction before prompts",
+        draws=False,
+    ),
+)
+"""The stages of the classes of diffusers that rewrite prompts, on by default."""
+ONE_GENERATOR = frozenset({"GlmImagePipeline"})
+"""Classes that draw a whole batch from the noise of its first picture."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,6 +518,8 @@ class Calls:
     family: Family | None
     further: Mapping[str, Any]
     """Arguments of every call besides those of the settings."""
+    rewrites: bool = True
+    """Whether a pipeline that rewrites prompts may do so."""
 
     @property
     def name(self) -> str:
@@ -399,20 +531,86 @@ class Calls:
         """Parameters of the pipeline's ``__call__``."""
         return inspect.signature(self.pipeline.__call__).parameters
 
+    @property
+    def guidance(self) -> str | None:
+        """The argument of the guidance scale; None where the class takes none."""
+        if self.family is not None or self._is_distilled_with_guidance:
+            return "guidance_scale"
+        names = (name for name in GUIDANCE if name in self.accepted)
+        return next(names, None)
+
+    @property
+    def takes_guidance(self) -> bool:
+        """Whether the class takes a guidance scale, as an argument or by a part of its own."""
+        return self.guidance is not None or getattr(self.pipeline, "guider", None) is not None
+
+    @property
+    def _is_distilled_with_guidance(self) -> bool:
+        """Whether the network takes the scale as an input, as FLUX.1-dev's does."""
+        transformer = getattr(self.pipeline, "transformer", None)
+        takes = bool(getattr(getattr(transformer, "config", None), "guidance_embeds", False))
+        return takes and "guidance_scale" in self.accepted
+
+    @property
+    def rewriting(self) -> Rewriting | None:
+        """The stage that rewrites prompts; None where there is none."""
+        for stage in REWRITINGS:
+            has_part = not stage.needs or getattr(self.pipeline, stage.needs, None) is not None
+            if stage.argument in self.accepted and has_part:
+                return stage
+        return None
+
+    @property
+    def is_rewriting(self) -> bool:
+        """Whether prompts are rewritten in this run."""
+        stage = self.rewriting
+        return stage is not None and self.rewrites and stage.argument not in self.further
+
+    @property
+    def makes_one(self) -> bool:
+        """Whether a batch has one picture, as another one would change it."""
+        stage = self.rewriting
+        draws = self.is_rewriting and stage is not None and stage.draws
+        return draws or self.name in ONE_GENERATOR
+
     def arguments(self, settings: GenerationSettings) -> dict[str, Any]:
         """Arguments for steps, guidance and size; texts are passed separately."""
         for name in self.further:
             self.require(name, "the catalogue cannot set it: remove it there")
         call = dict(self.further)
+        stage = self.rewriting
+        if stage is not None and not self.rewrites:
+            call[stage.argument] = stage.off
         for name, argument in ARGUMENTS.items():
             value = getattr(settings, name)
             if value is not None:
                 self.require(argument, f"{name}={value!r} has no effect: leave it out")
                 call[argument] = value
-        self._refuse_ineffective(call)
+        if settings.negative_prompt is not None:
+            words = f"negative_prompt={settings.negative_prompt!r} has no effect: leave it out"
+            self.require("negative_prompt", words)
+        self._guide(call, settings.guidance)
+        self._refuse_ineffective(call, settings.negative_prompt)
         self._refuse_numbers(settings)
-        call.pop("negative_prompt", None)
         return call
+
+    def _guide(self, call: dict[str, Any], scale: float | None) -> None:
+        if scale is None or getattr(self.pipeline, "guider", None) is not None:
+            return
+        if self.guidance is None:
+            raise ConfigurationError(
+                f"{self.name} has no argument guidance_scale, so guidance={scale!r} has no effect: "
+                "leave it out."
+            )
+        call[self.guidance] = scale
+
+    def negative(self, call: Mapping[str, Any], text: str | None) -> str | None:
+        """The negative prompt: a blank where the class would otherwise not guide at all."""
+        if text is not None or self.guidance != TRUE_CFG:
+            return text
+        default = self.accepted[TRUE_CFG].default
+        scale = call.get(TRUE_CFG, default)
+        return BLANK if isinstance(scale, int | float) and scale > 1 else None
 
     def require(self, argument: str, consequence: str) -> None:
         """Raise ConfigurationError where the pipeline has no such argument."""
@@ -423,18 +621,30 @@ class Calls:
         """Whether one request is two rows in the convolutions, or there are no convolutions."""
         if self.family is not None and not self.family.doubles:
             return True
-        default = self.accepted.get("guidance_scale")
-        guidance = call.get("guidance_scale", default.default if default else None)
+        if self.guidance == TRUE_CFG:
+            return False
+        default = self.accepted.get(self.guidance or "")
+        guidance = call.get(self.guidance or "", default.default if default else None)
         return isinstance(guidance, int | float) and guidance > 1
 
-    def _refuse_ineffective(self, call: Mapping[str, Any]) -> None:
+    def _refuse_ineffective(self, call: Mapping[str, Any], negative: str | None) -> None:
         """Refuse arguments that FLUX accepts and ignores: a measurement would be misleading."""
+        if self.guidance == TRUE_CFG and negative is not None and call.get(TRUE_CFG, 2.0) <= 1:
+            raise ConfigurationError(
+                f"{self.name} ignores a negative prompt at guidance={call[TRUE_CFG]}, got "
+                f"negative_prompt={negative!r}. Leave it out, or set a guidance above 1."
+            )
+        scale = call.get("guidance_scale")
+        config = getattr(self.pipeline, "config", {})
+        if scale is not None and scale > 1 and config.get("is_distilled", False):
+            raise ConfigurationError(
+                f"guidance={scale} has no effect on this distilled {self.name}. Leave it out."
+            )
         if self.family is None or self.family.doubles:
             return
-        unwanted = call.get("negative_prompt")
-        if unwanted is not None:
+        if negative is not None:
             raise ConfigurationError(
-                f"{self.name} ignores a negative prompt, got negative_prompt={unwanted!r}. Leave "
+                f"{self.name} ignores a negative prompt, got negative_prompt={negative!r}. Leave "
                 "it out."
             )
         is_distilled = not self.pipeline.transformer.config.get("guidance_embeds", True)
@@ -448,14 +658,35 @@ class Calls:
         if settings.steps is not None and settings.steps < 1:
             raise ConfigurationError(f"steps={settings.steps}: expected at least 1.")
         processor = getattr(self.pipeline, "image_processor", None)
-        multiple = int(processor.config.vae_scale_factor if processor else 1)
-        multiple *= int(getattr(self.pipeline, "patch_size", 1))
+        multiple = int(getattr(getattr(processor, "config", None), "vae_scale_factor", 1))
+        patch = getattr(self.pipeline, "patch_size", 1)
+        multiple *= patch if isinstance(patch, int) else 1
         for name in ("width", "height"):
             value = getattr(settings, name)
             if value is not None and (value <= 0 or value % multiple):
                 raise ConfigurationError(
                     f"{name}={value}: expected a multiple of {multiple} for {self.name}."
                 )
+
+
+def pictures_of(output: Any) -> list[Any]:
+    """The pictures of a pipeline's output: ``.images``, ``.image``, or the first of a tuple."""
+    for name in ("images", "image"):
+        value = getattr(output, name, None)
+        if value is not None:
+            break
+    else:
+        value = output[0] if isinstance(output, tuple) else output
+    pictures = value if isinstance(value, list) else [value]
+    flat = [
+        picture for entry in pictures for picture in (entry if isinstance(entry, list) else [entry])
+    ]
+    wrong = next((picture for picture in flat if not hasattr(picture, "convert")), None)
+    if wrong is not None:
+        raise GenerationError(
+            f"expected pictures in the pipeline's output, got {type(wrong).__name__}"
+        )
+    return flat
 
 
 with needs("running a neural network", "diffusers"):

@@ -5,50 +5,26 @@ from pathlib import Path
 
 import pytest
 from image_server import drawn
-from service_server import RATES, serving
+from service_server import KEYS, RATES, SOURCES, serving, source_of
 
 from pytest_t2i.adapters.models import endpoints, services
 from pytest_t2i.data import GenerationSettings, Money, Request
 from pytest_t2i.errors import ConfigurationError, GenerationError
 from pytest_t2i.protocols import AnswerLimits, LoadOptions
 
-WORKFLOW = {
-    "3": {"class_type": "KSampler", "inputs": {"seed": "{seed}", "steps": "{steps:20}", "cfg": 7}},
-    "6": {"class_type": "CLIPTextEncode", "inputs": {"text": "{prompt}"}},
-    "9": {"class_type": "SaveImage", "inputs": {"filename_prefix": "t2i", "images": ["3", 0]}},
-}
-SOURCES = {
-    "azure": "images@{}",
-    "together": "flux@{}/together",
-    "chat-image": "google/gemini-image@{}/api",
-    "gemini": "gemini-flash-image@{}/v1beta",
-    "fal": "fal-ai/flux/dev@{}",
-    "replicate": "owner/flux@{}/v1",
-    "stability": "core@{}/v2beta",
-    "bedrock": "amazon.nova-canvas-v1:0@{}",
-    "a1111": "@{}",
-    "comfy": "{workflow}@{}",
-}
 FACTORIES = {name: getattr(services, name.replace("-", "_")) for name in SOURCES}
 
 
 @pytest.fixture(autouse=True)
 def _keys(monkeypatch):
-    for name, value in {
-        "AZURE_OPENAI_API_KEY": "azure-key-0", "TOGETHER_API_KEY": "together-key-0",
-        "CHAT_IMAGE_API_KEY": "chat-key-0", "GEMINI_API_KEY": "gemini-key-0",
-        "FAL_KEY": "fal-key-0", "REPLICATE_API_TOKEN": "replicate-key-0",
-        "STABILITY_API_KEY": "stability-key-0", "AWS_BEARER_TOKEN_BEDROCK": "bedrock-key-0",
-    }.items():  # fmt: skip
+    for name, value in KEYS.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(services, "FIRST_LOOK", 0.01)
     monkeypatch.setattr(endpoints, "FIRST_WAIT", 0.02)
 
 
 def model_of(name: str, address: str, folder: Path, seconds: float = 20.0):
-    workflow = folder / "workflow.json"
-    workflow.write_text(json.dumps(WORKFLOW), "utf-8")
-    source = SOURCES[name].format(address, workflow=workflow)
+    source = source_of(name, address, folder)
     return FACTORIES[name](LoadOptions(source=source, answers=AnswerLimits(seconds=seconds)))
 
 

@@ -18,7 +18,7 @@ from image_server import drawn, serving
 from PIL import Image
 
 from pytest_t2i import EndpointModel
-from pytest_t2i.adapters.models import endpoints, hugging_face_images, openai_images
+from pytest_t2i.adapters.models import endpoints, http_client, hugging_face_images, openai_images
 from pytest_t2i.adapters.models.answers import fault
 from pytest_t2i.adapters.support.spending import Spending
 from pytest_t2i.data import Money, Request
@@ -247,7 +247,7 @@ def test_a_redirect_without_end_is_told():
         server.answer = 307, "", {"Location": "/v1/images/generations"}
         with pytest.raises(GenerationError, match="redirect to itself"):
             list(openai(server).generate(REQUESTS))
-    assert len(server.asked) == openai_images.MOST_REDIRECTS + 1
+    assert len(server.asked) == http_client.MOST_REDIRECTS + 1
 
 
 # what was paid
