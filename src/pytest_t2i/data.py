@@ -404,6 +404,9 @@ def spi_name(attribute: Attribute) -> str:
 
 ATTENTION = "attention"
 """Name of the trace with the attention map of each word of the prompt."""
+ATTENTION_MAPS = "attention:2"
+"""Name under which the store keeps it. Maps of version 1 were summed over heads before each was
+resized and clamped, and are not read."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,6 +71,10 @@ class UnknownNameError(ConfigurationError):
         self.kind, self.name, self.known = kind, name, names
 
 
+class UnknownAttributeError(UnknownNameError, AttributeError):
+    """An unknown name that was asked for as an attribute, so that ``hasattr`` answers False."""
+
+
 class MissingExtraError(ConfigurationError):
     """A feature needs a library that is not installed."""
 

@@ -11,6 +11,7 @@ from pytest_t2i.adapters.support.black_or_unreadable import gate
 from pytest_t2i.data import (
     ALL_VELOCITIES,
     ATTENTION,
+    ATTENTION_MAPS,
     FINAL_LATENT,
     FORESEEN,
     TEXT_EMBEDDING,
@@ -31,13 +32,14 @@ if TYPE_CHECKING:
     import numpy as np
     from PIL.Image import Image
 
-PLAIN = (FINAL_LATENT, ATTENTION, ALL_VELOCITIES, FORESEEN)
-"""Traces that are stored under their own name."""
+STORED = {name: name for name in (FINAL_LATENT, ALL_VELOCITIES, FORESEEN)}
+STORED[ATTENTION] = ATTENTION_MAPS
+"""Name of a trace -> its name in the store."""
 
 
 def wanted(needs: ImageNeeds) -> set[str]:
     """Names, in the store, of the traces that an image needs."""
-    names = needs.observe & set(PLAIN)
+    names = {STORED[name] for name in needs.observe if name in STORED}
     if VELOCITY in needs.observe:
         names |= {spi_name(attribute) for attribute in needs.attributes}
     return names
@@ -50,7 +52,7 @@ def arrays_of(generated: Generated) -> dict[str, np.ndarray]:
     if trace.final_latent is not None:
         arrays[FINAL_LATENT] = trace.final_latent
     if trace.attention is not None:
-        arrays[ATTENTION] = trace.attention
+        arrays[ATTENTION_MAPS] = trace.attention
     if trace.velocities is not None:
         arrays[ALL_VELOCITIES] = trace.velocities
     if trace.foreseen:

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from pytest_t2i.data import EMPTY, Prompt, Triplet, Variant
-from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError, shown, some
+from pytest_t2i.errors import (
+    ConfigurationError,
+    FileFormatError,
+    UnknownAttributeError,
+    UnknownNameError,
+    shown,
+    some,
+)
 from pytest_t2i.files import convert, read_toml
 from pytest_t2i.prompts.grammar import INDICATORS, named_in, put_before, swap_person, with_article
 
@@ -194,7 +201,11 @@ class Axes:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        return self._groups[name] if name in self._groups else self[name]
+        if name in self._groups:
+            return self._groups[name]
+        if name not in self._members:
+            raise UnknownAttributeError("axis", name, [*self._members, *self._groups])
+        return self._members[name]
 
     def __getitem__(self, name: str) -> Axis:
         group, _, inner = name.partition(".")

@@ -225,3 +225,11 @@ def test_bad_stereotype_files(tmp_path, text, problem):
     with pytest.raises(FileFormatError) as told:
         read_stereotypes(file)
     assert problem in str(told.value)
+
+
+def test_an_unknown_axis_is_no_attribute():
+    for group in (AXES, AXES.wu):
+        assert not hasattr(group, "nothing")
+        assert getattr(group, "nothing", None) is None
+        with pytest.raises(UnknownNameError, match="unknown axis 'nothing'"):
+            group.nothing  # noqa: B018 - the error says the names

@@ -1,9 +1,10 @@
 """Word attention of a pipeline: a map over the picture for each word of the prompt.
 
 For UNets the maps are those of DAAM (Tang et al. 2023; Wu section 6.1): cross-attention to the
-prompt, of the conditional half, summed over steps, blocks and heads, without the coarsest maps. For
-MM-DiT (SD3, FLUX) they are the joint attention from picture tokens to text tokens. The pipeline's
-own attention processors are wrapped, so that no pixel changes; the wrappers compute the attention a
+prompt, of the conditional half, summed over steps; the map of each head of each block is resized
+and clamped by itself, as DAAM's authors do it, and all but the coarsest are averaged. For MM-DiT
+(SD3, FLUX) they are the joint attention from picture tokens to text tokens. The pipeline's own
+attention processors are wrapped, so that no pixel changes; the wrappers compute the attention a
 second time. Maps are summed on the device at each step, and single maps are not stored.
 """
 
@@ -37,36 +38,46 @@ JOINT = ("StableDiffusion3Pipeline", "FluxPipeline")
 
 @dataclass(slots=True)
 class Sums:
-    """Sums of the attention from pictures to tokens."""
+    """Attention from pictures to tokens, summed over steps."""
 
     pictures: int
     """Number of pictures in the batch; guidance adds rows without a prompt before them."""
-    by_size: dict[int, torch.Tensor] = field(default_factory=dict)
-    """Number of positions of a map -> sums, [pictures, tokens, positions]."""
+    tokens: Sequence[int] = ()
+    """Indices of the tokens whose attention is kept; () keeps all."""
+    by_map: dict[tuple[int, str, int], torch.Tensor] = field(default_factory=dict)
+    """Positions of a map, layer and head -> sums, [pictures, tokens, positions]. Maps of the same
+    layer that need not be resized by themselves are one entry."""
     counted: dict[int, int] = field(default_factory=dict)
     """Number of positions of a map -> number of summed heads, blocks and steps."""
     texts: int = 0
     """Number of text tokens before the picture tokens in a joint sequence (FLUX), once known."""
 
-    def add(self, query: torch.Tensor, key: torch.Tensor, texts: slice, scale: float) -> None:
-        """Add softmax(query key), kept for text tokens; shapes are [rows, heads, length, d]."""
+    def add(
+        self, layer: str, query: torch.Tensor, key: torch.Tensor, texts: slice, scale: float
+    ) -> None:
+        """Add softmax(query key), kept for text tokens; shapes are [rows, heads, length, d].
+
+        DAAM resizes and clamps the map of every head of every layer, so each has a sum of its own.
+        All maps of a joint attention have one size, and are summed at once (``layer`` is "").
+        """
         query, key = query[-self.pictures :], key[-self.pictures :]
         places = query.shape[2]
-        total = self.by_size.get(places)
         for head in range(query.shape[1]):
             scores = query[:, head].float() @ key[:, head].float().transpose(1, 2) * scale
             attention = scores.softmax(dim=-1)[:, :, texts].transpose(1, 2)
-            total = attention if total is None else total + attention
-        if total is not None:
-            self.by_size[places] = total
-            self.counted[places] = self.counted.get(places, 0) + int(query.shape[1])
+            if self.tokens:
+                attention = attention[:, list(self.tokens)]
+            place = (places, layer, head if layer else 0)
+            before = self.by_map.get(place)
+            self.by_map[place] = attention if before is None else before + attention
+        self.counted[places] = self.counted.get(places, 0) + int(query.shape[1])
 
 
 class Watching:
     """Wraps an attention processor: returns its result, and adds up the attention."""
 
-    def __init__(self, inner: Any, sums: Sums) -> None:
-        self.inner, self.sums = inner, sums
+    def __init__(self, inner: Any, sums: Sums, layer: str) -> None:
+        self.inner, self.sums, self.layer = inner, sums, layer
 
     # diffusers passes the arguments that are in a processor's signature.
     def __call__(
@@ -97,7 +108,7 @@ class Cross(Watching):
         normed_texts = attn.norm_encoder_hidden_states(texts) if attn.norm_cross else texts
         query, key = (_heads(x, attn.heads) for x in (attn.to_q(places), attn.to_k(normed_texts)))
         query, key = _normed(attn.norm_q, query), _normed(attn.norm_k, key)
-        self.sums.add(query, key, slice(None), query.shape[-1] ** -0.5)
+        self.sums.add(self.layer, query, key, slice(None), query.shape[-1] ** -0.5)
 
 
 class JointOfSD3(Watching):
@@ -109,7 +120,8 @@ class JointOfSD3(Watching):
         key = _normed(attn.norm_k, _heads(attn.to_k(places), attn.heads))
         added = _heads(attn.add_k_proj(texts), attn.heads)
         joint_key = torch.cat([_normed(attn.norm_added_k, added), key], dim=2)
-        self.sums.add(query, joint_key, slice(0, added.shape[2]), query.shape[-1] ** -0.5)
+        texts_of_joint = slice(0, added.shape[2])
+        self.sums.add("", query, joint_key, texts_of_joint, query.shape[-1] ** -0.5)
 
 
 class JointOfFlux(Watching):
@@ -146,15 +158,18 @@ class JointOfFlux(Watching):
         if texts:
             of_picture = query[:, texts:].transpose(1, 2)
             scale = query.shape[-1] ** -0.5
-            self.sums.add(of_picture, key.transpose(1, 2), slice(0, texts), scale)
+            self.sums.add("", of_picture, key.transpose(1, 2), slice(0, texts), scale)
         return self.inner(
             attn, hidden_states, encoder_hidden_states, attention_mask, image_rotary_emb, **named
         )
 
 
 @contextmanager
-def observed(pipeline: Any, pictures: int) -> Iterator[Sums | None]:
-    """A context that sums the pipeline's attention to the prompt; None where it has none."""
+def observed(pipeline: Any, pictures: int, tokens: Sequence[int] = ()) -> Iterator[Sums | None]:
+    """A context that sums the pipeline's attention to the prompt; None where it has none.
+
+    ``tokens`` are those that are kept; () keeps all.
+    """
     network: Any = getattr(pipeline, "unet", None) or getattr(pipeline, "transformer", None)
     kind = _kind(pipeline)
     before = dict(network.attn_processors) if hasattr(network, "attn_processors") else {}
@@ -162,10 +177,10 @@ def observed(pipeline: Any, pictures: int) -> Iterator[Sums | None]:
     if kind is None or not mine:
         yield None
         return
-    sums = Sums(pictures)
+    sums = Sums(pictures, tuple(tokens))
     network.set_attn_processor(
         {
-            name: kind(processor, sums) if name in mine else processor
+            name: kind(processor, sums, name) if name in mine else processor
             for name, processor in before.items()
         }
     )
@@ -189,32 +204,49 @@ def _kind(pipeline: Any) -> type[Any] | None:
     )
 
 
+def word_tokens(pipeline: Any, family: Family, prompts: Sequence[str]) -> list[int]:
+    """Indices of the tokens of all words of the prompts."""
+    return sorted(
+        {
+            place
+            for prompt in prompts
+            for word in attention_words(prompt)
+            for place in token_places(pipeline, family, prompt, word)
+        }
+    )
+
+
 def word_maps(
     sums: Sums, pipeline: Any, family: Family, prompts: Sequence[str], size: tuple[int, int]
 ) -> list[np.ndarray]:
     """The maps of each picture, [n_words, height, width] float16, for ``attention_words``."""
     maps = _laid_out(sums, size)
+    rows = {token: row for row, token in enumerate(sums.tokens)}
     picture_maps = []
-    for row, prompt in enumerate(prompts):
-        places = [token_places(pipeline, family, prompt, word) for word in attention_words(prompt)]
+    for picture, prompt in enumerate(prompts):
         # A word in the truncated end of a long prompt has no tokens, and an empty map.
-        words = [
-            maps[row][of_word].mean(dim=0) if of_word else torch.zeros_like(maps[row][0])
-            for of_word in places
-        ]
+        words = []
+        for word in attention_words(prompt):
+            places = token_places(pipeline, family, prompt, word)
+            kept = [rows.get(place, place) for place in places]
+            of_word = maps[picture][kept]
+            words.append(of_word.mean(dim=0) if kept else maps.new_zeros(maps.shape[2:]))
         empty = maps.new_zeros((0, *maps.shape[2:]))
         picture_maps.append((torch.stack(words) if words else empty).half().cpu().numpy())
     return picture_maps
 
 
 def _laid_out(sums: Sums, size: tuple[int, int]) -> torch.Tensor:
-    """[pictures, tokens, height, width] at the finest size: the mean over sizes, blocks, heads."""
+    """[pictures, tokens, height, width] at the finest size: the mean over layers and heads.
+
+    The map of each head of each layer is resized and clamped by itself, as DAAM's authors do it.
+    """
     width, height = size
-    finest = max(sums.by_size)
+    finest = max(places for places, *_ in sums.by_map)
     shape = _shape(finest, width / height)
     total: torch.Tensor | None = None
-    weight = 0
-    for places, maps in sums.by_size.items():
+    sizes = set()
+    for (places, *_), maps in sums.by_map.items():
         if places < finest and math.isqrt(finest // places) >= COARSEST:
             continue
         rows, columns = _shape(places, width / height)
@@ -222,10 +254,10 @@ def _laid_out(sums: Sums, size: tuple[int, int]) -> torch.Tensor:
         if (rows, columns) != shape:
             laid = functional.interpolate(laid, size=shape, mode="bicubic").clamp(min=0)
         total = laid if total is None else total + laid
-        weight += sums.counted[places]
+        sizes.add(places)
     if total is None:
         raise ValueError("expected attention of at least one size, got none")
-    return total / weight
+    return total / sum(sums.counted[places] for places in sizes)
 
 
 def _shape(places: int, aspect: float) -> tuple[int, int]:

@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.adapters.models.attention import Sums, observed, word_maps
+from pytest_t2i.adapters.models.attention import Sums, observed, word_maps, word_tokens
 from pytest_t2i.adapters.models.pipelines import (
     Calls,
     Parts,
@@ -328,7 +328,11 @@ class DiffusersModel:
             call["callback_on_step_end"] = last
         watch = self._watch(group, len(batch), names)
         looking = watch.looking() if watch else nullcontext()
-        with observed(self.pipeline if ATTENTION in names else None, len(batch)) as sums, looking:
+        tokens: list[int] = []
+        if ATTENTION in names and self._family is not None:
+            tokens = word_tokens(self.pipeline, self._family, [r.prompt for r in batch])
+        attended = self.pipeline if ATTENTION in names else None
+        with observed(attended, len(batch), tokens) as sums, looking:
             output = self._run(batch, settings, call)
         images = pictures_of(output)
         texts = self._revised_prompts(output, batch)
@@ -356,7 +360,7 @@ class DiffusersModel:
         self, sums: Sums | None, batch: Sequence[Request], size: tuple[int, int]
     ) -> list[np.ndarray]:
         """Attention maps of each prompt's words; [] where none were requested or available."""
-        if sums is None or not sums.by_size or self._family is None:
+        if sums is None or not sums.by_map or self._family is None:
             return []
         prompts = [request.prompt for request in batch]
         return word_maps(sums, self.pipeline, self._family, prompts, size)

@@ -14,7 +14,7 @@ from pytest_t2i.audits.dependencies.groups import GROUPS, Placed, maps_of, place
 from pytest_t2i.audits.objects import counts
 from pytest_t2i.audits.objects.counts import PEOPLE, Counted
 from pytest_t2i.audits.objects.measure import Objects
-from pytest_t2i.data import ATTENTION, Interval, Prompt
+from pytest_t2i.data import ATTENTION, ATTENTION_MAPS, Interval, Prompt
 from pytest_t2i.errors import ConfigurationError, DetectorError
 from pytest_t2i.generation.plan import Need
 from pytest_t2i.prompts.words_in_prompts import nouns
@@ -64,7 +64,7 @@ class Dependencies(Counted):
         if not seeds:
             return []
         objects_per_image = self.observations.objects(prompt, seeds, self.finder)
-        maps = self.observations.arrays(prompt, seeds, ATTENTION)
+        maps = self.observations.arrays(prompt, seeds, ATTENTION_MAPS)
         pictures = self.observations.pictures(prompt, seeds)
         return [
             None

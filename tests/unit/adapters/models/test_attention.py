@@ -59,8 +59,9 @@ def test_attention_adds_up_to_what_looks_at_texts(family):
     model = model_of(family)
     with memory_guard("testing"), observed(model.pipeline, 1) as sums:
         model.pipeline(PROMPT, num_inference_steps=2, width=32, height=32, output_type="latent")
-    for places, total in sums.by_size.items():
-        looked = (total.sum(dim=1) / sums.counted[places]).numpy()
+    for places, heads in sums.counted.items():
+        total = sum(maps for (size, *_), maps in sums.by_map.items() if size == places)
+        looked = (total.sum(dim=1) / heads).numpy()
         if family.name.startswith("stable-diffusion-3") or family.name == "flux":
             assert (looked < 1).all()
             assert (looked > 0).all()
@@ -86,25 +87,44 @@ def test_maps_have_the_shape_of_the_picture():
     assert _shape(4096, 2.0) in {(32, 128), (64, 64)}
     sums = Sums(1)
     fine, coarse = torch.zeros(1, 2, 64), torch.ones(1, 2, 1)
-    sums.by_size, sums.counted = {64: fine, 1: coarse}, {64: 2, 1: 1}
+    sums.by_map = {(64, "fine", 0): fine, (1, "coarse", 0): coarse}
+    sums.counted = {64: 2, 1: 1}
     # A single place says nothing of where.
     assert float(_laid_out(sums, (16, 16)).max()) == 0.0
-    sums.by_size[16] = torch.ones(1, 2, 16)
+    sums.by_map[16, "middle", 0] = torch.ones(1, 2, 16)
     sums.counted[16] = 2
     assert float(_laid_out(sums, (16, 16)).mean()) == pytest.approx(0.25)
+
+
+def test_each_head_is_resized_and_clamped_by_itself():
+    sums = Sums(1)
+    fine = torch.zeros(1, 1, 64)
+    # Bicubic interpolation overshoots below zero beside a peak, and above zero beside a hole.
+    peak, hole = torch.zeros(1, 1, 16), torch.ones(1, 1, 16)
+    peak[..., 5], hole[..., 5] = 1.0, 0.0
+    sums.by_map = {(64, "a", 0): fine, (16, "b", 0): peak, (16, "b", 1): hole}
+    sums.counted = {64: 1, 16: 2}
+    size = {"size": (8, 8), "mode": "bicubic"}
+    apart = [
+        torch.nn.functional.interpolate(x.reshape(1, 1, 4, 4), **size).clamp(min=0)
+        for x in (peak, hole)
+    ]
+    torch.testing.assert_close(_laid_out(sums, (8, 8)), (apart[0] + apart[1]) / 3)
+    together = torch.nn.functional.interpolate((peak + hole).reshape(1, 1, 4, 4), **size)
+    assert not torch.allclose(together.clamp(min=0), apart[0] + apart[1])
 
 
 def test_a_word_that_was_cut_off_was_looked_at_nowhere(monkeypatch):
     from pytest_t2i.adapters.models import attention
 
     sums = Sums(1)
-    sums.by_size, sums.counted = {16: torch.rand(1, 3, 16)}, {16: 1}
+    sums.by_map, sums.counted = {(16, "", 0): torch.rand(1, 3, 16)}, {16: 1}
     spots = {"hat": [1, 2], "a": [0], "nurse": []}
     monkeypatch.setattr(attention, "token_places", lambda p, f, prompt, word: spots[word])
     (maps,) = word_maps(sums, None, None, ["a nurse a hat"], (8, 8))
     assert maps.shape == (3, 4, 4)
     assert not maps[1].any()
-    expected = sums.by_size[16][0, 1:].mean(dim=0).reshape(4, 4).half().numpy()
+    expected = sums.by_map[16, "", 0][0, 1:].mean(dim=0).reshape(4, 4).half().numpy()
     np.testing.assert_array_equal(maps[2], expected)
 
 
