@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_t2i.settings import OPTIONS, Option
+from pytest_t2i.option_names import OPTIONS, Option
 
 PAGE = Path(__file__).parents[1] / "options.md"
 BEGIN = "<!-- options: written by docs/tools/write.py -->"
@@ -20,7 +20,7 @@ def page() -> str:
 
 
 def table() -> str:
-    """One row per option, in the order of ``settings.OPTIONS``."""
+    """One row per option, in the order of ``option_names.OPTIONS``."""
     head = ["| option | ini key | meaning |", "|---|---|---|"]
     return "\n".join([*head, *map(_row, OPTIONS)])
 

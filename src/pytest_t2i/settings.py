@@ -338,227 +338,54 @@ def budget(name: str, value: str) -> tuple[float, str] | Money:
     return above_zero(name, value), "images"
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
-    """One option of a run, such as ``--t2i-steps`` of pytest and ``--steps`` of ``t2i``."""
-
-    name: str
-    read: Reader
-    help: str
-    metavar: str = "VALUE"
-    is_switch: bool = False
-    """Whether the command line gives the option without a value."""
-    is_place: bool = False
-    """Whether the value may be the path of a folder or file, perhaps after a name and a colon."""
-
-    @property
-    def flag(self) -> str:
-        """The option on pytest's command line."""
-        return f"--t2i-{self.name}"
-
-    @property
-    def ini(self) -> str:
-        """The key in pytest's ini file."""
-        return f"t2i_{self.name.replace('-', '_')}"
-
-
-OPTIONS = (
-    Option(
-        "model",
-        text,
-        "model under test: alias, hub id, folder, images:DIR, SERVICE:MODEL such as openai:MODEL, "
-        "or module:factory; several by comma are run one after the other and compared",
-        is_place=True,
-    ),
-    Option(
-        "detector",
-        names,
-        "detector: name, name:weights or module:factory (default: the model's); several by comma",
-        is_place=True,
-    ),
-    Option(
-        "mitigation",
-        text,
-        "mitigation to test with the model (default: none); t2i list mitigations lists them",
-        "NAME[:KEY=VALUE,...]",
-    ),
-    Option("images", whole(1, MOST_IMAGES), "images per prompt (default: 20)", "N"),
-    Option("seed", whole(0), "seed of the whole run (default: 0)", "N"),
-    Option("steps", whole(1, MOST_STEPS), "denoising steps (default: the model's)", "N"),
-    Option("guidance", number, "guidance scale (default: the model's)", "X"),
-    Option("size", size, "pixels, 512 or 768x512 (default: the model's)", "SIZE"),
-    Option(
-        "dtype", choice("auto", "float32", "float16", "bfloat16"), "number format (default: auto)"
-    ),
-    Option("device", text, "auto, cpu, cuda, cuda:1 or mps (default: auto)"),
-    Option("batch", batch, "images per batch, or auto (default: auto)", "N"),
-    Option(
-        "executor",
-        text,
-        "executor that makes the images: auto, in-process, processes:N or a registered name "
-        "(default: auto)",
-    ),
-    Option(
-        "detect-where",
-        choice("here", "worker"),
-        "where detectors run: here, or worker, in the workers of processes:N or ray "
-        "(default: here)",
-    ),
-    Option("catalogue", path, "TOML file of the project's own models and weights", "FILE"),
-    Option("store", path, "folder of images and detections (default: .t2i)", "DIR"),
-    Option(
-        "labels",
-        text,
-        "labelled images, folder or Label Studio export: to evaluate detectors, correct the run",
-        is_place=True,
-    ),
-    Option("limits", path, "TOML file of limits (default: limits.toml near the test)", "FILE"),
-    Option(
-        "reference",
-        text,
-        "shares of labels to compare with: uniform, oasis or a TOML file",
-        "FILE",
-    ),
-    Option(
-        "objects",
-        text,
-        "object detector: name, name:weights or module:factory, or auto for the model's; "
-        "without it, tests of objects are skipped",
-        is_place=True,
-    ),
-    Option(
-        "least-objects",
-        whole(1),
-        "times that an object must occur with the variants compared together (default: 10)",
-        "N",
-    ),
-    Option(
-        "captions",
-        path,
-        "captions as prompts: COCO or TextCaps JSON, Flickr30k tokens, GCC TSV or plain lines",
-        "FILE",
-    ),
-    Option("caption-count", whole(1), "most captions to use (default: all neutral ones)", "N"),
-    Option("baseline", path, "recorded run to compare with", "FILE"),
-    Option("save-baseline", path, "record this run as a baseline", "FILE"),
-    Option("confidence", confidence, "confidence level of intervals (default: 0.95)", "LEVEL"),
-    Option(
-        "inconclusive",
-        inconclusive,
-        "what an inconclusive check does, of a prompt and of the model: pass, status (exit status "
-        "6), fail or estimate; one word, or two separated by a comma (default: pass,status)",
-    ),
-    Option(
-        "undetected-alike",
-        part,
-        "share of a check's images up to which undetected ones are taken to be like the others "
-        "(default: 0, a verdict holds whatever they show)",
-        "SHARE",
-    ),
-    Option(
-        "words",
-        choice("fixed", "sample"),
-        "what model-level verdicts are about: these prompts (fixed) or words like them (sample)",
-    ),
-    Option(
-        "estimator",
-        choice("corrected", "paper"),
-        "model bias score: corrected for few images, or the paper's (default: corrected)",
-    ),
-    Option(
-        "report", path, "folder for run.json, index.html, summary.md (default: reports/t2i)", "DIR"
-    ),
-    Option(
-        "history",
-        text,
-        "folder for small records of finished runs, or off (default: history in the report folder)",
-        "DIR",
-        is_place=True,
-    ),
-    Option(
-        "force-baseline",
-        _yes_or_no,
-        "compare with a baseline made under other settings",
-        is_switch=True,
-    ),
-    Option(
-        "trust-remote-code",
-        _yes_or_no,
-        "allow code from a hub repository to run",
-        is_switch=True,
-    ),
-    Option(
-        "answer-deadline",
-        above_zero,
-        "longest time for one answer of a server, all attempts together (default: 300)",
-        "SECONDS",
-    ),
-    Option(
-        "concurrency",
-        whole(1, MOST_AT_ONCE),
-        "most requests to a model behind HTTP at the same time (default: 8)",
-        "N",
-    ),
-    Option("answer-limit", above_zero, "largest answer of a server (default: 16)", "MIB"),
-    Option(
-        "price",
-        price,
-        'price of one image, "0.04 USD" (default: the catalogue\'s)',
-        "MONEY",
-    ),
-    Option(
-        "budget",
-        money,
-        'most that the run may spend on a model behind HTTP, "5 USD"; the run stops there, and a '
-        "further budget continues it (default: any amount)",
-        "MONEY",
-    ),
-    Option(
-        "probe",
-        _yes_or_no,
-        "probe again whether the model honours seeds, batches and guidance (default: once, before "
-        "its first picture)",
-        is_switch=True,
-    ),
-    Option(
-        "other-size",
-        _yes_or_no,
-        "take pictures whose aspect differs by more than a tenth from that of --t2i-size, which "
-        "end the run otherwise",
-        is_switch=True,
-    ),
-    Option(
-        "no-probe",
-        _yes_or_no,
-        "do not probe whether the model honours seeds, batches and guidance",
-        is_switch=True,
-    ),
-    Option(
-        "no-rewriting",
-        _yes_or_no,
-        "switch off the rewriting of prompts inside the pipeline (ERNIE-Image, LongCat, SANA)",
-        is_switch=True,
-    ),
-    Option(
-        "canary",
-        whole(FEWEST_CANARIES, MOST_CANARIES),
-        "first compare the pictures of N fixed prompts with the baseline's, to notice that a model "
-        "behind HTTP has changed (default: none)",
-        "N",
-    ),
-    Option(
-        "sequential",
-        _yes_or_no,
-        "make images in rounds, until each test is decided",
-        is_switch=True,
-    ),
-    Option(
-        "total-images",
-        whole(1),
-        "with --t2i-sequential: largest number of images in all",
-        "N",
-    ),
-)
+READERS: dict[str, Reader] = {
+    "model": text,
+    "detector": names,
+    "mitigation": text,
+    "images": whole(1, MOST_IMAGES),
+    "seed": whole(0),
+    "steps": whole(1, MOST_STEPS),
+    "guidance": number,
+    "size": size,
+    "dtype": choice("auto", "float32", "float16", "bfloat16"),
+    "device": text,
+    "batch": batch,
+    "executor": text,
+    "detect-where": choice("here", "worker"),
+    "catalogue": path,
+    "store": path,
+    "labels": text,
+    "limits": path,
+    "reference": text,
+    "objects": text,
+    "least-objects": whole(1),
+    "captions": path,
+    "caption-count": whole(1),
+    "baseline": path,
+    "save-baseline": path,
+    "confidence": confidence,
+    "inconclusive": inconclusive,
+    "undetected-alike": part,
+    "words": choice("fixed", "sample"),
+    "estimator": choice("corrected", "paper"),
+    "report": path,
+    "history": text,
+    "force-baseline": _yes_or_no,
+    "trust-remote-code": _yes_or_no,
+    "answer-deadline": above_zero,
+    "concurrency": whole(1, MOST_AT_ONCE),
+    "answer-limit": above_zero,
+    "price": price,
+    "budget": money,
+    "probe": _yes_or_no,
+    "other-size": _yes_or_no,
+    "no-probe": _yes_or_no,
+    "no-rewriting": _yes_or_no,
+    "canary": whole(FEWEST_CANARIES, MOST_CANARIES),
+    "sequential": _yes_or_no,
+    "total-images": whole(1),
+}
+"""Name of an option -> what reads its value."""
 
 
 def settings_of(values: dict[str, Any]) -> Settings:

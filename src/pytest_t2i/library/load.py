@@ -18,10 +18,11 @@ from pytest_t2i.generation.detect import detections_of
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.store import Store
 from pytest_t2i.library.in_memory import factory_of, name_of
+from pytest_t2i.option_names import OPTIONS
 from pytest_t2i.protocols import Detector, Mitigation, TextToImage
 from pytest_t2i.runs.marker_arguments import KEYWORDS
 from pytest_t2i.runs.session import Session
-from pytest_t2i.settings import OPTIONS, Settings, settings_of
+from pytest_t2i.settings import READERS, Settings, settings_of
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -62,7 +63,9 @@ def settings_for(
     for name, value in choices.items():
         if name not in options_by_name:
             raise UnknownNameError("option", name, [*options_by_name, *KEYWORDS])
-        values[options_by_name[name].name] = options_by_name[name].read(name, _text(name, value))
+        values[options_by_name[name].name] = READERS[options_by_name[name].name](
+            name, _text(name, value)
+        )
     return settings_of(values)
 
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_t2i.adapters.registry import Registries
-from pytest_t2i.audits.audit import Audit, Fixture
-from pytest_t2i.audits.discovery import audits_of, installed_audits
-from pytest_t2i.errors import T2IError
+if TYPE_CHECKING:
+    from pytest_t2i.audits.audit import Audit, Fixture
 
 RUN = "t2i-run"
 """Name under which the plugin of a run with a model is registered."""
@@ -47,7 +45,7 @@ def baseline(request: pytest.FixtureRequest) -> Any:
     return recorded
 
 
-AUDITS = pytest.StashKey[tuple[Audit[Any], ...]]()
+AUDITS = pytest.StashKey["tuple[Audit[Any], ...]"]()
 """Stash key of the configuration: the project's audits."""
 
 
@@ -59,6 +57,8 @@ def audits_of_project(config: pytest.Config) -> tuple[Audit[Any], ...]:
     named on the command line.
     """
     if AUDITS not in config.stash:
+        from pytest_t2i.errors import T2IError
+
         try:
             config.stash[AUDITS] = _read(config)
         except T2IError as error:
@@ -67,6 +67,9 @@ def audits_of_project(config: pytest.Config) -> tuple[Audit[Any], ...]:
 
 
 def _read(config: pytest.Config) -> tuple[Audit[Any], ...]:
+    from pytest_t2i.adapters.registry import Registries
+    from pytest_t2i.audits.discovery import audits_of, installed_audits
+
     offered = config.hook.pytest_t2i_audits()
     if not offered:
         return installed_audits()
@@ -74,6 +77,45 @@ def _read(config: pytest.Config) -> tuple[Audit[Any], ...]:
     for audits in offered:
         registries.audits.update(audits)
     return audits_of(registries)
+
+
+BUILT_IN = (
+    "dependencies", "explicit", "objects", "reference", "refusal", "refusals",
+    "rewriting", "sample", "samples", "stereotype", "stereotypes", "styles", "trial", "trials",
+    "triplet", "triplets",
+)  # fmt: skip
+"""Names of the fixtures of the built-in audits."""
+
+
+def unused() -> ModuleType:
+    """Return a plugin whose fixtures skip their tests: there is no model, no audit is loaded."""
+    plugin = ModuleType("t2i_audit_fixtures", __doc__)
+    for name in BUILT_IN:
+        setattr(plugin, name, pytest.fixture(name=name)(_skipped))
+    return plugin
+
+
+def _skipped(request: pytest.FixtureRequest) -> Any:
+    return run_of(request)
+
+
+def skip_without_model(config: pytest.Config, items: Iterable[pytest.Item]) -> None:
+    """Skip the tests of the marker, and those that ask for a fixture of an audit, with one line."""
+    for item in items:
+        if item.get_closest_marker("t2i") or _asks_for_an_audit(config, item):
+            item.add_marker(pytest.mark.skip(reason=NO_MODEL))
+
+
+def _asks_for_an_audit(config: pytest.Config, item: pytest.Item) -> bool:
+    """Whether a test asks for a fixture that only an audit of another distribution has."""
+    info = getattr(item, "_fixtureinfo", None)
+    if info is None:
+        return False
+    unknown = set(info.names_closure) - set(info.name2fixturedefs) - {"request"}
+    unknown -= set(getattr(getattr(item, "callspec", None), "params", ()))
+    return bool(unknown) and any(
+        unknown & set(audit.fixtures) for audit in audits_of_project(config)
+    )
 
 
 def fixtures_of(audits: Iterable[Audit[Any]]) -> ModuleType:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_t2i.plugin import fixtures, options
-from pytest_t2i.plugin.fixtures import NO_MODEL, RUN, audits_of_project, fixtures_of
+from pytest_t2i.plugin.fixtures import RUN, audits_of_project, fixtures_of
 
 MARKER = (
     "t2i(*what, images=None, spaces=None, expected=None): a fairness test over axes, prompts, "
@@ -57,6 +57,10 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the marker and the fixtures; with a model, the plugin that does the work."""
     config.addinivalue_line("markers", MARKER)
     config.pluginmanager.register(fixtures, "t2i-fixtures")
+    if not options.are_given(config) and not config.option.showfixtures:
+        # Nothing is built for a session that may have no test of ours.
+        config.pluginmanager.register(fixtures.unused(), "t2i-audit-fixtures")
+        return
     audits = audits_of_project(config)
     config.pluginmanager.register(fixtures_of(audits), "t2i-audit-fixtures")
     settings = options.resolve(config)
@@ -81,9 +85,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Skip t2i tests with one clear line if no model is given."""
     if config.pluginmanager.has_plugin(RUN) or config.option.collectonly:
         return
-    for item in items:
-        if item.get_closest_marker("t2i"):
-            item.add_marker(pytest.mark.skip(reason=NO_MODEL))
+    fixtures.skip_without_model(config, items)
 
 
 def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Item]) -> list[str]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_t2i.adapters.registry import Factory
+if TYPE_CHECKING:
+    from pytest_t2i.adapters.registry import Factory
 
 
 @pytest.hookspec

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
 import itertools
 import os
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from pytest_t2i.errors import ConfigurationError, shown
-from pytest_t2i.files import read_toml
-from pytest_t2i.settings import OPTIONS, Option, Settings, settings_of
+from pytest_t2i.option_names import OPTIONS, Option
+
+if TYPE_CHECKING:
+    from pytest_t2i.settings import Settings
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -30,8 +29,21 @@ def add_options(parser: pytest.Parser) -> None:
 
 NEED_MODEL = ("baseline", "save-baseline")
 """Options of the command line that require a model."""
-SETTINGS = pytest.StashKey[Settings]()
+SETTINGS = pytest.StashKey["Settings"]()
 """Stash key of the configuration: the resolved settings."""
+
+
+def are_given(config: pytest.Config) -> bool:
+    """Whether the command line or the ini file has any option of ours."""
+    on_command_line = any(config.getoption(option.ini) is not None for option in OPTIONS)
+    return on_command_line or any(_in_ini(config, option.ini) for option in OPTIONS)
+
+
+def _in_ini(config: pytest.Config, key: str) -> bool:
+    try:
+        return config.getini(key) not in (None, "")
+    except (TypeError, pytest.UsageError):  # a text was expected
+        return True
 
 
 def resolve(config: pytest.Config) -> Settings:
@@ -42,6 +54,9 @@ def resolve(config: pytest.Config) -> Settings:
 
 
 def _resolved(config: pytest.Config) -> Settings:
+    from pytest_t2i.errors import ConfigurationError
+    from pytest_t2i.settings import settings_of
+
     values: dict[str, Any] = {
         "store": project_folder(config) / ".t2i",
         "report": project_folder(config) / "reports" / "t2i",
@@ -60,6 +75,8 @@ def _resolved(config: pytest.Config) -> Settings:
 
 def _check_model_is_not_needed(config: pytest.Config) -> None:
     """Refuse options of a gate without model or labels: it would be green and test nothing."""
+    from pytest_t2i.errors import ConfigurationError
+
     for option in OPTIONS:
         if option.name in NEED_MODEL and config.getoption(option.ini) is not None:
             raise ConfigurationError(
@@ -87,6 +104,10 @@ def ini_text(config: pytest.Config, key: str) -> str:
     A table ``[tool.pytest]`` of TOML may hold numbers, true or false, and lists of names. Raises
     ConfigurationError for any other value.
     """
+    import warnings
+
+    from pytest_t2i.errors import ConfigurationError, shown
+
     with warnings.catch_warnings():
         # A list in [tool.pytest.ini_options], which pytest warns about.
         warnings.simplefilter("ignore")
@@ -104,6 +125,8 @@ def ini_text(config: pytest.Config, key: str) -> str:
 
 def _native(config: pytest.Config, key: str) -> Any:
     """Return the value of a key in a file of pytest whose values have types."""
+    from pytest_t2i.files import read_toml
+
     table = read_toml(config.inipath) if config.inipath else {}
     if config.inipath and config.inipath.name == "pyproject.toml":
         table = table.get("tool", {})
@@ -111,15 +134,17 @@ def _native(config: pytest.Config, key: str) -> Any:
 
 
 def _value(config: pytest.Config, option: Option) -> Any:
+    from pytest_t2i.settings import READERS
+
     from_command_line = config.getoption(option.ini)
     if from_command_line is not None:
-        return option.read(option.flag, from_command_line)
+        return READERS[option.name](option.flag, from_command_line)
     from_ini = ini_text(config, option.ini)
     if not from_ini:
         return None
     if option.is_place:
         from_ini = _places_beside_ini(config, option.name, from_ini)
-    return _beside_ini(config, option, option.read(option.ini, from_ini))
+    return _beside_ini(config, option, READERS[option.name](option.ini, from_ini))
 
 
 OF_FOLDERS = ("images", "people")
@@ -205,6 +230,8 @@ def _taken_for_tests(args: Sequence[str]) -> list[tuple[str, str]]:
 
 def _setup(config: pytest.Config) -> Setup | None:
     """Return what pytest would choose now that it knows our options; None if unknown."""
+    import inspect
+
     from _pytest.config import findpaths
 
     namespace = config.known_args_namespace

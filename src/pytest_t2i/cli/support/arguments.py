@@ -11,8 +11,9 @@ from typing import Any
 from pytest_t2i import settings
 from pytest_t2i.adapters.support.escaping import line as one_line
 from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.option_names import OPTIONS
 from pytest_t2i.reporting.formatting import wrapped
-from pytest_t2i.settings import OPTIONS, Reader, Settings, confidence, settings_of
+from pytest_t2i.settings import READERS, Reader, Settings, confidence, settings_of
 
 RUN_OPTIONS = {option.name: option for option in OPTIONS}
 
@@ -61,7 +62,7 @@ def add_run_options(
         else:
             parser.add_argument(
                 f"--{name}",
-                type=value(option.read),
+                type=value(READERS[name]),
                 metavar=option.metavar,
                 required=name in required,
                 **how,

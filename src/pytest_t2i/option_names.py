@@ -1,0 +1,263 @@
+"""The options of a run: names and texts alone, as every start of pytest reads them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Option(NamedTuple):
+    """One option of a run, such as ``--t2i-steps`` of pytest and ``--steps`` of ``t2i``.
+
+    How its value is read stands in ``settings.READERS``.
+    """
+
+    name: str
+    help: str
+    metavar: str = "VALUE"
+    is_switch: bool = False
+    """Whether the command line gives the option without a value."""
+    is_place: bool = False
+    """Whether the value may be the path of a folder or file, perhaps after a name and a colon."""
+
+    @property
+    def flag(self) -> str:
+        """The option on pytest's command line."""
+        return f"--t2i-{self.name}"
+
+    @property
+    def ini(self) -> str:
+        """The key in pytest's ini file."""
+        return f"t2i_{self.name.replace('-', '_')}"
+
+
+OPTIONS = (
+    Option(
+        "model",
+        "model under test: alias, hub id, folder, images:DIR, SERVICE:MODEL such as openai:MODEL, "
+        "or module:factory; several by comma are run one after the other and compared",
+        is_place=True,
+    ),
+    Option(
+        "detector",
+        "detector: name, name:weights or module:factory (default: the model's); several by comma",
+        is_place=True,
+    ),
+    Option(
+        "mitigation",
+        "mitigation to test with the model (default: none); t2i list mitigations lists them",
+        "NAME[:KEY=VALUE,...]",
+    ),
+    Option(
+        "images",
+        "images per prompt (default: 20)",
+        "N",
+    ),
+    Option(
+        "seed",
+        "seed of the whole run (default: 0)",
+        "N",
+    ),
+    Option(
+        "steps",
+        "denoising steps (default: the model's)",
+        "N",
+    ),
+    Option(
+        "guidance",
+        "guidance scale (default: the model's)",
+        "X",
+    ),
+    Option(
+        "size",
+        "pixels, 512 or 768x512 (default: the model's)",
+        "SIZE",
+    ),
+    Option(
+        "dtype",
+        "number format (default: auto)",
+    ),
+    Option(
+        "device",
+        "auto, cpu, cuda, cuda:1 or mps (default: auto)",
+    ),
+    Option(
+        "batch",
+        "images per batch, or auto (default: auto)",
+        "N",
+    ),
+    Option(
+        "executor",
+        "executor that makes the images: auto, in-process, processes:N or a registered name "
+        "(default: auto)",
+    ),
+    Option(
+        "detect-where",
+        "where detectors run: here, or worker, in the workers of processes:N or ray "
+        "(default: here)",
+    ),
+    Option(
+        "catalogue",
+        "TOML file of the project's own models and weights",
+        "FILE",
+    ),
+    Option(
+        "store",
+        "folder of images and detections (default: .t2i)",
+        "DIR",
+    ),
+    Option(
+        "labels",
+        "labelled images, folder or Label Studio export: to evaluate detectors, correct the run",
+        is_place=True,
+    ),
+    Option(
+        "limits",
+        "TOML file of limits (default: limits.toml near the test)",
+        "FILE",
+    ),
+    Option(
+        "reference",
+        "shares of labels to compare with: uniform, oasis or a TOML file",
+        "FILE",
+    ),
+    Option(
+        "objects",
+        "object detector: name, name:weights or module:factory, or auto for the model's; "
+        "without it, tests of objects are skipped",
+        is_place=True,
+    ),
+    Option(
+        "least-objects",
+        "times that an object must occur with the variants compared together (default: 10)",
+        "N",
+    ),
+    Option(
+        "captions",
+        "captions as prompts: COCO or TextCaps JSON, Flickr30k tokens, GCC TSV or plain lines",
+        "FILE",
+    ),
+    Option(
+        "caption-count",
+        "most captions to use (default: all neutral ones)",
+        "N",
+    ),
+    Option(
+        "baseline",
+        "recorded run to compare with",
+        "FILE",
+    ),
+    Option(
+        "save-baseline",
+        "record this run as a baseline",
+        "FILE",
+    ),
+    Option(
+        "confidence",
+        "confidence level of intervals (default: 0.95)",
+        "LEVEL",
+    ),
+    Option(
+        "inconclusive",
+        "what an inconclusive check does, of a prompt and of the model: pass, status (exit status "
+        "6), fail or estimate; one word, or two separated by a comma (default: pass,status)",
+    ),
+    Option(
+        "undetected-alike",
+        "share of a check's images up to which undetected ones are taken to be like the others "
+        "(default: 0, a verdict holds whatever they show)",
+        "SHARE",
+    ),
+    Option(
+        "words",
+        "what model-level verdicts are about: these prompts (fixed) or words like them (sample)",
+    ),
+    Option(
+        "estimator",
+        "model bias score: corrected for few images, or the paper's (default: corrected)",
+    ),
+    Option(
+        "report",
+        "folder for run.json, index.html, summary.md (default: reports/t2i)",
+        "DIR",
+    ),
+    Option(
+        "history",
+        "folder for small records of finished runs, or off (default: history in the report folder)",
+        "DIR",
+        is_place=True,
+    ),
+    Option(
+        "force-baseline",
+        "compare with a baseline made under other settings",
+        is_switch=True,
+    ),
+    Option(
+        "trust-remote-code",
+        "allow code from a hub repository to run",
+        is_switch=True,
+    ),
+    Option(
+        "answer-deadline",
+        "longest time for one answer of a server, all attempts together (default: 300)",
+        "SECONDS",
+    ),
+    Option(
+        "concurrency",
+        "most requests to a model behind HTTP at the same time (default: 8)",
+        "N",
+    ),
+    Option(
+        "answer-limit",
+        "largest answer of a server (default: 16)",
+        "MIB",
+    ),
+    Option(
+        "price",
+        'price of one image, "0.04 USD" (default: the catalogue\'s)',
+        "MONEY",
+    ),
+    Option(
+        "budget",
+        'most that the run may spend on a model behind HTTP, "5 USD"; the run stops there, and a '
+        "further budget continues it (default: any amount)",
+        "MONEY",
+    ),
+    Option(
+        "probe",
+        "probe again whether the model honours seeds, batches and guidance (default: once, before "
+        "its first picture)",
+        is_switch=True,
+    ),
+    Option(
+        "other-size",
+        "take pictures whose aspect differs by more than a tenth from that of --t2i-size, which "
+        "end the run otherwise",
+        is_switch=True,
+    ),
+    Option(
+        "no-probe",
+        "do not probe whether the model honours seeds, batches and guidance",
+        is_switch=True,
+    ),
+    Option(
+        "no-rewriting",
+        "switch off the rewriting of prompts inside the pipeline (ERNIE-Image, LongCat, SANA)",
+        is_switch=True,
+    ),
+    Option(
+        "canary",
+        "first compare the pictures of N fixed prompts with the baseline's, to notice that a model "
+        "behind HTTP has changed (default: none)",
+        "N",
+    ),
+    Option(
+        "sequential",
+        "make images in rounds, until each test is decided",
+        is_switch=True,
+    ),
+    Option(
+        "total-images",
+        "with --t2i-sequential: largest number of images in all",
+        "N",
+    ),
+)
