@@ -18,7 +18,6 @@ COLUMNS = {
     "library": (1.0, "audits from scripts and notebooks"),
     "reporting": (1.0, "renders a record: terminal, HTML, Markdown"),
     "runs": (0.5, "one run: what was asked, its state, its record"),
-    "search": (2.0, "the hunt for biased combinations of words"),
     "audits": (1.0, "one package per question: parity, ..."),
     "verdicts": (0.0, "a limit meets a measurement: PASS, FAIL, ..."),
     "sections": (2.0, "what a report is made of, as data"),

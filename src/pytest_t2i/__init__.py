@@ -1,10 +1,10 @@
 """Unit tests for the fairness of text-to-image models.
 
 Suites, detectors and models of other projects import all that they need from this package. Its
-``axes``, ``labels``, ``metrics``, ``prompts``, ``sections``, ``statistics`` and ``strategies`` hold
-further public names. All other modules are private, and their names may move without notice. An
-underscore marks a function that no other module uses. The names load on first use, so that
-``import pytest_t2i`` stays cheap.
+``arguments``, ``axes``, ``labels``, ``metrics``, ``prompts``, ``sections``, ``statistics`` and
+``strategies`` hold further public names. All other modules are private, and their names may move
+without notice. An underscore marks a function that no other module uses. The names load on first
+use, so that ``import pytest_t2i`` stays cheap.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from pytest_t2i import statistics as statistics
     from pytest_t2i.adapters.encoders.routing import load_encoder as load_encoder
     from pytest_t2i.adapters.finders.ultralytics_guard import ultralytics as ultralytics
+    from pytest_t2i.adapters.languages.routing import load_language as load_language
     from pytest_t2i.adapters.models.endpoints import EndpointModel as EndpointModel
+    from pytest_t2i.adapters.support.code import code_of_factory as code_of_factory
     from pytest_t2i.adapters.support.html import SelfContainedPage as SelfContainedPage
     from pytest_t2i.audits.audit import Audit as Audit
     from pytest_t2i.audits.audit import Fixture as Fixture
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from pytest_t2i.audits.neutrality.measure import TripletSample as TripletSample
     from pytest_t2i.audits.neutrality.measure import TripletSamples as TripletSamples
     from pytest_t2i.audits.objects.measure import Objects as Objects
+    from pytest_t2i.audits.observations import Observations as Observations
     from pytest_t2i.audits.refusals.measure import Refusals as Refusals
     from pytest_t2i.audits.refusals.measure import TripletRefusals as TripletRefusals
     from pytest_t2i.audits.rewriting.measure import Rewriting as Rewriting
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
     from pytest_t2i.audits.summary import Step as Step
     from pytest_t2i.audits.summary import Summary as Summary
     from pytest_t2i.audits.summary import Value as Value
+    from pytest_t2i.cli.support import arguments as arguments
     from pytest_t2i.cli.support.arguments import say as say
     from pytest_t2i.data import PLAIN as PLAIN
     from pytest_t2i.data import Attribute as Attribute
@@ -67,10 +71,15 @@ if TYPE_CHECKING:
     from pytest_t2i.data import Undetected as Undetected
     from pytest_t2i.data import Variant as Variant
     from pytest_t2i.data import Variation as Variation
+    from pytest_t2i.data import digest as digest
     from pytest_t2i.errors import FileFormatError as FileFormatError
     from pytest_t2i.errors import GenerationError as GenerationError
+    from pytest_t2i.errors import LanguageError as LanguageError
+    from pytest_t2i.errors import MalformedAnswerError as MalformedAnswerError
     from pytest_t2i.errors import T2IError as T2IError
     from pytest_t2i.files import decode_json as decode_json
+    from pytest_t2i.files import quoted as quoted
+    from pytest_t2i.files import read_toml as read_toml
     from pytest_t2i.files import user_path as user_path
     from pytest_t2i.files import write_whole as write_whole
     from pytest_t2i.generation.plan import DetectorRef as DetectorRef
@@ -81,10 +90,12 @@ if TYPE_CHECKING:
     from pytest_t2i.library.load import load as load
     from pytest_t2i.library.pictures import Pictured as Pictured
     from pytest_t2i.library.pictures import pictures as pictures
-    from pytest_t2i.prompts import Axes, Captions, Stereotype
+    from pytest_t2i.library.workbench import Workbench as Workbench
+    from pytest_t2i.prompts import Axes, Captions
     from pytest_t2i.prompts import Axis as Axis
     from pytest_t2i.prompts import CaptionFile as CaptionFile
     from pytest_t2i.prompts import Reference as Reference
+    from pytest_t2i.prompts import Stereotype as Stereotype
     from pytest_t2i.prompts import intersection as intersection
     from pytest_t2i.prompts import read_axes as read_axes
     from pytest_t2i.prompts import read_captions as read_captions
@@ -164,14 +175,17 @@ _HOMES = {
         "PLAIN", "Attribute", "Box", "Detection", "Evidence", "FoundObject", "Generated",
         "GenerationSettings", "Interval", "Mask", "MetricInfo", "NextToken", "Outcome",
         "PicturePath", "Prompt", "Request", "Trace", "Triplet", "Undetected", "Variant",
-        "Variation",
+        "Variation", "digest",
     ),
     "adapters.encoders.routing": ("load_encoder",),
     "adapters.finders.ultralytics_guard": ("ultralytics",),
+    "adapters.languages.routing": ("load_language",),
     "adapters.models.endpoints": ("EndpointModel",),
+    "adapters.support.code": ("code_of_factory",),
     "adapters.support.html": ("SelfContainedPage",),
     "audits.audit": ("Audit", "Fixture", "Keyword"),
     "audits.context": ("AskedTest", "AuditContext"),
+    "audits.observations": ("Observations",),
     "audits.samples": ("Sample", "Samples"),
     "audits.neutrality.measure": ("TripletSample", "TripletSamples"),
     "audits.objects.measure": ("Objects",),
@@ -187,11 +201,14 @@ _HOMES = {
     "library.audit": ("Audited", "audit"),
     "library.load": ("Loaded", "load"),
     "library.pictures": ("Pictured", "pictures"),
+    "library.workbench": ("Workbench",),
     "reporting.html": ("write_page",),
     "cli.support.arguments": ("say",),
     "audits.summary": ("Figure", "Frame", "NamedRecord", "Step", "Summary", "Value"),
-    "errors": ("FileFormatError", "GenerationError", "T2IError"),
-    "files": ("decode_json", "user_path", "write_whole"),
+    "errors": (
+        "FileFormatError", "GenerationError", "LanguageError", "MalformedAnswerError", "T2IError",
+    ),
+    "files": ("decode_json", "quoted", "read_toml", "user_path", "write_whole"),
     "prompts": (
         "Axis", "CaptionFile", "Reference", "Stereotype", "intersection", "read_axes",
         "read_captions", "read_reference", "read_stereotypes", "triplet",
@@ -213,7 +230,9 @@ _HOMES = {
 }  # fmt: skip
 """Module -> the names that the package exports from it; () exports the module itself."""
 
-_MODULES = {home.rpartition(".")[2]: home for home, names in _HOMES.items() if not names}
+_MODULES = {home.rpartition(".")[2]: home for home, names in _HOMES.items() if not names} | {
+    "arguments": "cli.support.arguments"
+}
 _NAMES = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [*sorted(_NAMES), *sorted(_MODULES), "axes", "captions", "stereotypes"]  # noqa: PLE0604 - all are str

@@ -139,11 +139,21 @@ class DetectorError(T2IError):
 
 
 class LanguageError(T2IError):
-    """A language model gave no usable answer."""
+    """A language model gave no usable answer.
+
+    >>> raise LanguageError("the endpoint does not answer")
+    Traceback (most recent call last):
+    pytest_t2i.errors.LanguageError: the endpoint does not answer
+    """
 
 
 class MalformedAnswerError(LanguageError):
-    """One answer of a language model cannot be used; asking again may help."""
+    """One answer of a language model cannot be used; asking again may help.
+
+    >>> raise MalformedAnswerError("the answer is empty")
+    Traceback (most recent call last):
+    pytest_t2i.errors.MalformedAnswerError: the answer is empty
+    """
 
 
 class StoreError(T2IError):

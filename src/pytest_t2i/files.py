@@ -320,7 +320,13 @@ def _lines(text: str) -> str:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Read a TOML file as a dict; raise FileFormatError with file and line."""
+    """Read a TOML file as a dict; raise FileFormatError with file and line.
+
+    >>> read_toml(Path("absent.toml"))
+    Traceback (most recent call last):
+    ...
+    pytest_t2i.errors.FileFormatError: absent.toml: no such file. Check the path.
+    """
     content = read_text(path)
     try:
         plain = tomllib.loads(content)

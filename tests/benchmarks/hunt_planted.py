@@ -15,9 +15,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from pytest_t2i_hunt.search import Plan
+
 from pytest_t2i import axes
 from pytest_t2i.cli.main import main as t2i
-from pytest_t2i.search import Plan
 
 
 def planted(text: str) -> tuple[frozenset[str], str]:
@@ -73,7 +74,7 @@ def main() -> int:
     grid = Plan(chosen, sys.maxsize).full_grid
     images = str(asked.images or grid // 4)
     code = t2i([
-        "hunt", "--model", asked.model, "--axes", asked.axes, "--images", images,
+        "research", "hunt", "--model", asked.model, "--axes", asked.axes, "--images", images,
         "--seed", asked.seed, "--store", asked.store, "--out", asked.out,
     ])  # fmt: skip
     if code:

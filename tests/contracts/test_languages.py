@@ -16,13 +16,12 @@ import pytest
 import tiny
 from installed import needs
 from llm_server import attributes, serving
+from pytest_t2i_hunt.questions.candidates import SCHEMA, ask_for_candidates
+from pytest_t2i_hunt.questions.sentences import ask_for_sentences
 
 from pytest_t2i import axes
 from pytest_t2i.adapters.registry import import_factory
 from pytest_t2i.errors import LanguageError
-from pytest_t2i.prompts.candidates import SCHEMA
-from pytest_t2i.prompts.language_model.candidates import ask_for_candidates
-from pytest_t2i.prompts.language_model.sentences import ask_for_sentences
 from pytest_t2i.protocols import Language, LoadOptions, NextTokens
 
 pytestmark = pytest.mark.slow

@@ -14,7 +14,7 @@ PRELOADED = [
     import_module(name)
     for name in (
         "fakes", "hypothesis.strategies", "numpy", "PIL.Image", "pytest_t2i.plugin.run",
-        "pytest_t2i.reporting.html", "pytest_t2i.search.hunt", "rich.progress", "scipy.stats",
+        "pytest_t2i.reporting.html", "pytest_t2i_hunt.search.hunt", "rich.progress", "scipy.stats",
         "scipy.optimize", "skimage.metrics",
     )
 ]  # fmt: skip

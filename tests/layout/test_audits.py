@@ -36,9 +36,7 @@ MEANS_SOMETHING_ELSE = {
 """Module above the audits -> words that are no names of records or fixtures there."""
 KINDS = frozenset(get_args(About))
 """What a mark names: the words stand for its members, whichever audit measures them."""
-WITHOUT_RECORD = {"origins"}
-"""Packages that are measured when a test or ``t2i stop`` asks, and kept nowhere."""
-ABOVE = ("runs", "search", "reporting", "cli", "plugin")
+ABOVE = ("runs", "reporting", "cli", "plugin")
 
 
 def words_of(audit):
@@ -96,4 +94,4 @@ def test_every_exception_is_needed(module, words):
 
 def test_every_package_of_audits_is_registered():
     packages = {path.parent.name for path in source.SOURCE.glob("audits/*/__init__.py")}
-    assert packages == AUDITS.keys() | WITHOUT_RECORD
+    assert packages == AUDITS.keys()

@@ -343,14 +343,29 @@ def write_bad_files(folder):
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (("candidates", "a house", "--llm", "file:absent"), "no concept is found in 'a house'"),
-        (("candidates", "a Tunisian person", "--llm", "file:absent"), "absent: no such file with"),
-        (("candidates", "a Tunisian person", "--llm", "opnai:m"), "unknown language 'opnai'"),
-        (("candidates", "a Tunisian person", "--llm", "file:a.txt"), "a.txt: the answer is"),
-        (("stereotypes", "absent.json"), "absent.json: no such run.json"),
-        (("stop", "--model", "sdxxl", "--concept", "x", "--llm", "file:a.txt"), "unknown model"),
         (
-            ("stop", "--model", "fakes:fair", "--concept", "x", "--llm", "file:a.txt"),
+            ("research", "candidates", "a house", "--llm", "file:absent"),
+            "no concept is found in 'a house'",
+        ),
+        (
+            ("research", "candidates", "a Tunisian person", "--llm", "file:absent"),
+            "absent: no such file with",
+        ),
+        (
+            ("research", "candidates", "a Tunisian person", "--llm", "opnai:m"),
+            "unknown language 'opnai'",
+        ),
+        (
+            ("research", "candidates", "a Tunisian person", "--llm", "file:a.txt"),
+            "a.txt: the answer is",
+        ),
+        (("stereotypes", "absent.json"), "absent.json: no such run.json"),
+        (
+            ("research", "stop", "--model", "sdxxl", "--concept", "x", "--llm", "file:a.txt"),
+            "unknown model",
+        ),
+        (
+            ("research", "stop", "--model", "fakes:fair", "--concept", "x", "--llm", "file:a.txt"),
             "a language model that continues texts, got file",
         ),
     ],
@@ -379,7 +394,7 @@ def test_a_language_model_that_cannot_be_asked(tmp_path, monkeypatch, capsys):
         (f"transformers:load:{other}", "expected the model's own tokenizer"),
     ):
         asked = f"pytest_t2i.adapters.languages.{llm}"
-        assert main(("candidates", "a Tunisian person", "--llm", asked)) == 2
+        assert main(("research", "candidates", "a Tunisian person", "--llm", asked)) == 2
         told = " ".join(capsys.readouterr().err.split())
         assert expected in told
         assert "Traceback" not in told

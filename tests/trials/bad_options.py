@@ -170,9 +170,12 @@ def command_rows(folder: Path) -> Iterator[Row]:
                     yield Row("t2i", arguments, words, is_wrong=value != "folder")
     for command, option in (
         ("plan", "--images"), ("plan", "--seed"), ("plan", "--prompts"), ("sample", "--per-prompt"),
-        ("hunt", "--images"), ("hunt", "--words"), ("label", "--port"), ("stop", "--tokens"),
+        ("research hunt", "--images"), ("research hunt", "--words"), ("label", "--port"),
+        ("research stop", "--tokens"),
     ):  # fmt: skip
         for value in NOT_WHOLE:
             yield Row(
-                "t2i", (command, f"{option}={value}"), f"t2i {command} {option} {value[:20]!r}"
+                "t2i",
+                (*command.split(), f"{option}={value}"),
+                f"t2i {command} {option} {value[:20]!r}",
             )

@@ -11,6 +11,7 @@ from typing import Any
 
 from mistakes import Mistake, as_texts, as_toml, wrong_documents, wrong_texts
 from PIL import Image
+from pytest_t2i_hunt.questions.candidates import attributes_of
 from pytest_t2i_labelling.label_studio.read import read_export
 
 from pytest_t2i.adapters.catalogue import read_catalogues
@@ -23,7 +24,6 @@ from pytest_t2i.audits.parity.record import ModelScore, ParityPart
 from pytest_t2i.data import Detection, Interval, Outcome, Undetected
 from pytest_t2i.labels import prompts_of, read_labels
 from pytest_t2i.prompts import read_axes, read_captions, read_reference, read_stereotypes
-from pytest_t2i.prompts.candidates import attributes_of
 from pytest_t2i.prompts.internet_users import read_footprints
 from pytest_t2i.protocols import LoadOptions
 from pytest_t2i.runs import history

@@ -38,8 +38,9 @@ LONGEST = 120.0
 ORPHANS = 60.0
 """Seconds in which workers end whose controller was killed."""
 HUNT = (
-    "hunt", "--model", "fakes:fair", "--detector", "colour", "--axes", "place,object",
-    "--words", "2", "--images", "240", "--held-out", "8", "--batch", "4", "--beyond", "0.3",
+    "research", "hunt", "--model", "fakes:fair", "--detector", "colour",
+    "--axes", "place,object", "--words", "2", "--images", "240", "--held-out", "8",
+    "--batch", "4", "--beyond", "0.3",
 )  # fmt: skip
 
 

@@ -24,7 +24,6 @@ from distributions import forget_what_is_installed, write_metadata
 from forked_workers import prepare
 from project_files import CONFTEST, FAKES
 
-import pytest_t2i.cli.hunt
 import pytest_t2i.plugin.run
 import pytest_t2i.reporting.html
 import pytest_t2i.reporting.markdown

@@ -1,4 +1,4 @@
-"""``t2i stop`` killed at any moment, and against an endpoint that fails in all ways."""
+"""``t2i research stop`` killed at any moment, and against an endpoint that fails in all ways."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from random import Random
 from typing import Any
 
 import fakes
+import pytest_t2i_hunt.commands.stop  # noqa: F401 - loaded before processes are forked
 from endpoints import KEY, Endpoint
 from leaks import leaks
 from processes import Child, ended, start
@@ -18,7 +19,6 @@ from small_project import has_traceback, last_lines, made, write
 from stop_parts import Echo, WholePicture
 from tally import Tally
 
-import pytest_t2i.cli.stop  # noqa: F401 - loaded before processes are forked
 from pytest_t2i.adapters.registry import Registry
 from pytest_t2i.cli.main import main
 from pytest_t2i.generation.store.repair import verify
@@ -54,7 +54,7 @@ def stop(model: str, *more: str) -> Callable[[], int]:
             registered(self, kind, {**OFFERED.get(kind, {}), **(local or {})})
 
         Registry.__init__ = with_ours  # type: ignore[method-assign]
-        return main(["stop", "--model", model, *OPTIONS, *more])
+        return main(["research", "stop", "--model", model, *OPTIONS, *more])
 
     return act
 
@@ -87,7 +87,7 @@ def round_of_kills(
         if not child.has_ended():
             child.kill()
         child.wait(LONGEST)
-        tally.tried("kills of t2i stop")
+        tally.tried("kills of t2i research stop")
         _checked(child, tally, words)
     child = ended(stop("fakes:fair"), folder, LONGEST, environment=_environment(folder))
     _checked(child, tally, words)
@@ -102,7 +102,7 @@ def round_of_kills(
 
 def kills(folder: Path, times: int, seed: int = 0) -> Tally:
     """So many kills, three to six of each store."""
-    tally, random, number = Tally("kill -9 of t2i stop", WANTED), Random(seed), 0
+    tally, random, number = Tally("kill -9 of t2i research stop", WANTED), Random(seed), 0
     whole = write(folder / "undisturbed")
     child = ended(stop("fakes:fair"), whole, LONGEST, environment=_environment(whole))
     if child.status != 0:
@@ -117,7 +117,7 @@ def kills(folder: Path, times: int, seed: int = 0) -> Tally:
 
 def requests(folder: Path, times: int, seed: int = 0) -> Tally:
     """Searches behind a misbehaving endpoint, until it was asked so often."""
-    tally, number = Tally("requests of t2i stop to a misbehaving endpoint", BY_HTTP), 0
+    tally, number = Tally("requests of t2i research stop to a misbehaving endpoint", BY_HTTP), 0
     faults: Counter[str] = Counter()
     while tally.done < times:
         place = write(folder / f"search {number}")

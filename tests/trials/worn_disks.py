@@ -120,8 +120,8 @@ KINDS = (
     ),
     Kind(
         "language model",
-        run_t2i("sentences", "--llm", "parts:scribe", "--axis", "wu.science", "--out",
-                f"{DISK}/sentences.toml"),
+        run_t2i("research", "sentences", "--llm", "parts:scribe", "--axis", "wu.science",
+                "--out", f"{DISK}/sentences.toml"),
         _sentences, "", "4k",
     ),
 )  # fmt: skip

@@ -14,9 +14,8 @@ pytest.importorskip("transformers")
 
 from pytest_t2i import LoadOptions, T2IError
 from pytest_t2i.errors import LanguageError, MalformedAnswerError
-from pytest_t2i.prompts.candidates import SCHEMA, instruction
-from pytest_t2i.prompts.candidates import attributes_of as read_attributes
-from pytest_t2i.prompts.language_model.candidates import ask_for_candidates
+from pytest_t2i_hunt.questions.candidates import SCHEMA, ask_for_candidates, instruction
+from pytest_t2i_hunt.questions.candidates import attributes_of as read_attributes
 
 from pytest_t2i_reference.captions import with_article
 from pytest_t2i_reference.language import load

@@ -73,6 +73,7 @@ WHOLE = {"timm": ("fairface", "mivolo")}
 FACTORIES = "module:factory[:source] is accepted, too."
 """Hint behind the known names in a message."""
 LABELLING = "pip install pytest-t2i-labelling"
+HUNT = "pip install pytest-t2i-hunt (in a clone: pip install ./plugins/pytest-t2i-hunt)"
 INSTALL = {
     ("executor", "ray"): "pip install pytest-t2i-ray",
     ("encoder", "goya"): "pip install pytest-t2i-goya",
@@ -81,6 +82,12 @@ INSTALL = {
     ("command", "label-studio"): LABELLING,
     ("label_file", "json"): LABELLING,
     ("command", "mitigate"): "pip install pytest-t2i-mitigation",
+    ("command", "research"): HUNT,
+    ("command", "hunt"): HUNT,
+    ("command", "stop"): HUNT,
+    ("command", "candidates"): HUNT,
+    ("command", "sentences"): HUNT,
+    ("sample", "origins"): HUNT,
 }
 """Kind and name -> command that installs the distribution with this name."""
 

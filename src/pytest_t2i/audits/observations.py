@@ -33,7 +33,13 @@ R = TypeVar("R")
 
 @dataclass(slots=True)
 class Observations:
-    """A reader of images, detections, traces and features; it makes none."""
+    """A reader of images, detections, traces and features; it makes none.
+
+    >>> from pytest_t2i import Sample
+    >>> def readable(sample: Sample) -> int:
+    ...     pictures = sample.observations.pictures(sample.prompt, sample.seeds)
+    ...     return sum(picture is not None for picture in pictures)
+    """
 
     components: Components
     store: Store

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from pytest_t2i.adapters.registry import INSTALL
 from pytest_t2i.audits import distance
 from pytest_t2i.audits.discovery import installed_audits
 from pytest_t2i.audits.emergence.measure import Emergence, emergence_of
 from pytest_t2i.audits.emergence.predisposition import Predisposition, of_attribute
 from pytest_t2i.audits.instruments import checked_attribute
-from pytest_t2i.audits.origins.measure import Origins
-from pytest_t2i.audits.origins.optimised_prompts import TOP, WIDTH, chosen_search
-from pytest_t2i.audits.origins.origins_of_images import origins_of_sample
 from pytest_t2i.audits.parity import groups
 from pytest_t2i.audits.parity import measure as parity
 from pytest_t2i.audits.parity.groups import GroupedSample, GroupedSamples
@@ -21,7 +19,7 @@ from pytest_t2i.audits.parity.measure import Corrected
 from pytest_t2i.audits.variety.measure import diversity_of, mean_of, variety_of
 from pytest_t2i.data import FORESEEN, Attribute, Interval
 from pytest_t2i.errors import UnknownNameError
-from pytest_t2i.prompts import Reference, Stereotype
+from pytest_t2i.prompts import Reference
 from pytest_t2i.statistics.model import Estimator
 from pytest_t2i.verdicts.measurement import Measurement
 
@@ -47,7 +45,9 @@ class Sample(GroupedSample):
             for audit in () if name.startswith("_") else installed_audits():
                 if name in audit.of_sample:
                     return audit.of_sample[name](self)
-            raise AttributeError(f"{self!r} has no {name!r}")
+            install = INSTALL.get(("sample", name))
+            hint = f". Run: {install}" if install else ""
+            raise AttributeError(f"{self!r} has no {name!r}{hint}")
 
     @property
     def prompt_bias_score(self) -> Measurement:
@@ -122,35 +122,6 @@ class Sample(GroupedSample):
     def _require_foreseen(self, attribute: Attribute | None) -> None:
         what = "foreseen" if attribute is None else f"foreseen({attribute.name!r})"
         self.observed.require(FORESEEN, attribute, what)
-
-    def origins(
-        self,
-        llm: str,
-        *,
-        stereotypes: Sequence[Stereotype] = (),
-        faces: str | None = None,
-        clusters: int | None = None,
-        explained: int | None = None,
-        sentences: bool = False,
-        tokens: int | None = None,
-        width: int = WIDTH,
-        likely: float | None = None,
-        top: int = TOP,
-    ) -> Origins:
-        """Return clusters of the images' faces, with prompts that lead to each (StOP, OASIS 3.3).
-
-        ``llm`` is a language model as ``t2i stop --llm`` takes it. It offers ``width`` tokens at a
-        time, each with a probability of at least ``likely`` (default 0; 0.05 for ``sentences``).
-        Each of the first ``explained`` clusters (default: all) gets ``top`` prompts of ``tokens``
-        tokens (default 2; with ``sentences``, whole sentences of up to 12). Clusters furthest from
-        the real-world shares of ``stereotypes`` come first; without stereotypes, the largest. No
-        image is made. Raises ConfigurationError for fewer faces than clusters and for a language
-        model that ends no sentence in time, UnknownNameError for an unknown part or language model.
-        """
-        search = chosen_search(
-            sentences=sentences, tokens=tokens, likely=likely, width=width, top=top
-        )
-        return origins_of_sample(self, llm, stereotypes, faces, clusters, explained, search)
 
     def total_variation_distance(self, reference: Reference) -> Measurement:
         """Return half the sum of |share - reference's share| over the labels, from 0 to 1.

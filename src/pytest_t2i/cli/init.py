@@ -191,7 +191,7 @@ def _undetectable(preset: str) -> Iterator[str]:
         yield "which single word is biased (--preset audit), unless the report suspects it"
     else:
         yield f"single words whose bias score lies near {PROMPT_LIMIT:g}: they stay inconclusive"
-    yield "words that are not in the suite, and combinations of words (t2i hunt)"
+    yield "words that are not in the suite, and combinations of words (t2i research hunt)"
     yield "anything but gender as the detector sees it; its errors count as the model's (t2i label)"
 
 

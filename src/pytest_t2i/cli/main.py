@@ -4,7 +4,7 @@ Every other module in this package is one command, and has ``add_arguments(parse
 ``run(**arguments)``. Only the module of the given command is imported, so that each command starts
 fast. While a command runs, heartbeat lines are written, unless its module sets ``TELLS_PROGRESS``.
 After Ctrl-C, the module's ``KEPT`` says what is kept. Companions register commands as entry points
-of the group ``pytest_t2i.commands``.
+of the group ``pytest_t2i.commands``; ``research.hunt`` is the command ``t2i research hunt``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import argparse
 import gc
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib import import_module
 from typing import Any
@@ -24,6 +24,8 @@ from pytest_t2i.generation.heartbeat import signs_of_life
 PACKAGE = "pytest-t2i"
 INTERRUPTED = 130
 """Exit status after Ctrl-C: 128 plus the number of SIGINT, as in shells."""
+GROUPED = "command of the group"
+"""Destination of the name of a command within its group."""
 KEPT = "Finished files are kept; the same command makes the rest."
 """Note after an interruption, unless the command's module has its own ``KEPT``."""
 COMMANDS = {
@@ -51,14 +53,10 @@ COMMANDS = {
         "store",
         "show, verify, repair, prune, merge, export and import a store of images",
     ),
-    "candidates": ("candidates", "have a language model propose stereotypes to test"),
-    "sentences": ("sentences", "have a language model write neutral sentences of professions"),
     "stereotypes": (
         "stereotypes",
         "print the tables of OASIS for one or several recorded runs",
     ),
-    "stop": ("stop", "find prompts that explain a model's images of a concept (StOP)"),
-    "hunt": ("hunt", "find the most biased combinations of words"),
 }
 """Command -> (module, help)."""
 
@@ -75,28 +73,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(words: list[str]) -> int:
     command_name = _chosen(words)
     helps = _helps(command_name)
-    if (
-        command_name is not None
-        and command_name not in helps
-        and (install := _install_command(command_name))
-    ):
+    members = [name for name in helps if name.startswith(f"{command_name}.")]
+    if not members and (install := _install_command(command_name, helps)):
         _print_error(f"ERROR: t2i {command_name} is not installed. Run: {install}")
         return 2
-    parser = argparse.ArgumentParser(
-        prog="t2i", description="Commands beside the pytest plugin pytest-t2i."
-    )
-    is_asked = any(word.startswith("--v") for word in words)
-    parser.add_argument("--version", action="version", version=_version() if is_asked else PACKAGE)
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, summary in helps.items():
-        described = f"{summary[:1].upper()}{summary[1:].rstrip('.')}."
-        command = commands.add_parser(name, help=summary, description=described)
-        if name == command_name:
-            with _no_collection():
-                implementation = _module(name)
-            implementation.add_arguments(command)
-    parsed = vars(parser.parse_args(words))
-    parsed.pop("command")
+    if members and words == [command_name]:
+        return _list(members, helps)
+    if members:
+        command_name = f"{command_name}.{_chosen(words[words.index(str(command_name)) + 1 :])}"
+    implementation, parsed = _parse(words, command_name, helps)
     try:
         with _heartbeat(command_name, implementation):
             status = int(implementation.run(**parsed))
@@ -114,8 +99,54 @@ def _run(words: list[str]) -> int:
     return status
 
 
+def _parse(
+    words: Sequence[str], command_name: str | None, helps: Mapping[str, str]
+) -> tuple[Any, dict[str, Any]]:
+    """Return the module of the command and its arguments."""
+    parser = argparse.ArgumentParser(
+        prog="t2i", description="Commands beside the pytest plugin pytest-t2i."
+    )
+    is_asked = any(word.startswith("--v") for word in words)
+    parser.add_argument("--version", action="version", version=_version() if is_asked else PACKAGE)
+    commands = {"": parser.add_subparsers(dest="command", required=True, metavar="COMMAND")}
+    for name, summary in helps.items():
+        group, _, member = name.rpartition(".")
+        if group not in commands:
+            commands[group] = _add_group(commands[""], group, helps)
+        described = f"{summary[:1].upper()}{summary[1:].rstrip('.')}."
+        command = commands[group].add_parser(member, help=summary, description=described)
+        if name == command_name:
+            with _no_collection():
+                implementation = _module(name)
+            implementation.add_arguments(command)
+    parsed = vars(parser.parse_args(words))
+    for entry in ("command", GROUPED):
+        parsed.pop(entry, None)
+    return implementation, parsed
+
+
+def _list(members: Sequence[str], helps: Mapping[str, str]) -> int:
+    """Print each command of a group with its help; return 0."""
+    width = max(map(len, members))
+    for name in members:
+        words = name.replace(".", " ").ljust(width)
+        print(f"t2i {words}  {helps[name].replace('%%', '%')}")  # noqa: T201 - a command line tool
+    return 0
+
+
+def _add_group(commands: Any, group: str, helps: Mapping[str, str]) -> Any:
+    """Add the parser of a group such as ``research``; return the action that takes its commands."""
+    names = [name.rpartition(".")[2] for name in helps if name.startswith(f"{group}.")]
+    summary = f"{', '.join(names[:-1])} or {names[-1]}" if len(names) > 1 else names[0]
+    parser = commands.add_parser(group, help=summary, description=f"Commands: {', '.join(names)}.")
+    return parser.add_subparsers(dest=GROUPED, required=True, metavar="COMMAND")
+
+
 def _helps(command_name: str | None) -> dict[str, str]:
-    """Return command -> help; companions are read only where no built-in command is given."""
+    """Return command -> help; companions are read only where no built-in command is given.
+
+    A command of a group has a name such as ``research.hunt``.
+    """
     ours = {name: words for name, (_, words) in COMMANDS.items()}
     if command_name in ours:
         return ours
@@ -138,8 +169,10 @@ def _purpose(docstring: str) -> str:
     return docstring.rpartition("``: ")[2].rstrip(".")
 
 
-def _install_command(name: str) -> str:
-    """Return the shell command that installs a command of a companion; "" if none is known."""
+def _install_command(name: str | None, helps: Mapping[str, str]) -> str:
+    """Return how to install a companion's command that is not there; "" if that is not known."""
+    if name is None or name in helps:
+        return ""
     from pytest_t2i.adapters.registry import INSTALL
 
     return INSTALL.get(("command", name), "")
@@ -157,7 +190,7 @@ def _heartbeat(command: str | None, module: Any) -> AbstractContextManager[objec
     """Return a context that writes heartbeat lines, unless the module sets TELLS_PROGRESS."""
     if getattr(module, "TELLS_PROGRESS", False):
         return nullcontext()
-    return signs_of_life(str(command))
+    return signs_of_life(str(command).replace(".", " "))
 
 
 def _print_error(line: str) -> None:

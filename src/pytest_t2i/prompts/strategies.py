@@ -1,7 +1,7 @@
 """Hypothesis strategies for combinations of words and for the prompts that name them.
 
-They are for ``@given`` in a suite; ``t2i hunt`` searches with them. They shrink to the fewest
-words, and to words that come earlier in their axis.
+They are for ``@given`` in a suite; ``t2i research hunt`` searches with them. They shrink to the
+fewest words, and to words that come earlier in their axis.
 
 >>> from hypothesis import find
 >>> from pytest_t2i import axes, strategies

@@ -76,7 +76,7 @@ def thumbnails(files: Iterable[str]) -> dict[str, str]:
             {file: small for file in stored if (small := new_thumbnails.get(file)) is not None},
         )
     contents |= {file: small.content for file, small in new_thumbnails.items() if small is not None}
-    return {file: data_uri(contents[file]) for file in paths if file in contents}
+    return {file: _data_uri(contents[file]) for file in paths if file in contents}
 
 
 def cache_path(file: Path) -> Path | None:
@@ -170,7 +170,7 @@ def _shrunk(picture: bytes) -> bytes | None:
     return content.getvalue()
 
 
-def data_uri(content: bytes) -> str:
+def _data_uri(content: bytes) -> str:
     """Return a WebP picture as a data URI."""
     return f"data:image/webp;base64,{base64.b64encode(content).decode()}"
 
@@ -354,7 +354,7 @@ def overlay(shown: Overlay) -> str | None:
     picture = _laid_over(picture, shown.attention, shown.region)
     content = io.BytesIO()
     picture.save(content, "WEBP", quality=QUALITY, method=6)
-    return data_uri(content.getvalue())
+    return _data_uri(content.getvalue())
 
 
 def _laid_over(picture: Image.Image, attention: Mask, region: Mask) -> Image.Image:

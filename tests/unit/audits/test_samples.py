@@ -120,3 +120,5 @@ def test_an_audit_of_others_adds_what_a_sample_measures(monkeypatch):
     assert nurse.images_with_a_label == 3
     with pytest.raises(AttributeError, match="has no 'images_without'"):
         _ = nurse.images_without
+    with pytest.raises(AttributeError, match=r"'origins'\. Run: pip install pytest-t2i-hunt"):
+        _ = nurse.origins

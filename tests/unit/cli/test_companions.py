@@ -65,6 +65,75 @@ def test_without_it_the_name_is_unknown(capsys):
     assert "invalid choice: 'paint'" in capsys.readouterr().err
 
 
+GROUP = """'''``t2i wall {name}``: {name} 100 % of a wall.'''
+
+KEPT = "Painted walls are kept."
+
+def add_arguments(parser):
+    parser.add_argument("word")
+
+def run(word):
+    if word == "slow":
+        raise KeyboardInterrupt
+    print(f"{name} {{word}}")
+    return 3
+"""
+
+
+@pytest.fixture
+def group(tmp_path, monkeypatch):
+    """A companion with two commands of one group."""
+    names = ("paint", "sand")
+    for name in names:
+        (tmp_path / f"wall_{name}.py").write_text(GROUP.format(name=name))
+    points = {f"wall.{name}": f"wall_{name}" for name in names}
+    write_metadata(tmp_path, "t2i-walls", "1.0", {"pytest_t2i.commands": points})
+    yield from installed(tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("name", ["paint", "sand"])
+def test_a_command_of_a_group_runs(group, capsys, name):
+    assert main(["wall", name, "red"]) == 3
+    assert capsys.readouterr().out == f"{name} red\n"
+
+
+def test_a_group_alone_lists_its_commands(group, capsys):
+    assert main(["wall"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == [
+        "t2i wall paint  paint 100 % of a wall",
+        "t2i wall sand   sand 100 % of a wall",
+    ]
+
+
+def test_a_group_is_one_entry_of_the_help(group, capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    told = " ".join(capsys.readouterr().out.split())
+    assert "wall paint or sand" in told
+    assert "wall.paint" not in told
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["wall", "pain"], "invalid choice: 'pain' (choose from 'paint', 'sand')"),
+        (["wall", "paint"], "the following arguments are required: word"),
+        (["wall.paint", "red"], "invalid choice: 'wall.paint'"),
+        (["wall", "--loud"], "the following arguments are required: COMMAND"),
+    ],
+)
+def test_a_group_without_a_command_or_with_a_wrong_one(group, capsys, words, problem):
+    with pytest.raises(SystemExit):
+        main(words)
+    assert problem in capsys.readouterr().err
+
+
+def test_the_note_of_a_grouped_command_follows_ctrl_c(group, capsys):
+    assert main(["wall", "sand", "slow"]) == INTERRUPTED
+    assert capsys.readouterr().err == "t2i: interrupted. Painted walls are kept.\n"
+
+
 @pytest.mark.parametrize("command", ["goya", "label", "label-studio", "mitigate"])
 def test_without_a_known_companion_the_line_that_installs_it_is_told(monkeypatch, capsys, command):
     monkeypatch.setattr(registry, "_installed", lambda group: {})
@@ -73,6 +142,16 @@ def test_without_a_known_companion_the_line_that_installs_it_is_told(monkeypatch
     name = {**labelling, "mitigate": "mitigation"}.get(command, command)
     told = f"ERROR: t2i {command} is not installed. Run: pip install pytest-t2i-{name}\n"
     assert capsys.readouterr().err == told
+
+
+@pytest.mark.parametrize("command", ["research", "hunt", "stop", "candidates", "sentences"])
+def test_without_the_searches_the_line_that_installs_them_is_told(monkeypatch, capsys, command):
+    monkeypatch.setattr(registry, "_installed", lambda group: {})
+    assert main([command, "hunt"]) == 2
+    assert capsys.readouterr().err == (
+        f"ERROR: t2i {command} is not installed. Run: pip install pytest-t2i-hunt "
+        "(in a clone: pip install ./plugins/pytest-t2i-hunt)\n"
+    )
 
 
 ECHO = """

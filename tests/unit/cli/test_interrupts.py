@@ -42,8 +42,8 @@ def model(options):
     return Model()
 """
 HUNT = [
-    "hunt", "--model", "impatient:model", "--detector", "clip:reference", "--axes", "profession",
-    "--images", "300", "--batch", "2",
+    "research", "hunt", "--model", "impatient:model", "--detector", "clip:reference",
+    "--axes", "profession", "--images", "300", "--batch", "2",
 ]  # fmt: skip
 
 

@@ -6,10 +6,9 @@ import argparse
 from contextlib import suppress
 from pathlib import Path
 
-from pytest_t2i import T2IError, say
+from pytest_t2i import T2IError, arguments, say
 from pytest_t2i.labels import choose_vocabulary, compact, named
 
-from pytest_t2i_labelling.arguments import path
 from pytest_t2i_labelling.desk import Annotation, Desk, Review
 
 TELLS_PROGRESS = True
@@ -17,7 +16,9 @@ TELLS_PROGRESS = True
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments: the images, who labels or reviews, and the labels."""
-    parser.add_argument("folder", metavar="FOLDER", type=path, help="folder of images to label")
+    parser.add_argument(
+        "folder", metavar="FOLDER", type=arguments.path, help="folder of images to label"
+    )
     who = parser.add_mutually_exclusive_group(required=True)
     who.add_argument(
         "--annotator",

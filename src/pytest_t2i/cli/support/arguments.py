@@ -1,4 +1,14 @@
-"""Arguments that commands share, with the syntax of pytest's options."""
+"""Arguments that commands share, with the syntax of pytest's options.
+
+Companions import this module as ``pytest_t2i.arguments``.
+
+>>> import argparse
+>>> from pytest_t2i import arguments
+>>> parser = argparse.ArgumentParser()
+>>> arguments.add_run_options(parser, ("model", "seed"), required=("model",))
+>>> arguments.run_settings(vars(parser.parse_args(["--model", "sdxl", "--seed", "7"]))).seed
+7
+"""
 
 from __future__ import annotations
 
@@ -13,9 +23,37 @@ from pytest_t2i.adapters.support.escaping import line as one_line
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.option_names import OPTIONS
 from pytest_t2i.reporting.formatting import wrapped
-from pytest_t2i.settings import READERS, Reader, Settings, confidence, settings_of
+from pytest_t2i.settings import (
+    READERS,
+    Reader,
+    Settings,
+    confidence,
+    names,
+    number,
+    settings_of,
+    share,
+    whole,
+)
+
+__all__ = [
+    "COST_OPTIONS",
+    "RUN_OPTIONS",
+    "add_confidence",
+    "add_run_options",
+    "names",
+    "number",
+    "path",
+    "run_settings",
+    "say",
+    "share",
+    "value",
+    "whole",
+]
 
 RUN_OPTIONS = {option.name: option for option in OPTIONS}
+"""Every option of a run by its name."""
+COST_OPTIONS = ("price", "budget")
+"""The options that pytest calls ``--t2i-price`` and ``--t2i-budget``."""
 
 
 def value(read: Reader) -> Callable[[str], Any]:
@@ -49,10 +87,10 @@ def add_confidence(parser: argparse.ArgumentParser, meaning: str) -> None:
 
 
 def add_run_options(
-    parser: argparse.ArgumentParser, names: tuple[str, ...], *, required: tuple[str, ...] = ()
+    parser: argparse.ArgumentParser, chosen: tuple[str, ...], *, required: tuple[str, ...] = ()
 ) -> None:
     """Add options of a run: pytest's ``--t2i-model`` is ``--model`` here, and so on."""
-    for name in names:
+    for name in chosen:
         option = RUN_OPTIONS[name]
         # A command has one model and one detector.
         help_text = option.help.split("; several by comma", maxsplit=1)[0]

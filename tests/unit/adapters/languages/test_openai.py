@@ -9,11 +9,10 @@ import pytest
 pytest.importorskip("openai")
 
 from llm_server import BODIES, BYTES, FAULTS, serving
+from pytest_t2i_hunt.questions.candidates import SCHEMA, ask_for_candidates
 
 from pytest_t2i.adapters.languages.openai import load
 from pytest_t2i.errors import ConfigurationError, LanguageError, MalformedAnswerError
-from pytest_t2i.prompts.candidates import SCHEMA
-from pytest_t2i.prompts.language_model.candidates import ask_for_candidates
 from pytest_t2i.protocols import Language, LoadOptions
 
 KEY = "sk-very-secret-0123"

@@ -8,13 +8,13 @@ import tomllib
 from types import SimpleNamespace
 
 import pytest
+from pytest_t2i_hunt.questions.sentences import as_toml
 
 from pytest_t2i.cli.init import _runner
 from pytest_t2i.cli.main import main
 from pytest_t2i.cli.support.new_suite import _render
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.files import quoted
-from pytest_t2i.prompts.sentences import as_toml
 
 yaml = pytest.importorskip("yaml")
 SIGNS = (

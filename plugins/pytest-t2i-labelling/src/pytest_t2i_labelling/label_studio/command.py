@@ -12,6 +12,7 @@ from pytest_t2i import (
     Detection,
     RunRecord,
     T2IError,
+    arguments,
     labels,
     locate_pictures,
     read_run,
@@ -20,7 +21,6 @@ from pytest_t2i import (
 )
 from pytest_t2i.labels import Vocabulary
 
-from pytest_t2i_labelling.arguments import path
 from pytest_t2i_labelling.label_studio.tasks import Task, interface, tasks
 
 TASKS, INTERFACE = "tasks.json", "interface.xml"
@@ -30,9 +30,11 @@ FOLDER = Path("labelstudio")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments: the images, and what the tasks contain."""
     parser.description = "Write images as tasks for Label Studio, with its labelling interface."
-    parser.add_argument("source", metavar="SOURCE", type=path, help="folder of images, or run.json")
     parser.add_argument(
-        "--output", metavar="DIR", type=path, default=FOLDER,
+        "source", metavar="SOURCE", type=arguments.path, help="folder of images, or run.json"
+    )
+    parser.add_argument(
+        "--output", metavar="DIR", type=arguments.path, default=FOLDER,
         help=f"folder to write {TASKS} and {INTERFACE} to (default: {FOLDER})",
     )  # fmt: skip
     parser.add_argument(
@@ -44,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "names",
     )  # fmt: skip
     parser.add_argument(
-        "--store", metavar="DIR", type=path,
+        "--store", metavar="DIR", type=arguments.path,
         help="run.json only: store of its images (default: a .t2i beside or above the run)",
     )  # fmt: skip
 

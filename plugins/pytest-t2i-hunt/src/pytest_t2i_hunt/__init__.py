@@ -1,0 +1,1 @@
+"""Searches of a model for bias: the hunt, origins of stereotypes, candidates and sentences."""

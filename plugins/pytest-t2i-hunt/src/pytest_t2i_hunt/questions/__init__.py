@@ -1,0 +1,1 @@
+"""Questions to language models: candidates of stereotypes, sentences of professions."""

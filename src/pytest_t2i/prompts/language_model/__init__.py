@@ -1,1 +1,0 @@
-"""Asking language models for candidates of stereotypes and for sentences of professions."""
