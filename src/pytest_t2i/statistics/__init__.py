@@ -20,10 +20,7 @@ from pytest_t2i.statistics.associations import (
 )
 from pytest_t2i.statistics.change import paired_model_bias_change
 from pytest_t2i.statistics.correction import corrected_scores
-from pytest_t2i.statistics.curves import half_step_interval
-from pytest_t2i.statistics.diversity import vendi_interval
 from pytest_t2i.statistics.families import benjamini_hochberg, family_p_values
-from pytest_t2i.statistics.groups import group_entropy_interval
 from pytest_t2i.statistics.inversion import inverted_p_value, one_sided
 from pytest_t2i.statistics.means import gap_p_value, mean_interval
 from pytest_t2i.statistics.model import (
@@ -58,8 +55,6 @@ __all__ = [
     "fair_floor",
     "family_p_values",
     "gap_p_value",
-    "group_entropy_interval",
-    "half_step_interval",
     "independence_p_value",
     "inverted_p_value",
     "mean_interval",
@@ -76,7 +71,6 @@ __all__ = [
     "share_difference_interval",
     "share_interval",
     "share_p_value",
-    "vendi_interval",
 ]
 
 MOVED = {
@@ -86,7 +80,7 @@ MOVED = {
         "prompt_bias_change"
     ),
     "correction": "CorrectedScores CorrectedShares corrected_shares effective_counts",
-    "curves": "Band half_step mean_band settled_step",
+    "curves": "Band half_step half_step_interval mean_band settled_step",
     "deprecated": (
         "adjusted_model_bias_score bias_p_value look_level model_bias_look "
         "share_confidence_sequence stereotype_p_value within_p_value"
@@ -99,7 +93,8 @@ MOVED = {
         "total_variation_floor total_variation_interval total_variation_p_value"
     ),
     "diversity": (
-        "mean_wals_interval vendi_at_level wals_at_level wals_change_interval wals_interval"
+        "mean_wals_interval vendi_at_level vendi_interval wals_at_level wals_change_interval "
+        "wals_interval"
     ),
     "empirical_bayes": "Lean leaning leans",
     "families": (
@@ -111,7 +106,7 @@ MOVED = {
         "parity_difference_p_value parity_shares widest_gap"
     ),
     "group_sequential": "Boundaries Expected SequentialTest expected_stop stopped_share_interval",
-    "groups": "group_gap_interval group_intervals",
+    "groups": "group_entropy_interval group_gap_interval group_intervals",
     "history": "ChangePoint change_points",
     "means": "gap_interval gap_sign_p_value",
     "model": "Estimator Words fair_p_value",

@@ -51,8 +51,7 @@ def plain_table(n: int) -> inputs.Floats:
 def spread_table(n: int, fewer: int, prompts: int | None) -> inputs.Floats:
     """Return scores of 0 to n men with the expectation of a table of fewer images, at every p.
 
-    Each is the mean of the smaller table over all subsets of that size of the n images (a
-    U-statistic): so a comparison of counts of unequal size has no bias from their sizes.
+    Each is the mean of the smaller table over all subsets of the n images (a U-statistic).
     """
     table = plain_table(fewer) if prompts is None else score_table(fewer, prompts)
     if n == fewer:
@@ -111,8 +110,7 @@ def moved_p_value(before: Whole, after: Whole) -> float:
 
     .. math:: sum of ((k_i - m_i)^2 / v_i - 1) / sqrt(sum of its variances)
 
-    with the men now, k_i, which under the null hypothesis are hypergeometric with mean m_i and
-    variance v_i, given the images before and after together.
+    with the men now, k_i, hypergeometric given the images before and after together.
     """
     excess = variance = 0.0
     rows = np.stack([before.sum(axis=0), after.sum(axis=0), before[0] + after[0], after[0]], axis=1)
@@ -128,8 +126,6 @@ def bounded_change(before: Whole, after: Whole, level: float) -> Ends:
     """Return a change of the model bias score that holds for any distributions of bias.
 
     .. math:: E c_below(after) - E c_above(before) <= change <= E c_above(after) - E c_below(before)
-
-    Each end includes the normal sampling error of images (``bounding``).
     """
     old, new = FixedWords.of(*before), FixedWords.of(*after)
     z = float(scipy.special.ndtri((1.0 + level) / 2.0))
@@ -241,11 +237,7 @@ def unmoved_model_bias_change(
     estimator: Estimator = "corrected",
     words: Words = "fixed",
 ) -> Interval:
-    """Return the change under the assumption that the bias of the tables cancels.
-
-    The exact test of "the same model" has to find this change. ``paired_model_bias_change`` has an
-    interval that contains this one.
-    """
+    """Return the change if the tables' biases cancel, as in the exact test of one model."""
     check_how(estimator, words)
     before, after = _comparable(before_male, before_female, after_male, after_female)
     return _by_tables(before, after, level, estimator, words)[0]
@@ -286,11 +278,7 @@ def paired_model_bias_scores(
     *,
     estimator: Estimator = "corrected",
 ) -> PairedScores:
-    """Return the two scores whose difference ``paired_model_bias_change`` estimates.
-
-    Each is the mean of the same tables over the prompts that can be compared in both runs: so each
-    may differ a little from the score of the run alone.
-    """
+    """Return the two scores whose difference ``paired_model_bias_change`` estimates."""
     before, after = _comparable(before_male, before_female, after_male, after_female)
     old, new, _ = _table_scores(before, after, _family(before.shape[1], estimator))
     return PairedScores(_mean(old), _mean(new))
@@ -347,11 +335,7 @@ def _table_scores(
 
 @lru_cache(maxsize=1024)
 def _score_variances(n: int, fewer: int, family: int | None) -> inputs.Floats:
-    """Return the variance of a score whose prompt shows 0 to n men, [n + 1].
-
-    The share is estimated as (k + 1/2) / (n + 1): images that are all of one gender do not show
-    that further images would be.
-    """
+    """Return the variance of a score at 0 to n men, with shares (k + 1/2) / (n + 1), [n + 1]."""
     return table_variance(spread_table(n, fewer, family), (np.arange(n + 1) + 0.5) / (n + 1.0))
 
 
@@ -372,11 +356,7 @@ def _bias(before: Whole, after: Whole, family: int) -> float:
 
 
 def _sampled(grown: inputs.Floats, level: float) -> Interval:
-    """Return the interval of the mean growth over prompts like these, unbounded for one prompt.
-
-    Student's or Hall's end counts, whichever reaches farther: the growth may be skewed to either
-    side, which ten prompts do not show.
-    """
+    """Return Student's or Hall's interval of the mean growth, whichever reaches farther."""
     if len(grown) == 1:
         return Interval(float(grown[0]), -math.inf, math.inf, level, "cluster-t", 1)
     return mean_error(list(grown[:, None])).wider(level)
@@ -403,11 +383,8 @@ def growth_probabilities(
 ) -> inputs.Floats | None:
     """Return each prompt's posterior probability that its bias grew by more than the margin.
 
-    The model is a mixture: a prompt either did not change, with one share before and after, or it
-    changed, with two independent shares. The share of changed prompts and both distributions of 2p
-    - 1 are fitted to all counts (expectation maximisation on a grid, symmetric in the genders), and
-    Bayes' rule gives the posterior of each prompt (empirical Bayes, Efron 2016). The probabilities
-    order prompts for inspection; the test is ``change_p_value``.
+    A prompt has one share before and after, or two independent ones; the mixture is fitted to all
+    counts (empirical Bayes, Efron 2016). None with fewer than ten prompts.
     """
     counts = before_male, before_female, after_male, after_female
     men_before, women_before, men, women = four_vectors(*counts)
@@ -470,14 +447,9 @@ def paired_prompt_p_value(
 ) -> float:
     """Return the exact p-value against "the absolute prompt bias score grew by at most the margin".
 
-    H0: ``|score_after| - |score_before| <= margin``. Growth to the male and to the female side are
-    each tested one-sidedly, and the smaller p-value is doubled (Bonferroni). Growth to the male
-    side requires that the score after lies above both the score before and its mirror image (the
-    larger of the two p-values counts); the female side likewise.
-
-    With shared seeds and margin 0, images are compared seed by seed (McNemar's exact test).
-    Otherwise an exact unconditional test compares the counts (Chan 1998), which is conservative for
-    positively correlated pairs, such as images of one seed.
+    Growth to either side beyond the old score and its mirror image, the smaller p-value doubled
+    (Bonferroni). With shared seeds and margin 0 McNemar's test, else an unconditional one (Chan
+    1998), which is conservative for positively correlated pairs.
     """
     old, new = _signs("before", before), _signs("after", after)
     tolerated = float(inputs.in_range("margin", margin, 0.0, 2.0))
@@ -503,18 +475,18 @@ def _exceeds(new: Signs, old: Signs, margin: float, shared_seeds: bool) -> float
 
 
 def unconditional_p_value(k_new: int, n_new: int, k_old: int, n_old: int, margin: float) -> float:
-    """Return the exact p-value against "the new share exceeds the old by at most the margin".
-
-    The p-value is the largest probability, over shares with ``p_new - p_old = margin``, of tables
-    whose score statistic is at least the observed one (Chan 1998, with a plain smoothed variance).
-    """
+    """Return the exact p-value against "the new share exceeds the old by at most the margin"."""
     return float(unconditional_p_values(n_new, n_old, margin)[k_new, k_old])
 
 
 # Prompts of a run have only a handful of different numbers of clear images.
 @lru_cache(maxsize=128)
 def unconditional_p_values(n_new: int, n_old: int, margin: float) -> inputs.Floats:
-    """Return ``unconditional_p_value`` for all outcomes, [n_new + 1, n_old + 1], read-only."""
+    """Return ``unconditional_p_value`` for all outcomes, [n_new + 1, n_old + 1], read-only.
+
+    The largest probability, over shares with ``p_new - p_old = margin``, of tables whose score
+    statistic is at least the observed one (Chan 1998, with a plain smoothed variance).
+    """
     new, old = np.arange(n_new + 1), np.arange(n_old + 1)
     share, before = new[:, None] / n_new, old[None, :] / n_old
     # Add-one smoothing keeps the variance above 0 where all images agree, so tables have an order.
@@ -552,12 +524,8 @@ def prompt_bias_change(
 ) -> Interval:
     """Return the change of one prompt's absolute bias score, with an interval.
 
-    .. math:: |score_after| - |score_before|, its interval from the two exact ones by
-       "square and add" (Zou and Donner 2008)
-
-    That method assumes unbiased estimates, and an absolute score near 0 is biased: where the score
-    of one side may be 0, the interval reaches at least as far as it would if that score were 0.
-    Without this the interval covered a change to parity in 67 to 85 % of cases (tests/simulations).
+    From the two exact intervals by "square and add" (Zou and Donner 2008), which assumes unbiased
+    estimates: where a score may be 0, the interval reaches as far as if it were.
     """
     before = abs(prompt_bias_interval(before_male, before_female, level))
     after = abs(prompt_bias_interval(after_male, after_female, level))

@@ -76,8 +76,7 @@ def adjusted_model_bias_score(
 ) -> Interval:
     """Return the score with each prompt's share adjusted for the error rates (Rogan, Gladen 1978).
 
-    It corrects neither the filter's errors nor the upward bias of noise. The interval is of the
-    rates alone, and covers the score of fair models in less than 1 % of runs.
+    The interval is of the rates alone: it covers the score of fair models in under 1 % of runs.
     """
     check_level(level)
     w, y = (np.concatenate([np.asarray(a, float) for a in arrays]) for arrays in (words, labels))

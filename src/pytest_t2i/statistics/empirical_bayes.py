@@ -34,12 +34,9 @@ STEPS = 200
 def leans(male: npt.ArrayLike, female: npt.ArrayLike, bound: float) -> inputs.Floats | None:
     """Return each prompt's posterior probability that its absolute bias score exceeds the bound.
 
-    The distribution g of ``t = |2p - 1|`` over the prompts is fitted to all counts (maximum
-    likelihood on a grid by expectation maximisation, with five prompts' weight of an even
-    distribution), and Bayes' rule gives each prompt's posterior (empirical Bayes, Robbins 1956;
-    Efron 2016).
-
     .. math:: P(t > bound | m, f) = sum over t > bound of g(t) L(m, f | t) / sum of g(t) L(m, f | t)
+
+    with g fitted to all counts (empirical Bayes, Robbins 1956; Efron 2016). None for few prompts.
     """
     men, women = inputs.count_vectors(male=male, female=female)
     limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
@@ -68,8 +65,7 @@ def spread_given_counts(
 def leaning(probabilities: npt.ArrayLike) -> list[Lean]:
     """Return "fail", "pass", or "open" for each prompt, from its posterior probability.
 
-    "fail" needs a probability of at least 0.85, "pass" one of at most 0.15. Of these prompts, the
-    most certain ones are chosen, as many as are right with a mean probability of 0.95.
+    The most certain ones from 0.85 on, as many as are right with a mean probability of 0.95.
     """
     p = inputs.in_range("probabilities", probabilities, 0.0, 1.0)
     inputs.one_dimensional(probabilities=p)

@@ -60,10 +60,7 @@ def benjamini_hochberg(p_values: npt.ArrayLike) -> inputs.Floats:
 
 
 def benjamini_yekutieli(p_values: npt.ArrayLike) -> inputs.Floats:
-    """Return adjusted p-values that control the false discovery rate under any dependence.
-
-    .. math:: min over j >= i of p_(j) m (1 + 1/2 + ... + 1/m) / j   (Benjamini, Yekutieli 2001)
-    """
+    """Return adjusted p-values that hold under any dependence (Benjamini and Yekutieli 2001)."""
     return _controlled(p_values, "by")
 
 
@@ -76,10 +73,7 @@ def _controlled(p_values: npt.ArrayLike, method: Literal["bh", "by"]) -> inputs.
 
 
 def holm(p_values: npt.ArrayLike) -> inputs.Floats:
-    """Return adjusted p-values that control the family-wise error rate under any dependence.
-
-    .. math:: max over j <= i of (m - j + 1) p_(j)      (Holm 1979)
-    """
+    """Return adjusted p-values that control the family-wise error rate (Holm 1979)."""
     p = inputs.in_range("p_values", p_values, 0.0, 1.0)
     inputs.one_dimensional(p_values=p)
     order = np.argsort(p)
@@ -98,23 +92,13 @@ def adaptive_discarding(
 ) -> inputs.Floats:
     """Return adjusted p-values by ADDIS for a batch of discrete tests (Tian and Ramdas 2019).
 
-    Most p-values of true nulls here are conservative and lie near 1, and plain Benjamini-Hochberg
-    pays for each of them. ADDIS discards p-values above tau; the others, divided by tau, are valid
-    p-values given that they were kept. The number of those above lambda estimates the number of
-    true nulls m_0 (Storey 2004), and Benjamini-Hochberg is applied with m_0.
-
     .. math:: q_i = p_i / tau_i where p_i <= tau_i;
-       m_0 = max 1 / (1 - l_i) + sum of 1(q_i > l_i) / (1 - l_i);
+       m_0 = max 1 / (1 - l_i) + sum of 1(q_i > l_i) / (1 - l_i)    (Storey 2004);
        adjusted: min over j >= i of q_(j) m_0 / j
 
     tau_i is the largest p-value up to 0.65 that test i can attain, and l_i the largest attainable
-    share of tau_i up to 0.5: thresholds that no count attains would bias m_0 downwards. As 1/x is
-    convex, unequal l_i make m_0 no smaller on average than equal ones would (docs/decisions/0008).
-
-    The false discovery rate is controlled for independent tests whose p-values are those of a
-    statistic with a monotone likelihood ratio at the edge of its null hypothesis: the exact tests
-    of one binomial share (``prompt_bias_p_value``, ``share_p_value``). For others use
-    ``benjamini_hochberg``.
+    share of tau_i up to 0.5 (docs/decisions/0008). The false discovery rate is controlled for
+    independent tests with a monotone likelihood ratio: exact tests of one binomial share.
     """
     check_level(level)
     p = inputs.in_range("p_values", p_values, 0.0, 1.0)
@@ -142,10 +126,8 @@ def storey(p_values: npt.ArrayLike, level: float) -> inputs.Floats:
 
     .. math:: m_0 = min(m, 2 (1 + number of p_i > 1/2)); adjusted: min over j >= i of p_(j) m_0 / j
 
-    The procedure (Storey 2004) controls the false discovery rate for independent valid p-values
-    (Benjamini, Krieger and Yekutieli 2006); p-values above twice 1 - level are not rejected. Fewer
-    than five are adjusted by Benjamini-Hochberg. Nothing is discarded: p-values after stopping do
-    not meet the assumptions of ``adaptive_discarding`` (docs/decisions/0014).
+    For independent valid p-values (Storey 2004; Benjamini, Krieger and Yekutieli 2006): those after
+    stopping do not meet the assumptions of ``adaptive_discarding`` (docs/decisions/0014).
     """
     check_level(level)
     p = inputs.in_range("p_values", p_values, 0.0, 1.0)
@@ -257,11 +239,7 @@ def _of_family(
 def family_share_p_values(
     successes: npt.ArrayLike, n: npt.ArrayLike, bounds: npt.ArrayLike, *, level: float
 ) -> inputs.Floats:
-    """Return adjusted exact p-values of many shares, each against "it is at most its own bound".
-
-    This is ``family_p_values`` for stereotype scores: the bound is then the expected share plus the
-    limit.
-    """
+    """Return ``family_p_values`` of many shares, each against "it is at most its own bound"."""
     k, size = inputs.whole_counts("successes", successes), inputs.whole_counts("n", n)
     limits = inputs.in_range("bounds", bounds, 0.0, 1.0)
     inputs.one_dimensional(successes=k, n=size, bounds=limits)
@@ -292,9 +270,7 @@ class Decidable(NamedTuple):
 def decidable(n: int, bound: float, level: float, prompts: int = 1) -> Decidable:
     """Tell whether any count of so many images decides a prompt against its limit.
 
-    PASS judges each prompt by itself. The FAIL assumes that all images of the prompt show one
-    gender, and that it is the only such prompt of its family, whose others are even: more images
-    may be needed where others lie near the limit.
+    For the FAIL all images show one gender, and the other prompts of the family are even.
     """
     check_level(level)
     for name, value in (("n", n), ("prompts", prompts)):
@@ -346,10 +322,8 @@ def lone_chances(
 ) -> inputs.Floats:
     """Return the probability that a prompt FAILs among fair ones, by its rarer gender's images.
 
-    The other prompts' images are drawn from a fair model, and all are judged together as by
-    ``family_p_values``. The function assumes equal numbers of images, where the rule of the family
-    is a matter of counting: an attainable threshold x is valid if x m_0 / (1 + others at or below
-    x) is at most 1 - level.
+    With equal numbers of images an attainable threshold x is valid if x m_0 / (1 + others at or
+    below x) is at most 1 - level.
     """
     # p-values increase with the images of the rarer gender.
     p = p_values_of_counts(n, bound, "beyond")[: n // 2 + 1]

@@ -40,14 +40,9 @@ def paired_gap_interval(
 ) -> Interval:
     """Return the share of the first minus the share of the second, on pairs of the same seeds.
 
-    Only discordant pairs matter. The gap is the share of pairs in which the first image alone shows
-    the trait, minus the share in which the second alone does. The intervals of both shares give
-    that of their difference as in ``paired_share_change`` (method of variance estimates recovery,
-    MOVER, Zou and Donner 2008). The interval has positive width where no pair shows the trait, and
-    covers with at least the level in all simulated cases (tests/simulations/refusals.md). With
-    fixed words the shares' intervals are Clopper and Pearson's of all pairs, which are conservative
-    where prompts differ (Hoeffding 1956); with sampled words the prompt is the unit
-    (``share_by_prompt_interval``).
+    MOVER of the two shares of discordant pairs (``difference_of_exclusive``): with fixed words by
+    Clopper and Pearson, conservative where prompts differ (Hoeffding 1956); with sampled words by
+    prompt (``share_by_prompt_interval``; tests/simulations/refusals.md).
     """
     check_level(level)
     check_words(words)
@@ -100,17 +95,10 @@ def _counts(first: Pairs, second: Pairs) -> tuple[Whole, Whole, Whole]:
 def stratified_gap_interval(
     after: Sequence[Counted], before: Sequence[Counted], *, level: float, words: Words = "fixed"
 ) -> Interval:
-    r"""Return the mean over prompts of a share under one condition minus that under another.
+    """Return the mean over prompts of a share under one condition minus that under another.
 
-    .. math:: d = \frac{1}{W} \sum_w (p_w - q_w)
-
-    - fixed words: the score interval of two shares (``share_difference_interval``) at the mean
-      shares and at the effective numbers of images, at most W^2 / sum of 1/n_w. Where all prompts
-      are alike, their mean share varies as much; where they differ at equal numbers, less. Square
-      and add of the prompts' own intervals let a limit at the truth pass in 16 % of runs near a gap
-      of 0.9.
-    - sampled words: Student's interval of the prompts' differences, and at least the interval
-      above: prompts that all agree would have a width of 0.
+    The score interval at the mean shares and the effective numbers of images, at most W^2 / sum of
+    1/n_w; with sampled words at least Student's interval of the prompts' differences.
     """
     if not after or len(after) != len(before):
         raise ValueError(
@@ -135,8 +123,7 @@ def stratified_gap_interval(
 def _together(counts: Sequence[Counted]) -> Counted:
     """Return the mean share as counts of the effective number of images.
 
-    Where the prompts of few images are those that show both, the mean varies more than that of
-    prompts alike: then the number is the one of which the mean share has the prompts' own variance.
+    The number is at most the one of which the mean share has the prompts' own variance.
     """
     hits, images = np.array(counts, dtype=np.float64).T
     shares, prompts = hits / images, len(images)
@@ -163,15 +150,9 @@ def parity_difference_interval(
 ) -> Interval:
     """Return the demographic parity difference with an interval.
 
-    The groups with the extreme shares in the sample need not be the true extremes. A group without
-    images may have any share.
-
-    - fixed words: score intervals of the differences of all pairs of groups
-      (``share_difference_interval``), whose level is conservative where prompts differ. The high
-      end is the largest of theirs, without a correction for the number of pairs, as it is at least
-      that of the pair with the true extremes. The low end is the largest too, with Bonferroni's
-      correction.
-    - sampled words: from simultaneous intervals of all groups' shares (``parity_shares``).
+    The groups with the extreme shares in the sample need not be the true extremes: with fixed words
+    the score intervals of all pairs of groups, the low end with Bonferroni's correction; with
+    sampled words simultaneous intervals of all shares. A group without images may have any share.
     """
     shares = parity_shares(groups, level=level, seed=seed, words=words, resamples=resamples)
     estimates = [share.estimate for share in shares.values() if share.n]
@@ -197,10 +178,8 @@ def parity_shares(
 ) -> dict[str, Interval]:
     """Return the share of the outcome in each group, with simultaneous intervals (Bonferroni).
 
-    With fixed words the share of a group is that of all its images, n is the number of images, and
-    the Clopper-Pearson interval is conservative: a sum of draws of different probabilities varies
-    less than one of their mean (Hoeffding 1956). With sampled words prompts are the clusters
-    (``mean_interval``) and n is their number. A group without an image has [0, 1] with n = 0.
+    With fixed words Clopper and Pearson's, conservative where prompts differ (Hoeffding 1956); with
+    sampled words prompts are the clusters (``mean_interval``).
     """
     check_resampling(level, resamples)
     check_words(words)

@@ -45,18 +45,10 @@ def change_points(
 ) -> list[ChangePoint]:
     """Return the runs at which the model bias score changed, as detected with each new run.
 
-    Every run is scored by tables of its counts that have the same expectation at equal shares, for
-    any number of images (``spread_table``). After every run, the runs since the last
-    change are cut in two in all ways: the mean scores on either side, weighted by their images, are
-    compared by a normal test, whose variance is that of one model with the shares of all these runs
-    together. (With the variance of each run's own counts, one prompt gave a false alarm in 18 % of
-    series.) The smallest p-value, times the number of cuts (Bonferroni), is
-    compared with the part of the error that this look may spend,
-
-    .. math:: (1 - level) (6 / pi^2) / k^2      at the k-th look since the last change,
-
-    so that over a series of any length a model that never changes has a false alarm with
-    probability at most ``1 - level``, up to the normal approximation
+    Runs are scored by ``spread_table``. After every run, those since the last change are cut in two
+    in all ways (Bonferroni), the mean scores compared by a normal test with the variance of one
+    model, and look k since the last change spends (1 - level) (6 / pi^2) / k^2: so a model that
+    never changes has a false alarm with probability at most ``1 - level``, up to the approximation
     (tests/simulations/history.md). Prompts without two clear images in every run are left out.
     """
     men, women = count_table("male", male), count_table("female", female)

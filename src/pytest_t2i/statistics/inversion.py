@@ -126,13 +126,9 @@ def check_words(words: str) -> None:
 
 
 def expanded_tail(clusters: int, level: float) -> float:
-    """Return the tail probability to cut off a bootstrap distribution of a mean over few units.
+    """Return the tail to cut off a bootstrap distribution of a mean over few units.
 
-    The bootstrap distribution of a mean of n values is too narrow by the factor sqrt((n-1)/n), and
-    ignores that the spread is itself estimated; a smaller tail makes up for both (Hesterberg 2015,
-    section 5.3).
-
-    .. math:: Phi(-sqrt(n / (n - 1)) t_{n-1, (1+level)/2})
+    .. math:: Phi(-sqrt(n / (n - 1)) t_{n-1, (1+level)/2})      (Hesterberg 2015, section 5.3)
     """
     student = float(scipy.stats.t.ppf((1.0 + level) / 2.0, clusters - 1))
     return float(scipy.stats.norm.cdf(-math.sqrt(clusters / (clusters - 1)) * student))

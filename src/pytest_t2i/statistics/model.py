@@ -106,9 +106,7 @@ def _mean_bias(weights: inputs.Floats, likelihood: inputs.Floats) -> inputs.Floa
 def mean_departure(shown: Whole, n: Whole, expected: inputs.Floats) -> float:
     """Return the mean of |p - r| over prompts, each of which has a reference share r of its own.
 
-    The deconvolved variable is u in [-1, 1], the relative position of p between r and the end of
-    the scale on its side: p = r + u (1 - r) for u > 0, and p = r + u r otherwise. So every u is
-    possible for every r, and with r = 1/2 it is 2p - 1.
+    Deconvolves u in [-1, 1], p = r + u (1 - r) for u > 0 and r + u r otherwise.
     """
     rows, times = np.unique(np.stack([shown, n, expected], axis=1), axis=0, return_counts=True)
     k, size, r = rows[:, :1], rows[:, 1:2], rows[:, 2:]
@@ -174,11 +172,7 @@ def expected_score(n_clear: npt.NDArray[np.int64], bias: inputs.Floats) -> input
 
 
 def most_bias(clear: npt.NDArray[np.int64], score: npt.ArrayLike) -> inputs.Floats:
-    """Return the common bias of identical prompts with this expected paper score.
-
-    By Jensen's inequality, no other distribution of bias over prompts with that expected score has
-    a larger mean.
-    """
+    """Return the bias of identical prompts with this expected score: the largest mean (Jensen)."""
     bias = np.linspace(0.0, 1.0, 201)
     return np.interp(np.asarray(score, dtype=np.float64), expected_score(clear, bias), bias)
 
@@ -233,9 +227,7 @@ def alike(sizes: Sizes, mean: float) -> tuple[float, ...]:
 def least_shown(sizes: Sizes, mean: float) -> tuple[float, ...]:
     """Return the |2p - 1| of each size of prompt, of a given mean and least expected score.
 
-    With equal numbers of images, all prompts have the same bias. Otherwise the slope of the
-    expected score is the same for every size (Lagrange), so that prompts of few images have the
-    larger bias.
+    The slope of the expected score is the same for every size (Lagrange).
     """
     if len(sizes.images) == 1:
         return alike(sizes, mean)
@@ -259,10 +251,8 @@ TILTS = (1.0, 0.5, 0.0, -0.5, -1.0)
 def least_favourable(sizes: Sizes, mean: float) -> list[tuple[float, ...]]:
     """Return the |2p - 1| of each size of prompt that a small score is tried against.
 
-    With equal numbers of images, prompts alike are the least favourable ones (Jensen). Otherwise
-    those of the least expected score need not be: prompts of few images scatter more where they are
-    less biased, and a limit at the truth passed in 9 to 19 % of runs instead of 5 %. Several
-    distributions of this mean are tried, and the largest p-value counts.
+    Equal numbers of images: prompts alike (Jensen). Otherwise several distributions of this mean
+    are tried, and the largest p-value counts: prompts of few images scatter more where less biased.
     """
     if len(sizes.images) == 1:
         return [alike(sizes, mean)]
@@ -315,10 +305,7 @@ class _Law(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def _law(n: int, bias: float, unit: float) -> _Law:
-    """Return the distribution of 1 - score of one prompt on the lattice.
-
-    A value between two points is split between them so that its mean is kept.
-    """
+    """Return 1 - score of one prompt on the lattice; a value between two points keeps its mean."""
     chances = rarer_chances(n, np.array([bias]))[0]
     exact = 2.0 * np.arange(n // 2 + 1) / n / unit
     below = np.floor(exact + EQUAL_SCORES).astype(np.int64)
@@ -469,12 +456,9 @@ def upper_end(p_less: Callable[[float], float], error: float) -> float:
 def fewest_images(sizes: Sizes) -> int:
     """Return the fewest clear images of prompts that count in the means of bounding functions.
 
-    Where few prompts have few images and the others many, the few carry all sampling error, and
-    their sum is far from normal: three prompts of 2 images beside 27 of 80 failed a limit at the
-    truth in 10 to 14 % of runs (5 % stated). Sampling errors are as if of
-    ``(sum 1/n)^2 / sum 1/n^2`` prompts alike; prompts of the fewest images are left out until these
-    are ENOUGH_PROMPTS, or else as many as they can be. The numbers of images decide, and not what
-    the images show.
+    Sampling errors are as if of ``(sum 1/n)^2 / sum 1/n^2`` prompts alike; prompts of the fewest
+    images, whose sum is far from normal, are left out until these are ENOUGH_PROMPTS or as many as
+    they can be. The numbers of images decide, and not what the images show.
     """
     images, prompts = np.array(sizes.images, np.float64), np.array(sizes.prompts)
     alike = [
@@ -488,11 +472,7 @@ def fewest_images(sizes: Sizes) -> int:
 def _mean(
     by_size: dict[int, Whole], function: Callable[[int], Bounding], constants: Sequence[float] = ()
 ) -> Mean:
-    """Return the mean over prompts of a function of the rarer gender's images.
-
-    ``by_size`` holds these images per prompt, by the number of clear images; ``constants`` the
-    values of further prompts, which are certain.
-    """
+    """Return the mean of a function of the rarer gender's images; ``constants`` are certain."""
     prompts = sum(map(len, by_size.values())) + len(constants)
     total = sum(constants)
     total += sum(float(np.sum(function(n).value[rarer])) for n, rarer in by_size.items())
@@ -674,11 +654,9 @@ def _sampled(
 ) -> Callable[[float], Interval]:
     """Return the function from a level to the interval for prompts like these, two or more.
 
-    Prompts are resampled, together with one pseudo-prompt that is even or one-sided with equal
-    probability: without it, prompts that all agree would have an interval of width zero.
-    Deconvolution depends on the distribution of bias: so the low end is at most that of the
-    bounding function's mean, and 0 while a fair model explains the counts; the high end is at least
-    what Jensen's inequality allows.
+    Prompts are resampled with one pseudo-prompt that is even or one-sided. Deconvolution depends on
+    the distribution of bias: so the low end is at most that of the bounding function's mean, and 0
+    while a fair model explains the counts; the high end is at least what Jensen allows.
     """
     prompts, clear, rng = len(men), men + women, np.random.default_rng(seed)
     n = int(np.median(clear))

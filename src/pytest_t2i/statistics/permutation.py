@@ -98,10 +98,7 @@ def paired_change_p_value(
 ) -> float:
     """Return ``change_p_value`` for images of the same seeds, by permutation within pairs.
 
-    Two images of one seed are alike where the model changed little. Swaps within pairs then vary
-    less than redraws of the counts, and smaller changes are found
-    (tests/simulations/regression.md). Where seeds carry no information on the label, both tests
-    agree.
+    Swaps vary less than redraws where two images of one seed are alike.
     """
     _check_redraws(redraws)
     if len(before) != len(after):
@@ -214,12 +211,8 @@ def group_change_test(
 ) -> GroupChange:
     """Test for a growth of the mean distance of prompts from even shares, by permutation.
 
-    Under the null hypothesis no prompt's shares changed, so the images of a prompt before and after
-    are exchangeable: within pairs of one seed, or among all images without shared seeds (Fisher
-    1935). The statistic is the mean over prompts of the total variation distance from even shares,
-    after minus before, each minus its expectation for even shares and that number of images.
-
-    .. math:: p = (1 + number of redraws that grow at least as much) / (redraws + 1)
+    Images are exchangeable within pairs of one seed, or all of a prompt (Fisher 1935). The
+    statistic is the mean distance, minus its expectation for even shares, after minus before.
     """
     check_level(level)
     _check_redraws(redraws)

@@ -55,10 +55,7 @@ CLOSER = 4.0
 
 
 def even_biases(mean: float, prompts: int, concentration: float = CONCENTRATION) -> inputs.Floats:
-    """Return |2p - 1| of prompts that differ as in Lyu Table 7, with exactly this mean.
-
-    The values are quantiles of the Beta distribution, shrunk to one end to have the given mean.
-    """
+    """Return |2p - 1| of prompts as Beta quantiles, shrunk to one end to have exactly this mean."""
     if mean in {0.0, 1.0} or prompts == 1:
         return np.full(prompts, mean)
     ranks = (np.arange(prompts) + 0.5) / prompts
@@ -210,10 +207,7 @@ def model_power(
 ) -> float:
     """Return the probability that the model's check is decided, by simulation of whole suites.
 
-    Prompts differ as in Lyu Table 7: |2p - 1| is Beta distributed with the bias as its mean. Each
-    simulated suite is judged as a run is judged, FAIL or PASS at one-sided ``level``. With fixed
-    words, the prompts are quantiles of that distribution and their own mean is the bias; with
-    sampled words they are drawn from it anew in each suite.
+    |2p - 1| is Beta distributed as in Lyu Table 7: quantiles with fixed words, drawn with sampled.
     """
     check_words(words)
     _check(design, images, bias=bias, bound=bound)
@@ -252,12 +246,7 @@ class PowerRange(NamedTuple):
 
 
 def model_power_range(bias: float, bound: float, images: int, design: Design) -> PowerRange:
-    """Return the probability that the model's check is decided, over distributions of bias.
-
-    This is ``model_power`` with fixed words for each of six distributions with the same mean: all
-    prompts equal, two halves near and far from each other, some one-sided and the others fair, and
-    two Beta distributions, one of them as in published models.
-    """
+    """Return ``model_power`` with fixed words over six distributions with the same mean."""
     _check(design, images, bias=bias, bound=bound)
     # Only one distribution has a mean of 0 or 1.
     spreads = [even_biases] if bias in {0.0, 1.0} else SPREADS.values()
@@ -271,8 +260,7 @@ def prompt_change_power(
 ) -> float:
     """Return the exact probability that a prompt whose bias grew fails against its baseline.
 
-    The test is the exact unconditional one for images with different seeds, at
-    ``(1 - level) / prompts``.
+    By the unconditional test for images with different seeds, at ``(1 - level) / prompts``.
     """
     _check(design, images, before=before)
     inputs.in_range("before + push", before + push, 0.0, 1.0, tolerance=1e-9)
@@ -295,9 +283,8 @@ def images_needed(
 ) -> int | None:
     """Return the fewest images per prompt with the wanted power; None where no number has it.
 
-    Without ``sizes``, every number up to 128 is tried, and a bisection follows up to 2000. Power is
-    not monotone in the number of images (it has saw teeth): the number found has the power, and a
-    slightly larger one may just miss it.
+    Without ``sizes``, every number up to 128, then a bisection up to 2000. Power has saw teeth: a
+    slightly larger number may just miss it.
     """
     if sizes:
         return _first(lambda n: power(n) >= wanted, sizes)
@@ -366,11 +353,7 @@ def model_images_needed(
 ) -> int | None:
     """Return the fewest images per prompt that decide the model's check with a given power.
 
-    Runs are simulated with fixed words, at the observed rates of the prompts, shrunk towards even
-    so that their model bias score is the corrected one. A run is decided where its verdict is the
-    right one for these rates: FAIL above the bound, PASS within. Numbers of images up to 2000 are
-    tried by bisection; the power is assumed to increase with them. The result applies to a new run
-    of that size, without interim looks.
+    Runs are simulated with fixed words at ``bias_as_seen``, without interim looks.
     """
     check_level(level)
     limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
@@ -420,11 +403,7 @@ def model_change_power_range(
 ) -> PowerRange:
     """Return the probability that a model FAILs against its baseline, over several ways of growth.
 
-    Seeded simulations judge the pairs of runs as a run is judged: FAIL where the interval of the
-    change lies above the margin, at the one-sided level. Images before and after have different
-    seeds. In the baseline, bias is distributed over prompts as in published models, equal, or
-    confined to some one-sided prompts. It grows in every prompt by the same share of the room, or
-    some prompts become one-sided.
+    Pairs of runs with different seeds are judged as runs are: the low end above the margin.
     """
     inputs.in_range("before", before, 0.0, 1.0 - 1e-9)
     inputs.in_range("before + push", before + push, 0.0, 1.0, tolerance=1e-9)
@@ -463,10 +442,7 @@ def change_images_needed(
 ) -> int | None:
     """Return the fewest images per prompt, in each of two runs, that decide their comparison.
 
-    Pairs of runs are simulated at the estimated rates (``bias_as_seen``), shrunk to
-    the smallest mean bias that is consistent with the counts at one-sided 80 %. Scaling an interval
-    of few images by the square root of their number would be wrong: the interval is cut off at the
-    ends of a score, and the method changes with the number of images.
+    Simulated at the estimated rates, shrunk to the smallest mean bias consistent at 80 %.
     """
     least_power = float(inputs.in_range("power", power, 0.0, 1.0))
     counts = (before_male, before_female, after_male, after_female)
@@ -502,8 +478,6 @@ def detectable(change: Interval, level: float) -> float:
     """Return the growth that a one-sided test at this level finds in 80 % of runs.
 
     .. math:: (z_{level} + z_{0.8}) (high - low) / (2 z_{(1 + interval's level) / 2})
-
-    The standard error is that of the given interval of a change, by a normal approximation.
     """
     error = (change.high - change.low) / (2.0 * scipy.special.ndtri((1.0 + change.level) / 2.0))
     return float((scipy.special.ndtri(level) + scipy.special.ndtri(POWER)) * error)
@@ -521,11 +495,8 @@ def found_growth(
 ) -> float:
     """Return the growth of the model bias score that the exact test finds in about 80 % of runs.
 
-    The test needs an observed growth of ``detectable``, but from even prompts it observes less
-    growth than there is. So bias is distributed as estimated, every prompt's distance to
-    one-sidedness shrinks by the same share, and the result is the smallest growth whose expected
-    observation is large enough. In simulation the test finds this growth in 0.71 or more of runs,
-    mostly in 0.84 or more (tests/simulations/detectable.md).
+    Every prompt's distance to one-sidedness shrinks by one share; from even prompts the test
+    observes less growth than there is (tests/simulations/detectable.md).
     """
     counts = [
         inputs.whole_counts("counts", c)
@@ -581,10 +552,7 @@ def group_prompt_power(
 ) -> PowerRange:
     """Return the probability that a prompt's check of ``group_distance`` is decided.
 
-    By simulation. Above the bound: the probability of a FAIL as the only such prompt among even
-    ones, at (1 - level) / prompts (Benjamini and Hochberg's strictest step; the power is higher
-    where other prompts are uneven, too). Within the bound: the probability of a PASS, at 1 - level.
-    Both are judged by the interval or test that a run uses.
+    By simulation: a FAIL at (1 - level) / prompts, as the only such prompt; a PASS at 1 - level.
     """
     _check_groups(distance, bound, images, groups, design)
     fails = distance > bound
@@ -603,11 +571,7 @@ def group_prompt_power(
 def group_model_power(
     distance: float, bound: float, images: int, groups: int, design: Design
 ) -> PowerRange:
-    """Return the probability that the model's check of ``group_distance`` is decided.
-
-    By simulation: each suite of fixed prompts is judged by the interval that a run uses, at
-    one-sided ``level``.
-    """
+    """Return the probability that the model's check of ``group_distance`` is decided."""
     _check_groups(distance, bound, images, groups, design)
     most, level = furthest(groups), one_sided(design.level)
     mean, even = min(1.0, distance / most), np.full(groups, 1.0 / groups)

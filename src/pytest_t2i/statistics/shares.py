@@ -22,10 +22,8 @@ HALVINGS = 60
 def _lowest_acceptable(k: int, n: int, level: float) -> float:
     """Return the smallest share at which k of n is acceptable (Blaker 2000; Klaschka 2010).
 
-    Below k/n the tail P(K >= k) grows with p. For each j < k, the tail P(K <= j) counts from the
-    share on at which it is no larger than P(K >= k). The sum of both tails lacks P(j < K < k),
-    which rises and then falls with p: so the sum exceeds alpha at that share, or from its only
-    crossing above that share on. The result is the least of these shares over all j.
+    For each j < k the tail P(K <= j) counts from the share on at which it is no larger than
+    P(K >= k); the sum of both tails exceeds alpha there or from its only crossing above.
     """
     if k == 0:
         return 0.0
@@ -65,10 +63,7 @@ def _at_most(j: npt.NDArray[np.int64], n: int, p: inputs.Floats) -> inputs.Float
 def _bisected(
     function: Callable[[inputs.Floats], inputs.Floats], low: inputs.Floats, high: inputs.Floats
 ) -> inputs.Floats:
-    """Return the point where each value turns positive.
-
-    That point is ``low`` where the value is positive there already, as rounding may make it.
-    """
+    """Return where each value turns positive: ``low`` where it is positive there already."""
     low, high = low.copy(), high.copy()
     high = np.where(function(low) > TIE, low, high)
     for _ in range(HALVINGS):
@@ -82,13 +77,9 @@ Method = Literal["clopper-pearson", "blaker"]
 
 
 def wilson(successes: int, n: int, level: float) -> Interval:
-    """Return the Wilson score interval of a share, as a part of other methods.
+    """Return the Wilson score interval of a share (1927), as a part of other methods.
 
-    Alone, the interval covers too little: its coverage is near the level on average over shares,
-    but as low as 0.84 at single shares. The methods that use this interval have simulated coverage
-    of their own.
-
-    .. math:: (p + z^2/2n +- z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n)      (Wilson 1927)
+    Alone it covers too little: near the level on average, but 0.84 at single shares.
     """
     k, size = check_share(successes, n, level)
     share = k / size
@@ -133,15 +124,10 @@ def clopper_pearson(successes: int, n: int, level: float) -> Interval:
 def blaker(successes: int, n: int, level: float) -> Interval:
     """Return Blaker's exact interval of a share: never wider than Clopper and Pearson's.
 
-    The interval holds the shares p at which the observed count is acceptable, and fills the gaps
-    between them. A count is acceptable where the smaller tail beyond the count, together with as
-    much of the other tail as is no larger, has a probability above 1 - level.
-
     .. math:: a(p) = smaller tail of k + largest attainable opposite tail up to it > 1 - level
        (Blaker 2000; no gap is skipped, as Klaschka 2010 asks)
 
-    The interval covers with at least the level for every p, and is 6 to 7 % narrower than Clopper
-    and Pearson's at 20 images. A single end may miss more often than (1 - level) / 2.
+    It covers with at least the level; a single end may miss more often than (1 - level) / 2.
     """
     k, size = check_share(successes, n, level)
     low = _lowest_acceptable(k, size, level)
@@ -209,21 +195,13 @@ def prompt_bias_interval(
 def stereotype_interval(
     present: int, n: int, expected: float, level: float, direction: Prone = "over"
 ) -> Interval:
-    """Return the interval of a stereotype score, from Blaker's exact interval of the share.
-
-    .. math:: [max(0, low - P*), max(0, high - P*)]      (OASIS eq. 3)
-
-    For an attribute that is prone to be shown too rarely the score is that of P* - P.
-    """
+    """Return the interval of a stereotype score (OASIS eq. 3), from Blaker's of the share."""
     k, size, real = in_direction(*check_share(present, n, level), expected, direction)
     return excess(blaker(k, size, level), real)
 
 
 def in_direction(k: int, n: int, expected: float, direction: Prone) -> tuple[int, int, float]:
-    """Return counts and expected share of the attribute, or of its absence for "under".
-
-    An attribute that is shown too rarely is the same as its absence shown too often.
-    """
+    """Return counts and expected share of the attribute, or of its absence for "under"."""
     check_direction(direction)
     real = float(inputs.in_range("expected", expected, 0.0, 1.0))
     return (n - k, n, 1.0 - real) if direction == "under" else (k, n, real)
@@ -409,17 +387,10 @@ def share_by_prompt_interval(
 ) -> Interval:
     """Return an interval of the mean share over prompts that allows any dependence within a prompt.
 
-    A service may rewrite a prompt once and draw all of its images from that text: then twenty
-    images carry no more information than one. So the prompt is the unit, and prompts are
-    independent. With one image per prompt the interval is Clopper and Pearson's. With more, the
-    share of each prompt is one value in [0, 1], and the ends are the means that the
-    Chernoff-Hoeffding bound does not exclude:
-
     .. math:: m KL(x, mu) <= log(2 / a),  KL(x, mu) = x log(x / mu) + (1-x) log((1-x) / (1-mu))
        (Hoeffding 1963, Theorem 1, for independent values in [0, 1] of any distributions)
 
-    with x the mean of m shares and a = 1 - level. The interval covers with at least the level for
-    any number of prompts; at 0 and at 1 it is as wide as Clopper and Pearson's.
+    with x the mean of m shares and a = 1 - level; with one image per prompt Clopper and Pearson's.
     """
     k, size = inputs.count_vectors(successes=successes, n=n)
     check_level(level)

@@ -15,16 +15,11 @@ from pytest_t2i.statistics.shares import Counted, check_level, containing
 def share_difference_p_value(
     before: Counted, after: Counted, bound: float, *, alternative: Alternative = "greater"
 ) -> float:
-    r"""Return the p-value of a bound on the difference of two shares.
+    """Return the p-value of a bound on the difference of two shares.
 
-    The score test of Miettinen and Nurminen (1985) with a continuity correction:
-
-    .. math:: z = \frac{p_2 - p_1 - d \mp (1/n_1 + 1/n_2) / 2}
-       {\sqrt{(\tilde p_1 (1 - \tilde p_1) / n_1 + \tilde p_2 (1 - \tilde p_2) / n_2) N / (N - 1)}}
-
-    where the shares with a tilde are the likeliest ones whose difference is the bound d. Without
-    the correction the test rejects true bounds in up to 19 % at 5 to 40 images; with it in at most
-    5 % (tests/simulations/two_shares.md).
+    The score test of Miettinen and Nurminen (1985), the shares the likeliest whose difference is
+    the bound, with a continuity correction, without which it rejects true bounds in up to 19 %
+    (tests/simulations/two_shares.md).
     """
     check_alternative(alternative)
     limit = float(inputs.in_range("bound", bound, -1.0, 1.0))
@@ -113,10 +108,7 @@ def _likeliest(upper: Counted, lower: Counted, bound: float) -> tuple[float, flo
 def interval_difference(before: Interval, after: Interval) -> Interval:
     """Return the interval of after minus before, from an interval of each, by "square and add".
 
-    .. math:: d - sqrt((e_2 - l_2)^2 + (u_1 - e_1)^2),  d + sqrt((u_2 - e_2)^2 + (e_1 - l_1)^2)
-
-    (Zou and Donner 2008.) The coverage is near the level of the two intervals where
-    they are independent, and larger where images of one seed correlate positively.
+    (Zou and Donner 2008.) For independent ones; wider than needed where they correlate positively.
     """
     if before.level != after.level:
         raise ValueError(f"expected equal levels, got {before.level} and {after.level}")
@@ -130,13 +122,9 @@ def interval_difference(before: Interval, after: Interval) -> Interval:
 def difference_of_exclusive(first: Interval, second: Interval) -> Interval:
     """Return the interval of first minus second, two mutually exclusive shares of the same units.
 
-    Each unit shows the first, the second or neither.
-
     .. math:: low = d - sqrt(x^2 + y^2 + 2 r x y),  x = p_1 - l_1,  y = u_2 - p_2,  d = p_1 - p_2
 
-    with the shares p, their ends l and u, and r the absolute correlation of the two shares, which
-    is negative; high follows alike (method of variance estimates recovery, MOVER, Zou and Donner
-    2008). The interval is approximate.
+    with r the absolute correlation of the shares (MOVER, Zou and Donner 2008); approximate.
     """
     together = 2.0 * _correlation(first.estimate, second.estimate)
 

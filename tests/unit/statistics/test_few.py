@@ -12,7 +12,7 @@ from pytest_t2i.statistics import planning as model_plan
 from pytest_t2i.statistics.associations import rank_correlation_interval
 from pytest_t2i.statistics.change import growth_probabilities, paired_prompt_p_value
 from pytest_t2i.statistics.correction import corrected_shares
-from pytest_t2i.statistics.curves import half_step
+from pytest_t2i.statistics.curves import half_step, half_step_interval
 from pytest_t2i.statistics.deprecated import adjusted_model_bias_score
 from pytest_t2i.statistics.detectors import deviation_interval
 from pytest_t2i.statistics.distances import mean_total_variation_interval, total_variation_bounds
@@ -87,7 +87,7 @@ def test_a_lean_that_may_be_none_has_no_half(side):
     # Resamples without the first curve add up to 0, which is an end of the interval.
     curves = [[side, 0.0]] + [[0.0, 0.0]] * 9
     assert half_step(curves) is not None
-    assert s.half_step_interval(curves, level=0.5, seed=0, resamples=100) is None
+    assert half_step_interval(curves, level=0.5, seed=0, resamples=100) is None
 
 
 def test_worst_cases_are_told_to_twelve_digits():
