@@ -21,7 +21,7 @@ import scipy
 from pytest_t2i.data import ROUNDING, Interval
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.correction import folding_bias
-from pytest_t2i.statistics.shares import check_level, containing
+from pytest_t2i.statistics.shares import bisected, check_level, containing
 
 EVENLY = 0.2
 """Share of the labels that is spread evenly over all images, as a detector may be wrong and
@@ -321,8 +321,4 @@ def _factor(scores: inputs.Floats, mean: float) -> float:
     largest = 2.0 / float(np.min(scores[scores > 0.0]))
     while np.minimum(1.0, high * scores).mean() < mean and high < largest:
         low, high = high, 2.0 * high
-    for _ in range(50):
-        middle = (low + high) / 2.0
-        is_short = np.minimum(1.0, middle * scores).mean() < mean
-        low, high = (middle, high) if is_short else (low, middle)
-    return high
+    return bisected(lambda f: np.minimum(1.0, f * scores).mean() >= mean, low, high, 50)[1]

@@ -19,7 +19,7 @@ from pytest_t2i.metrics.distance_correlation import (
     correlation,
     u_centred,
 )
-from pytest_t2i.statistics.inversion import check_resampling, percentiles
+from pytest_t2i.statistics.inversion import check_resampling, percentiles, permutation_p_value
 from pytest_t2i.statistics.shares import check_level, containing
 
 
@@ -59,8 +59,8 @@ def distance_correlation_p_value(
     # The same sum in another order of its summands may differ in the last digits.
     least = observed - 1e-12 * abs(observed)
     orders = (rng.permutation(len(second)) for _ in range(permutations))
-    reached = sum(float(np.sum(first * second[np.ix_(o, o)])) >= least for o in orders)
-    return (1 + reached) / (1 + permutations)
+    sums = (np.array([np.sum(first * second[np.ix_(o, o)])]) for o in orders)
+    return permutation_p_value(least, sums)
 
 
 def distance_correlation_interval(

@@ -16,6 +16,7 @@ import numpy as np
 import scipy
 
 from pytest_t2i.metrics import inputs
+from pytest_t2i.statistics.shares import check_choice
 
 Side = Literal["below", "above"]
 
@@ -51,8 +52,7 @@ def bounding_function(n: int, prompts: int, side: Side) -> Bounding:
     """Return c with E c <= |2p - 1|, or E c >= |2p - 1|, for every p, for a suite of prompts."""
     if n < 1 or prompts < 1:
         raise ValueError(f"n and prompts must be at least 1, got n={n!r}, prompts={prompts!r}")
-    if side not in {"below", "above"}:
-        raise ValueError(f"side must be 'below' or 'above', got side={side!r}")
+    check_choice("side", side, ("below", "above"))
     return _solved(n, min(SUITES, key=lambda size: abs(np.log(size / prompts))), side)
 
 

@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pytest_t2i.statistics.shares import binomial_tail
+
 REPEATS = 2
 """Number of pictures of each prompt in a baseline."""
 TESTS = 3
@@ -48,12 +50,7 @@ def odd_pictures(before: Sequence[float], now: Sequence[Sequence[float]]) -> Odd
 
 def odd_p_value(odd: int, telling: int) -> float:
     """Return the binomial probability of so many odd pictures or more where nothing changed."""
-    chance = 1 / (REPEATS + 1)
-    tail = (
-        math.comb(telling, k) * chance**k * (1 - chance) ** (telling - k)
-        for k in range(odd, telling + 1)
-    )
-    return min(math.fsum(tail), 1.0)
+    return min(float(binomial_tail(odd, telling, 1 / (REPEATS + 1))), 1.0)
 
 
 def lean_p_value(before: np.ndarray, now: np.ndarray) -> float:

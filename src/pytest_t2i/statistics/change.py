@@ -22,7 +22,7 @@ from pytest_t2i.statistics.empirical_bayes import GRID, spread_given_counts
 from pytest_t2i.statistics.inversion import check_resampling
 from pytest_t2i.statistics.means import mean_error
 from pytest_t2i.statistics.model import Estimator, FixedWords, Words, check_how
-from pytest_t2i.statistics.shares import male_share, prompt_bias_interval
+from pytest_t2i.statistics.shares import binomial_tail, male_share, prompt_bias_interval
 from pytest_t2i.statistics.two_shares import interval_difference
 
 Whole = npt.NDArray[np.int64]
@@ -228,19 +228,14 @@ def paired_model_bias_change(
 
 
 def unmoved_model_bias_change(
-    before_male: npt.ArrayLike,
-    before_female: npt.ArrayLike,
-    after_male: npt.ArrayLike,
-    after_female: npt.ArrayLike,
-    *,
-    level: float,
-    estimator: Estimator = "corrected",
-    words: Words = "fixed",
+    *counts: npt.ArrayLike, level: float, estimator: Estimator = "corrected", words: Words = "fixed"
 ) -> Interval:
-    """Return the change if the tables' biases cancel, as in the exact test of one model."""
+    """Return the change if the tables' biases cancel, as in the exact test of one model.
+
+    The counts are those of ``paired_model_bias_change``, here and below.
+    """
     check_how(estimator, words)
-    before, after = _comparable(before_male, before_female, after_male, after_female)
-    return _by_tables(before, after, level, estimator, words)[0]
+    return _by_tables(*_comparable(*counts), level, estimator, words)[0]
 
 
 def _by_tables(
@@ -271,15 +266,10 @@ class PairedScores(NamedTuple):
 
 
 def paired_model_bias_scores(
-    before_male: npt.ArrayLike,
-    before_female: npt.ArrayLike,
-    after_male: npt.ArrayLike,
-    after_female: npt.ArrayLike,
-    *,
-    estimator: Estimator = "corrected",
+    *counts: npt.ArrayLike, estimator: Estimator = "corrected"
 ) -> PairedScores:
     """Return the two scores whose difference ``paired_model_bias_change`` estimates."""
-    before, after = _comparable(before_male, before_female, after_male, after_female)
+    before, after = _comparable(*counts)
     old, new, _ = _table_scores(before, after, _family(before.shape[1], estimator))
     return PairedScores(_mean(old), _mean(new))
 
@@ -373,20 +363,12 @@ FEWEST_PROMPTS = 10
 GROWTH_STEPS = 100
 
 
-def growth_probabilities(
-    before_male: npt.ArrayLike,
-    before_female: npt.ArrayLike,
-    after_male: npt.ArrayLike,
-    after_female: npt.ArrayLike,
-    *,
-    margin: float = 0.0,
-) -> inputs.Floats | None:
+def growth_probabilities(*counts: npt.ArrayLike, margin: float = 0.0) -> inputs.Floats | None:
     """Return each prompt's posterior probability that its bias grew by more than the margin.
 
     A prompt has one share before and after, or two independent ones; the mixture is fitted to all
     counts (empirical Bayes, Efron 2016). None with fewer than ten prompts.
     """
-    counts = before_male, before_female, after_male, after_female
     men_before, women_before, men, women = four_vectors(*counts)
     tolerated = float(inputs.in_range("margin", margin, 0.0, 1.0))
     used = (men_before + women_before > 0) & (men + women > 0)
@@ -396,7 +378,13 @@ def growth_probabilities(
         np.asarray(scipy.stats.binom.pmf(k[:, None], (k + rest)[:, None], male_share(SIGNED_GRID)))
         for k, rest in ((men_before, women_before), (men, women))
     )
-    return _grown(old, new, *_growth_fit(old[used], new[used]), tolerated)
+    changed, before, after = _growth_fit(old[used], new[used])
+    beyond = np.abs(SIGNED_GRID)[None, :] > np.abs(SIGNED_GRID)[:, None] + tolerated + 1e-9
+    each_old, each_new = before * old, after * new
+    same = (1.0 - changed) * (each_old * new).sum(axis=1)
+    grown = changed * ((each_old @ beyond) * each_new).sum(axis=1)
+    total = same + changed * each_old.sum(axis=1) * each_new.sum(axis=1)
+    return np.asarray(grown / total, dtype=np.float64)
 
 
 def _growth_fit(
@@ -422,18 +410,6 @@ def _mixed(expected: inputs.Floats, even: inputs.Floats) -> inputs.Floats:
     total = expected.sum(axis=0)
     total = (total + total[::-1]) / 2.0 + SPREAD_OUT * even
     return np.asarray(total / total.sum(), dtype=np.float64)
-
-
-def _grown(
-    old: inputs.Floats, new: inputs.Floats, changed: float, before: inputs.Floats,
-    after: inputs.Floats, margin: float,
-) -> inputs.Floats:  # fmt: skip
-    beyond = np.abs(SIGNED_GRID)[None, :] > np.abs(SIGNED_GRID)[:, None] + margin + 1e-9
-    each_old, each_new = before * old, after * new
-    same = (1.0 - changed) * (each_old * new).sum(axis=1)
-    grown = changed * ((each_old @ beyond) * each_new).sum(axis=1)
-    total = same + changed * each_old.sum(axis=1) * each_new.sum(axis=1)
-    return np.asarray(grown / total, dtype=np.float64)
 
 
 Signs = npt.NDArray[np.int64]
@@ -468,24 +444,21 @@ def paired_prompt_p_value(
 def _exceeds(new: Signs, old: Signs, margin: float, shared_seeds: bool) -> float:
     if shared_seeds and margin == 0.0:  # McNemar
         up, down = int(np.sum((new > 0) & (old < 0))), int(np.sum((new < 0) & (old > 0)))
-        return float(scipy.stats.binom.sf(up - 1, up + down, 0.5))
-    k_new, n_new = int(np.sum(new > 0)), int(np.sum(new != 0))
-    k_old, n_old = int(np.sum(old > 0)), int(np.sum(old != 0))
-    return unconditional_p_value(k_new, n_new, k_old, n_old, margin / 2.0)
-
-
-def unconditional_p_value(k_new: int, n_new: int, k_old: int, n_old: int, margin: float) -> float:
-    """Return the exact p-value against "the new share exceeds the old by at most the margin"."""
-    return float(unconditional_p_values(n_new, n_old, margin)[k_new, k_old])
+        return float(binomial_tail(up, up + down, 0.5))
+    (k_new, n_new), (k_old, n_old) = (
+        (int(np.sum(signs > 0)), int(np.sum(signs != 0))) for signs in (new, old)
+    )
+    return float(unconditional_p_values(n_new, n_old, margin / 2.0)[k_new, k_old])
 
 
 # Prompts of a run have only a handful of different numbers of clear images.
 @lru_cache(maxsize=128)
 def unconditional_p_values(n_new: int, n_old: int, margin: float) -> inputs.Floats:
-    """Return ``unconditional_p_value`` for all outcomes, [n_new + 1, n_old + 1], read-only.
+    """Return the p-values of "the new share exceeds the old by at most the margin", read-only.
 
-    The largest probability, over shares with ``p_new - p_old = margin``, of tables whose score
-    statistic is at least the observed one (Chan 1998, with a plain smoothed variance).
+    For all outcomes, [n_new + 1, n_old + 1]: the largest probability, over shares with ``p_new -
+    p_old = margin``, of tables whose score statistic is at least theirs (Chan 1998, with a plain
+    smoothed variance).
     """
     new, old = np.arange(n_new + 1), np.arange(n_old + 1)
     share, before = new[:, None] / n_new, old[None, :] / n_old

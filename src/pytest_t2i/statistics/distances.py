@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import product
 from typing import NamedTuple
 
@@ -21,14 +21,13 @@ from pytest_t2i.metrics import inputs, total_variation_distance
 from pytest_t2i.metrics.groups import SUM_TOLERANCE, check_reference
 from pytest_t2i.statistics.bounding import Side, bounding_distance
 from pytest_t2i.statistics.inversion import (
-    Alternative,
     check_resampling,
     check_words,
-    inverted_p_value,
+    inverting,
 )
 from pytest_t2i.statistics.means import mean_interval
 from pytest_t2i.statistics.model import Whole, Words, mean_departure, model_bias_interval
-from pytest_t2i.statistics.shares import check_level, containing
+from pytest_t2i.statistics.shares import bisected, check_level, containing, exact_ends
 
 SMALL = 1e-12
 """Equal distances may differ in the last place."""
@@ -116,15 +115,9 @@ def _largest_in_part(up: inputs.Floats, down: inputs.Floats) -> float:
 
 
 def _box(numbers: inputs.Floats, expected: inputs.Floats, error: float) -> tuple[float, float]:
-    n, labels = numbers.sum(), len(numbers)
+    labels = len(numbers)
     tail = error / 2.0 / (labels if labels > 2 else 1)  # noqa: PLR2004 - two labels have one share
-    low = np.where(
-        numbers == 0, 0.0, scipy.stats.beta.ppf(tail, np.maximum(numbers, 1), n - numbers + 1)
-    )
-    high = np.where(
-        numbers == n, 1.0, scipy.stats.beta.isf(tail, numbers + 1, np.maximum(n - numbers, 1))
-    )
-    return distance_range(low, high, expected)
+    return distance_range(*exact_ends(numbers, numbers.sum(), tail), expected)
 
 
 @lru_cache(maxsize=4096)
@@ -140,13 +133,8 @@ def _two_label_p_value(k: int, n: int, expected: float, bound: float) -> float:
 @lru_cache(maxsize=4096)
 def _inverted(numbers: tuple[float, ...], expected: tuple[float, ...], bound: float) -> float:
     counted, shares = np.array(numbers), np.array(expected)
-    low, high = 0.0, 1.0
-    if _box(counted, shares, high)[0] <= bound:
-        return 1.0
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2.0
-        low, high = (low, middle) if _box(counted, shares, middle)[0] > bound else (middle, high)
-    return high
+    # The error at which the low end exceeds the bound; 1 where none does.
+    return bisected(lambda error: _box(counted, shares, error)[0] > bound, 0.0, 1.0, HALVINGS)[1]
 
 
 def _numbers(counts: Mapping[str, int]) -> inputs.Floats:
@@ -294,25 +282,7 @@ def mean_total_variation_interval(
     return containing(estimate, ends, level, method, len(parts.n))
 
 
-def mean_total_variation_p_value(
-    counts: npt.ArrayLike,
-    reference: npt.ArrayLike,
-    bound: float,
-    *,
-    alternative: Alternative = "greater",
-    words: Words = "fixed",
-    seed: int = 0,
-    resamples: int = 2000,
-) -> float:
-    """Return the p-value of a bound that inverts ``mean_total_variation_interval``."""
-    limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
-
-    def interval(level: float) -> Interval:
-        return mean_total_variation_interval(
-            counts, reference, level=level, seed=seed, words=words, resamples=resamples
-        )
-
-    return inverted_p_value(interval, limit, alternative=alternative)
+mean_total_variation_p_value = inverting(partial(mean_total_variation_interval, seed=0))
 
 
 def _sampled_ends(parts: Parts, level: float, seed: int, resamples: int) -> tuple[float, float]:

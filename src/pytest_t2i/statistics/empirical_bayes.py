@@ -10,10 +10,9 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 
 from pytest_t2i.metrics import inputs
-from pytest_t2i.statistics.shares import male_share
+from pytest_t2i.statistics.model import categorise, fit
 
 Lean = Literal["fail", "pass", "open"]
 
@@ -28,7 +27,6 @@ GRID: inputs.Floats = np.linspace(0.0, 1.0, 51)
 SPREAD_OUT = 5.0
 """Weight, in prompts, of an even distribution that is mixed in: without it the fit overfits the
 observed prompts, and at 20 prompts nearly twice as many leans are wrong."""
-STEPS = 200
 
 
 def leans(male: npt.ArrayLike, female: npt.ArrayLike, bound: float) -> inputs.Floats | None:
@@ -51,15 +49,11 @@ def spread_given_counts(
     male: npt.NDArray[np.int64], female: npt.NDArray[np.int64]
 ) -> inputs.Floats:
     """Return each prompt's posterior over GRID, with the fitted distribution of bias as prior."""
-    pairs = np.stack([np.abs(male - female), male + female], axis=1)
-    unique, of_prompt = np.unique(pairs, axis=0, return_inverse=True)
-    of_prompt = of_prompt.ravel()
-    likelihood = _likelihood(unique[:, 0], unique[:, 1])
-    times = np.bincount(of_prompt, weights=male + female > 0, minlength=len(unique))
-    spread = _spread(likelihood, np.asarray(times, dtype=np.float64))
-    joint = np.multiply(likelihood, spread)
+    kinds = categorise(male, female, GRID)
+    times = np.bincount(kinds.of_prompt, male + female > 0, len(kinds.images)).astype(np.float64)
+    joint = kinds.likelihood * fit(times[None], kinds.likelihood, SPREAD_OUT / len(GRID))
     posterior = joint / joint.sum(axis=1, keepdims=True)
-    return np.asarray(posterior[of_prompt], dtype=np.float64)
+    return np.asarray(posterior[kinds.of_prompt], dtype=np.float64)
 
 
 def leaning(probabilities: npt.ArrayLike) -> list[Lean]:
@@ -77,19 +71,3 @@ def leaning(probabilities: npt.ArrayLike) -> list[Lean]:
     likelier = np.where(p > 0.5, "fail", "pass")  # noqa: PLR2004 - more likely than not
     words: list[Lean] = np.where(lean, likelier, "open").tolist()
     return words
-
-
-def _likelihood(gap: npt.NDArray[np.int64], n: npt.NDArray[np.int64]) -> inputs.Floats:
-    """Return the probability of |n_m - n_f| among n images at each point of GRID, unnormalised."""
-    more, size, share = ((n + gap) // 2)[:, None], n[:, None], male_share(GRID)
-    one_way = scipy.stats.binom.pmf(more, size, share)
-    other_way = scipy.stats.binom.pmf(size - more, size, share)
-    return np.asarray(one_way + other_way, dtype=np.float64)
-
-
-def _spread(likelihood: inputs.Floats, times: inputs.Floats) -> inputs.Floats:
-    even = np.full(len(GRID), 1.0 / len(GRID))
-    spread = even
-    for _ in range(STEPS):  # the scale cancels, here and in the callers
-        spread = spread * ((times / (likelihood @ spread)) @ likelihood) + SPREAD_OUT * even
-    return spread

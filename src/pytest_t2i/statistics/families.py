@@ -15,6 +15,7 @@ from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.bounding import rarer_chances
 from pytest_t2i.statistics.shares import (
     Beyond,
+    binomial_tail,
     check_level,
     p_values_of_counts,
     prompt_bias_p_values,
@@ -307,7 +308,7 @@ def fewest_images(bound: float, level: float, prompts: int = 1) -> Fewest:
 @lru_cache(maxsize=512)
 def _above(n: int, bound: float) -> inputs.Floats:
     """Return the p-values of "above the bound" for 0 to n successes."""
-    table = np.asarray(scipy.stats.binom.sf(np.arange(-1, n), n, bound), dtype=np.float64)
+    table = binomial_tail(np.arange(n + 1), n, bound)
     table.flags.writeable = False
     return table
 

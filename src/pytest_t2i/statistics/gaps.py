@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import permutations
 
 import numpy as np
@@ -13,13 +14,7 @@ import scipy
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs
-from pytest_t2i.statistics.inversion import (
-    Alternative,
-    absolute_p_value,
-    check_resampling,
-    check_words,
-    inverted_p_value,
-)
+from pytest_t2i.statistics.inversion import check_resampling, check_words, inverting
 from pytest_t2i.statistics.means import mean_interval
 from pytest_t2i.statistics.model import Words
 from pytest_t2i.statistics.shares import (
@@ -55,21 +50,7 @@ def paired_gap_interval(
     return replace(difference_of_exclusive(b, c), method=f"mover of {b.method}")
 
 
-def paired_gap_p_value(
-    first: Pairs,
-    second: Pairs,
-    bound: float,
-    *,
-    alternative: Alternative = "greater",
-    words: Words = "fixed",
-) -> float:
-    """Return the one-sided p-value of the absolute gap against a bound, by inverted intervals."""
-    limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
-
-    def interval(level: float) -> Interval:
-        return paired_gap_interval(first, second, level=level, words=words)
-
-    return absolute_p_value(interval, limit, alternative=alternative)
+paired_gap_p_value = inverting(paired_gap_interval, absolute=True)
 
 
 def _counts(first: Pairs, second: Pairs) -> tuple[Whole, Whole, Whole]:
@@ -195,24 +176,7 @@ def parity_shares(
     }
 
 
-def parity_difference_p_value(
-    groups: Mapping[str, Group],
-    bound: float,
-    *,
-    alternative: Alternative = "greater",
-    words: Words = "fixed",
-    seed: int = 0,
-    resamples: int = 2000,
-) -> float:
-    """Return the p-value of a bound that inverts ``parity_difference_interval``."""
-    limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
-
-    def interval(level: float) -> Interval:
-        return parity_difference_interval(
-            groups, level=level, seed=seed, words=words, resamples=resamples
-        )
-
-    return inverted_p_value(interval, limit, alternative=alternative)
+parity_difference_p_value = inverting(partial(parity_difference_interval, seed=0))
 
 
 def widest_gap(low: Sequence[float], high: Sequence[float]) -> tuple[float, float]:

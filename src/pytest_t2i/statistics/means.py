@@ -244,18 +244,26 @@ def gap_p_value(
     """
     limit = float(inputs.in_range("bound", bound, 0.0, math.inf))
     by_interval = absolute_p_value(_mean_gap(groups, words), limit, alternative=alternative)
-    units = _units(groups, words)
-    if math.isinf(reach) or sum(unit.size for unit in units) >= FEWEST_VALUES:
+    end = limit if alternative == "greater" else -limit
+    e_values = _e_values(groups, words, reach, ((1.0, end), (-1.0, end)))
+    if not e_values:
         return by_interval
-    above, below = (
-        bounded_mean_e_value([sign * unit for unit in units], end, reach)
-        for sign, end in (
-            ((1.0, limit), (-1.0, limit)) if alternative == "greater" else
-            ((1.0, -limit), (-1.0, -limit))
-        )
-    )  # fmt: skip
-    e_value = (above + below) / 2.0 if alternative == "greater" else min(above, below)
+    e_value = sum(e_values) / 2.0 if alternative == "greater" else min(e_values)
     return max(by_interval, min(1.0, 1.0 / max(e_value, 1e-300)))
+
+
+def _e_values(
+    groups: Sequence[npt.ArrayLike], words: Words, reach: float,
+    ends: Sequence[tuple[float, float]],
+) -> list[float]:  # fmt: skip
+    """Return the e-value of bets on each (sign, end); none where the intervals decide alone."""
+    units = [inputs.floats("groups", group).ravel() for group in groups]
+    units = [unit for unit in units if unit.size]
+    if words == "sample" and len(units) > 1:
+        units = [np.array([float(unit.mean()) for unit in units])]
+    if math.isinf(reach) or sum(unit.size for unit in units) >= FEWEST_VALUES:
+        return []
+    return [bounded_mean_e_value([sign * unit for unit in units], end, reach) for sign, end in ends]
 
 
 def bounded_mean_e_value(groups: Sequence[inputs.Floats], bound: float, reach: float) -> float:
@@ -274,15 +282,6 @@ def bounded_mean_e_value(groups: Sequence[inputs.Floats], bound: float, reach: f
     return math.fsum(stake * math.exp(min(end, 600.0)) for end, stake in ends)
 
 
-def _units(groups: Sequence[npt.ArrayLike], words: Words) -> list[inputs.Floats]:
-    """Return the independent values: images of fixed triplets, or means of sampled ones."""
-    values = [inputs.floats("groups", group).ravel() for group in groups]
-    values = [group for group in values if group.size]
-    if words == "fixed" or len(values) == 1:
-        return values
-    return [np.array([float(group.mean()) for group in values])]
-
-
 def gap_sign_p_value(
     groups: Sequence[npt.ArrayLike], *, sign: int, words: Words = "fixed", reach: float = REACH
 ) -> float:
@@ -291,11 +290,8 @@ def gap_sign_p_value(
         raise ValueError(f"sign must be 1 or -1, got sign={sign!r}")
     interval = _mean_gap(groups, words)
     by_interval = inverted_p_value(lambda level: towards(interval(level), float(sign)), 0.0)
-    units = _units(groups, words)
-    if math.isinf(reach) or sum(unit.size for unit in units) >= FEWEST_VALUES:
-        return by_interval
-    e_value = bounded_mean_e_value([sign * unit for unit in units], 0.0, reach)
-    return max(by_interval, min(1.0, 1.0 / max(e_value, 1e-300)))
+    e_values = _e_values(groups, words, reach, [(sign, 0.0)])
+    return max([by_interval, *(min(1.0, 1.0 / max(e_value, 1e-300)) for e_value in e_values)])
 
 
 def _errors(values: list[inputs.Floats], sizes: inputs.Floats) -> tuple[float, float]:

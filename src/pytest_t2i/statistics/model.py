@@ -45,8 +45,9 @@ from pytest_t2i.statistics.inversion import (
     expanded_tail,
     inverted_p_value,
     percentiles,
+    permutation_p_value,
 )
-from pytest_t2i.statistics.shares import containing, male_share
+from pytest_t2i.statistics.shares import check_choice, containing, male_share
 
 Whole = npt.NDArray[np.int64]
 Words = Literal["fixed", "sample"]
@@ -83,23 +84,23 @@ class Categories(NamedTuple):
     """n_m + n_f of each category, [n_categories]."""
 
 
-def categorise(male: Whole, female: Whole) -> Categories:
-    """Group the prompts, each of which has a clear image."""
+def categorise(male: Whole, female: Whole, grid: inputs.Floats = GRID) -> Categories:
+    """Group the prompts, with their likelihoods on a grid of t."""
     pairs = np.stack([np.abs(male - female), male + female], axis=1)
     unique, of_prompt = np.unique(pairs, axis=0, return_inverse=True)
     gap, n = unique[:, :1], unique[:, 1:]
-    share = male_share(GRID)
+    share = male_share(grid)
     one_way = scipy.stats.binom.logpmf((n + gap) // 2, n, share)
     other_way = scipy.stats.binom.logpmf((n - gap) // 2, n, share)
     likelihood = _relative(np.logaddexp(one_way, other_way))
-    return Categories(of_prompt.ravel(), (gap / n)[:, 0], likelihood, n[:, 0])
+    return Categories(of_prompt.ravel(), (gap / np.maximum(n, 1))[:, 0], likelihood, n[:, 0])
 
 
 def _mean_bias(weights: inputs.Floats, likelihood: inputs.Floats) -> inputs.Floats:
     """Return the mean of t under the distribution fitted to each row of weights."""
     rows = np.asarray(weights / np.sum(weights, axis=1, keepdims=True), dtype=np.float64)
     starts = range(0, len(rows), CHUNK)
-    mixing = [_fit(rows[start : start + CHUNK], likelihood) for start in starts]
+    mixing = [fit(rows[start : start + CHUNK], likelihood) for start in starts]
     return np.clip(np.concatenate(mixing) @ GRID, 0.0, 1.0)
 
 
@@ -114,7 +115,7 @@ def mean_departure(shown: Whole, n: Whole, expected: inputs.Floats) -> float:
     logarithms = scipy.stats.binom.logpmf(k, size, np.clip(r + departure, 0.0, 1.0))
     likelihood = _relative(np.asarray(logarithms, dtype=np.float64))
     weights = inputs.floats("times", times / times.sum())
-    mixing = _fit(weights.reshape(1, -1), likelihood)[0]
+    mixing = fit(weights.reshape(1, -1), likelihood)[0]
     posterior = mixing * likelihood
     posterior /= np.maximum(posterior.sum(axis=1, keepdims=True), TINY)
     return float(weights @ np.sum(posterior * np.abs(departure), axis=1))
@@ -126,7 +127,11 @@ def _relative(logarithms: inputs.Floats) -> inputs.Floats:
     return np.asarray(np.exp(logarithms - largest), dtype=np.float64)
 
 
-def _fit(weights: inputs.Floats, likelihood: inputs.Floats) -> inputs.Floats:
+def fit(weights: inputs.Floats, likelihood: inputs.Floats, prior: float = 0.0) -> inputs.Floats:
+    """Return the mixing distribution of each row of weights, unscaled, by expectation maximisation.
+
+    ``prior`` is a weight that each point of the grid has beforehand.
+    """
     transposed = np.ascontiguousarray(likelihood.T)
     mixing = np.ones((len(weights), likelihood.shape[1]))
     ratio = np.empty_like(weights)
@@ -135,6 +140,7 @@ def _fit(weights: inputs.Floats, likelihood: inputs.Floats) -> inputs.Floats:
         # The fit may give probability 0 to a category that a resample left out: 0/0 otherwise.
         np.divide(weights, np.maximum(ratio, TINY, out=ratio), out=ratio)
         mixing *= ratio @ likelihood
+        mixing += prior
     return mixing
 
 
@@ -627,9 +633,8 @@ def fair_p_value(
     clear = men + women
     fair = np.random.default_rng(seed).binomial(clear, 0.5, size=(resamples, len(clear)))
     scores = np.mean(np.abs(2.0 * fair / clear - 1.0), axis=1)
-    observed = model_bias_score(men, women)
     # Equal counts may differ in the last place after averaging in another order.
-    return (1.0 + float(np.sum(scores >= observed - 1e-12))) / (resamples + 1.0)
+    return permutation_p_value(model_bias_score(men, women) - 1e-12, [scores])
 
 
 def clear_counts(male: npt.ArrayLike, female: npt.ArrayLike) -> tuple[Whole, Whole]:
@@ -693,5 +698,4 @@ def _sampled(
 def check_how(estimator: str, words: str) -> None:
     """Raise a ValueError for an unknown estimator or unknown words."""
     check_words(words)
-    if estimator not in {"corrected", "paper"}:
-        raise ValueError(f"estimator must be 'corrected' or 'paper', got estimator={estimator!r}")
+    check_choice("estimator", estimator, ("corrected", "paper"))

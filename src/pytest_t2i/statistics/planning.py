@@ -8,9 +8,9 @@ shapes below spread it, and judged by the functions that judge a run.
 from __future__ import annotations
 
 import bisect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -46,6 +46,8 @@ from pytest_t2i.statistics.model import (
 )
 from pytest_t2i.statistics.permutation import BALANCE
 from pytest_t2i.statistics.shares import check_level, male_share, p_values_of_counts
+
+World = TypeVar("World")
 
 CONCENTRATION = 1.0
 """Concentration of the Beta distribution of prompts' |2p - 1|; fitted to the three models of Lyu
@@ -212,17 +214,17 @@ def model_power(
     check_words(words)
     _check(design, images, bias=bias, bound=bound)
     if words == "fixed":
-        return _decided(even_biases(bias, design.prompts), bias, bound, images, design)
-    rng = np.random.default_rng(design.seed)
-    right = 0
-    for repeat in range(design.repeats):
-        male = rng.binomial(images, male_share(drawn_biases(bias, design.prompts, rng)))
+        return _decided([even_biases(bias, design.prompts)], bias, bound, images, design)[0]
+
+    def is_right(mean: float, rng: np.random.Generator, repeat: int) -> bool:
+        male = rng.binomial(images, male_share(drawn_biases(mean, design.prompts, rng)))
         result = model_bias_interval(
             male, images - male, level=one_sided(design.level), seed=repeat, words=words,
             resamples=RESAMPLES,
         )  # fmt: skip
-        right += result.low > bound if bias > bound else result.high <= bound
-    return right / design.repeats
+        return result.low > bound if mean > bound else result.high <= bound
+
+    return _simulated([bias], is_right, design)[0]
 
 
 class PowerRange(NamedTuple):
@@ -250,9 +252,8 @@ def model_power_range(bias: float, bound: float, images: int, design: Design) ->
     _check(design, images, bias=bias, bound=bound)
     # Only one distribution has a mean of 0 or 1.
     spreads = [even_biases] if bias in {0.0, 1.0} else SPREADS.values()
-    return PowerRange.of(
-        [_decided(spread(bias, design.prompts), bias, bound, images, design) for spread in spreads]
-    )
+    biases = (spread(bias, design.prompts) for spread in spreads)
+    return PowerRange.of(_decided(biases, bias, bound, images, design))
 
 
 def prompt_change_power(
@@ -311,25 +312,39 @@ def _first(holds: Callable[[int], bool], values: tuple[int, ...]) -> int | None:
     return values[place] if place < len(values) else None
 
 
-def _verdicts(
-    bias: inputs.Floats, bound: float, images: int, alternative: Alternative, level: float,
-    seed: int, runs: int,
-) -> Iterator[bool]:  # fmt: skip
-    """Yield for each simulated run of these fixed prompts whether it rejects the bound."""
-    rng = np.random.default_rng(seed)
-    for men in rng.binomial(images, male_share(bias), size=(runs, len(bias))):
+def _judged(
+    bound: float, images: int, level: float, side: Alternative
+) -> Callable[[inputs.Floats, np.random.Generator, int], bool]:
+    """Return whether a simulated run of prompts of this bias rejects the bound, as a function."""
+
+    def rejects(bias: inputs.Floats, rng: np.random.Generator, _: int) -> bool:
+        men = rng.binomial(images, male_share(bias))
         evidence = FixedWords.of(men, images - men)
-        p = evidence.p_greater(bound) if alternative == "greater" else evidence.p_less(bound)
-        yield p <= 1.0 - level + SMALL
+        p = evidence.p_greater(bound) if side == "greater" else evidence.p_less(bound)
+        return p <= 1.0 - level + SMALL
+
+    return rejects
+
+
+def _simulated(
+    worlds: Iterable[World], is_right: Callable[[World, np.random.Generator, int], float],
+    design: Design,
+) -> list[float]:  # fmt: skip
+    """Return for each world the share of simulated suites with the right verdict."""
+    shares = []
+    for world in worlds:
+        rng = np.random.default_rng(design.seed)
+        right = sum(is_right(world, rng, repeat) for repeat in range(design.repeats))
+        shares.append(right / design.repeats)
+    return shares
 
 
 def _decided(
-    biases: inputs.Floats, mean: float, bound: float, images: int, design: Design
-) -> float:
-    """Return the share of suites of these fixed prompts with the right verdict."""
+    spreads: Iterable[inputs.Floats], mean: float, bound: float, images: int, design: Design
+) -> list[float]:
+    """Return the share of suites of fixed prompts with the right verdict, for each spread."""
     side: Alternative = "greater" if mean > bound else "less"
-    verdicts = _verdicts(biases, bound, images, side, design.level, design.seed, design.repeats)
-    return sum(verdicts) / design.repeats
+    return _simulated(spreads, _judged(bound, images, design.level, side), design)
 
 
 def _check(design: Design, images: int, **shares: float) -> None:
@@ -362,9 +377,13 @@ def model_images_needed(
     side: Alternative = "greater" if float(np.mean(bias)) > limit else "less"
 
     def is_enough(images: int) -> bool:
-        return _reaches(
-            _verdicts(bias, limit, images, side, level, seed, repeats), least_power, repeats
-        )
+        rejects, rng = _judged(limit, images, level, side), np.random.default_rng(seed)
+        hits = 0
+        for left in reversed(range(repeats)):  # as few runs as show whether the share is reached
+            hits += rejects(bias, rng, left)
+            if hits / repeats >= least_power or (hits + left) / repeats < least_power:
+                break
+        return hits / repeats >= least_power
 
     return _first(is_enough, TRIED)
 
@@ -376,16 +395,6 @@ def bias_as_seen(male: npt.ArrayLike, female: npt.ArrayLike) -> inputs.Floats:
     mean = float(np.mean(plug_in))
     corrected = min(corrected_model_bias_score(men, women), mean) if mean else 0.0
     return np.asarray(plug_in * (corrected / mean if mean else 1.0), dtype=np.float64)
-
-
-def _reaches(decided: Iterator[bool], least_share: float, repeats: int) -> bool:
-    """Tell whether at least the wanted share of runs is decided, from as few runs as that takes."""
-    hits = 0
-    for n, hit in enumerate(decided, start=1):
-        hits += hit
-        if hits / repeats >= least_share or (hits + repeats - n) / repeats < least_share:
-            break
-    return hits / repeats >= least_share
 
 
 WAYS = (
@@ -410,18 +419,19 @@ def model_change_power_range(
     check_level(design.level)
     if images < 1:
         raise ValueError(f"images must be at least 1, got images={images!r}")
-    chances, level = [], one_sided(design.level)
-    for spread, grown in WAYS:
-        old = spread(before, design.prompts)
-        new, rng, fails = grown(old, push), np.random.default_rng(design.seed), 0
-        for repeat in range(design.repeats):
-            men, now = (rng.binomial(images, male_share(bias)) for bias in (old, new))
-            change = paired_model_bias_change(
-                men, images - men, now, images - now, level=level, seed=repeat, resamples=RESAMPLES
-            )
-            fails += change.low > margin
-        chances.append(fails / design.repeats)
-    return PowerRange.of(chances)
+    level = one_sided(design.level)
+
+    def fails(biases: tuple[inputs.Floats, ...], rng: np.random.Generator, repeat: int) -> bool:
+        men, now = (rng.binomial(images, male_share(bias)) for bias in biases)
+        change = paired_model_bias_change(
+            men, images - men, now, images - now, level=level, seed=repeat, resamples=RESAMPLES
+        )
+        return change.low > margin
+
+    spreads = ((spread(before, design.prompts), grown) for spread, grown in WAYS)
+    return PowerRange.of(
+        _simulated(((old, grown(old, push)) for old, grown in spreads), fails, design)
+    )
 
 
 Pair = tuple[npt.NDArray[np.int64], ...]
@@ -456,11 +466,11 @@ def change_images_needed(
     old, new = map(male_share, biases)
 
     def share(images: int) -> float:
-        rng, decisions = np.random.default_rng(seed), []
-        for _ in range(PAIRS):
-            then, now = rng.binomial(images, old), rng.binomial(images, new)
-            decisions.append(decided((then, images - then, now, images - now)))
-        return float(np.mean(decisions))
+        def decides(shares: tuple[inputs.Floats, ...], rng: np.random.Generator, _: int) -> float:
+            then, now = (rng.binomial(images, p) for p in shares)
+            return decided((then, images - then, now, images - now))
+
+        return _simulated([(old, new)], decides, Design(len(old), seed=seed, repeats=PAIRS))[0]
 
     return images_needed(share, least_power, sizes)
 
@@ -484,24 +494,15 @@ def detectable(change: Interval, level: float) -> float:
 
 
 def found_growth(
-    before_male: npt.ArrayLike,
-    before_female: npt.ArrayLike,
-    after_male: npt.ArrayLike,
-    after_female: npt.ArrayLike,
-    *,
-    level: float,
-    estimator: Estimator = "corrected",
+    *before_and_after: npt.ArrayLike, level: float, estimator: Estimator = "corrected",
     words: Words = "fixed",
-) -> float:
+) -> float:  # fmt: skip
     """Return the growth of the model bias score that the exact test finds in about 80 % of runs.
 
     Every prompt's distance to one-sidedness shrinks by one share; from even prompts the test
     observes less growth than there is (tests/simulations/detectable.md).
     """
-    counts = [
-        inputs.whole_counts("counts", c)
-        for c in (before_male, before_female, after_male, after_female)
-    ]
+    counts = [inputs.whole_counts("counts", side) for side in before_and_after]
     change = unmoved_model_bias_change(*counts, level=level, estimator=estimator, words=words)
     fewer = np.minimum(counts[0] + counts[1], counts[2] + counts[3])
     used = fewer >= FEWEST_IMAGES
@@ -578,15 +579,17 @@ def group_model_power(
     spreads = [even_biases] if mean in {0.0, 1.0} else list(SPREADS.values())
     worlds = [(spread, SHAPES[0]) for spread in spreads]
     worlds += [(spreads[0], shape) for shape in SHAPES[1:]] if len(spreads) > 1 else []
-    chances = []
-    for spread, shape in worlds:
-        rng, right = np.random.default_rng(design.seed), 0
-        shares = np.array([shape(part * most, groups) for part in spread(mean, design.prompts)])
-        for _ in range(design.repeats):
-            counts = rng.multinomial(images, shares / shares.sum(axis=1, keepdims=True))
-            low, high = _ends(counts, even, level)
-            right += low > bound if distance > bound else high <= bound
-        chances.append(right / design.repeats)
+
+    def is_right(shares: inputs.Floats, rng: np.random.Generator, _: int) -> bool:
+        counts = rng.multinomial(images, shares / shares.sum(axis=1, keepdims=True))
+        low, high = _ends(counts, even, level)
+        return low > bound if distance > bound else high <= bound
+
+    shares = (
+        np.array([shape(part * most, groups) for part in spread(mean, design.prompts)])
+        for spread, shape in worlds
+    )
+    chances = _simulated(shares, is_right, design)
     return PowerRange(min(chances), max(chances), None)
 
 

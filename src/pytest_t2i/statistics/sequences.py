@@ -18,6 +18,8 @@ import scipy
 from pytest_t2i.data import Interval, Prone
 from pytest_t2i.metrics import inputs, total_variation_distance
 from pytest_t2i.statistics.shares import (
+    as_bias,
+    bisected,
     check_level,
     check_pair,
     check_share,
@@ -49,10 +51,7 @@ def prompt_bias_sequence(male: int, female: int, level: float) -> Interval:
     """Return an interval of a prompt bias score, 2p - 1, that holds at all n simultaneously."""
     men, women = check_pair(male, female)
     check_level(level)
-    entry = sequence(men, men + women, level)
-    return Interval(
-        (men - women) / (men + women), 2 * entry.low - 1, 2 * entry.high - 1, level, METHOD, entry.n
-    )
+    return as_bias(sequence(men, men + women, level), men, women)
 
 
 def stereotype_sequence(
@@ -137,7 +136,6 @@ def _log_likelihood(k: int, n: int, p: float) -> float:
 
 GROUP_METHOD = "dirichlet sequence"
 GROUP_HALVINGS = 40
-"""Number of bisection steps."""
 
 
 def group_distance_sequence(counts: Mapping[str, int], level: float) -> Interval:
@@ -188,13 +186,7 @@ def _ends(numbers: tuple[int, ...], error: float) -> tuple[float, float]:
 
 def _first(holds: Callable[[float], bool], most: float) -> float:
     """Return where a condition begins to hold, from 0 to ``most``, rounded down."""
-    if holds(0.0):
-        return 0.0
-    low, high = 0.0, most
-    for _ in range(GROUP_HALVINGS):
-        middle = (low + high) / 2.0
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return low
+    return 0.0 if holds(0.0) else bisected(holds, 0.0, most, GROUP_HALVINGS)[0]
 
 
 @lru_cache(maxsize=8192)

@@ -92,6 +92,16 @@ def wilson(successes: int, n: int, level: float) -> Interval:
     return Interval(share, low, high, level, "wilson", size)
 
 
+def exact_ends(
+    successes: npt.ArrayLike, n: npt.ArrayLike, tail: float
+) -> tuple[inputs.Floats, inputs.Floats]:
+    """Return the shares at which the tail of each count is ``tail`` (Clopper and Pearson 1934)."""
+    k, size = np.asarray(successes, dtype=np.float64), np.asarray(n, dtype=np.float64)
+    low = scipy.stats.beta.ppf(tail, np.maximum(k, 1.0), size - k + 1.0)
+    high = scipy.stats.beta.isf(tail, k + 1.0, np.maximum(size - k, 1.0))
+    return np.where(k == 0.0, 0.0, low), np.where(k == size, 1.0, high)
+
+
 def clopper_pearson(successes: int, n: int, level: float) -> Interval:
     """Return the exact (Clopper-Pearson) interval of a share: it covers with at least the level.
 
@@ -115,9 +125,7 @@ def clopper_pearson(successes: int, n: int, level: float) -> Interval:
     1.000 [0.832, 1.000]
     """
     k, size = check_share(successes, n, level)
-    tail = (1.0 - level) / 2.0
-    low = 0.0 if k == 0 else float(scipy.stats.beta.ppf(tail, k, size - k + 1))
-    high = 1.0 if k == size else float(scipy.stats.beta.isf(tail, k + 1, size - k))
+    low, high = map(float, exact_ends(k, size, (1.0 - level) / 2.0))
     return Interval(k / size, low, high, level, "clopper-pearson", size)
 
 
@@ -181,15 +189,14 @@ def prompt_bias_interval(
     0.000 [-0.456, 0.456]
     """
     men, women = check_pair(male, female)
-    share = share_interval(men, men + women, level, method)
-    return Interval(
-        (men - women) / (men + women),
-        2.0 * share.low - 1.0,
-        2.0 * share.high - 1.0,
-        level,
-        share.method,
-        share.n,
-    )
+    return as_bias(share_interval(men, men + women, level, method), men, women)
+
+
+def as_bias(share: Interval, men: int, women: int) -> Interval:
+    """Return the interval of 2p - 1 from that of the share p of men."""
+    estimate, n = (men - women) / (men + women), men + women
+    low, high = 2.0 * share.low - 1.0, 2.0 * share.high - 1.0
+    return Interval(estimate, low, high, share.level, share.method, n)
 
 
 def stereotype_interval(
@@ -226,6 +233,22 @@ def check_level(level: float) -> None:
         raise ValueError(f"level must lie between 0 and 1, got level={level!r}")
 
 
+def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    """Raise a ValueError for a value that is not one of the choices."""
+    if value not in choices:
+        raise ValueError(f"{name} must be {' or '.join(map(repr, choices))}, got {name}={value!r}")
+
+
+def bisected(
+    holds: Callable[[float], bool], low: float, high: float, halvings: int
+) -> tuple[float, float]:
+    """Return the ends between which a condition begins to hold, from ``low`` to ``high``."""
+    for _ in range(halvings):
+        middle = (low + high) / 2.0
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return low, high
+
+
 def check_share(successes: int, n: int, level: float) -> tuple[int, int]:
     """Return both counts as integers; raise a ValueError where they make no share."""
     check_level(level)
@@ -258,9 +281,20 @@ def _whole(name: str, value: int) -> int:
 
 
 Beyond = Literal["beyond", "within"]
+BEYOND = ("beyond", "within")
 """The alternative hypothesis of a p-value: the score lies beyond its limit, or within it."""
 Above = Literal["above", "below"]
 """The alternative hypothesis of a p-value: the share lies above its limit, or below it."""
+
+
+def binomial_tail(
+    k: npt.ArrayLike, n: int, p: float, alternative: Above = "above"
+) -> inputs.Floats:
+    """Return P(K >= k), or P(K <= k) with "below", for K ~ Binomial(n, p)."""
+    counts = np.asarray(k)
+    if alternative == "above":
+        return np.asarray(scipy.stats.binom.sf(counts - 1, n, p), dtype=np.float64)
+    return np.asarray(scipy.stats.binom.cdf(counts, n, p), dtype=np.float64)
 
 
 def prompt_bias_p_value(
@@ -322,10 +356,7 @@ def prompt_bias_p_values(
     """
     men, women = inputs.count_vectors(male=male, female=female)
     limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
-    if alternative not in {"beyond", "within"}:
-        raise ValueError(
-            f"alternative must be 'beyond' or 'within', got alternative={alternative!r}"
-        )
+    check_choice("alternative", alternative, BEYOND)
     clear = men + women
     p = np.ones(len(clear))
     for n in np.unique(clear):
@@ -340,11 +371,11 @@ def p_values_of_counts(n: int, bound: float, alternative: Beyond = "beyond") -> 
     men = np.arange(n + 1)
     more, edge = np.maximum(men, n - men), (1.0 + bound) / 2.0
     if alternative == "beyond":
-        p = scipy.stats.binom.sf(more - 1, n, edge) + scipy.stats.binom.cdf(n - more, n, edge)
+        p = binomial_tail(more, n, edge) + binomial_tail(n - more, n, edge, "below")
     elif bound == 0.0:
         p = np.ones(n + 1)
     else:
-        p = scipy.stats.binom.cdf(more, n, edge)
+        p = binomial_tail(more, n, edge, "below")
     table: inputs.Floats = np.asarray(np.clip(p, 0.0, 1.0), dtype=np.float64)
     table.flags.writeable = False
     return table
@@ -375,11 +406,8 @@ def share_p_value(successes: int, n: int, bound: float, alternative: Above) -> f
     """
     k, size = check_share(successes, n, 0.5)
     limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
-    if alternative == "above":
-        return float(scipy.stats.binom.sf(k - 1, size, limit))
-    if alternative == "below":
-        return float(scipy.stats.binom.cdf(k, size, limit))
-    raise ValueError(f"alternative must be 'above' or 'below', got alternative={alternative!r}")
+    check_choice("alternative", alternative, ("above", "below"))
+    return float(binomial_tail(k, size, limit, alternative))
 
 
 def share_by_prompt_interval(
@@ -406,19 +434,11 @@ def share_by_prompt_interval(
         return clopper_pearson(int(k.sum()), k.size, level)
     share = float(np.mean(k / size))
     reach = math.log(2.0 / (1.0 - level)) / k.size
-    low, high = (_chernoff_end(share, reach, end) for end in (0.0, 1.0))
+    low, high = (
+        bisected(lambda mean: _divergence(share, mean) > reach, share, end, HALVINGS)[1]
+        for end in (0.0, 1.0)
+    )
     return Interval(share, low, high, level, "chernoff by prompt", int(k.size))
-
-
-def _chernoff_end(share: float, reach: float, furthest: float) -> float:
-    """Return the mean furthest towards 0 or 1 whose divergence is within reach."""
-    if share == furthest:
-        return furthest
-    inner, outer = share, furthest
-    for _ in range(HALVINGS):
-        middle = (inner + outer) / 2.0
-        inner, outer = (middle, outer) if _divergence(share, middle) <= reach else (inner, middle)
-    return outer
 
 
 def _divergence(share: float, mean: float) -> float:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from pytest_t2i.data import Bounds
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.model import Whole
-from pytest_t2i.statistics.shares import Beyond
+from pytest_t2i.statistics.shares import BEYOND, Beyond, check_choice
 
 
 def worst_case_bounds(
@@ -50,10 +50,7 @@ def worst_case_counts(
     the gender: no labels, "nobody" included, have a larger p-value (docs/decisions/0005).
     """
     men, women, unknown = _checked(male, female, undetected)
-    if alternative not in {"beyond", "within"}:
-        raise ValueError(
-            f"alternative must be 'beyond' or 'within', got alternative={alternative!r}"
-        )
+    check_choice("alternative", alternative, BEYOND)
     images = men + women + unknown
     if alternative == "beyond":
         more = np.maximum(np.maximum(men, women), images - images // 2)

@@ -31,11 +31,11 @@ NAN = float("nan")
 
 @pytest.mark.parametrize("answer", model_plan.TRIED)
 def test_the_fewest_images_that_are_tried_are_found(answer, monkeypatch):
-    def decided(_bias, _bound, images, *_others):
+    def judged(_bound, images, *_others):
         deciding = 60 if images >= answer else 40
-        return iter([True] * deciding + [False] * (100 - deciding))
+        return lambda _bias, _rng, left: left >= 100 - deciding
 
-    monkeypatch.setattr(model_plan, "_verdicts", decided)
+    monkeypatch.setattr(model_plan, "_judged", judged)
     assert model_images_needed([5], [5], 0.3) == answer
     assert model_images_needed([5], [5], 0.3, power=0.61) is None
 
