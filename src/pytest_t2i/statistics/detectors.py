@@ -7,9 +7,9 @@ import numpy.typing as npt
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import cohen_kappa, fleiss_kappa, inputs
+from pytest_t2i.statistics.gaps import difference_of_exclusive
 from pytest_t2i.statistics.inversion import check_resampling, expanded_tail, percentiles
 from pytest_t2i.statistics.shares import blaker, check_level, clopper_pearson, containing, wilson
-from pytest_t2i.statistics.two_shares import difference_of_exclusive
 
 
 def kappa_interval(a: npt.ArrayLike, b: npt.ArrayLike, level: float) -> Interval:

@@ -33,8 +33,7 @@ from pytest_t2i.statistics.distances import (
     total_variation_interval,
     total_variation_p_value,
 )
-from pytest_t2i.statistics.empirical_bayes import GRID, spread_given_counts
-from pytest_t2i.statistics.families import lone_chances
+from pytest_t2i.statistics.families import GRID, lone_chances, spread_given_counts
 from pytest_t2i.statistics.inversion import Alternative, check_words, one_sided
 from pytest_t2i.statistics.model import (
     Estimator,

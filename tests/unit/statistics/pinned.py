@@ -18,6 +18,7 @@ import numpy as np
 from pytest_t2i import statistics as s
 from pytest_t2i.statistics.associations import rank_correlation_interval
 from pytest_t2i.statistics.change import (
+    change_points,
     growth_probabilities,
     paired_model_bias_scores,
     paired_prompt_p_value,
@@ -48,15 +49,15 @@ from pytest_t2i.statistics.distances import (
     total_variation_p_value,
 )
 from pytest_t2i.statistics.diversity import vendi_interval, wals_interval
-from pytest_t2i.statistics.empirical_bayes import leans
+from pytest_t2i.statistics.families import leans
 from pytest_t2i.statistics.gaps import (
     paired_gap_interval,
     paired_gap_p_value,
     parity_difference_interval,
     parity_difference_p_value,
+    share_difference_p_value,
 )
 from pytest_t2i.statistics.groups import group_entropy_interval, group_gap_interval
-from pytest_t2i.statistics.history import change_points
 from pytest_t2i.statistics.means import gap_p_value, gap_sign_p_value
 from pytest_t2i.statistics.model import fair_p_value
 from pytest_t2i.statistics.objects import object_bias_p_values
@@ -68,7 +69,6 @@ from pytest_t2i.statistics.sequences import (
     stereotype_sequence_p_value,
 )
 from pytest_t2i.statistics.shares import share_by_prompt_interval, stereotype_interval, wilson
-from pytest_t2i.statistics.two_shares import share_difference_p_value
 from pytest_t2i.statistics.undetected import worst_case_bounds
 
 RECORD = Path(__file__).with_name("pinned.json")

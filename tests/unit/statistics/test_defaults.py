@@ -10,7 +10,7 @@ import pytest
 
 from pytest_t2i import statistics as s
 from pytest_t2i.statistics.associations import rank_correlation_interval
-from pytest_t2i.statistics.change import growth_probabilities, paired_prompt_p_value
+from pytest_t2i.statistics.change import change_points, growth_probabilities, paired_prompt_p_value
 from pytest_t2i.statistics.curves import half_step_interval, mean_band
 from pytest_t2i.statistics.deprecated import adjusted_model_bias_score, model_bias_look
 from pytest_t2i.statistics.detectors import deviation_interval, fleiss_interval
@@ -25,7 +25,6 @@ from pytest_t2i.statistics.gaps import (
     parity_shares,
 )
 from pytest_t2i.statistics.groups import group_entropy_interval
-from pytest_t2i.statistics.history import change_points
 from pytest_t2i.statistics.means import gap_p_value, gap_sign_p_value
 from pytest_t2i.statistics.model import fair_p_value
 from pytest_t2i.statistics.permutation import paired_change_p_value

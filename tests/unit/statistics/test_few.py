@@ -10,7 +10,7 @@ from pytest_t2i import statistics as s
 from pytest_t2i.statistics import permutation as baseline_model_test
 from pytest_t2i.statistics import planning as model_plan
 from pytest_t2i.statistics.associations import rank_correlation_interval
-from pytest_t2i.statistics.change import growth_probabilities, paired_prompt_p_value
+from pytest_t2i.statistics.change import change_points, growth_probabilities, paired_prompt_p_value
 from pytest_t2i.statistics.correction import corrected_shares
 from pytest_t2i.statistics.curves import half_step, half_step_interval
 from pytest_t2i.statistics.deprecated import adjusted_model_bias_score
@@ -22,7 +22,6 @@ from pytest_t2i.statistics.families import (
     family_share_p_values,
 )
 from pytest_t2i.statistics.gaps import parity_difference_interval, parity_shares
-from pytest_t2i.statistics.history import change_points
 from pytest_t2i.statistics.permutation import AT_ONCE, _chunks, paired_change_p_value
 from pytest_t2i.statistics.planning import model_images_needed
 
