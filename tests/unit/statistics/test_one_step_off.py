@@ -18,7 +18,13 @@ from pytest_t2i.statistics.active_correction import (
     calibrated,
     likely_signs,
 )
-from pytest_t2i.statistics.change import plain_table, score_table, spread_table, table_bias
+from pytest_t2i.statistics.change import (
+    moved_p_value,
+    plain_table,
+    score_table,
+    spread_table,
+    table_bias,
+)
 from pytest_t2i.statistics.correction import _distribution, corrected_counts
 from pytest_t2i.statistics.distances import (
     bounding_mean,
@@ -30,7 +36,7 @@ from pytest_t2i.statistics.distances import (
     total_variation_interval,
 )
 from pytest_t2i.statistics.gaps import share_difference_p_value, stratified_gap_interval
-from pytest_t2i.statistics.group_sequential import SequentialTest, _first_within
+from pytest_t2i.statistics.group_sequential import SequentialTest, _first_beyond, _first_within
 from pytest_t2i.statistics.groups import group_diversity_interval
 from pytest_t2i.statistics.model import Sizes, least_favourable
 from pytest_t2i.statistics.permutation import POWER, _excess, group_change_test
@@ -38,9 +44,12 @@ from pytest_t2i.statistics.planning import (
     Design,
     _ends,
     group_model_power,
+    group_prompt_power,
     prompt_change_power,
     smallest_found,
 )
+from pytest_t2i.statistics.ranks import group_ranking, groups_differ_p_value
+from pytest_t2i.statistics.sequences import _above, _below, _first
 from pytest_t2i.statistics.undetected import worst_case_counts, worst_case_groups
 
 
@@ -291,3 +300,57 @@ def test_every_world_that_a_score_is_tried_against_has_its_mean(mean, sizes):
     for bias in least_favourable(sizes, mean):
         assert np.average(bias, weights=sizes.prompts) == pytest.approx(mean)
         assert 0.0 <= min(bias) <= max(bias) <= 1.0
+
+
+def test_at_its_bound_a_prompt_of_groups_is_within():
+    found = group_prompt_power(0.2, 0.2, 200, 2, Design(100))
+    assert 0.01 < found.low <= found.high < 0.07
+
+
+def test_a_model_of_one_image_differs_from_one_that_shows_only_others():
+    assert groups_differ_p_value([[0, 20], [1, 0]], seed=0) == pytest.approx(1 / 21)
+    assert groups_differ_p_value([[1, 0], [0, 20]], seed=0) == pytest.approx(1 / 21)
+
+
+def test_models_of_two_images_a_prompt_are_ranked():
+    apart = group_ranking([[[1, 1]] * 40, [[2, 0]] * 40], level=0.9, seed=0)
+    assert [(rank.low, rank.high) for rank in apart] == [(1, 1), (2, 2)]
+
+
+def test_what_cannot_be_decided_is_first_decided_after_the_last_image():
+    assert _first_beyond(SequentialTest(2, 0.9)) == 3
+    assert SequentialTest(5, 0.9).looks == (5,)
+
+
+def test_three_images_are_enough_for_a_correlation():
+    line = [0.0, 1.0, 3.0]
+    found = s.distance_correlation_interval(line, line, level=0.9)
+    assert (found.estimate, found.n) == (pytest.approx(1.0), 3)
+
+
+@pytest.mark.parametrize("turn", [0.3, 0.123, 0.999])
+def test_where_a_condition_begins_is_rounded_down(turn):
+    found = _first(lambda value: value >= turn, 1.0)
+    assert turn - 1e-11 < found < turn
+
+
+@pytest.mark.parametrize(
+    ("counts", "bound"),
+    [((5, 5, 0), 0.2), ((9, 0, 0), 0.5), ((9, 1, 0, 0), 0.45), ((9, 2, 1), 0.3)],
+)
+def test_shares_at_a_bound_lie_as_far_below_even_as_above(counts, bound):
+    n, even = np.array(counts, dtype=np.float64), 1.0 / len(counts)
+    below, above = _below(n, even, bound), _above(n, even, bound)
+    assert np.sum(even - below) == pytest.approx(bound)
+    assert np.sum(above - even) == pytest.approx(bound)
+
+
+def test_two_images_that_moved_are_told_from_chance():
+    found = moved_p_value(np.array([[0], [2]]), np.array([[2], [0]]))
+    assert found == pytest.approx(stats.norm.cdf(-np.sqrt(2.0)))
+
+
+def test_diversity_takes_two_thousand_draws():
+    counts = {"a": 5, "b": 9, "c": 2}
+    usual = group_diversity_interval(counts, level=0.9, seed=0)
+    assert usual == group_diversity_interval(counts, level=0.9, seed=0, draws=2000)
