@@ -19,6 +19,7 @@ from pytest_t2i.statistics.active_correction import (
     likely_signs,
 )
 from pytest_t2i.statistics.change import (
+    _by_tables,
     moved_p_value,
     plain_table,
     score_table,
@@ -49,7 +50,12 @@ from pytest_t2i.statistics.planning import (
     smallest_found,
 )
 from pytest_t2i.statistics.ranks import group_ranking, groups_differ_p_value
-from pytest_t2i.statistics.sequences import _above, _below, _first
+from pytest_t2i.statistics.sequences import (
+    _above,
+    _below,
+    _first,
+    group_distance_sequence,
+)
 from pytest_t2i.statistics.undetected import worst_case_counts, worst_case_groups
 
 
@@ -354,3 +360,18 @@ def test_diversity_takes_two_thousand_draws():
     counts = {"a": 5, "b": 9, "c": 2}
     usual = group_diversity_interval(counts, level=0.9, seed=0)
     assert usual == group_diversity_interval(counts, level=0.9, seed=0, draws=2000)
+
+
+def test_a_condition_that_holds_from_the_start_begins_at_nothing():
+    assert _first(lambda _: True, 1.0) == 0.0
+    assert group_distance_sequence({"a": 4, "b": 3, "c": 3}, 0.95).low == 0.0
+
+
+@pytest.mark.parametrize(("prompts", "pays"), [(9, False), (10, True)])
+def test_ten_prompts_pay_for_the_bias_that_their_counts_show(prompts, pays):
+    uneven, even = np.array([[18], [2]]), np.array([[10], [10]])
+    before, after = (np.repeat(side, prompts, axis=1) for side in (uneven, even))
+    found, error = _by_tables(before, after, 0.95, "corrected", "fixed")
+    half = stats.norm.ppf(0.975) * error
+    reach = (found.estimate - found.low - half, found.high - found.estimate - half)
+    assert (max(map(abs, reach)) > 1e-6) == pays
