@@ -146,7 +146,7 @@ def estimates(strata: Sequence[Stratum], *, clear: bool) -> Means:
     return Means(np.array(means), power)
 
 
-def variances_of(
+def _variances_of(
     strata: Sequence[Stratum],
     of_sign: float,
     of_clear: float,
@@ -237,7 +237,7 @@ def corrected_scores(
     floors = np.array([1.0 / stratum.size for stratum in strata])
     shares = np.maximum(clear.means, floors)
     scores = np.clip(sign.means / shares, -1.0, 1.0)
-    variances = variances_of(strata, sign.power, clear.power, scores, shares)
+    variances = _variances_of(strata, sign.power, clear.power, scores, shares)
     z = float(scipy.stats.norm.isf((1.0 - level) / 2.0))
     model, half = float(np.mean(np.abs(scores))), z * math.sqrt(variances.sum()) / len(strata)
     sizes = np.array([float(stratum.size) for stratum in strata])
@@ -367,7 +367,7 @@ def corrected_counts(
     )
     variance = np.sum(
         [
-            variances_of(strata, mean.power, clear.power, shares[:, group], clear_shares)
+            _variances_of(strata, mean.power, clear.power, shares[:, group], clear_shares)
             for group, (strata, mean) in enumerate(zip(of_groups, means, strict=True))
         ],
         axis=0,
@@ -446,7 +446,7 @@ def _share(
     share = float(np.clip(of_group.means @ sizes / images, 0.0, 1.0))
     ones = np.ones(len(strata))
     shares = np.full(len(strata), share)
-    variances = variances_of(strata, of_group.power, clear.power, shares, ones)
+    variances = _variances_of(strata, of_group.power, clear.power, shares, ones)
     freedom = sum(stratum.labelled - 1 for stratum in strata)
     quantile = float(scipy.stats.t.ppf((1.0 + level) / 2.0, freedom))
     half = quantile * math.sqrt(float(variances @ sizes**2)) / images
