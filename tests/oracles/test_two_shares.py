@@ -7,7 +7,7 @@ import pytest
 from scipy import optimize, stats
 
 from pytest_t2i.statistics import share_difference_interval
-from pytest_t2i.statistics.two_shares import _likeliest, share_difference_p_value
+from pytest_t2i.statistics.gaps import _likeliest, share_difference_p_value
 
 COUNTS = [((2, 10), (9, 10)), ((56, 70), (48, 80)), ((0, 20), (5, 15)), ((7, 7), (1, 30))]
 

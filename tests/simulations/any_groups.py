@@ -12,10 +12,10 @@ import numpy as np
 from pytest_t2i.statistics import clopper_pearson, one_sided
 from pytest_t2i.statistics.deprecated import look_level
 from pytest_t2i.statistics.distances import fixed_ends, mean_total_variation_interval, parts_of
+from pytest_t2i.statistics.gaps import interval_difference
 from pytest_t2i.statistics.planning import SHAPES
 from pytest_t2i.statistics.ranks import group_ranking
 from pytest_t2i.statistics.sequences import group_distance_sequence_p_value, looks
-from pytest_t2i.statistics.two_shares import interval_difference
 
 RUNS, LEVEL, MOST = 200, 0.95, 60
 PROMPTS = 20

@@ -13,8 +13,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy import stats
 
-from pytest_t2i.statistics import clopper_pearson, half_step_interval
-from pytest_t2i.statistics.curves import mean_band
+from pytest_t2i.statistics import clopper_pearson
+from pytest_t2i.statistics.curves import half_step_interval, mean_band
 
 LEVEL, RUNS, STEPS = 0.95, 500, 8
 MIXING = np.linalg.cholesky(0.8 ** np.abs(np.subtract.outer(np.arange(STEPS), np.arange(STEPS))))

@@ -11,7 +11,7 @@ import numpy as np
 from many_worlds import images, scores, shares
 
 from pytest_t2i import statistics
-from pytest_t2i.statistics import empirical_bayes as statistics_of_empirical_bayes
+from pytest_t2i.statistics import families
 
 BOUND, LEVEL, ALPHA = 0.5, 0.95, 0.05 + 1e-12
 
@@ -65,10 +65,10 @@ def leaning(
         fails = statistics.family_p_values(men, n - men, BOUND, level=LEVEL) <= ALPHA
         passes = statistics.prompt_bias_p_values(men, n - men, BOUND, "within") <= ALPHA
         left = ~fails & ~passes
-        probabilities = statistics_of_empirical_bayes.leans(men, n - men, BOUND)
+        probabilities = families.leans(men, n - men, BOUND)
         if probabilities is None or not left.any():
             continue
-        words = np.array(statistics_of_empirical_bayes.leaning(probabilities[left]))
+        words = np.array(families.leaning(probabilities[left]))
         beyond = score[left] > BOUND + 1e-9
         inconclusive += int(left.sum())
         leans += int(np.sum(words != "open"))

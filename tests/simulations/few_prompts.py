@@ -24,8 +24,8 @@ from pytest_t2i.statistics import (
     prompt_bias_p_values,
     ranking,
 )
+from pytest_t2i.statistics.change import change_points
 from pytest_t2i.statistics.gaps import stratified_gap_interval
-from pytest_t2i.statistics.history import change_points
 
 ALPHA, LEVEL = 0.05, 0.9
 Floats = np.ndarray

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from uncertainty import rate
 
-from pytest_t2i.statistics import gap_p_value
+from pytest_t2i.statistics.means import gap_p_value
 
 ALPHA = 0.05
 Draw = Callable[[np.random.Generator, int], np.ndarray]

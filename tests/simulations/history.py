@@ -10,7 +10,7 @@ from statistics import median
 
 import numpy as np
 
-from pytest_t2i.statistics.history import change_points
+from pytest_t2i.statistics.change import change_points
 
 RUNS = 30
 CHANGES_AT = 10

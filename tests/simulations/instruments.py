@@ -12,9 +12,9 @@ from unittest import mock
 
 import numpy as np
 
-from pytest_t2i import metrics, statistics
+from pytest_t2i import metrics
 from pytest_t2i.statistics import curves as step_bands
-from pytest_t2i.statistics.curves import half_step
+from pytest_t2i.statistics.curves import half_step, half_step_interval
 from pytest_t2i.statistics.diversity import wals_interval
 
 LEVEL = 0.95
@@ -51,7 +51,7 @@ def half_holds(n: int, repeats: int) -> float:
     curves = (TRUTH + 0.1 * rng.normal(size=(n, 8)) @ MIXING.T for _ in range(repeats))
     with mock.patch.object(step_bands, "FEWEST_HALVES", 2):
         known = [
-            statistics.half_step_interval(rows, level=LEVEL, seed=seed, resamples=300)
+            half_step_interval(rows, level=LEVEL, seed=seed, resamples=300)
             for seed, rows in enumerate(curves)
         ]
     told = [interval for interval in known if interval is not None]

@@ -27,7 +27,7 @@ from pytest_t2i.statistics.detectors import (
     kappa_interval,
     paired_share_change,
 )
-from pytest_t2i.statistics.groups import group_gap_interval
+from pytest_t2i.statistics.groups import group_entropy_interval, group_gap_interval
 from pytest_t2i.statistics.shares import stereotype_interval
 
 LEVEL = 0.95
@@ -70,7 +70,7 @@ OF_ONE_SHARE: dict[str, tuple[Callable[[int, int], Interval], Callable[[float], 
         lambda k, n: group_gap_interval(both(k, n), LEVEL), lambda p: abs(2 * p - 1),
     ),
     "group_entropy_interval": (
-        lambda k, n: statistics.group_entropy_interval(both(k, n), level=LEVEL, seed=0), entropy,
+        lambda k, n: group_entropy_interval(both(k, n), level=LEVEL, seed=0), entropy,
     ),
 }  # fmt: skip
 

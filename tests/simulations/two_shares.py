@@ -14,7 +14,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 from scipy import special, stats
 
-from pytest_t2i.statistics.two_shares import _likeliest, share_difference_p_value
+from pytest_t2i.statistics.gaps import _likeliest, share_difference_p_value
 
 ALPHA = 0.05
 SIZES = (5, 10, 20, 40)

@@ -20,8 +20,8 @@ from uncertainty import rate
 from worlds import FIXED
 
 from pytest_t2i.statistics import model_bias_p_value
+from pytest_t2i.statistics.change import change_points
 from pytest_t2i.statistics.deprecated import look_level
-from pytest_t2i.statistics.history import change_points
 from pytest_t2i.statistics.means import gap_sign_p_value
 from pytest_t2i.statistics.objects import object_bias_p_values
 from pytest_t2i.statistics.sequences import looks

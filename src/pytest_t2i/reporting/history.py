@@ -11,7 +11,7 @@ from pytest_t2i.files import write_whole
 from pytest_t2i.reporting.formatting import interval_text, moment, several, signed
 from pytest_t2i.reporting.html import rendered
 from pytest_t2i.runs.history import SCORES, PastRun, Series, differing
-from pytest_t2i.statistics.history import ChangePoint
+from pytest_t2i.statistics.change import ChangePoint
 
 WIDTH, HEIGHT, MARGIN = 1000.0, 150.0, 14.0
 """Width, height and margin of a chart, in its own units."""

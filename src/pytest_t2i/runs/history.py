@@ -19,7 +19,7 @@ from pytest_t2i.files import checksum, convert, file_name, read_json, write_whol
 from pytest_t2i.runs.picture_paths import without_machine
 from pytest_t2i.runs.record import PromptRecord, RunRecord
 from pytest_t2i.runs.summaries import series_of_audits
-from pytest_t2i.statistics.history import ChangePoint, change_points
+from pytest_t2i.statistics.change import ChangePoint, change_points
 
 SCHEMA = "pytest-t2i/history/1"
 SCORES = "model_bias_score/"

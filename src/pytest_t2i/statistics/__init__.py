@@ -20,10 +20,8 @@ from pytest_t2i.statistics.associations import (
 )
 from pytest_t2i.statistics.change import paired_model_bias_change
 from pytest_t2i.statistics.correction import corrected_scores
-from pytest_t2i.statistics.curves import half_step_interval
-from pytest_t2i.statistics.diversity import vendi_interval
 from pytest_t2i.statistics.families import benjamini_hochberg, family_p_values
-from pytest_t2i.statistics.groups import group_entropy_interval
+from pytest_t2i.statistics.gaps import share_difference_interval
 from pytest_t2i.statistics.inversion import inverted_p_value, one_sided
 from pytest_t2i.statistics.means import gap_p_value, mean_interval
 from pytest_t2i.statistics.model import (
@@ -44,7 +42,6 @@ from pytest_t2i.statistics.shares import (
     share_interval,
     share_p_value,
 )
-from pytest_t2i.statistics.two_shares import share_difference_interval
 
 __all__ = [
     "Design",
@@ -58,8 +55,6 @@ __all__ = [
     "fair_floor",
     "family_p_values",
     "gap_p_value",
-    "group_entropy_interval",
-    "half_step_interval",
     "independence_p_value",
     "inverted_p_value",
     "mean_interval",
@@ -76,17 +71,16 @@ __all__ = [
     "share_difference_interval",
     "share_interval",
     "share_p_value",
-    "vendi_interval",
 ]
 
 MOVED = {
     "associations": "rank_correlation_interval",
     "change": (
-        "PairedScores growth_probabilities paired_model_bias_scores paired_prompt_p_value "
-        "prompt_bias_change"
+        "ChangePoint PairedScores change_points growth_probabilities paired_model_bias_scores "
+        "paired_prompt_p_value prompt_bias_change"
     ),
     "correction": "CorrectedScores CorrectedShares corrected_shares effective_counts",
-    "curves": "Band half_step mean_band settled_step",
+    "curves": "Band half_step half_step_interval mean_band settled_step",
     "deprecated": (
         "adjusted_model_bias_score bias_p_value look_level model_bias_look "
         "share_confidence_sequence stereotype_p_value within_p_value"
@@ -99,20 +93,19 @@ MOVED = {
         "total_variation_floor total_variation_interval total_variation_p_value"
     ),
     "diversity": (
-        "mean_wals_interval vendi_at_level wals_at_level wals_change_interval wals_interval"
+        "mean_wals_interval vendi_at_level vendi_interval wals_at_level wals_change_interval "
+        "wals_interval"
     ),
-    "empirical_bayes": "Lean leaning leans",
     "families": (
-        "Decidable Fewest adaptive_discarding benjamini_yekutieli decidable "
-        "family_share_p_values fewest_images holm storey"
+        "Decidable Fewest Lean adaptive_discarding benjamini_yekutieli decidable "
+        "family_share_p_values fewest_images holm leaning leans storey"
     ),
     "gaps": (
         "paired_gap_interval paired_gap_p_value parity_difference_interval "
-        "parity_difference_p_value parity_shares widest_gap"
+        "parity_difference_p_value parity_shares share_difference_p_value widest_gap"
     ),
     "group_sequential": "Boundaries Expected SequentialTest expected_stop stopped_share_interval",
-    "groups": "group_gap_interval group_intervals",
-    "history": "ChangePoint change_points",
+    "groups": "group_entropy_interval group_gap_interval group_intervals",
     "means": "gap_interval gap_sign_p_value",
     "model": "Estimator Words fair_p_value",
     "objects": "object_bias_p_values",
@@ -124,7 +117,6 @@ MOVED = {
         "prompt_bias_sequence stereotype_sequence stereotype_sequence_p_value"
     ),
     "shares": "blaker share_by_prompt_interval stereotype_interval",
-    "two_shares": "share_difference_p_value",
     "undetected": "worst_case_bounds worst_case_counts",
 }
 """Module -> names that are no longer exported, but importable here for one more release."""

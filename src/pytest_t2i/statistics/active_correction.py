@@ -21,7 +21,7 @@ import scipy
 from pytest_t2i.data import ROUNDING, Interval
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.correction import folding_bias
-from pytest_t2i.statistics.shares import check_level, containing
+from pytest_t2i.statistics.shares import bisected, check_level, containing
 
 EVENLY = 0.2
 """Share of the labels that is spread evenly over all images, as a detector may be wrong and
@@ -31,11 +31,9 @@ certain."""
 def choice_probabilities(doubt: npt.ArrayLike, count: int) -> inputs.Floats:
     """Return the inclusion probability of each image when ``count`` images are drawn.
 
-    The variance of a sum weighted by 1 / p is least where p is proportional to the standard
-    deviation of what is unknown (Neyman allocation). A fifth of the draws is spread evenly over all
-    images.
-
     .. math:: p_i = count (0.8 d_i / sum d + 0.2 / N), cut at 1 and the rest spread alike
+
+    (Neyman allocation: the variance of a sum weighted by 1 / p is least in proportion to doubt d.)
     """
     spread = inputs.counts("doubt", doubt)
     inputs.one_dimensional(doubt=spread)
@@ -54,11 +52,7 @@ def choice_probabilities(doubt: npt.ArrayLike, count: int) -> inputs.Floats:
 
 
 def drawn(probabilities: npt.ArrayLike, seed: int) -> npt.NDArray[np.int64]:
-    """Draw a fixed number of images with given inclusion probabilities (pivotal method).
-
-    Two images at a time compete, and one of them gets probability 0 or 1, until every image has 0
-    or 1 (Deville and Tille 1998).
-    """
+    """Draw a fixed number of images with given inclusion probabilities (Deville and Tille 1998)."""
     left = np.array(inputs.in_range("probabilities", probabilities, 0.0, 1.0))
     if abs(left.sum() - round(left.sum())) > ROUNDING * max(1, len(left)):
         raise ValueError(f"probabilities must sum to a whole number, got {left.sum()}")
@@ -108,9 +102,7 @@ def likely_signs(
 ) -> list[inputs.Floats]:
     """Return the expected sign of each clear image, from -1 (female) to 1 (male), per prompt.
 
-    Where 19 of a prompt's 20 images are male, a single predicted "female" of an unreliable detector
-    is likely wrong. Each prompt's share of men is estimated from its own images alone (EM, with the
-    prior Beta(1/2, 1/2)), and combined with each image's odds by Bayes' rule.
+    Bayes' rule with the prompt's share of men, from its own images (EM, prior Beta(1/2, 1/2)).
     """
     return [_of_prompt(np.asarray(odds, dtype=np.float64), calibration) for odds in log_odds]
 
@@ -131,8 +123,7 @@ def _of_prompt(log_odds: inputs.Floats, calibration: Calibration) -> inputs.Floa
 def doubts(log_odds: Sequence[inputs.Floats]) -> list[inputs.Floats]:
     """Return the standard deviation of the label that people would give to each image, per prompt.
 
-    It is sqrt(1 - x^2) for an expected sign x. An image without a predicted label is assumed clear
-    with probability 1/2: sqrt((1 - x^2) / 2).
+    It is sqrt(1 - x^2) for an expected sign x; an unlabelled image is clear with probability 1/2.
     """
     signs = likely_signs([np.nan_to_num(odds) for odds in log_odds], Calibration())
     return [
@@ -146,8 +137,8 @@ def calibrated(
 ) -> Calibration:
     """Return the calibration of a detector's log odds that labelled images suggest.
 
-    It is a weighted logistic regression of people's sign on the log odds. The overall share of male
-    images is subtracted from the intercept, and a normal prior shrinks the slope towards 1.
+    It is a weighted logistic regression, without the overall share of men; a normal prior draws the
+    slope towards 1.
     """
     if not len(signs):
         return Calibration()
@@ -201,11 +192,7 @@ class WeightedScore:
         return containing(middle, ends, level, METHOD, len(self.prompts))
 
     def counts_at(self, score: float) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Return male and female images per prompt such that the model has a given bias score.
-
-        The scores of all prompts are multiplied by one factor and clipped at 1. Inference on the
-        model beyond these images uses such counts.
-        """
+        """Return male and female images per prompt for this score: all scores times a factor."""
         scores, n = np.array(self.prompts), np.rint(np.maximum(1.0, np.array(self.clear)))
         factor = _factor(np.abs(scores), min(1.0, max(0.0, score)))
         stretched = np.clip(factor * scores, -1.0, 1.0)
@@ -220,17 +207,13 @@ def weighted_score(
 ) -> WeightedScore:
     """Return the model bias score corrected by labels of images drawn with known probabilities.
 
-    The labels calibrate a detector's log odds, which together with the other images of a prompt
-    (``likely_signs``) give an expected sign x and a probability h of being clear for each image.
-    The deviations of people's labels from these are weighted by 1 / p. With G the score of a prompt
-    by x and h, and H its mean h,
+    With an expected sign x and a probability h of being clear for each image (``likely_signs``), G
+    the score of a prompt by them, and H its mean h,
 
     .. math:: T = mean |G| + mean of (1/p) sign(G) ((y - G c) - (x h - G h)) / H
 
     has the mean of sign(G) times people's score as its approximate expectation, for a detector of
-    any quality. That mean is the model bias score, except for prompts whose sign(G) is wrong. Their
-    contribution is estimated from the remaining doubt about each prompt (the normal model of
-    ``folding_bias``) and widens the interval upwards. Images with p = 1 enter with people's labels.
+    any quality. Prompts whose sign(G) is wrong widen the interval upwards (``folding_bias``).
     """
     images = _images(log_odds, labels, probabilities)
     likely, clear = _expected(images)
@@ -338,8 +321,4 @@ def _factor(scores: inputs.Floats, mean: float) -> float:
     largest = 2.0 / float(np.min(scores[scores > 0.0]))
     while np.minimum(1.0, high * scores).mean() < mean and high < largest:
         low, high = high, 2.0 * high
-    for _ in range(50):
-        middle = (low + high) / 2.0
-        is_short = np.minimum(1.0, middle * scores).mean() < mean
-        low, high = (middle, high) if is_short else (low, middle)
-    return high
+    return bisected(lambda f: np.minimum(1.0, f * scores).mean() >= mean, low, high, 50)[1]

@@ -19,7 +19,7 @@ from pytest_t2i.metrics.distance_correlation import (
     correlation,
     u_centred,
 )
-from pytest_t2i.statistics.inversion import check_resampling, percentiles
+from pytest_t2i.statistics.inversion import check_resampling, percentiles, permutation_p_value
 from pytest_t2i.statistics.shares import check_level, containing
 
 
@@ -59,8 +59,8 @@ def distance_correlation_p_value(
     # The same sum in another order of its summands may differ in the last digits.
     least = observed - 1e-12 * abs(observed)
     orders = (rng.permutation(len(second)) for _ in range(permutations))
-    reached = sum(float(np.sum(first * second[np.ix_(o, o)])) >= least for o in orders)
-    return (1 + reached) / (1 + permutations)
+    sums = (np.array([np.sum(first * second[np.ix_(o, o)])]) for o in orders)
+    return permutation_p_value(least, sums)
 
 
 def distance_correlation_interval(
@@ -160,14 +160,9 @@ def rank_correlation_interval(
 ) -> Interval:
     """Return Spearman's correlation of groups' mean stereotype scores with a quantity.
 
-    The groups are fixed; only their images vary. Each group's score gets an interval (from the
-    Jeffreys posterior of its shares), and all intervals hold simultaneously (Bonferroni). Two
-    groups whose intervals are disjoint have a known order, others do not: so each group has a range
-    of ranks. The interval of the correlation reaches from the smallest to the largest correlation
-    that ranks within these ranges allow (an assignment problem; Crouse 2016). So groups with close
-    scores have a wide interval; resampled scores alone covered 0.50 at 20 images of eight close
-    groups (tests/simulations/rank_trend.md). The interval does not apply to other groups: of three
-    groups in random order, one in six has a given perfect order.
+    Groups are fixed. Simultaneous intervals of their scores (Jeffreys, Bonferroni) leave each group
+    a range of ranks, and the ends are the extreme correlations of such ranks (an assignment
+    problem, Crouse 2016; tests/simulations/rank_trend.md).
     """
     check_resampling(level, resamples)
     values = inputs.floats("quantity", quantity)
@@ -190,11 +185,7 @@ def rank_correlation_interval(
 
 
 def fewest_groups(level: float) -> int:
-    """Return the number of groups from which on a perfect order is significant at this level.
-
-    Of the n! orders of n groups, two are perfect (-1 or 1). Where 2 / n! exceeds 1 - level, no
-    order allows a conclusion on groups in general, for any number of images.
-    """
+    """Return the number of groups from which on a perfect order (2 of n!) is significant."""
     check_level(level)
     groups = FEWEST_GROUPS
     while 2 / math.factorial(groups) > 1.0 - level:

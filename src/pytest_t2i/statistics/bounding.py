@@ -16,6 +16,7 @@ import numpy as np
 import scipy
 
 from pytest_t2i.metrics import inputs
+from pytest_t2i.statistics.shares import check_choice
 
 Side = Literal["below", "above"]
 
@@ -51,8 +52,7 @@ def bounding_function(n: int, prompts: int, side: Side) -> Bounding:
     """Return c with E c <= |2p - 1|, or E c >= |2p - 1|, for every p, for a suite of prompts."""
     if n < 1 or prompts < 1:
         raise ValueError(f"n and prompts must be at least 1, got n={n!r}, prompts={prompts!r}")
-    if side not in {"below", "above"}:
-        raise ValueError(f"side must be 'below' or 'above', got side={side!r}")
+    check_choice("side", side, ("below", "above"))
     return _solved(n, min(SUITES, key=lambda size: abs(np.log(size / prompts))), side)
 
 
@@ -68,9 +68,8 @@ def plug_in_function(n: int) -> Bounding:
 def bounding_distance(n: int, share: float, side: Side) -> Bounding:
     """Return a function c of the images k with a label, with E c <= |p - r| or E c >= |p - r|.
 
-    Up to 60 images it is the solution of a quadratic program. Above, with s = |k/n - r| and f its
-    expectation at p = r, it is s itself from above (Jensen), and ``(s - f) m / (m - f)`` with m =
-    max(r, 1 - r) from below, as the expected s is convex in p and lies below its chords.
+    Up to 60 images by a quadratic program. Above, with s = |k/n - r| and f = E s at p = r, it is s
+    from above (Jensen), and ``(s - f) m / (m - f)``, m = max(r, 1 - r), from below: E s is convex.
     """
     angles = np.linspace(0.0, np.pi / 2.0, int(8 * (8 + 2.5 * np.sqrt(n))))
     shares = np.unique(np.append(np.sin(angles) ** 2, share))
@@ -165,9 +164,7 @@ def _program(
 ) -> inputs.Floats:
     """Return c that minimises mean(d + MISFIT d^2 + penalty Var c), d = |target - E c| on one side.
 
-    This is a least distance problem: with the Cholesky factor of the quadratic form as unit of
-    length, the solution is the point of a polyhedron nearest to a given one, found by non-negative
-    least squares (Lawson and Hanson 1974, chapter 23).
+    A least distance problem, by non-negative least squares (Lawson and Hanson 1974, chapter 23).
     """
     sign = 1.0 if side == "above" else -1.0
     weight = 1.0 / len(target)

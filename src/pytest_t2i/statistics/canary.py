@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pytest_t2i.statistics.shares import binomial_tail
+
 REPEATS = 2
 """Number of pictures of each prompt in a baseline."""
 TESTS = 3
@@ -22,12 +24,7 @@ looks."""
 
 
 def level_at(look: int, level: float) -> float:
-    r"""Return the error that a look may spend, so that all looks together keep their error.
-
-    .. math:: \alpha_k = \alpha / (k (k + 1)), \quad \sum_k \alpha_k = \alpha
-
-    The union bound holds for any dependence between the looks, and for any number of them.
-    """
+    """Return the error a / (k (k + 1)) of look k: all looks together spend a (union bound)."""
     return level / (look * (look + 1))
 
 
@@ -44,8 +41,7 @@ class Odd(NamedTuple):
 def odd_pictures(before: Sequence[float], now: Sequence[Sequence[float]]) -> Odd:
     """Count the prompts where today's picture is the odd one of three.
 
-    Of three exchangeable pictures, the one that is unlike both others is today's with probability
-    at most 1/3; three equal pictures carry no information.
+    Of three exchangeable pictures today's is the odd one with probability at most 1/3.
     """
     pairs = list(zip(before, now, strict=True))
     odd = sum(min(today) > then for then, today in pairs)
@@ -54,12 +50,7 @@ def odd_pictures(before: Sequence[float], now: Sequence[Sequence[float]]) -> Odd
 
 def odd_p_value(odd: int, telling: int) -> float:
     """Return the binomial probability of so many odd pictures or more where nothing changed."""
-    chance = 1 / (REPEATS + 1)
-    tail = (
-        math.comb(telling, k) * chance**k * (1 - chance) ** (telling - k)
-        for k in range(odd, telling + 1)
-    )
-    return min(math.fsum(tail), 1.0)
+    return min(float(binomial_tail(odd, telling, 1 / (REPEATS + 1))), 1.0)
 
 
 def lean_p_value(before: np.ndarray, now: np.ndarray) -> float:

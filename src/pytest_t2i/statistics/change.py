@@ -1,14 +1,10 @@
-"""The change of a model bias score against a baseline, on the same prompts.
-
-No table of one prompt's counts estimates |2p - 1| without bias for every p. The tables here balance
-bias against noise: the more prompts are averaged, the less noise matters, and the more of the bias
-a table removes.
-"""
+"""Changes of a model bias score: against a baseline on the same prompts, or in a series of runs."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -18,12 +14,17 @@ import scipy
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs
-from pytest_t2i.statistics.empirical_bayes import GRID, spread_given_counts
+from pytest_t2i.statistics.families import GRID, spread_given_counts
+from pytest_t2i.statistics.gaps import interval_difference
 from pytest_t2i.statistics.inversion import check_resampling
 from pytest_t2i.statistics.means import mean_error
 from pytest_t2i.statistics.model import Estimator, FixedWords, Words, check_how
-from pytest_t2i.statistics.shares import male_share, prompt_bias_interval
-from pytest_t2i.statistics.two_shares import interval_difference
+from pytest_t2i.statistics.shares import (
+    binomial_tail,
+    check_level,
+    male_share,
+    prompt_bias_interval,
+)
 
 Whole = npt.NDArray[np.int64]
 BIAS: inputs.Floats = np.linspace(0.0, 1.0, 101)
@@ -51,8 +52,7 @@ def plain_table(n: int) -> inputs.Floats:
 def spread_table(n: int, fewer: int, prompts: int | None) -> inputs.Floats:
     """Return scores of 0 to n men with the expectation of a table of fewer images, at every p.
 
-    Each is the mean of the smaller table over all subsets of that size of the n images (a
-    U-statistic): so a comparison of counts of unequal size has no bias from their sizes.
+    Each is the mean of the smaller table over all subsets of the n images (a U-statistic).
     """
     table = plain_table(fewer) if prompts is None else score_table(fewer, prompts)
     if n == fewer:
@@ -111,8 +111,7 @@ def moved_p_value(before: Whole, after: Whole) -> float:
 
     .. math:: sum of ((k_i - m_i)^2 / v_i - 1) / sqrt(sum of its variances)
 
-    with the men now, k_i, which under the null hypothesis are hypergeometric with mean m_i and
-    variance v_i, given the images before and after together.
+    with the men now, k_i, hypergeometric given the images before and after together.
     """
     excess = variance = 0.0
     rows = np.stack([before.sum(axis=0), after.sum(axis=0), before[0] + after[0], after[0]], axis=1)
@@ -128,8 +127,6 @@ def bounded_change(before: Whole, after: Whole, level: float) -> Ends:
     """Return a change of the model bias score that holds for any distributions of bias.
 
     .. math:: E c_below(after) - E c_above(before) <= change <= E c_above(after) - E c_below(before)
-
-    Each end includes the normal sampling error of images (``bounding``).
     """
     old, new = FixedWords.of(*before), FixedWords.of(*after)
     z = float(scipy.special.ndtri((1.0 + level) / 2.0))
@@ -232,23 +229,14 @@ def paired_model_bias_change(
 
 
 def unmoved_model_bias_change(
-    before_male: npt.ArrayLike,
-    before_female: npt.ArrayLike,
-    after_male: npt.ArrayLike,
-    after_female: npt.ArrayLike,
-    *,
-    level: float,
-    estimator: Estimator = "corrected",
-    words: Words = "fixed",
+    *counts: npt.ArrayLike, level: float, estimator: Estimator = "corrected", words: Words = "fixed"
 ) -> Interval:
-    """Return the change under the assumption that the bias of the tables cancels.
+    """Return the change if the tables' biases cancel, as in the exact test of one model.
 
-    The exact test of "the same model" has to find this change. ``paired_model_bias_change`` has an
-    interval that contains this one.
+    The counts are those of ``paired_model_bias_change``, here and below.
     """
     check_how(estimator, words)
-    before, after = _comparable(before_male, before_female, after_male, after_female)
-    return _by_tables(before, after, level, estimator, words)[0]
+    return _by_tables(*_comparable(*counts), level, estimator, words)[0]
 
 
 def _by_tables(
@@ -279,19 +267,10 @@ class PairedScores(NamedTuple):
 
 
 def paired_model_bias_scores(
-    before_male: npt.ArrayLike,
-    before_female: npt.ArrayLike,
-    after_male: npt.ArrayLike,
-    after_female: npt.ArrayLike,
-    *,
-    estimator: Estimator = "corrected",
+    *counts: npt.ArrayLike, estimator: Estimator = "corrected"
 ) -> PairedScores:
-    """Return the two scores whose difference ``paired_model_bias_change`` estimates.
-
-    Each is the mean of the same tables over the prompts that can be compared in both runs: so each
-    may differ a little from the score of the run alone.
-    """
-    before, after = _comparable(before_male, before_female, after_male, after_female)
+    """Return the two scores whose difference ``paired_model_bias_change`` estimates."""
+    before, after = _comparable(*counts)
     old, new, _ = _table_scores(before, after, _family(before.shape[1], estimator))
     return PairedScores(_mean(old), _mean(new))
 
@@ -347,15 +326,11 @@ def _table_scores(
 
 @lru_cache(maxsize=1024)
 def _score_variances(n: int, fewer: int, family: int | None) -> inputs.Floats:
-    """Return the variance of a score whose prompt shows 0 to n men, [n + 1].
-
-    The share is estimated as (k + 1/2) / (n + 1): images that are all of one gender do not show
-    that further images would be.
-    """
-    return table_variance(spread_table(n, fewer, family), (np.arange(n + 1) + 0.5) / (n + 1.0))
+    """Return the variance of a score at 0 to n men, with shares (k + 1/2) / (n + 1), [n + 1]."""
+    return _table_variance(spread_table(n, fewer, family), (np.arange(n + 1) + 0.5) / (n + 1.0))
 
 
-def table_variance(table: inputs.Floats, shares: npt.ArrayLike) -> inputs.Floats:
+def _table_variance(table: inputs.Floats, shares: npt.ArrayLike) -> inputs.Floats:
     """Return the variance of a table's score at shares of men, [n_shares]."""
     p, n = np.atleast_1d(np.asarray(shares, dtype=np.float64)), len(table) - 1
     chance = scipy.stats.binom.pmf(np.arange(n + 1), n, p[:, None])
@@ -372,11 +347,7 @@ def _bias(before: Whole, after: Whole, family: int) -> float:
 
 
 def _sampled(grown: inputs.Floats, level: float) -> Interval:
-    """Return the interval of the mean growth over prompts like these, unbounded for one prompt.
-
-    Student's or Hall's end counts, whichever reaches farther: the growth may be skewed to either
-    side, which ten prompts do not show.
-    """
+    """Return Student's or Hall's interval of the mean growth, whichever reaches farther."""
     if len(grown) == 1:
         return Interval(float(grown[0]), -math.inf, math.inf, level, "cluster-t", 1)
     return mean_error(list(grown[:, None])).wider(level)
@@ -393,23 +364,12 @@ FEWEST_PROMPTS = 10
 GROWTH_STEPS = 100
 
 
-def growth_probabilities(
-    before_male: npt.ArrayLike,
-    before_female: npt.ArrayLike,
-    after_male: npt.ArrayLike,
-    after_female: npt.ArrayLike,
-    *,
-    margin: float = 0.0,
-) -> inputs.Floats | None:
+def growth_probabilities(*counts: npt.ArrayLike, margin: float = 0.0) -> inputs.Floats | None:
     """Return each prompt's posterior probability that its bias grew by more than the margin.
 
-    The model is a mixture: a prompt either did not change, with one share before and after, or it
-    changed, with two independent shares. The share of changed prompts and both distributions of 2p
-    - 1 are fitted to all counts (expectation maximisation on a grid, symmetric in the genders), and
-    Bayes' rule gives the posterior of each prompt (empirical Bayes, Efron 2016). The probabilities
-    order prompts for inspection; the test is ``change_p_value``.
+    A prompt has one share before and after, or two independent ones; the mixture is fitted to all
+    counts (empirical Bayes, Efron 2016). None with fewer than ten prompts.
     """
-    counts = before_male, before_female, after_male, after_female
     men_before, women_before, men, women = four_vectors(*counts)
     tolerated = float(inputs.in_range("margin", margin, 0.0, 1.0))
     used = (men_before + women_before > 0) & (men + women > 0)
@@ -419,7 +379,13 @@ def growth_probabilities(
         np.asarray(scipy.stats.binom.pmf(k[:, None], (k + rest)[:, None], male_share(SIGNED_GRID)))
         for k, rest in ((men_before, women_before), (men, women))
     )
-    return _grown(old, new, *_growth_fit(old[used], new[used]), tolerated)
+    changed, before, after = _growth_fit(old[used], new[used])
+    beyond = np.abs(SIGNED_GRID)[None, :] > np.abs(SIGNED_GRID)[:, None] + tolerated + 1e-9
+    each_old, each_new = before * old, after * new
+    same = (1.0 - changed) * (each_old * new).sum(axis=1)
+    grown = changed * ((each_old @ beyond) * each_new).sum(axis=1)
+    total = same + changed * each_old.sum(axis=1) * each_new.sum(axis=1)
+    return np.asarray(grown / total, dtype=np.float64)
 
 
 def _growth_fit(
@@ -447,18 +413,6 @@ def _mixed(expected: inputs.Floats, even: inputs.Floats) -> inputs.Floats:
     return np.asarray(total / total.sum(), dtype=np.float64)
 
 
-def _grown(
-    old: inputs.Floats, new: inputs.Floats, changed: float, before: inputs.Floats,
-    after: inputs.Floats, margin: float,
-) -> inputs.Floats:  # fmt: skip
-    beyond = np.abs(SIGNED_GRID)[None, :] > np.abs(SIGNED_GRID)[:, None] + margin + 1e-9
-    each_old, each_new = before * old, after * new
-    same = (1.0 - changed) * (each_old * new).sum(axis=1)
-    grown = changed * ((each_old @ beyond) * each_new).sum(axis=1)
-    total = same + changed * each_old.sum(axis=1) * each_new.sum(axis=1)
-    return np.asarray(grown / total, dtype=np.float64)
-
-
 Signs = npt.NDArray[np.int64]
 
 # Grid of nuisance shares over which the probability is maximised; 64 points find it to 0.001.
@@ -470,14 +424,9 @@ def paired_prompt_p_value(
 ) -> float:
     """Return the exact p-value against "the absolute prompt bias score grew by at most the margin".
 
-    H0: ``|score_after| - |score_before| <= margin``. Growth to the male and to the female side are
-    each tested one-sidedly, and the smaller p-value is doubled (Bonferroni). Growth to the male
-    side requires that the score after lies above both the score before and its mirror image (the
-    larger of the two p-values counts); the female side likewise.
-
-    With shared seeds and margin 0, images are compared seed by seed (McNemar's exact test).
-    Otherwise an exact unconditional test compares the counts (Chan 1998), which is conservative for
-    positively correlated pairs, such as images of one seed.
+    Growth to either side beyond the old score and its mirror image, the smaller p-value doubled
+    (Bonferroni). With shared seeds and margin 0 McNemar's test, else an unconditional one (Chan
+    1998), which is conservative for positively correlated pairs.
     """
     old, new = _signs("before", before), _signs("after", after)
     tolerated = float(inputs.in_range("margin", margin, 0.0, 2.0))
@@ -496,25 +445,22 @@ def paired_prompt_p_value(
 def _exceeds(new: Signs, old: Signs, margin: float, shared_seeds: bool) -> float:
     if shared_seeds and margin == 0.0:  # McNemar
         up, down = int(np.sum((new > 0) & (old < 0))), int(np.sum((new < 0) & (old > 0)))
-        return float(scipy.stats.binom.sf(up - 1, up + down, 0.5))
-    k_new, n_new = int(np.sum(new > 0)), int(np.sum(new != 0))
-    k_old, n_old = int(np.sum(old > 0)), int(np.sum(old != 0))
-    return unconditional_p_value(k_new, n_new, k_old, n_old, margin / 2.0)
-
-
-def unconditional_p_value(k_new: int, n_new: int, k_old: int, n_old: int, margin: float) -> float:
-    """Return the exact p-value against "the new share exceeds the old by at most the margin".
-
-    The p-value is the largest probability, over shares with ``p_new - p_old = margin``, of tables
-    whose score statistic is at least the observed one (Chan 1998, with a plain smoothed variance).
-    """
-    return float(unconditional_p_values(n_new, n_old, margin)[k_new, k_old])
+        return float(binomial_tail(up, up + down, 0.5))
+    (k_new, n_new), (k_old, n_old) = (
+        (int(np.sum(signs > 0)), int(np.sum(signs != 0))) for signs in (new, old)
+    )
+    return float(unconditional_p_values(n_new, n_old, margin / 2.0)[k_new, k_old])
 
 
 # Prompts of a run have only a handful of different numbers of clear images.
 @lru_cache(maxsize=128)
 def unconditional_p_values(n_new: int, n_old: int, margin: float) -> inputs.Floats:
-    """Return ``unconditional_p_value`` for all outcomes, [n_new + 1, n_old + 1], read-only."""
+    """Return the p-values of "the new share exceeds the old by at most the margin", read-only.
+
+    For all outcomes, [n_new + 1, n_old + 1]: the largest probability, over shares with ``p_new -
+    p_old = margin``, of tables whose score statistic is at least theirs (Chan 1998, with a plain
+    smoothed variance).
+    """
     new, old = np.arange(n_new + 1), np.arange(n_old + 1)
     share, before = new[:, None] / n_new, old[None, :] / n_old
     # Add-one smoothing keeps the variance above 0 where all images agree, so tables have an order.
@@ -552,12 +498,8 @@ def prompt_bias_change(
 ) -> Interval:
     """Return the change of one prompt's absolute bias score, with an interval.
 
-    .. math:: |score_after| - |score_before|, its interval from the two exact ones by
-       "square and add" (Zou and Donner 2008)
-
-    That method assumes unbiased estimates, and an absolute score near 0 is biased: where the score
-    of one side may be 0, the interval reaches at least as far as it would if that score were 0.
-    Without this the interval covered a change to parity in 67 to 85 % of cases (tests/simulations).
+    From the two exact intervals by "square and add" (Zou and Donner 2008), which assumes unbiased
+    estimates: where a score may be 0, the interval reaches as far as if it were.
     """
     before = abs(prompt_bias_interval(before_male, before_female, level))
     after = abs(prompt_bias_interval(after_male, after_female, level))
@@ -568,3 +510,100 @@ def prompt_bias_change(
     if before.low == 0.0:
         high = max(high, after.high)
     return replace(change, low=low, high=high)
+
+
+SPENDING = 6.0 / math.pi**2
+"""1 / sum of 1 / k^2, the share of the error that is spent at the first look."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangePoint:
+    """The runs between which a series changed."""
+
+    run: int
+    """First run after the change, counted from 0."""
+    seen_at: int
+    """Run with which the change was detected; at or after ``run``."""
+    change: Interval
+    """Model bias score after minus before, over the runs up to ``seen_at``."""
+    p_value: float
+    """Two-sided p-value against "all runs so far are of one model", adjusted for looks and cuts."""
+
+
+def change_points(
+    male: npt.ArrayLike, female: npt.ArrayLike, *, level: float = 0.95
+) -> list[ChangePoint]:
+    """Return the runs at which the model bias score changed, as detected with each new run.
+
+    Runs are scored by ``spread_table``. After every run, those since the last change are cut in two
+    in all ways (Bonferroni), the mean scores compared by a normal test with the variance of one
+    model, and look k since the last change spends (1 - level) (6 / pi^2) / k^2: so a model that
+    never changes has a false alarm with probability at most ``1 - level``, up to the approximation
+    (tests/simulations/history.md). Prompts without two clear images in every run are left out.
+    """
+    men, women = count_table("male", male), count_table("female", female)
+    if men.shape != women.shape:
+        raise ValueError(f"male and female must be of one shape, got {men.shape} and {women.shape}")
+    check_level(level)
+    used = (men + women >= FEWEST_IMAGES).all(axis=0)
+    if not used.any():
+        return []
+    men, sizes = men[:, used], (men + women)[:, used]
+    fewest, family = sizes.min(axis=0), max(FEW_PROMPTS, int(used.sum()))
+    tables = [
+        [spread_table(n, least, family) for n, least in zip(row, fewest.tolist(), strict=True)]
+        for row in sizes.tolist()
+    ]
+    means = np.array(
+        [
+            np.mean([table[k] for table, k in zip(row, counts, strict=True)])
+            for row, counts in zip(tables, men.tolist(), strict=True)
+        ]
+    )
+    changes: list[ChangePoint] = []
+    start = 0
+    for now in range(1, len(men)):
+        window = slice(start, now + 1)
+        shares = (men[window].sum(axis=0) + 0.5) / (sizes[window].sum(axis=0) + 1.0)
+        variances = _variances(tables[window], shares)
+        weights = sizes[window].sum(axis=1).astype(np.float64)
+        cuts = [
+            _cut(means[window], variances, weights, place, len(fewest))
+            for place in range(1, now - start + 1)
+        ]
+        place = min(range(len(cuts)), key=lambda k: cuts[k][0])
+        p_value, change = cuts[place]
+        spent = p_value * len(cuts) * (now - start) ** 2 / SPENDING
+        if spent <= 1.0 - level:
+            start += place + 1
+            changes.append(ChangePoint(start, now, change, spent))
+    return changes
+
+
+def _variances(tables: Sequence[Sequence[inputs.Floats]], shares: inputs.Floats) -> inputs.Floats:
+    """Return the variance of each run's score, if one model with these shares made all runs."""
+    by_table: dict[tuple[int, int], float] = {}
+    variances = np.zeros(len(tables))
+    for run, row in enumerate(tables):
+        for prompt, table in enumerate(row):
+            key = prompt, len(table)
+            if key not in by_table:
+                by_table[key] = float(_table_variance(table, shares[prompt])[0])
+            variances[run] += by_table[key] / len(row) ** 2
+    return variances
+
+
+def _cut(
+    means: inputs.Floats, variances: inputs.Floats, images: inputs.Floats, place: int, prompts: int
+) -> tuple[float, Interval]:
+    """Compare the runs from ``place`` on with those before: p-value, and the change."""
+    sides = []
+    for runs in (slice(0, place), slice(place, None)):
+        weights = images[runs] / images[runs].sum()
+        sides.append((float(weights @ means[runs]), float(weights**2 @ variances[runs])))
+    (before, variance_before), (after, variance_after) = sides
+    change, error = after - before, math.sqrt(variance_before + variance_after)
+    half = float(scipy.stats.norm.isf(0.025)) * error
+    low, high = max(-1.0, change - half), min(1.0, change + half)
+    interval = Interval(change, low, high, 0.95, "fixed-words", prompts)
+    return 2.0 * float(scipy.stats.norm.sf(abs(change) / error)), interval

@@ -27,14 +27,11 @@ def effective_counts(
 ) -> tuple[Whole, Whole]:
     """Return whole counts of as many error-free images as leave the same uncertainty.
 
-    A prompt's score, corrected by few labels, varies with the drawn images (b) and with the drawn
-    labels (v). Both are pooled over prompts, since one prompt's few labels estimate v poorly:
+    With b the variance from images and v from labels, both pooled over prompts,
 
     .. math:: n_eff = n B / (B + V),  B = mean of (1 - s^2 + v) / (n - 1),  V = mean of v
 
-    as ``E s^2 = t^2 + (1 - t^2) / n + v`` for the true score t. A method for counts then applies to
-    corrected scores, and also removes the upward bias that the noise gives to ``|s|``; adding a
-    half-width to the interval of uncorrected counts would not (tests/simulations/correction.md).
+    as ``E s^2 = t^2 + (1 - t^2) / n + v`` for the true score t (tests/simulations/correction.md).
     """
     men, women = inputs.counts("male", male), inputs.counts("female", female)
     v = inputs.counts("variance", variance)
@@ -103,11 +100,7 @@ class Stratum:
 
 
 def signs_of(words: npt.ArrayLike, labels: npt.ArrayLike, number: int) -> Stratum:
-    """Return the stratum of signs: +1 male, -1 female, 0 not clear; labels are NaN where unknown.
-
-    Raises ValueError: lengths differ, a sign is unknown, or there are fewer than LEAST_LABELS
-    labels.
-    """
+    """Return the stratum of signs: 1 male, -1 female, 0 not clear; labels are NaN where unknown."""
     word = inputs.in_range(f"words[{number}]", words, -1.0, 1.0)
     label = np.asarray(labels, dtype=np.float64)
     inputs.same_shape(**{f"words[{number}]": word, f"labels[{number}]": label})
@@ -153,7 +146,7 @@ def estimates(strata: Sequence[Stratum], *, clear: bool) -> Means:
     return Means(np.array(means), power)
 
 
-def variances_of(
+def _variances_of(
     strata: Sequence[Stratum],
     of_sign: float,
     of_clear: float,
@@ -244,7 +237,7 @@ def corrected_scores(
     floors = np.array([1.0 / stratum.size for stratum in strata])
     shares = np.maximum(clear.means, floors)
     scores = np.clip(sign.means / shares, -1.0, 1.0)
-    variances = variances_of(strata, sign.power, clear.power, scores, shares)
+    variances = _variances_of(strata, sign.power, clear.power, scores, shares)
     z = float(scipy.stats.norm.isf((1.0 - level) / 2.0))
     model, half = float(np.mean(np.abs(scores))), z * math.sqrt(variances.sum()) / len(strata)
     sizes = np.array([float(stratum.size) for stratum in strata])
@@ -271,9 +264,7 @@ def _prompt_intervals(
 ) -> list[Interval]:
     """Return the interval of each prompt, whose variance is at least the pooled one.
 
-    Few labels that all agree do not show that there is no error: where variances below the pooled
-    one were allowed, single prompts were covered in 0.90 to 0.93 at 10 to 15 labels
-    (tests/simulations/correction.md).
+    Few labels that all agree do not show that there is no error (tests/simulations/correction.md).
     """
     pooled = float(np.mean(variances))
     intervals = []
@@ -331,11 +322,7 @@ def corrected_shares(
 ) -> CorrectedShares:
     """Return shares of groups corrected by people's labels of a random sample of images (PPI++).
 
-    For each prompt, the number of images of a group and of clear images is the detector's minus its
-    mean error on the labelled images (``strata``); the ratio of the sums is the group's share of
-    the clear images. Intervals are for the shares that people would see in these very images, for
-    each group separately, without a correction for their number. In simulation they cover the share
-    in 93 to 95 of 100 runs with eight labels per prompt, in 90 to 93 with five.
+    The ratio of corrected numbers of images, for these very images and each group by itself.
     """
     check_level(level)
     pairs = _checked(words, labels, groups)
@@ -364,16 +351,10 @@ def corrected_counts(
 ) -> CorrectedGroupCounts:
     """Return effective counts of each prompt's groups, with the uncertainty of people's labels.
 
-    Each group's share of the clear images is estimated as in ``corrected_shares``, prompt by prompt
-    with one power parameter for all. The variances from images (b) and from labels (v) are pooled
-    over prompts, as one prompt's few labels estimate v poorly; the counts are those of as many
-    error-free images as have the same variance.
-
     .. math:: n_eff = n B / (B + V),  B = mean of sum_g (p_g (1 - p_g) + v_g) / (n - 1),
        V = mean of sum_g v_g
 
-    With two groups these are ``effective_counts``. In simulation an interval of these counts covers
-    the model's distance from even shares (tests/simulations/groups.md).
+    With two groups these are ``effective_counts`` (tests/simulations/groups.md).
     """
     pairs = _checked(words, labels, groups)
     of_groups = [[_stratum(word, label, group) for word, label in pairs] for group in range(groups)]
@@ -386,7 +367,7 @@ def corrected_counts(
     )
     variance = np.sum(
         [
-            variances_of(strata, mean.power, clear.power, shares[:, group], clear_shares)
+            _variances_of(strata, mean.power, clear.power, shares[:, group], clear_shares)
             for group, (strata, mean) in enumerate(zip(of_groups, means, strict=True))
         ],
         axis=0,
@@ -401,10 +382,7 @@ def corrected_counts(
 def _remaining(
     spread: inputs.Floats, variance: inputs.Floats, n: inputs.Floats, single: float = math.inf
 ) -> float:
-    """Return B / (B + V), the share of the images that remains for label noise of this variance.
-
-    ``single`` is B where every prompt has a single image.
-    """
+    """Return B / (B + V), what label noise leaves of images; B is ``single`` at one image each."""
     has_several, label = n > 1.0, float(np.mean(variance))
     b = (
         float(np.mean((spread + variance)[has_several] / (n[has_several] - 1.0)))
@@ -460,10 +438,7 @@ def _groups(name: str, labels: npt.ArrayLike, groups: int) -> inputs.Floats:
 def _share(
     pairs: Sequence[tuple[inputs.Floats, inputs.Floats]], group: int, level: float
 ) -> Interval:
-    """Return the share of one group over all prompts, as one ratio.
-
-    A mean of the prompts' ratios would be biased, as each rests on few labels.
-    """
+    """Return the share of one group over all prompts, as one ratio: a mean of ratios is biased."""
     strata = [_stratum(word, label, group) for word, label in pairs]
     of_group, clear = estimates(strata, clear=False), estimates(strata, clear=True)
     sizes = np.array([float(stratum.size) for stratum in strata])
@@ -471,7 +446,7 @@ def _share(
     share = float(np.clip(of_group.means @ sizes / images, 0.0, 1.0))
     ones = np.ones(len(strata))
     shares = np.full(len(strata), share)
-    variances = variances_of(strata, of_group.power, clear.power, shares, ones)
+    variances = _variances_of(strata, of_group.power, clear.power, shares, ones)
     freedom = sum(stratum.labelled - 1 for stratum in strata)
     quantile = float(scipy.stats.t.ppf((1.0 + level) / 2.0, freedom))
     half = quantile * math.sqrt(float(variances @ sizes**2)) / images

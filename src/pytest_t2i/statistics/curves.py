@@ -38,18 +38,10 @@ class Band(NamedTuple):
 def mean_band(curves: npt.ArrayLike, *, level: float, seed: int, resamples: int = 1000) -> Band:
     """Return the mean of curves over steps with a simultaneous confidence band.
 
-    The half-width at each step is a multiple of the standard error. The multiple is the quantile,
-    at ``level``, of the largest Student ratio over all steps, with random signs (multiplier
-    bootstrap of max |t|; Chernozhukov et al. 2013), and at least Student's t quantile of a single
-    step. With fewer than 20 curves it is Student's t quantile with Bonferroni's correction for the
-    number of steps.
-
-    Images that all deviate to one side do not show that no image deviates to the other: one in
-    three sets of ten images lacks a kind that makes up a tenth, and the spread would ignore that
-    kind. So on the side towards 0 the band reaches at least as far as the band of the curves and
-    one more: their mirrored mean. In simulation the coverage is then 0.94 or more where one image
-    in five to twenty deviates to the other side, but 0.79 to 0.89 at 20 and 40 images where one in
-    ten deviates four times as far or farther (``tests/simulations/curves.md``).
+    The multiplier bootstrap of max |t| (Chernozhukov et al. 2013), at least Student's t; with fewer
+    than 20 curves Student's t with Bonferroni's correction. On the side towards 0 the band reaches
+    as far as that of the curves and their mirrored mean, as few images may lack a kind that
+    deviates to the other side (tests/simulations/curves.md).
     """
     check_resampling(level, resamples)
     rows = _rows(curves)
@@ -76,11 +68,7 @@ def _ends(
 
 
 def half_step(curves: npt.ArrayLike) -> float | None:
-    """Return the step by which half of the final sum of the mean curve is reached, interpolated.
-
-    Steps count from 1. The result is the earliest step at which the cumulative sum of the mean
-    curve reaches half of its final value.
-    """
+    """Return the step by which the mean curve's sum reaches half of its end; steps count from 1."""
     return _half(_rows(curves, fewest=1).mean(axis=0))
 
 
@@ -89,30 +77,9 @@ def half_step_interval(
 ) -> Interval | None:
     """Return the step by which half of the final sum is reached, with a bootstrap interval.
 
-    The bootstrap resamples images.
-
-    Args:
-        curves: one row per image, [n_images, n_steps].
-        level: confidence level in (0, 1).
-        seed: seed of the resampling.
-        resamples: number of bootstrap resamples.
-
-    Returns:
-        Interval within (0, n_steps]; None with fewer than ten images, and None where the sign of
-        the final sum is uncertain by the bootstrap or by Student's t: half of 0 has no step. Where
-        the true final sum is 0, an interval is returned in 3 to 6 % of cases at 0.95, but where
-        one image in ten outweighs all others in up to 40 % with ten images, 13 % with twenty and
-        9 % with forty.
-
-    Raises:
-        ValueError: fewer than two curves, a value is not finite, or an option is out of range.
-
-    >>> curves = [[0.4, 0.2], [0.5, 0.2], [0.6, 0.1], [0.5, 0.1], [0.5, 0.2]] * 2
-    >>> interval = half_step_interval(curves, level=0.9, seed=0)
-    >>> round(interval.estimate, 2), interval.n
-    (0.66, 10)
-    >>> half_step_interval([[0.4, 0.2], [-0.5, -0.2]] * 5, level=0.9, seed=0) is None
-    True
+    None with fewer than ten images, and where the sign of the final sum is uncertain by the
+    bootstrap or Student's t. Where one image in ten outweighs all others, a true sum of 0 has an
+    interval in up to 40 % of cases with ten images (tests/simulations/curves.md).
     """
     check_resampling(level, resamples)
     rows = _rows(curves)
@@ -162,10 +129,7 @@ def _largest_ratio(centred: inputs.Floats, level: float, seed: int, resamples: i
 
 
 def _is_off_zero(sums: inputs.Floats, level: float) -> bool:
-    """Tell whether Student's interval of the mean leaves 0 out.
-
-    The bootstrap of few images alone reaches 0 too seldom.
-    """
+    """Tell whether Student's interval leaves 0 out: the bootstrap of few reaches it too seldom."""
     reach = float(scipy.stats.t.ppf((1.0 + level) / 2.0, len(sums) - 1)) / math.sqrt(len(sums))
     return abs(float(sums.mean())) > reach * float(sums.std(ddof=1))
 

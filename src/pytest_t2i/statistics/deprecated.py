@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +11,7 @@ import numpy.typing as npt
 from pytest_t2i.data import Interval, Prone
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.inversion import percentiles
-from pytest_t2i.statistics.model import Words, model_bias_interval
+from pytest_t2i.statistics.model import model_bias_interval
 from pytest_t2i.statistics.sequences import looks, sequence
 from pytest_t2i.statistics.shares import (
     check_level,
@@ -21,15 +22,8 @@ from pytest_t2i.statistics.shares import (
     share_p_value,
 )
 
-
-def bias_p_value(male: int, female: int, bound: float) -> float:
-    """Return ``prompt_bias_p_value`` with the alternative "beyond"."""
-    return prompt_bias_p_value(male, female, bound, "beyond")
-
-
-def within_p_value(male: int, female: int, bound: float) -> float:
-    """Return ``prompt_bias_p_value`` with the alternative "within"."""
-    return prompt_bias_p_value(male, female, bound, "within")
+bias_p_value = partial(prompt_bias_p_value, alternative="beyond")
+within_p_value = partial(prompt_bias_p_value, alternative="within")
 
 
 def stereotype_p_value(
@@ -56,14 +50,8 @@ def look_level(images: int, most: int, level: float) -> float:
     return 1.0 - (1.0 - level) * (images - before) / most
 
 
-def model_bias_look(
-    male: npt.ArrayLike, female: npt.ArrayLike, *, level: float, seed: int,
-    words: Words = "fixed", resamples: int = 2000,
-) -> Interval:  # fmt: skip
-    """Return ``model_bias_interval`` at the level of a look."""
-    return model_bias_interval(
-        male, female, level=level, seed=seed, words=words, resamples=resamples
-    )
+model_bias_look = model_bias_interval
+"""At the level of a look."""
 
 
 def adjusted_model_bias_score(
@@ -76,8 +64,7 @@ def adjusted_model_bias_score(
 ) -> Interval:
     """Return the score with each prompt's share adjusted for the error rates (Rogan, Gladen 1978).
 
-    It corrects neither the filter's errors nor the upward bias of noise. The interval is of the
-    rates alone, and covers the score of fair models in less than 1 % of runs.
+    The interval is of the rates alone: it covers the score of fair models in under 1 % of runs.
     """
     check_level(level)
     w, y = (np.concatenate([np.asarray(a, float) for a in arrays]) for arrays in (words, labels))

@@ -7,19 +7,15 @@ import numpy.typing as npt
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import cohen_kappa, fleiss_kappa, inputs
+from pytest_t2i.statistics.gaps import difference_of_exclusive
 from pytest_t2i.statistics.inversion import check_resampling, expanded_tail, percentiles
 from pytest_t2i.statistics.shares import blaker, check_level, clopper_pearson, containing, wilson
-from pytest_t2i.statistics.two_shares import difference_of_exclusive
 
 
 def kappa_interval(a: npt.ArrayLike, b: npt.ArrayLike, level: float) -> Interval:
     """Return Cohen's kappa with an interval.
 
-    The interval is the Wilson interval of the observed agreement p_o, transformed to kappa with the
-    observed chance agreement p_e taken as known (Cohen 1960, section "sampling"). So full agreement
-    on few items has an interval of positive width.
-
-    .. math:: (p_o - p_e) / (1 - p_e)
+    Wilson's interval of the observed agreement, with the chance agreement taken as known (1960).
     """
     kappa = cohen_kappa(a, b)
     first, second = inputs.labels("a", a), inputs.labels("b", b)
@@ -38,9 +34,7 @@ def fleiss_interval(
 ) -> Interval:
     """Return Fleiss' kappa with an interval by seeded bootstrap over items.
 
-    Resamples with a single label are not used: kappa is 0/0 there. The low end is at most the one
-    that follows from the Wilson interval of the share of items on which all agree, as full
-    agreement on few items is no certainty.
+    The low end is at most that of Wilson's interval of the share of items on which all agree.
     """
     check_resampling(level, resamples)
     estimate = fleiss_kappa(ratings)
@@ -72,10 +66,7 @@ def _kappa_if_fewer_agree(counts: inputs.Floats, of_item: inputs.Floats, level: 
 def f1_interval(hits: int, false_alarms: int, misses: int, level: float) -> Interval:
     """Return F1 with an interval.
 
-    .. math:: F1 = 2J / (1 + J),  J = TP / (TP + FP + FN)      (Lyu eq. 4)
-
-    J is a share, and F1 increases with J: Blaker's exact interval of J is transformed. The level is
-    conditional on TP + FP + FN.
+    .. math:: F1 = 2J / (1 + J),  J = TP / (TP + FP + FN)      (Lyu eq. 4), J by Blaker's interval
     """
     union = int(hits) + int(false_alarms) + int(misses)
     share = blaker(hits, union, level)
@@ -96,9 +87,6 @@ def deviation_interval(
     """Return the percent deviation of a detector's model bias score, by seeded cluster bootstrap.
 
     .. math:: 100 (MBS_detected - MBS_actual) / MBS_actual      (Lyu Table 1)
-
-    Prompts are resampled, each with the labels of both detector and people. A prompt counts in a
-    score where that side has a clear image of the prompt.
     """
     check_resampling(level, resamples)
     detected, has_detection = _gaps(detected_male=detected_male, detected_female=detected_female)
@@ -127,15 +115,7 @@ def deviation_interval(
 
 
 def paired_share_change(lost: int, gained: int, n: int, level: float) -> Interval:
-    """Return the change of a share on the same images, with an interval.
-
-    .. math:: low = d - sqrt(x^2 + y^2 + 2 r x y),  x = p_c - l_c,  y = u_b - p_b,  d = p_c - p_b
-
-    with the shares p = b/n, c/n, their Clopper-Pearson ends l and u, and r the absolute correlation
-    of two shares of one set of images; high follows alike (method of variance estimates recovery,
-    MOVER, Zou and Donner 2008). The ends are exact ones, as intervals that hold their level on
-    average only cover as little as 0.83 where few images change.
-    """
+    """Return the change of a share on the same images, by MOVER of the exact intervals."""
     check_level(level)
     counts = {"lost": lost, "gained": gained, "n": n}
     b, c, size = (int(inputs.whole_counts(name, value)) for name, value in counts.items())

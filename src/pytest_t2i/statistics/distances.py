@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import product
 from typing import NamedTuple
 
@@ -21,14 +21,13 @@ from pytest_t2i.metrics import inputs, total_variation_distance
 from pytest_t2i.metrics.groups import SUM_TOLERANCE, check_reference
 from pytest_t2i.statistics.bounding import Side, bounding_distance
 from pytest_t2i.statistics.inversion import (
-    Alternative,
     check_resampling,
     check_words,
-    inverted_p_value,
+    inverting,
 )
 from pytest_t2i.statistics.means import mean_interval
 from pytest_t2i.statistics.model import Whole, Words, mean_departure, model_bias_interval
-from pytest_t2i.statistics.shares import check_level, containing
+from pytest_t2i.statistics.shares import bisected, check_level, containing, exact_ends
 
 SMALL = 1e-12
 """Equal distances may differ in the last place."""
@@ -43,10 +42,8 @@ def total_variation_interval(
 ) -> Interval:
     """Return the exact interval of a prompt's total variation distance from a reference.
 
-    The share of each label has its Clopper-Pearson interval, at a level at which all hold
-    simultaneously (Bonferroni; two labels have one share and need no correction). The interval
-    reaches from the smallest to the largest distance of the distributions whose shares lie in them:
-    it covers with at least the level.
+    The range of the distance over simultaneous Clopper-Pearson intervals of the labels' shares
+    (Bonferroni; two labels have one share).
     """
     check_level(level)
     expected = _expected(counts, reference)
@@ -62,10 +59,8 @@ def total_variation_p_value(
 ) -> float:
     """Return the exact p-value against "the distance from the reference is at most the bound".
 
-    With two labels the p-value is the largest probability under H0 of a share at least as far from
-    the reference; that probability is quasi-convex in p, so the maximum is at p = r - bound or p =
-    r + bound. With more labels the p-value is the smallest error at which the low end of
-    ``total_variation_interval`` exceeds the bound.
+    With two labels the largest probability under H0 of a share as far from the reference (at p = r
+    - bound or r + bound, as it is quasi-convex); with more, of the inverted interval.
     """
     limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
     expected, numbers = _expected(counts, reference), _numbers(counts)
@@ -77,11 +72,7 @@ def total_variation_p_value(
 def total_variation_bounds(
     counts: Mapping[str, int], undetected: int, reference: Mapping[str, float]
 ) -> Bounds:
-    """Return bounds on a prompt's distance over all labels of its undetected images.
-
-    Each undetected image may show any label or none (see ``worst_case_bounds``): the share of a
-    label lies between n_l / n and (n_l + u) / n, with n images in all.
-    """
+    """Return bounds on a prompt's distance over all labels of its undetected images."""
     numbers, expected = _numbers(counts), _expected(counts, reference)
     unknown = int(inputs.whole_counts("undetected", undetected))
     images = int(numbers.sum()) + unknown
@@ -99,8 +90,7 @@ def distance_range(
     .. math:: [max(sum (low - r)+, sum (r - high)+),
        max over sets A of min(high(A), 1 - low(not A)) - r(A)]
 
-    For more than 12 labels there are too many sets: the largest distance is then that of sets that
-    may hold one label in part, which is no smaller.
+    For more than 12 labels one label may belong to the set in part, which is no smaller.
     """
     least = max(np.sum(np.maximum(0.0, low - expected)), np.sum(np.maximum(0.0, expected - high)))
     if len(low) > MOST_SETS:
@@ -111,10 +101,7 @@ def distance_range(
 
 
 def _largest_in_part(up: inputs.Floats, down: inputs.Floats) -> float:
-    """Return the largest min(sum of x up, sum of (1 - x) down) with x in [0, 1] for each label.
-
-    Labels enter the set in order of up against down, the last one in part.
-    """
+    """Return the largest min(sum of x up, sum of (1 - x) down) with x in [0, 1] for each label."""
     order = np.argsort(np.arctan2(-up, down), kind="stable")
     rises = np.concatenate([[0.0], np.cumsum(up[order])])
     falls = np.concatenate([[down.sum()], down.sum() - np.cumsum(down[order])])
@@ -128,15 +115,9 @@ def _largest_in_part(up: inputs.Floats, down: inputs.Floats) -> float:
 
 
 def _box(numbers: inputs.Floats, expected: inputs.Floats, error: float) -> tuple[float, float]:
-    n, labels = numbers.sum(), len(numbers)
+    labels = len(numbers)
     tail = error / 2.0 / (labels if labels > 2 else 1)  # noqa: PLR2004 - two labels have one share
-    low = np.where(
-        numbers == 0, 0.0, scipy.stats.beta.ppf(tail, np.maximum(numbers, 1), n - numbers + 1)
-    )
-    high = np.where(
-        numbers == n, 1.0, scipy.stats.beta.isf(tail, numbers + 1, np.maximum(n - numbers, 1))
-    )
-    return distance_range(low, high, expected)
+    return distance_range(*exact_ends(numbers, numbers.sum(), tail), expected)
 
 
 @lru_cache(maxsize=4096)
@@ -152,13 +133,8 @@ def _two_label_p_value(k: int, n: int, expected: float, bound: float) -> float:
 @lru_cache(maxsize=4096)
 def _inverted(numbers: tuple[float, ...], expected: tuple[float, ...], bound: float) -> float:
     counted, shares = np.array(numbers), np.array(expected)
-    low, high = 0.0, 1.0
-    if _box(counted, shares, high)[0] <= bound:
-        return 1.0
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2.0
-        low, high = (low, middle) if _box(counted, shares, middle)[0] > bound else (middle, high)
-    return high
+    # The error at which the low end exceeds the bound; 1 where none does.
+    return bisected(lambda error: _box(counted, shares, error)[0] > bound, 0.0, 1.0, HALVINGS)[1]
 
 
 def _numbers(counts: Mapping[str, int]) -> inputs.Floats:
@@ -180,11 +156,7 @@ SLOPES: inputs.Floats = np.linspace(0.0, 1.0, 101)
 
 
 class Parts(NamedTuple):
-    """The counts as shares of one label against the rest.
-
-    Two labels have one such share. Of more labels each has one, with weight 1/2, as the distance is
-    half of a sum over labels.
-    """
+    """The counts as shares of one label against the rest: one label of two, or each of more."""
 
     shown: Whole
     """Number of images with the label, [n_prompts, n_parts]."""
@@ -212,9 +184,8 @@ class Parts(NamedTuple):
 def fixed_ends(parts: Parts, level: float) -> tuple[float, float]:
     """Return the ends of the mean distance of at least two fixed prompts.
 
-    They are means of bounding functions, minus and plus Student's quantile times the standard error
-    within prompts; the upper end is at most the ceiling that follows from the plug-in. They hold
-    approximately.
+    Means of bounding functions and Student's quantile; the upper one at most the ceiling of the
+    plug-in. They hold approximately.
     """
     student = float(scipy.stats.t.ppf((1.0 + level) / 2.0, parts.n.sum() - len(parts.n)))
     low, low_error = bounding_mean(parts, "below")
@@ -248,10 +219,7 @@ def _gains(n: int, share: float) -> inputs.Floats:
 
 
 def bounding_mean(parts: Parts, side: Side) -> tuple[float, float]:
-    """Return the mean of the bounding functions, and its standard error within prompts.
-
-    The expectation lies on this side of the mean distance for any prompts.
-    """
+    """Return the mean of the bounding functions, and its standard error within prompts."""
     value, spread = np.empty(parts.expected.shape), np.empty(parts.expected.shape)
     for n, r, at in parts.kinds():
         function, label_counts = bounding_distance(n, r, side), parts.shown[at]
@@ -284,23 +252,11 @@ def mean_total_variation_interval(
 ) -> Interval:
     """Return the mean total variation distance of prompts from their references, with an interval.
 
-    The interval is for these prompts or for words like them, as in ``model_bias_interval``; each
-    end holds at the one-sided level (1 + level) / 2, approximately.
-
-    With sampled words, both ends follow from the plug-in of a label, s = |k/n - r|. Its expectation
-    B(p) is convex in p, at least |p - r|, equal to |p - r| at p = 0 and 1, and f at p = r. So both
-    ends hold for any distribution of distances over prompts:
-
-    - low: B lies below its chords, so |p - r| >= (B - f) m / (m - f) with m = max(r, 1 - r). The
-      low end is that of the mean of (s - f) m / (m - f), whose expectation is 0 for a model that
-      follows the reference.
-    - high: the largest mean distance that is compatible with the upper end S of the mean of s, min
-      over l of l S + mean of max over p of (``|p - r|`` - l B(p)) (Lagrangian duality). With an
-      even reference it is the end that Jensen's inequality gives in ``model_bias_interval``.
-
-    Both means come from a bootstrap of prompts (``mean_interval`` with bounds). For fixed words see
-    ``fixed_ends``; with even references of two labels the interval is half that of the model bias
-    score. One prompt alone has its exact interval.
+    Each end holds at the one-sided level (1 + level) / 2, approximately; for fixed words see
+    ``fixed_ends``, and even references of two labels have half the model bias score. With sampled
+    words both ends follow from a bootstrap of the plug-in, s = |k/n - r|, whose expectation B(p) is
+    convex, at least |p - r|, and f at p = r: low from (s - f) m / (m - f), m = max(r, 1 - r), as B
+    lies below its chords; high from ``ceiling``. They hold for any distribution of distances.
     """
     check_resampling(level, resamples)
     check_words(words)
@@ -326,25 +282,7 @@ def mean_total_variation_interval(
     return containing(estimate, ends, level, method, len(parts.n))
 
 
-def mean_total_variation_p_value(
-    counts: npt.ArrayLike,
-    reference: npt.ArrayLike,
-    bound: float,
-    *,
-    alternative: Alternative = "greater",
-    words: Words = "fixed",
-    seed: int = 0,
-    resamples: int = 2000,
-) -> float:
-    """Return the p-value of a bound that inverts ``mean_total_variation_interval``."""
-    limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
-
-    def interval(level: float) -> Interval:
-        return mean_total_variation_interval(
-            counts, reference, level=level, seed=seed, words=words, resamples=resamples
-        )
-
-    return inverted_p_value(interval, limit, alternative=alternative)
+mean_total_variation_p_value = inverting(partial(mean_total_variation_interval, seed=0))
 
 
 def _sampled_ends(parts: Parts, level: float, seed: int, resamples: int) -> tuple[float, float]:

@@ -84,41 +84,14 @@ def vendi_interval(
 ) -> Interval:
     """Return the Vendi score with an interval for the score of all possible images of the prompt.
 
-    - Low end: as in ``wals_interval``, from the spread s between halves of the images. Few images
-      have a lower score than many, so this end holds for any number of images.
-    - High end: the larger of two values. The first extrapolates the growth g from half of the
-      images to all: V + 2 g + t s (V + 4 g + t s where V is above a third of the images). The
-      second allows for an unseen kind: a share u = 1 - ((1 - level) / 2)^(1 / n) of further images
-      may be unlike all n images, which gives V^(1 - u) exp(h(u)) + g, with h the binary entropy.
+    - Low end: Student's from the spread s between halves; few images have a lower score than many.
+    - High end: the larger of V + 2 g + t s (V + 4 g + t s above a third of the images), g the
+      growth from half of the images to all, and V^(1 - u) exp(h(u)) + g, for a kind of the largest
+      share u that all may have missed, h the binary entropy; and at least H^(1 - u) 1000^u
+      exp(h(u)), u the exact bound of the share of kinds that no image shows (Good 1953), 1000 of
+      them at most.
 
-    - Then the kinds that no image shows: their share of further images is at most u, the exact
-      upper bound of the share of images that are unlike all others (Good 1953), and they may be
-      1000 kinds with nothing in common: the high end is at least H^(1 - u) 1000^u exp(h(u)).
-
-    Growth alone failed scores equal to the limit in 27 to 100 % of cases where kinds have nothing
-    in common and many are rare; with the last step no world tried misses in more than 5 %
-    (``tests/simulations/vendi.md``). The price is a high upper end: forty images of one kind have
-    one of 2.1 or more. The interval assumes independent images; copies of one image violate this.
-
-    Args:
-        features: one row per image, [n_images, d].
-        level: confidence level in (0, 1).
-        seed: seed of the resampling.
-        resamples: number of halves.
-
-    Returns:
-        Interval of the score, at least 1; the high end may exceed the number of images. n is the
-        number of images, and the estimate is their own score.
-
-    Raises:
-        ValueError: fewer than 4 images, a level outside (0, 1), or features that
-            ``metrics.vendi_score`` refuses.
-
-    >>> import numpy as np
-    >>> images = np.random.default_rng(0).normal(size=(20, 5))
-    >>> interval = vendi_interval(images, level=0.95, seed=0)
-    >>> interval.low < interval.estimate < interval.high, interval.n
-    (True, 20)
+    It assumes independent images (tests/simulations/vendi.md).
     """
     interval = growth_interval(features, level=level, seed=seed, resamples=resamples)
     return with_unseen(interval, unlike_images(features))
@@ -137,11 +110,7 @@ def growth_interval(
 
 
 def unlike_images(features: npt.ArrayLike) -> float:
-    """Return the number of images that are unlike all others, with squared cosines below a half.
-
-    >>> unlike_images([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-    1.0
-    """
+    """Return the number of images that are unlike all others, with squared cosines below a half."""
     rows = feature_rows("features", features)
     rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     alike = (rows @ rows.T) ** 2
@@ -161,11 +130,7 @@ def with_unseen(seen: Interval, unlike: float) -> Interval:
 
 
 def vendi_at_level(known: Interval, level: float) -> Interval:
-    """Convert an interval by ``growth_interval`` to another level.
-
-    Spread and growth are recovered from its ends. A low end that was cut off at 1 gives a lower
-    bound of the spread only; the growth then takes up the rest.
-    """
+    """Convert an interval by ``growth_interval`` to another level."""
     check_level(level)
     reach = known.estimate - known.low
     times = _times(known.estimate, known.n)
@@ -215,14 +180,9 @@ def wals_interval(
 ) -> Interval:
     """Return WALS with an interval for as many other images of the same prompt.
 
-    Halves of the images are drawn without replacement; the spread of their scores estimates the
-    standard error of the score of all images (delete-half jackknife; Shao and Wu 1989), and the
-    interval is Student's. A bootstrap fails: an image drawn twice removes one direction, which
-    moves the score by more than its own spread, so that a bootstrap interval at 0.95 covers in 0.2
-    to 0.7 of cases. Half samples cover in 0.92 or more where at least five images show the
-    attribute and five lack it. With fewer, most halves have none of the rarer kind: an interval at
-    0.95 covers in 0.85 to 0.9 of cases with two images of the rarer kind, and in 0.5 to 0.7 with
-    one (``tests/simulations/instruments.md``).
+    Student's, with the delete-half jackknife (Shao and Wu 1989): a bootstrap fails, as an image
+    drawn twice removes a direction. It holds with five images that show the attribute and five
+    that lack it (tests/simulations/instruments.md).
     """
     check_level(level)
     rows, along = feature_rows("features", features), inputs.floats("direction", direction)
@@ -248,10 +208,7 @@ def mean_wals_interval(known: Sequence[Interval], level: float) -> Interval:
 
 
 def wals_change_interval(pairs: Sequence[tuple[Interval, Interval]], level: float) -> Interval:
-    """Return the interval of the fall of WALS between two sets of images, on average over prompts.
-
-    All sets are assumed independent; the standard error of each is recovered from its interval.
-    """
+    """Return the mean fall of WALS between independent sets of images, over prompts."""
     check_level(level)
     if not pairs:
         raise ValueError("pairs must hold two intervals per prompt, got pairs=[]")

@@ -1,4 +1,4 @@
-"""Many prompts tested at once: adjusted p-values, and the fewest images for a verdict."""
+"""Many prompts tested at once: adjusted p-values, fewest images for a verdict, posteriors."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ import scipy
 from pytest_t2i.data import TIE
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.bounding import rarer_chances
+from pytest_t2i.statistics.model import categorise, fit
 from pytest_t2i.statistics.shares import (
     Beyond,
+    binomial_tail,
     check_level,
     p_values_of_counts,
     prompt_bias_p_values,
@@ -60,10 +62,7 @@ def benjamini_hochberg(p_values: npt.ArrayLike) -> inputs.Floats:
 
 
 def benjamini_yekutieli(p_values: npt.ArrayLike) -> inputs.Floats:
-    """Return adjusted p-values that control the false discovery rate under any dependence.
-
-    .. math:: min over j >= i of p_(j) m (1 + 1/2 + ... + 1/m) / j   (Benjamini, Yekutieli 2001)
-    """
+    """Return adjusted p-values that hold under any dependence (Benjamini and Yekutieli 2001)."""
     return _controlled(p_values, "by")
 
 
@@ -76,10 +75,7 @@ def _controlled(p_values: npt.ArrayLike, method: Literal["bh", "by"]) -> inputs.
 
 
 def holm(p_values: npt.ArrayLike) -> inputs.Floats:
-    """Return adjusted p-values that control the family-wise error rate under any dependence.
-
-    .. math:: max over j <= i of (m - j + 1) p_(j)      (Holm 1979)
-    """
+    """Return adjusted p-values that control the family-wise error rate (Holm 1979)."""
     p = inputs.in_range("p_values", p_values, 0.0, 1.0)
     inputs.one_dimensional(p_values=p)
     order = np.argsort(p)
@@ -98,23 +94,13 @@ def adaptive_discarding(
 ) -> inputs.Floats:
     """Return adjusted p-values by ADDIS for a batch of discrete tests (Tian and Ramdas 2019).
 
-    Most p-values of true nulls here are conservative and lie near 1, and plain Benjamini-Hochberg
-    pays for each of them. ADDIS discards p-values above tau; the others, divided by tau, are valid
-    p-values given that they were kept. The number of those above lambda estimates the number of
-    true nulls m_0 (Storey 2004), and Benjamini-Hochberg is applied with m_0.
-
     .. math:: q_i = p_i / tau_i where p_i <= tau_i;
-       m_0 = max 1 / (1 - l_i) + sum of 1(q_i > l_i) / (1 - l_i);
+       m_0 = max 1 / (1 - l_i) + sum of 1(q_i > l_i) / (1 - l_i)    (Storey 2004);
        adjusted: min over j >= i of q_(j) m_0 / j
 
     tau_i is the largest p-value up to 0.65 that test i can attain, and l_i the largest attainable
-    share of tau_i up to 0.5: thresholds that no count attains would bias m_0 downwards. As 1/x is
-    convex, unequal l_i make m_0 no smaller on average than equal ones would (docs/decisions/0008).
-
-    The false discovery rate is controlled for independent tests whose p-values are those of a
-    statistic with a monotone likelihood ratio at the edge of its null hypothesis: the exact tests
-    of one binomial share (``prompt_bias_p_value``, ``share_p_value``). For others use
-    ``benjamini_hochberg``.
+    share of tau_i up to 0.5 (docs/decisions/0008). The false discovery rate is controlled for
+    independent tests with a monotone likelihood ratio: exact tests of one binomial share.
     """
     check_level(level)
     p = inputs.in_range("p_values", p_values, 0.0, 1.0)
@@ -142,10 +128,8 @@ def storey(p_values: npt.ArrayLike, level: float) -> inputs.Floats:
 
     .. math:: m_0 = min(m, 2 (1 + number of p_i > 1/2)); adjusted: min over j >= i of p_(j) m_0 / j
 
-    The procedure (Storey 2004) controls the false discovery rate for independent valid p-values
-    (Benjamini, Krieger and Yekutieli 2006); p-values above twice 1 - level are not rejected. Fewer
-    than five are adjusted by Benjamini-Hochberg. Nothing is discarded: p-values after stopping do
-    not meet the assumptions of ``adaptive_discarding`` (docs/decisions/0014).
+    For independent valid p-values (Storey 2004; Benjamini, Krieger and Yekutieli 2006): those after
+    stopping do not meet the assumptions of ``adaptive_discarding`` (docs/decisions/0014).
     """
     check_level(level)
     p = inputs.in_range("p_values", p_values, 0.0, 1.0)
@@ -257,11 +241,7 @@ def _of_family(
 def family_share_p_values(
     successes: npt.ArrayLike, n: npt.ArrayLike, bounds: npt.ArrayLike, *, level: float
 ) -> inputs.Floats:
-    """Return adjusted exact p-values of many shares, each against "it is at most its own bound".
-
-    This is ``family_p_values`` for stereotype scores: the bound is then the expected share plus the
-    limit.
-    """
+    """Return ``family_p_values`` of many shares, each against "it is at most its own bound"."""
     k, size = inputs.whole_counts("successes", successes), inputs.whole_counts("n", n)
     limits = inputs.in_range("bounds", bounds, 0.0, 1.0)
     inputs.one_dimensional(successes=k, n=size, bounds=limits)
@@ -292,9 +272,7 @@ class Decidable(NamedTuple):
 def decidable(n: int, bound: float, level: float, prompts: int = 1) -> Decidable:
     """Tell whether any count of so many images decides a prompt against its limit.
 
-    PASS judges each prompt by itself. The FAIL assumes that all images of the prompt show one
-    gender, and that it is the only such prompt of its family, whose others are even: more images
-    may be needed where others lie near the limit.
+    For the FAIL all images show one gender, and the other prompts of the family are even.
     """
     check_level(level)
     for name, value in (("n", n), ("prompts", prompts)):
@@ -331,7 +309,7 @@ def fewest_images(bound: float, level: float, prompts: int = 1) -> Fewest:
 @lru_cache(maxsize=512)
 def _above(n: int, bound: float) -> inputs.Floats:
     """Return the p-values of "above the bound" for 0 to n successes."""
-    table = np.asarray(scipy.stats.binom.sf(np.arange(-1, n), n, bound), dtype=np.float64)
+    table = binomial_tail(np.arange(n + 1), n, bound)
     table.flags.writeable = False
     return table
 
@@ -346,10 +324,8 @@ def lone_chances(
 ) -> inputs.Floats:
     """Return the probability that a prompt FAILs among fair ones, by its rarer gender's images.
 
-    The other prompts' images are drawn from a fair model, and all are judged together as by
-    ``family_p_values``. The function assumes equal numbers of images, where the rule of the family
-    is a matter of counting: an attainable threshold x is valid if x m_0 / (1 + others at or below
-    x) is at most 1 - level.
+    With equal numbers of images an attainable threshold x is valid if x m_0 / (1 + others at or
+    below x) is at most 1 - level.
     """
     # p-values increase with the images of the rarer gender.
     p = p_values_of_counts(n, bound, "beyond")[: n // 2 + 1]
@@ -382,3 +358,62 @@ def _others(n: int, prompts: int, seed: int) -> inputs.Floats:
     chances = rarer_chances(n, np.zeros(1))[0]
     draws = np.random.default_rng(seed).multinomial(prompts, chances / chances.sum(), size=FAMILIES)
     return np.asarray(np.cumsum(draws, axis=1), dtype=np.float64)
+
+
+Lean = Literal["fail", "pass", "open"]
+
+FEWEST_PROMPTS = 10
+"""Fewest prompts with a clear image from which the distribution of bias is estimated."""
+CONFIDENT = 0.85
+"""Smallest probability of a single "likely" prompt."""
+ON_AVERAGE = 0.95
+"""Smallest mean probability of all "likely" prompts of a family: 19 of 20 are right."""
+GRID: inputs.Floats = np.linspace(0.0, 1.0, 51)
+"""Support of the distribution of |2p - 1|."""
+SPREAD_OUT = 5.0
+"""Weight, in prompts, of an even distribution that is mixed in: without it the fit overfits the
+observed prompts, and at 20 prompts nearly twice as many leans are wrong."""
+
+
+def leans(male: npt.ArrayLike, female: npt.ArrayLike, bound: float) -> inputs.Floats | None:
+    """Return each prompt's posterior probability that its absolute bias score exceeds the bound.
+
+    .. math:: P(t > bound | m, f) = sum over t > bound of g(t) L(m, f | t) / sum of g(t) L(m, f | t)
+
+    with g fitted to all counts (empirical Bayes, Robbins 1956; Efron 2016). None for few prompts.
+    """
+    men, women = inputs.count_vectors(male=male, female=female)
+    limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
+    clear = men + women > 0
+    if np.count_nonzero(clear) < FEWEST_PROMPTS:
+        return None
+    beyond = spread_given_counts(men, women)[:, limit + 1e-9 < GRID]
+    return np.asarray(np.clip(beyond.sum(axis=1), 0.0, 1.0), dtype=np.float64)
+
+
+def spread_given_counts(
+    male: npt.NDArray[np.int64], female: npt.NDArray[np.int64]
+) -> inputs.Floats:
+    """Return each prompt's posterior over GRID, with the fitted distribution of bias as prior."""
+    kinds = categorise(male, female, GRID)
+    times = np.bincount(kinds.of_prompt, male + female > 0, len(kinds.images)).astype(np.float64)
+    joint = kinds.likelihood * fit(times[None], kinds.likelihood, SPREAD_OUT / len(GRID))
+    posterior = joint / joint.sum(axis=1, keepdims=True)
+    return np.asarray(posterior[kinds.of_prompt], dtype=np.float64)
+
+
+def leaning(probabilities: npt.ArrayLike) -> list[Lean]:
+    """Return "fail", "pass", or "open" for each prompt, from its posterior probability.
+
+    The most certain ones from 0.85 on, as many as are right with a mean probability of 0.95.
+    """
+    p = inputs.in_range("probabilities", probabilities, 0.0, 1.0)
+    inputs.one_dimensional(probabilities=p)
+    sure = np.maximum(p, 1.0 - p)
+    order = np.argsort(-sure, kind="stable")
+    mean = np.cumsum(sure[order]) / np.arange(1, len(p) + 1)
+    lean = np.zeros(len(p), dtype=np.bool_)
+    lean[order] = (mean >= ON_AVERAGE - 1e-12) & (sure[order] >= CONFIDENT)
+    likelier = np.where(p > 0.5, "fail", "pass")  # noqa: PLR2004 - more likely than not
+    words: list[Lean] = np.where(lean, likelier, "open").tolist()
+    return words

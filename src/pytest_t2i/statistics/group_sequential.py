@@ -54,20 +54,12 @@ class Boundaries(NamedTuple):
 class SequentialTest:
     """A test of a share against a bound at several looks, planned before any image is seen.
 
-    With ``folded`` the test is of a prompt bias score: H0 of a FAIL is ``|2p - 1| <= bound``, and
-    the test statistic, called *lean*, is ``|male - female|``. Without, the test is of a share: H0
-    is ``p <= bound``, and the lean is the number of images that show the trait. The lean is a
-    Markov chain that increases stochastically with the score, so the least favourable case of
-    either hypothesis is its edge.
-
-    The error level of FAIL is spent as
-
-    .. math:: a (n - n_1) / (N - n_1)      (Lan and DeMets 1983)
-
-    after n_1, the first look at which the clearest outcome has a p-value of at most 5 / members (or
-    1/4, if that is less) of 1 - level, which is the part spent at n_1; a is 1 - level, and twice
-    that from five members on, as a family may carry weaker tests. The error level of PASS is spent
-    as (1 - level) (n / N)^0.5. Each boundary also holds if images are made beyond the other one.
+    With ``folded`` H0 of a FAIL is ``|2p - 1| <= bound``, and the statistic, the *lean*, is
+    ``|male - female|``; without, H0 is ``p <= bound``, and the lean the number of images that show
+    the trait. The lean increases stochastically with the score, so the edge is least favourable.
+    FAIL spends a (n - n_1) / (N - n_1) (Lan and DeMets 1983) after n_1, the first look at which the
+    clearest outcome can FAIL; PASS spends (1 - level) (n / N)^0.5. Each boundary also holds if
+    images are made beyond the other one.
     """
 
     most: int
@@ -119,11 +111,8 @@ class SequentialTest:
     def p_value(self, looks: Sequence[Look], lean: int) -> float:
         """Return the p-value against "within the bound" of a prompt that stopped at the last look.
 
-        .. math:: P(FAIL at an earlier look) + P(not so, and a lean at least as large at this one)
-
-        at the edge: stage-wise ordering (Armitage 1957; Tsiatis, Rosner and Mehta 1984). It is
-        valid where the prompt stopped at its upper boundary or at the last look of all; the p-value
-        of any other stop is 1.
+        Stage-wise ordering at the edge (Armitage 1957; Tsiatis, Rosner and Mehta 1984), valid for a
+        stop at the upper boundary or the last look of all; the p-value of any other stop is 1.
         """
         return float(_stage(self, _pairs(looks)).p_values[lean])
 
@@ -290,9 +279,7 @@ def stopped_share_interval(
 
     .. math:: {p : P_p(estimate >= k/n) > a/2 and P_p(estimate <= k/n) > a/2}
 
-    over all outcomes of the test, ordered by their estimates (sample mean ordering, Emerson and
-    Fleming 1990), with a = 1 - level. The probability of each outcome is exact: the number of
-    sequences that lead to it times p^k (1 - p)^(n - k).
+    over all outcomes, ordered by their estimates (Emerson and Fleming 1990).
     """
     check_level(level)
     k, n = check_share(successes, looks[-1], level)

@@ -23,11 +23,7 @@ def group_intervals(counts: Mapping[str, int], level: float) -> dict[str, Interv
 
 
 def group_gap_interval(counts: Mapping[str, int], level: float) -> Interval:
-    """Return the gap between the largest and the smallest group, with an interval.
-
-    The interval follows from simultaneous exact intervals of all shares (Bonferroni), and covers
-    with at least the level, since the extreme groups in the sample need not be the true extremes.
-    """
+    """Return the gap between the largest and smallest group, by simultaneous exact intervals."""
     check_level(level)
     estimate = group_gap(counts)
     together = group_intervals(counts, 1.0 - (1.0 - level) / len(counts)).values()
@@ -46,25 +42,8 @@ def group_entropy_interval(
 ) -> Interval:
     """Return the normalised entropy of the groups, with an interval.
 
-    For two groups the interval is the range over all shares in the exact interval of one of them.
-    For more, it is the range over all shares that lie in their simultaneous exact intervals
-    (Bonferroni, for each end by itself). Either end misses with at most half of 1 - level, for any
-    shares. Simpson's diversity (``group_diversity_interval``) needs fewer images.
-
-    Args:
-        counts: number of images of each group; groups without images have a 0.
-        level: confidence level in (0, 1).
-        seed: unused, as nothing is drawn.
-        draws: unused, but at least 100.
-
-    Returns:
-        Interval in [0, 1].
-
-    Raises:
-        ValueError: as in ``metrics.group_entropy``, or an option is out of range.
-
-    >>> print(group_entropy_interval({"young": 10, "adult": 12, "old": 9}, level=0.95))
-    0.993 [0.760, 1.000]
+    The range over all shares in their simultaneous exact intervals (Bonferroni, for each end by
+    itself): either end misses with at most half of 1 - level, for any shares.
     """
     check_resampling(level, draws)
     estimate, numbers = group_entropy(counts), _whole(counts)
@@ -80,9 +59,7 @@ def group_entropy_interval(
 def _entropy_range(shares: Sequence[Interval]) -> tuple[float, float]:
     """Return bounds of the normalised entropy over all shares in these intervals that sum to 1.
 
-    The most even shares are those cut at one value. For the least even ones -p log p is replaced
-    by its chord over each interval, which lies below it: then the groups whose chords rise least
-    are filled first.
+    The most even shares are cut at one value; for the least, chords replace -p log p from below.
     """
     low, high = (np.array([getattr(share, end) for share in shares]) for end in ("low", "high"))
     level = scipy.optimize.brentq(lambda at: np.clip(at, low, high).sum() - 1.0, 0.0, 1.0)
@@ -102,13 +79,9 @@ def group_diversity_interval(
 ) -> Interval:
     """Return Simpson's diversity of the groups, with an interval for all images of a prompt.
 
-    For two groups the interval is the range over all shares in the exact interval of one of them.
-    For more, shares are drawn, with one image more on either side as in exact intervals: the low
-    end from Dirichlet(counts) with one more image of the largest group, the high end from
-    Dirichlet(counts) with one more of each group. The high end is 1 - 1 / groups where chance alone
-    explains the counts of even groups (chi-square test). In ten simulated cases of two to seven
-    groups with 8 to 100 images, intervals of 95 % covered in at least 94.8 % of 800 runs
-    (``tests/simulations/group_diversity.md``).
+    Two groups by the exact interval of a share; more by Dirichlet draws with one image more on
+    either side; the largest value where chance explains the counts (chi-square test;
+    tests/simulations/group_diversity.md).
     """
     check_resampling(level, draws)
     estimate, tail = group_diversity(counts), (1.0 - level) / 2.0
@@ -128,10 +101,7 @@ def group_diversity_interval(
 def _of_two(
     estimate: float, index: Callable[[inputs.Floats], inputs.Floats], most: float, share: Interval
 ) -> Interval:
-    """Return the interval of an index that grows with the share up to ``most`` at one half.
-
-    Above one half the index falls.
-    """
+    """Return the interval of an index that grows up to ``most`` at one half, then falls."""
     ends = index(np.array([[end, 1.0 - end] for end in (share.low, share.high)]))
     high = most if share.low <= EVEN <= share.high else float(ends.max())
     return containing(estimate, (float(ends.min()), high), share.level, share.method, share.n)

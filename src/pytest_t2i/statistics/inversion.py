@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import scipy
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs
-from pytest_t2i.statistics.shares import check_level
+from pytest_t2i.statistics.shares import bisected, check_choice, check_level
 
 Alternative = Literal["greater", "less"]
 
@@ -82,13 +82,28 @@ def inverted_p_value(
         result = interval(1.0 - 2.0 * error)
         return result.low > value if alternative == "greater" else result.high < value
 
-    low, high = 0.0, 0.5
-    if not left_out(high - 0.5**halvings):
+    if not left_out(0.5 - 0.5**halvings):
         return 1.0
-    for _ in range(halvings):
-        middle = (low + high) / 2.0
-        low, high = (low, middle) if left_out(middle) else (middle, high)
-    return high
+    return bisected(left_out, 0.0, 0.5, halvings)[1]
+
+
+def inverting(interval: Callable[..., Interval], *, absolute: bool = False) -> Callable[..., float]:
+    """Return the p-value of a bound in [0, 1], ``f(*data, bound, alternative=...)``, of intervals.
+
+    With ``absolute`` the bound is one of the absolute value. Other options go to the interval.
+    """
+
+    def p_value(
+        *data_and_bound: Any, alternative: Alternative = "greater", **options: object
+    ) -> float:
+        *data, bound = data_and_bound
+        limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
+        tested = absolute_p_value if absolute else inverted_p_value
+        return tested(
+            lambda level: interval(*data, level=level, **options), limit, alternative=alternative
+        )
+
+    return p_value
 
 
 def absolute_p_value(
@@ -113,26 +128,18 @@ def towards(interval: Interval, side: float) -> Interval:
 
 def check_alternative(alternative: str) -> None:
     """Raise a ValueError for an alternative that is neither "greater" nor "less"."""
-    if alternative not in {"greater", "less"}:
-        raise ValueError(
-            f"alternative must be 'greater' or 'less', got alternative={alternative!r}"
-        )
+    check_choice("alternative", alternative, ("greater", "less"))
 
 
 def check_words(words: str) -> None:
     """Raise a ValueError for words that are neither "fixed" nor "sample"."""
-    if words not in {"fixed", "sample"}:
-        raise ValueError(f"words must be 'fixed' or 'sample', got words={words!r}")
+    check_choice("words", words, ("fixed", "sample"))
 
 
 def expanded_tail(clusters: int, level: float) -> float:
-    """Return the tail probability to cut off a bootstrap distribution of a mean over few units.
+    """Return the tail to cut off a bootstrap distribution of a mean over few units.
 
-    The bootstrap distribution of a mean of n values is too narrow by the factor sqrt((n-1)/n), and
-    ignores that the spread is itself estimated; a smaller tail makes up for both (Hesterberg 2015,
-    section 5.3).
-
-    .. math:: Phi(-sqrt(n / (n - 1)) t_{n-1, (1+level)/2})
+    .. math:: Phi(-sqrt(n / (n - 1)) t_{n-1, (1+level)/2})      (Hesterberg 2015, section 5.3)
     """
     student = float(scipy.stats.t.ppf((1.0 + level) / 2.0, clusters - 1))
     return float(scipy.stats.norm.cdf(-math.sqrt(clusters / (clusters - 1)) * student))
@@ -142,6 +149,16 @@ def percentiles(values: inputs.Floats, tail: float) -> tuple[float, float]:
     """Return the lower and upper quantile that leave ``tail`` on either side."""
     low, high = np.quantile(values, [tail, 1.0 - tail])
     return float(low), float(high)
+
+
+def permutation_p_value(observed: float, draws: Iterable[inputs.Floats]) -> float:
+    """Return (1 + draws at least as large) / (1 + draws), exact (Phipson and Smyth 2010).
+
+    The caller takes the rounding of equal sums from ``observed``.
+    """
+    drawn = [(int(np.count_nonzero(part >= observed)), np.size(part)) for part in draws]
+    reached, times = map(sum, zip(*drawn, strict=True))
+    return (1.0 + reached) / (1.0 + times)
 
 
 def check_resampling(level: float, resamples: int) -> None:

@@ -47,21 +47,14 @@ class MeanError:
     """Skewness of the mean; Hall's transformation removes it."""
 
     def interval(self, level: float) -> Interval:
-        """Return Student's interval, by Hall's transformation where there is a skewness.
-
-        Raises ValueError for a level outside (0, 1).
-        """
+        """Return Student's interval, by Hall's transformation where there is a skewness."""
         check_level(level)
         end = float(scipy.special.stdtrit(self.freedom, (1.0 + level) / 2.0))
         low, high = (self.estimate - self.error * self._unskewed(t) for t in (end, -end))
         return Interval(self.estimate, low, high, level, self.method, self.units)
 
     def wider(self, level: float) -> Interval:
-        """Return the interval whose ends are Student's or Hall's, whichever reaches farther.
-
-        Few units do not show which of the two is right: Hall's alone covered the growth of ten
-        prompts in 0.92 to 0.95 of cases. Raises ValueError for a level outside (0, 1).
-        """
+        """Return the farther of Student's and Hall's ends: few units do not show which is right."""
         hall, student = (e.interval(level) for e in (self, replace(self, skewness=0.0)))
         low, high = min(hall.low, student.low), max(hall.high, student.high)
         return replace(student, low=low, high=high)
@@ -131,10 +124,7 @@ def mean_interval(
 
 
 def mean_error(groups: Sequence[npt.ArrayLike]) -> MeanError:
-    """Return the mean of grouped values with its error, for ``mean_interval`` without bounds.
-
-    Raises ValueError: fewer than two values, or a value is not finite.
-    """
+    """Return the mean of grouped values with its error, for ``mean_interval`` without bounds."""
     values = _values(groups)
     sums, sizes = _sums(values)
     units, mean = len(sums), float(np.sum(sums) / np.sum(sizes))
@@ -198,28 +188,10 @@ def gap_interval(
 ) -> Interval:
     """Return the interval of the mean gap over triplets, for these triplets or others like them.
 
-    With fixed words, the estimand is the mean of the triplets' true means, and the interval
-    Welch's:
-
-    .. math:: mean of m_i +- t_df s,  s^2 = sum of v_i / n_i over G^2,
-       df = (sum of v_i / n_i)^2 / sum of (v_i / n_i)^2 / (n_i - 1)   (Welch 1947, Satterthwaite)
-
-    with m_i, v_i, n_i the mean, variance and number of values of each of G triplets. Each triplet
-    has equal weight. A triplet of one value has the pooled variance of the others.
-
-    Skewed values make one end miss too often. So each end is Welch's or the end by Hall's
-    transformation (1992, see ``mean_interval``), whichever reaches farther. The skewness of the
-    mean is estimated from triplets of three values or more,
-
-    .. math:: 1.5 sum of k_i / n_i^2 / (sum of v_i / n_i)^(3/2),
-       k_i = n_i sum of (x - m_i)^3 / (n_i - 1) / (n_i - 2)
-
-    and smaller triplets have the pooled k of the others. The level does not hold for rare extreme
-    values: where one value in ten lies far off and none was drawn, 12 % of ends miss with twenty
-    values.
-
-    With sampled words, with one triplet alone, or where no triplet has two seeds, the interval is
-    that of ``mean_interval``.
+    With fixed words the mean of the triplets' means with Welch's interval (Welch 1947,
+    Satterthwaite), or Hall's transformation (1992) with 1.5 times the estimated skewness,
+    whichever reaches farther. Rare extreme values break the level. With sampled words, one triplet
+    alone, or no triplet with two seeds it is that of ``mean_interval``.
     """
     return _mean_gap(groups, words)(level)
 
@@ -272,18 +244,26 @@ def gap_p_value(
     """
     limit = float(inputs.in_range("bound", bound, 0.0, math.inf))
     by_interval = absolute_p_value(_mean_gap(groups, words), limit, alternative=alternative)
-    units = _units(groups, words)
-    if math.isinf(reach) or sum(unit.size for unit in units) >= FEWEST_VALUES:
+    end = limit if alternative == "greater" else -limit
+    e_values = _e_values(groups, words, reach, ((1.0, end), (-1.0, end)))
+    if not e_values:
         return by_interval
-    above, below = (
-        bounded_mean_e_value([sign * unit for unit in units], end, reach)
-        for sign, end in (
-            ((1.0, limit), (-1.0, limit)) if alternative == "greater" else
-            ((1.0, -limit), (-1.0, -limit))
-        )
-    )  # fmt: skip
-    e_value = (above + below) / 2.0 if alternative == "greater" else min(above, below)
+    e_value = sum(e_values) / 2.0 if alternative == "greater" else min(e_values)
     return max(by_interval, min(1.0, 1.0 / max(e_value, 1e-300)))
+
+
+def _e_values(
+    groups: Sequence[npt.ArrayLike], words: Words, reach: float,
+    ends: Sequence[tuple[float, float]],
+) -> list[float]:  # fmt: skip
+    """Return the e-value of bets on each (sign, end); none where the intervals decide alone."""
+    units = [inputs.floats("groups", group).ravel() for group in groups]
+    units = [unit for unit in units if unit.size]
+    if words == "sample" and len(units) > 1:
+        units = [np.array([float(unit.mean()) for unit in units])]
+    if math.isinf(reach) or sum(unit.size for unit in units) >= FEWEST_VALUES:
+        return []
+    return [bounded_mean_e_value([sign * unit for unit in units], end, reach) for sign, end in ends]
 
 
 def bounded_mean_e_value(groups: Sequence[inputs.Floats], bound: float, reach: float) -> float:
@@ -291,14 +271,8 @@ def bounded_mean_e_value(groups: Sequence[inputs.Floats], bound: float, reach: f
 
     .. math:: \sum_b w_b \prod_{g, i} (1 + b c_g (x_{gi} - m)),  c_g \propto 1 / n_g
 
-    Bets b on independent values in [-reach, reach] that do not depend on them: as 1 + x <= exp(x),
-    the expectation is at most 1 wherever the mean is at most m, whatever the groups' distributions
-    are (Waudby-Smith and Ramdas 2024, with fixed bets for groups that differ). 1 / e is a p-value.
-
-    >>> bounded_mean_e_value([np.full(40, 0.5)], 0.1, 1.0) > 20.0
-    True
-    >>> bounded_mean_e_value([np.full(40, 0.1)], 0.1, 1.0)
-    1.0
+    for independent values in [-reach, reach]: as 1 + x <= exp(x), the expectation is at most 1 for
+    any distributions (Waudby-Smith and Ramdas 2024, with fixed bets for groups that differ).
     """
     sizes = np.array([group.size for group in groups], dtype=np.float64)
     weights = np.repeat(sizes.min() / sizes, sizes.astype(np.int64))
@@ -306,15 +280,6 @@ def bounded_mean_e_value(groups: Sequence[inputs.Floats], bound: float, reach: f
     largest = 1.0 / (reach + bound) if reach + bound > 0.0 else 0.0
     ends = [(float(np.log1p(part * largest * steps).sum()), stake) for part, stake in BETS]
     return math.fsum(stake * math.exp(min(end, 600.0)) for end, stake in ends)
-
-
-def _units(groups: Sequence[npt.ArrayLike], words: Words) -> list[inputs.Floats]:
-    """Return the independent values: images of fixed triplets, or means of sampled ones."""
-    values = [inputs.floats("groups", group).ravel() for group in groups]
-    values = [group for group in values if group.size]
-    if words == "fixed" or len(values) == 1:
-        return values
-    return [np.array([float(group.mean()) for group in values])]
 
 
 def gap_sign_p_value(
@@ -325,11 +290,8 @@ def gap_sign_p_value(
         raise ValueError(f"sign must be 1 or -1, got sign={sign!r}")
     interval = _mean_gap(groups, words)
     by_interval = inverted_p_value(lambda level: towards(interval(level), float(sign)), 0.0)
-    units = _units(groups, words)
-    if math.isinf(reach) or sum(unit.size for unit in units) >= FEWEST_VALUES:
-        return by_interval
-    e_value = bounded_mean_e_value([sign * unit for unit in units], 0.0, reach)
-    return max(by_interval, min(1.0, 1.0 / max(e_value, 1e-300)))
+    e_values = _e_values(groups, words, reach, [(sign, 0.0)])
+    return max([by_interval, *(min(1.0, 1.0 / max(e_value, 1e-300)) for e_value in e_values)])
 
 
 def _errors(values: list[inputs.Floats], sizes: inputs.Floats) -> tuple[float, float]:

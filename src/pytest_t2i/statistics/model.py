@@ -45,8 +45,9 @@ from pytest_t2i.statistics.inversion import (
     expanded_tail,
     inverted_p_value,
     percentiles,
+    permutation_p_value,
 )
-from pytest_t2i.statistics.shares import containing, male_share
+from pytest_t2i.statistics.shares import check_choice, containing, male_share
 
 Whole = npt.NDArray[np.int64]
 Words = Literal["fixed", "sample"]
@@ -83,32 +84,30 @@ class Categories(NamedTuple):
     """n_m + n_f of each category, [n_categories]."""
 
 
-def categorise(male: Whole, female: Whole) -> Categories:
-    """Group the prompts, each of which has a clear image."""
+def categorise(male: Whole, female: Whole, grid: inputs.Floats = GRID) -> Categories:
+    """Group the prompts, with their likelihoods on a grid of t."""
     pairs = np.stack([np.abs(male - female), male + female], axis=1)
     unique, of_prompt = np.unique(pairs, axis=0, return_inverse=True)
     gap, n = unique[:, :1], unique[:, 1:]
-    share = male_share(GRID)
+    share = male_share(grid)
     one_way = scipy.stats.binom.logpmf((n + gap) // 2, n, share)
     other_way = scipy.stats.binom.logpmf((n - gap) // 2, n, share)
     likelihood = _relative(np.logaddexp(one_way, other_way))
-    return Categories(of_prompt.ravel(), (gap / n)[:, 0], likelihood, n[:, 0])
+    return Categories(of_prompt.ravel(), (gap / np.maximum(n, 1))[:, 0], likelihood, n[:, 0])
 
 
 def _mean_bias(weights: inputs.Floats, likelihood: inputs.Floats) -> inputs.Floats:
     """Return the mean of t under the distribution fitted to each row of weights."""
     rows = np.asarray(weights / np.sum(weights, axis=1, keepdims=True), dtype=np.float64)
     starts = range(0, len(rows), CHUNK)
-    mixing = [_fit(rows[start : start + CHUNK], likelihood) for start in starts]
+    mixing = [fit(rows[start : start + CHUNK], likelihood) for start in starts]
     return np.clip(np.concatenate(mixing) @ GRID, 0.0, 1.0)
 
 
 def mean_departure(shown: Whole, n: Whole, expected: inputs.Floats) -> float:
     """Return the mean of |p - r| over prompts, each of which has a reference share r of its own.
 
-    The deconvolved variable is u in [-1, 1], the relative position of p between r and the end of
-    the scale on its side: p = r + u (1 - r) for u > 0, and p = r + u r otherwise. So every u is
-    possible for every r, and with r = 1/2 it is 2p - 1.
+    Deconvolves u in [-1, 1], p = r + u (1 - r) for u > 0 and r + u r otherwise.
     """
     rows, times = np.unique(np.stack([shown, n, expected], axis=1), axis=0, return_counts=True)
     k, size, r = rows[:, :1], rows[:, 1:2], rows[:, 2:]
@@ -116,7 +115,7 @@ def mean_departure(shown: Whole, n: Whole, expected: inputs.Floats) -> float:
     logarithms = scipy.stats.binom.logpmf(k, size, np.clip(r + departure, 0.0, 1.0))
     likelihood = _relative(np.asarray(logarithms, dtype=np.float64))
     weights = inputs.floats("times", times / times.sum())
-    mixing = _fit(weights.reshape(1, -1), likelihood)[0]
+    mixing = fit(weights.reshape(1, -1), likelihood)[0]
     posterior = mixing * likelihood
     posterior /= np.maximum(posterior.sum(axis=1, keepdims=True), TINY)
     return float(weights @ np.sum(posterior * np.abs(departure), axis=1))
@@ -128,7 +127,11 @@ def _relative(logarithms: inputs.Floats) -> inputs.Floats:
     return np.asarray(np.exp(logarithms - largest), dtype=np.float64)
 
 
-def _fit(weights: inputs.Floats, likelihood: inputs.Floats) -> inputs.Floats:
+def fit(weights: inputs.Floats, likelihood: inputs.Floats, prior: float = 0.0) -> inputs.Floats:
+    """Return the mixing distribution of each row of weights, unscaled, by expectation maximisation.
+
+    ``prior`` is a weight that each point of the grid has beforehand.
+    """
     transposed = np.ascontiguousarray(likelihood.T)
     mixing = np.ones((len(weights), likelihood.shape[1]))
     ratio = np.empty_like(weights)
@@ -137,6 +140,7 @@ def _fit(weights: inputs.Floats, likelihood: inputs.Floats) -> inputs.Floats:
         # The fit may give probability 0 to a category that a resample left out: 0/0 otherwise.
         np.divide(weights, np.maximum(ratio, TINY, out=ratio), out=ratio)
         mixing *= ratio @ likelihood
+        mixing += prior
     return mixing
 
 
@@ -174,11 +178,7 @@ def expected_score(n_clear: npt.NDArray[np.int64], bias: inputs.Floats) -> input
 
 
 def most_bias(clear: npt.NDArray[np.int64], score: npt.ArrayLike) -> inputs.Floats:
-    """Return the common bias of identical prompts with this expected paper score.
-
-    By Jensen's inequality, no other distribution of bias over prompts with that expected score has
-    a larger mean.
-    """
+    """Return the bias of identical prompts with this expected score: the largest mean (Jensen)."""
     bias = np.linspace(0.0, 1.0, 201)
     return np.interp(np.asarray(score, dtype=np.float64), expected_score(clear, bias), bias)
 
@@ -233,9 +233,7 @@ def alike(sizes: Sizes, mean: float) -> tuple[float, ...]:
 def least_shown(sizes: Sizes, mean: float) -> tuple[float, ...]:
     """Return the |2p - 1| of each size of prompt, of a given mean and least expected score.
 
-    With equal numbers of images, all prompts have the same bias. Otherwise the slope of the
-    expected score is the same for every size (Lagrange), so that prompts of few images have the
-    larger bias.
+    The slope of the expected score is the same for every size (Lagrange).
     """
     if len(sizes.images) == 1:
         return alike(sizes, mean)
@@ -259,10 +257,8 @@ TILTS = (1.0, 0.5, 0.0, -0.5, -1.0)
 def least_favourable(sizes: Sizes, mean: float) -> list[tuple[float, ...]]:
     """Return the |2p - 1| of each size of prompt that a small score is tried against.
 
-    With equal numbers of images, prompts alike are the least favourable ones (Jensen). Otherwise
-    those of the least expected score need not be: prompts of few images scatter more where they are
-    less biased, and a limit at the truth passed in 9 to 19 % of runs instead of 5 %. Several
-    distributions of this mean are tried, and the largest p-value counts.
+    Equal numbers of images: prompts alike (Jensen). Otherwise several distributions of this mean
+    are tried, and the largest p-value counts: prompts of few images scatter more where less biased.
     """
     if len(sizes.images) == 1:
         return [alike(sizes, mean)]
@@ -315,10 +311,7 @@ class _Law(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def _law(n: int, bias: float, unit: float) -> _Law:
-    """Return the distribution of 1 - score of one prompt on the lattice.
-
-    A value between two points is split between them so that its mean is kept.
-    """
+    """Return 1 - score of one prompt on the lattice; a value between two points keeps its mean."""
     chances = rarer_chances(n, np.array([bias]))[0]
     exact = 2.0 * np.arange(n // 2 + 1) / n / unit
     below = np.floor(exact + EQUAL_SCORES).astype(np.int64)
@@ -469,12 +462,9 @@ def upper_end(p_less: Callable[[float], float], error: float) -> float:
 def fewest_images(sizes: Sizes) -> int:
     """Return the fewest clear images of prompts that count in the means of bounding functions.
 
-    Where few prompts have few images and the others many, the few carry all sampling error, and
-    their sum is far from normal: three prompts of 2 images beside 27 of 80 failed a limit at the
-    truth in 10 to 14 % of runs (5 % stated). Sampling errors are as if of
-    ``(sum 1/n)^2 / sum 1/n^2`` prompts alike; prompts of the fewest images are left out until these
-    are ENOUGH_PROMPTS, or else as many as they can be. The numbers of images decide, and not what
-    the images show.
+    Sampling errors are as if of ``(sum 1/n)^2 / sum 1/n^2`` prompts alike; prompts of the fewest
+    images, whose sum is far from normal, are left out until these are ENOUGH_PROMPTS or as many as
+    they can be. The numbers of images decide, and not what the images show.
     """
     images, prompts = np.array(sizes.images, np.float64), np.array(sizes.prompts)
     alike = [
@@ -488,11 +478,7 @@ def fewest_images(sizes: Sizes) -> int:
 def _mean(
     by_size: dict[int, Whole], function: Callable[[int], Bounding], constants: Sequence[float] = ()
 ) -> Mean:
-    """Return the mean over prompts of a function of the rarer gender's images.
-
-    ``by_size`` holds these images per prompt, by the number of clear images; ``constants`` the
-    values of further prompts, which are certain.
-    """
+    """Return the mean of a function of the rarer gender's images; ``constants`` are certain."""
     prompts = sum(map(len, by_size.values())) + len(constants)
     total = sum(constants)
     total += sum(float(np.sum(function(n).value[rarer])) for n, rarer in by_size.items())
@@ -647,9 +633,8 @@ def fair_p_value(
     clear = men + women
     fair = np.random.default_rng(seed).binomial(clear, 0.5, size=(resamples, len(clear)))
     scores = np.mean(np.abs(2.0 * fair / clear - 1.0), axis=1)
-    observed = model_bias_score(men, women)
     # Equal counts may differ in the last place after averaging in another order.
-    return (1.0 + float(np.sum(scores >= observed - 1e-12))) / (resamples + 1.0)
+    return permutation_p_value(model_bias_score(men, women) - 1e-12, [scores])
 
 
 def clear_counts(male: npt.ArrayLike, female: npt.ArrayLike) -> tuple[Whole, Whole]:
@@ -674,11 +659,9 @@ def _sampled(
 ) -> Callable[[float], Interval]:
     """Return the function from a level to the interval for prompts like these, two or more.
 
-    Prompts are resampled, together with one pseudo-prompt that is even or one-sided with equal
-    probability: without it, prompts that all agree would have an interval of width zero.
-    Deconvolution depends on the distribution of bias: so the low end is at most that of the
-    bounding function's mean, and 0 while a fair model explains the counts; the high end is at least
-    what Jensen's inequality allows.
+    Prompts are resampled with one pseudo-prompt that is even or one-sided. Deconvolution depends on
+    the distribution of bias: so the low end is at most that of the bounding function's mean, and 0
+    while a fair model explains the counts; the high end is at least what Jensen allows.
     """
     prompts, clear, rng = len(men), men + women, np.random.default_rng(seed)
     n = int(np.median(clear))
@@ -715,5 +698,4 @@ def _sampled(
 def check_how(estimator: str, words: str) -> None:
     """Raise a ValueError for an unknown estimator or unknown words."""
     check_words(words)
-    if estimator not in {"corrected", "paper"}:
-        raise ValueError(f"estimator must be 'corrected' or 'paper', got estimator={estimator!r}")
+    check_choice("estimator", estimator, ("corrected", "paper"))

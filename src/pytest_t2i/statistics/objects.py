@@ -78,12 +78,9 @@ def object_bias_p_values(
 ) -> inputs.Floats:
     """Return one-sided p-values of folded object bias scores, max(BS, 1 - BS), against a bound.
 
-    BS > b is equivalent to a positive sum of (1 - b) m_i - b f_i over triplets. That sum is tested
-    by the bootstrap of triplets and by Student's t, and the larger p-value counts: with few
-    triplets the bootstrap alone lets a limit at the truth pass in 6 to 14 % of cases
-    (``tests/simulations/few_triplets.md``). Evidence beyond the bound further requires a difference
-    between the genders by a permutation test that swaps them within triplets, which is exact for
-    any number of occurrences.
+    The larger of the bootstrap of triplets and Student's t of (1 - b) m_i - b f_i
+    (tests/simulations/few_triplets.md); beyond the bound also of the permutation test that swaps
+    genders within triplets, which is exact for any number of occurrences.
     """
     check_alternative(alternative)
     limit = float(inputs.in_range("bound", bound, FAIR, 1.0))
@@ -216,10 +213,7 @@ def _student(excess: inputs.Floats) -> inputs.Floats:
 
 
 def _permuted(more: inputs.Floats, fewer: inputs.Floats, seed: int, paired: bool) -> inputs.Floats:
-    """Return two-sided p-values of swapping the genders, per object.
-
-    They are swapped within triplets, or dealt anew over all images.
-    """
+    """Return two-sided p-values of genders swapped within triplets, or dealt anew, per object."""
     rng, observed = np.random.default_rng([seed, 1]), np.abs((more - fewer).sum(axis=0))
     if paired:
         units = more - fewer

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ import scipy
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.change import four_vectors, spread_table
 from pytest_t2i.statistics.distances import expected_distance
+from pytest_t2i.statistics.inversion import permutation_p_value
 from pytest_t2i.statistics.shares import check_level
 
 Whole = npt.NDArray[np.int64]
@@ -86,7 +87,7 @@ def change_p_value(
         growth(rng.hypergeometric(*urn, size=(rows, men.size)))
         for rows in _chunks(redraws, men.size)
     )
-    return _p_value(growth(men[None])[0], growths, redraws)
+    return permutation_p_value(growth(men[None])[0] - TIE, growths)
 
 
 def paired_change_p_value(
@@ -98,10 +99,7 @@ def paired_change_p_value(
 ) -> float:
     """Return ``change_p_value`` for images of the same seeds, by permutation within pairs.
 
-    Two images of one seed are alike where the model changed little. Swaps within pairs then vary
-    less than redraws of the counts, and smaller changes are found
-    (tests/simulations/regression.md). Where seeds carry no information on the label, both tests
-    agree.
+    Swaps vary less than redraws where two images of one seed are alike.
     """
     _check_redraws(redraws)
     if len(before) != len(after):
@@ -116,7 +114,7 @@ def paired_change_p_value(
     growths = (
         _growth_of_pairs(_swapped(kinds, rng, rows)) for rows in _chunks(redraws, 9 * len(kinds))
     )
-    return _p_value(_growth_of_pairs(kinds[None])[0], growths, redraws)
+    return permutation_p_value(_growth_of_pairs(kinds[None])[0] - TIE, growths)
 
 
 def _rows(n: Whole, fewer: Whole) -> inputs.Floats:
@@ -168,11 +166,6 @@ def _labels(name: str, values: npt.ArrayLike) -> Whole:
     return array.astype(np.int64)
 
 
-def _p_value(observed: float, growths: Iterable[inputs.Floats], redraws: int) -> float:
-    reached = sum(int(np.count_nonzero(part >= observed - TIE)) for part in growths)
-    return (1.0 + reached) / (redraws + 1.0)
-
-
 def _chunks(redraws: int, cells: int, at_once: int = AT_ONCE) -> Iterator[int]:
     rows = max(1, min(redraws, at_once // cells))
     for start in range(0, redraws, rows):
@@ -214,12 +207,8 @@ def group_change_test(
 ) -> GroupChange:
     """Test for a growth of the mean distance of prompts from even shares, by permutation.
 
-    Under the null hypothesis no prompt's shares changed, so the images of a prompt before and after
-    are exchangeable: within pairs of one seed, or among all images without shared seeds (Fisher
-    1935). The statistic is the mean over prompts of the total variation distance from even shares,
-    after minus before, each minus its expectation for even shares and that number of images.
-
-    .. math:: p = (1 + number of redraws that grow at least as much) / (redraws + 1)
+    Images are exchangeable within pairs of one seed, or all of a prompt (Fisher 1935). The
+    statistic is the mean distance, minus its expectation for even shares, after minus before.
     """
     check_level(level)
     _check_redraws(redraws)
@@ -236,14 +225,14 @@ def group_change_test(
     rng = np.random.default_rng(seed)
     observed, growths = 0.0, np.zeros(redraws)
     for old, new in used:
-        observed += float(_group_growth(old[None], new[None], groups)[0])
+        observed += float((_excess(new[None], groups) - _excess(old[None], groups))[0])
         redrawn = _redrawn(old, new, rng, redraws, shared_seeds)
-        growths += np.concatenate([_group_growth(*sides, groups) for sides in redrawn])
+        growths += np.concatenate([_excess(b, groups) - _excess(a, groups) for a, b in redrawn])
     spread = float(np.std(growths)) / len(used)
     detectable_growth = (
         float(scipy.stats.norm.ppf(level)) + float(scipy.stats.norm.ppf(POWER))
     ) * spread
-    return GroupChange(_p_value(observed, [growths], redraws), min(1.0, detectable_growth))
+    return GroupChange(permutation_p_value(observed - TIE, [growths]), min(1.0, detectable_growth))
 
 
 def _groups(name: str, labels: npt.ArrayLike, groups: int) -> Whole:
@@ -265,10 +254,6 @@ def _redrawn(
         else:
             mixed = rng.permuted(np.broadcast_to(labels, (rows, labels.size)), axis=1)
             yield mixed[:, : old.size], mixed[:, old.size :]
-
-
-def _group_growth(old: Whole, new: Whole, groups: int) -> inputs.Floats:
-    return _excess(new, groups) - _excess(old, groups)
 
 
 def _excess(labels: Whole, groups: int) -> inputs.Floats:

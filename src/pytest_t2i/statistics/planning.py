@@ -8,9 +8,9 @@ shapes below spread it, and judged by the functions that judge a run.
 from __future__ import annotations
 
 import bisect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -33,8 +33,7 @@ from pytest_t2i.statistics.distances import (
     total_variation_interval,
     total_variation_p_value,
 )
-from pytest_t2i.statistics.empirical_bayes import GRID, spread_given_counts
-from pytest_t2i.statistics.families import lone_chances
+from pytest_t2i.statistics.families import GRID, lone_chances, spread_given_counts
 from pytest_t2i.statistics.inversion import Alternative, check_words, one_sided
 from pytest_t2i.statistics.model import (
     Estimator,
@@ -47,6 +46,8 @@ from pytest_t2i.statistics.model import (
 from pytest_t2i.statistics.permutation import BALANCE
 from pytest_t2i.statistics.shares import check_level, male_share, p_values_of_counts
 
+World = TypeVar("World")
+
 CONCENTRATION = 1.0
 """Concentration of the Beta distribution of prompts' |2p - 1|; fitted to the three models of Lyu
 Table 7 it is 0.97, 1.44 and 0.92."""
@@ -55,10 +56,7 @@ CLOSER = 4.0
 
 
 def even_biases(mean: float, prompts: int, concentration: float = CONCENTRATION) -> inputs.Floats:
-    """Return |2p - 1| of prompts that differ as in Lyu Table 7, with exactly this mean.
-
-    The values are quantiles of the Beta distribution, shrunk to one end to have the given mean.
-    """
+    """Return |2p - 1| of prompts as Beta quantiles, shrunk to one end to have exactly this mean."""
     if mean in {0.0, 1.0} or prompts == 1:
         return np.full(prompts, mean)
     ranks = (np.arange(prompts) + 0.5) / prompts
@@ -210,25 +208,22 @@ def model_power(
 ) -> float:
     """Return the probability that the model's check is decided, by simulation of whole suites.
 
-    Prompts differ as in Lyu Table 7: |2p - 1| is Beta distributed with the bias as its mean. Each
-    simulated suite is judged as a run is judged, FAIL or PASS at one-sided ``level``. With fixed
-    words, the prompts are quantiles of that distribution and their own mean is the bias; with
-    sampled words they are drawn from it anew in each suite.
+    |2p - 1| is Beta distributed as in Lyu Table 7: quantiles with fixed words, drawn with sampled.
     """
     check_words(words)
     _check(design, images, bias=bias, bound=bound)
     if words == "fixed":
-        return _decided(even_biases(bias, design.prompts), bias, bound, images, design)
-    rng = np.random.default_rng(design.seed)
-    right = 0
-    for repeat in range(design.repeats):
-        male = rng.binomial(images, male_share(drawn_biases(bias, design.prompts, rng)))
+        return _decided([even_biases(bias, design.prompts)], bias, bound, images, design)[0]
+
+    def is_right(mean: float, rng: np.random.Generator, repeat: int) -> bool:
+        male = rng.binomial(images, male_share(drawn_biases(mean, design.prompts, rng)))
         result = model_bias_interval(
             male, images - male, level=one_sided(design.level), seed=repeat, words=words,
             resamples=RESAMPLES,
         )  # fmt: skip
-        right += result.low > bound if bias > bound else result.high <= bound
-    return right / design.repeats
+        return result.low > bound if mean > bound else result.high <= bound
+
+    return _simulated([bias], is_right, design)[0]
 
 
 class PowerRange(NamedTuple):
@@ -252,18 +247,12 @@ class PowerRange(NamedTuple):
 
 
 def model_power_range(bias: float, bound: float, images: int, design: Design) -> PowerRange:
-    """Return the probability that the model's check is decided, over distributions of bias.
-
-    This is ``model_power`` with fixed words for each of six distributions with the same mean: all
-    prompts equal, two halves near and far from each other, some one-sided and the others fair, and
-    two Beta distributions, one of them as in published models.
-    """
+    """Return ``model_power`` with fixed words over six distributions with the same mean."""
     _check(design, images, bias=bias, bound=bound)
     # Only one distribution has a mean of 0 or 1.
     spreads = [even_biases] if bias in {0.0, 1.0} else SPREADS.values()
-    return PowerRange.of(
-        [_decided(spread(bias, design.prompts), bias, bound, images, design) for spread in spreads]
-    )
+    biases = (spread(bias, design.prompts) for spread in spreads)
+    return PowerRange.of(_decided(biases, bias, bound, images, design))
 
 
 def prompt_change_power(
@@ -271,8 +260,7 @@ def prompt_change_power(
 ) -> float:
     """Return the exact probability that a prompt whose bias grew fails against its baseline.
 
-    The test is the exact unconditional one for images with different seeds, at
-    ``(1 - level) / prompts``.
+    By the unconditional test for images with different seeds, at ``(1 - level) / prompts``.
     """
     _check(design, images, before=before)
     inputs.in_range("before + push", before + push, 0.0, 1.0, tolerance=1e-9)
@@ -295,9 +283,8 @@ def images_needed(
 ) -> int | None:
     """Return the fewest images per prompt with the wanted power; None where no number has it.
 
-    Without ``sizes``, every number up to 128 is tried, and a bisection follows up to 2000. Power is
-    not monotone in the number of images (it has saw teeth): the number found has the power, and a
-    slightly larger one may just miss it.
+    Without ``sizes``, every number up to 128, then a bisection up to 2000. Power has saw teeth: a
+    slightly larger number may just miss it.
     """
     if sizes:
         return _first(lambda n: power(n) >= wanted, sizes)
@@ -324,25 +311,39 @@ def _first(holds: Callable[[int], bool], values: tuple[int, ...]) -> int | None:
     return values[place] if place < len(values) else None
 
 
-def _verdicts(
-    bias: inputs.Floats, bound: float, images: int, alternative: Alternative, level: float,
-    seed: int, runs: int,
-) -> Iterator[bool]:  # fmt: skip
-    """Yield for each simulated run of these fixed prompts whether it rejects the bound."""
-    rng = np.random.default_rng(seed)
-    for men in rng.binomial(images, male_share(bias), size=(runs, len(bias))):
+def _judged(
+    bound: float, images: int, level: float, side: Alternative
+) -> Callable[[inputs.Floats, np.random.Generator, int], bool]:
+    """Return whether a simulated run of prompts of this bias rejects the bound, as a function."""
+
+    def rejects(bias: inputs.Floats, rng: np.random.Generator, _: int) -> bool:
+        men = rng.binomial(images, male_share(bias))
         evidence = FixedWords.of(men, images - men)
-        p = evidence.p_greater(bound) if alternative == "greater" else evidence.p_less(bound)
-        yield p <= 1.0 - level + SMALL
+        p = evidence.p_greater(bound) if side == "greater" else evidence.p_less(bound)
+        return p <= 1.0 - level + SMALL
+
+    return rejects
+
+
+def _simulated(
+    worlds: Iterable[World], is_right: Callable[[World, np.random.Generator, int], float],
+    design: Design,
+) -> list[float]:  # fmt: skip
+    """Return for each world the share of simulated suites with the right verdict."""
+    shares = []
+    for world in worlds:
+        rng = np.random.default_rng(design.seed)
+        right = sum(is_right(world, rng, repeat) for repeat in range(design.repeats))
+        shares.append(right / design.repeats)
+    return shares
 
 
 def _decided(
-    biases: inputs.Floats, mean: float, bound: float, images: int, design: Design
-) -> float:
-    """Return the share of suites of these fixed prompts with the right verdict."""
+    spreads: Iterable[inputs.Floats], mean: float, bound: float, images: int, design: Design
+) -> list[float]:
+    """Return the share of suites of fixed prompts with the right verdict, for each spread."""
     side: Alternative = "greater" if mean > bound else "less"
-    verdicts = _verdicts(biases, bound, images, side, design.level, design.seed, design.repeats)
-    return sum(verdicts) / design.repeats
+    return _simulated(spreads, _judged(bound, images, design.level, side), design)
 
 
 def _check(design: Design, images: int, **shares: float) -> None:
@@ -366,11 +367,7 @@ def model_images_needed(
 ) -> int | None:
     """Return the fewest images per prompt that decide the model's check with a given power.
 
-    Runs are simulated with fixed words, at the observed rates of the prompts, shrunk towards even
-    so that their model bias score is the corrected one. A run is decided where its verdict is the
-    right one for these rates: FAIL above the bound, PASS within. Numbers of images up to 2000 are
-    tried by bisection; the power is assumed to increase with them. The result applies to a new run
-    of that size, without interim looks.
+    Runs are simulated with fixed words at ``bias_as_seen``, without interim looks.
     """
     check_level(level)
     limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
@@ -379,9 +376,13 @@ def model_images_needed(
     side: Alternative = "greater" if float(np.mean(bias)) > limit else "less"
 
     def is_enough(images: int) -> bool:
-        return _reaches(
-            _verdicts(bias, limit, images, side, level, seed, repeats), least_power, repeats
-        )
+        rejects, rng = _judged(limit, images, level, side), np.random.default_rng(seed)
+        hits = 0
+        for left in reversed(range(repeats)):  # as few runs as show whether the share is reached
+            hits += rejects(bias, rng, left)
+            if hits / repeats >= least_power or (hits + left) / repeats < least_power:
+                break
+        return hits / repeats >= least_power
 
     return _first(is_enough, TRIED)
 
@@ -393,16 +394,6 @@ def bias_as_seen(male: npt.ArrayLike, female: npt.ArrayLike) -> inputs.Floats:
     mean = float(np.mean(plug_in))
     corrected = min(corrected_model_bias_score(men, women), mean) if mean else 0.0
     return np.asarray(plug_in * (corrected / mean if mean else 1.0), dtype=np.float64)
-
-
-def _reaches(decided: Iterator[bool], least_share: float, repeats: int) -> bool:
-    """Tell whether at least the wanted share of runs is decided, from as few runs as that takes."""
-    hits = 0
-    for n, hit in enumerate(decided, start=1):
-        hits += hit
-        if hits / repeats >= least_share or (hits + repeats - n) / repeats < least_share:
-            break
-    return hits / repeats >= least_share
 
 
 WAYS = (
@@ -420,29 +411,26 @@ def model_change_power_range(
 ) -> PowerRange:
     """Return the probability that a model FAILs against its baseline, over several ways of growth.
 
-    Seeded simulations judge the pairs of runs as a run is judged: FAIL where the interval of the
-    change lies above the margin, at the one-sided level. Images before and after have different
-    seeds. In the baseline, bias is distributed over prompts as in published models, equal, or
-    confined to some one-sided prompts. It grows in every prompt by the same share of the room, or
-    some prompts become one-sided.
+    Pairs of runs with different seeds are judged as runs are: the low end above the margin.
     """
     inputs.in_range("before", before, 0.0, 1.0 - 1e-9)
     inputs.in_range("before + push", before + push, 0.0, 1.0, tolerance=1e-9)
     check_level(design.level)
     if images < 1:
         raise ValueError(f"images must be at least 1, got images={images!r}")
-    chances, level = [], one_sided(design.level)
-    for spread, grown in WAYS:
-        old = spread(before, design.prompts)
-        new, rng, fails = grown(old, push), np.random.default_rng(design.seed), 0
-        for repeat in range(design.repeats):
-            men, now = (rng.binomial(images, male_share(bias)) for bias in (old, new))
-            change = paired_model_bias_change(
-                men, images - men, now, images - now, level=level, seed=repeat, resamples=RESAMPLES
-            )
-            fails += change.low > margin
-        chances.append(fails / design.repeats)
-    return PowerRange.of(chances)
+    level = one_sided(design.level)
+
+    def fails(biases: tuple[inputs.Floats, ...], rng: np.random.Generator, repeat: int) -> bool:
+        men, now = (rng.binomial(images, male_share(bias)) for bias in biases)
+        change = paired_model_bias_change(
+            men, images - men, now, images - now, level=level, seed=repeat, resamples=RESAMPLES
+        )
+        return change.low > margin
+
+    spreads = ((spread(before, design.prompts), grown) for spread, grown in WAYS)
+    return PowerRange.of(
+        _simulated(((old, grown(old, push)) for old, grown in spreads), fails, design)
+    )
 
 
 Pair = tuple[npt.NDArray[np.int64], ...]
@@ -463,10 +451,7 @@ def change_images_needed(
 ) -> int | None:
     """Return the fewest images per prompt, in each of two runs, that decide their comparison.
 
-    Pairs of runs are simulated at the estimated rates (``bias_as_seen``), shrunk to
-    the smallest mean bias that is consistent with the counts at one-sided 80 %. Scaling an interval
-    of few images by the square root of their number would be wrong: the interval is cut off at the
-    ends of a score, and the method changes with the number of images.
+    Simulated at the estimated rates, shrunk to the smallest mean bias consistent at 80 %.
     """
     least_power = float(inputs.in_range("power", power, 0.0, 1.0))
     counts = (before_male, before_female, after_male, after_female)
@@ -480,11 +465,11 @@ def change_images_needed(
     old, new = map(male_share, biases)
 
     def share(images: int) -> float:
-        rng, decisions = np.random.default_rng(seed), []
-        for _ in range(PAIRS):
-            then, now = rng.binomial(images, old), rng.binomial(images, new)
-            decisions.append(decided((then, images - then, now, images - now)))
-        return float(np.mean(decisions))
+        def decides(shares: tuple[inputs.Floats, ...], rng: np.random.Generator, _: int) -> float:
+            then, now = (rng.binomial(images, p) for p in shares)
+            return decided((then, images - then, now, images - now))
+
+        return _simulated([(old, new)], decides, Design(len(old), seed=seed, repeats=PAIRS))[0]
 
     return images_needed(share, least_power, sizes)
 
@@ -502,35 +487,21 @@ def detectable(change: Interval, level: float) -> float:
     """Return the growth that a one-sided test at this level finds in 80 % of runs.
 
     .. math:: (z_{level} + z_{0.8}) (high - low) / (2 z_{(1 + interval's level) / 2})
-
-    The standard error is that of the given interval of a change, by a normal approximation.
     """
     error = (change.high - change.low) / (2.0 * scipy.special.ndtri((1.0 + change.level) / 2.0))
     return float((scipy.special.ndtri(level) + scipy.special.ndtri(POWER)) * error)
 
 
 def found_growth(
-    before_male: npt.ArrayLike,
-    before_female: npt.ArrayLike,
-    after_male: npt.ArrayLike,
-    after_female: npt.ArrayLike,
-    *,
-    level: float,
-    estimator: Estimator = "corrected",
+    *before_and_after: npt.ArrayLike, level: float, estimator: Estimator = "corrected",
     words: Words = "fixed",
-) -> float:
+) -> float:  # fmt: skip
     """Return the growth of the model bias score that the exact test finds in about 80 % of runs.
 
-    The test needs an observed growth of ``detectable``, but from even prompts it observes less
-    growth than there is. So bias is distributed as estimated, every prompt's distance to
-    one-sidedness shrinks by the same share, and the result is the smallest growth whose expected
-    observation is large enough. In simulation the test finds this growth in 0.71 or more of runs,
-    mostly in 0.84 or more (tests/simulations/detectable.md).
+    Every prompt's distance to one-sidedness shrinks by one share; from even prompts the test
+    observes less growth than there is (tests/simulations/detectable.md).
     """
-    counts = [
-        inputs.whole_counts("counts", c)
-        for c in (before_male, before_female, after_male, after_female)
-    ]
+    counts = [inputs.whole_counts("counts", side) for side in before_and_after]
     change = unmoved_model_bias_change(*counts, level=level, estimator=estimator, words=words)
     fewer = np.minimum(counts[0] + counts[1], counts[2] + counts[3])
     used = fewer >= FEWEST_IMAGES
@@ -581,10 +552,7 @@ def group_prompt_power(
 ) -> PowerRange:
     """Return the probability that a prompt's check of ``group_distance`` is decided.
 
-    By simulation. Above the bound: the probability of a FAIL as the only such prompt among even
-    ones, at (1 - level) / prompts (Benjamini and Hochberg's strictest step; the power is higher
-    where other prompts are uneven, too). Within the bound: the probability of a PASS, at 1 - level.
-    Both are judged by the interval or test that a run uses.
+    By simulation: a FAIL at (1 - level) / prompts, as the only such prompt; a PASS at 1 - level.
     """
     _check_groups(distance, bound, images, groups, design)
     fails = distance > bound
@@ -603,26 +571,24 @@ def group_prompt_power(
 def group_model_power(
     distance: float, bound: float, images: int, groups: int, design: Design
 ) -> PowerRange:
-    """Return the probability that the model's check of ``group_distance`` is decided.
-
-    By simulation: each suite of fixed prompts is judged by the interval that a run uses, at
-    one-sided ``level``.
-    """
+    """Return the probability that the model's check of ``group_distance`` is decided."""
     _check_groups(distance, bound, images, groups, design)
     most, level = furthest(groups), one_sided(design.level)
     mean, even = min(1.0, distance / most), np.full(groups, 1.0 / groups)
     spreads = [even_biases] if mean in {0.0, 1.0} else list(SPREADS.values())
     worlds = [(spread, SHAPES[0]) for spread in spreads]
     worlds += [(spreads[0], shape) for shape in SHAPES[1:]] if len(spreads) > 1 else []
-    chances = []
-    for spread, shape in worlds:
-        rng, right = np.random.default_rng(design.seed), 0
-        shares = np.array([shape(part * most, groups) for part in spread(mean, design.prompts)])
-        for _ in range(design.repeats):
-            counts = rng.multinomial(images, shares / shares.sum(axis=1, keepdims=True))
-            low, high = _ends(counts, even, level)
-            right += low > bound if distance > bound else high <= bound
-        chances.append(right / design.repeats)
+
+    def is_right(shares: inputs.Floats, rng: np.random.Generator, _: int) -> bool:
+        counts = rng.multinomial(images, shares / shares.sum(axis=1, keepdims=True))
+        low, high = _ends(counts, even, level)
+        return low > bound if distance > bound else high <= bound
+
+    shares = (
+        np.array([shape(part * most, groups) for part in spread(mean, design.prompts)])
+        for spread, shape in worlds
+    )
+    chances = _simulated(shares, is_right, design)
     return PowerRange(min(chances), max(chances), None)
 
 

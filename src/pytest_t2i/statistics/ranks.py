@@ -87,9 +87,8 @@ def _ranks_between(
 ) -> list[Rank]:
     """Return the ranks of values that lie between two bounds, each with a normal error.
 
-    Every ordered pair has a one-sided p-value against "the first value is at most the second", by
-    the lower bound of the first and the upper bound of the second. Holm's correction over all pairs
-    keeps the chance of any wrong order below 1 - level (Mogstad, Romano, Shaikh and Wilhelm 2024).
+    One-sided p-values of all ordered pairs, from the lower bound of the one and the upper bound of
+    the other, with Holm's correction (Mogstad, Romano, Shaikh and Wilhelm 2024).
     """
     check_level(level)
     values = np.array(ends, dtype=np.float64)
@@ -107,8 +106,7 @@ def _ranks_between(
 def groups_differ_p_value(counts: npt.ArrayLike, *, seed: int) -> float:
     """Return the p-value against "this prompt's images have the same group shares by every model".
 
-    The test is Fisher's exact test of models by groups, two-sided; for more than two models or
-    groups by Monte Carlo, with 9,999 random tables of the same margins.
+    Fisher's exact test; beyond two by two by Monte Carlo (9,999 tables of the same margins).
     """
     numbers = np.asarray(counts)
     if numbers.ndim != 2:  # noqa: PLR2004 - models and groups
@@ -151,10 +149,7 @@ def _rank(behind: inputs.Bools, p_values: inputs.Floats, k: int) -> Rank:
 def _confidence(
     against: inputs.Floats, instead: inputs.Floats, is_sure: bool, is_out: bool
 ) -> float | None:
-    """Return a lower bound of a certain rank, an upper bound of an excluded one, else None.
-
-    ``against`` holds the p-values of the orders that give the rank, ``instead`` of their opposites.
-    """
+    """Return a lower bound of a certain rank, an upper bound of an excluded one, else None."""
     if is_sure:
         return float(1.0 - against.max())
     return float(instead.min()) if is_out else None
@@ -167,15 +162,7 @@ def group_ranking(
     seed: int,  # noqa: ARG001 - nothing is drawn
     draws: int = 0,  # noqa: ARG001
 ) -> list[Rank]:
-    """Return the ranks of models by their mean distance from even shares on the same prompts.
-
-    As in ``ranking`` of model bias scores, each distance lies between the expectations of two means
-    of functions of the counts, for any prompts (``bounding_distance``). A model certainly ranks
-    behind another where its lower mean lies above the other's upper mean; every other order is
-    plausible.
-
-    Prompts without two images with a label of every model are left out.
-    """
+    """Return the ranks of models by their mean distance from even shares, as ``ranking`` does."""
     numbers = np.asarray(counts)
     if numbers.ndim != 3 or len(numbers) < 2 or numbers.shape[2] < 2:  # noqa: PLR2004 - models, groups
         raise ValueError(

@@ -18,6 +18,8 @@ import scipy
 from pytest_t2i.data import Interval, Prone
 from pytest_t2i.metrics import inputs, total_variation_distance
 from pytest_t2i.statistics.shares import (
+    as_bias,
+    bisected,
     check_level,
     check_pair,
     check_share,
@@ -36,10 +38,7 @@ are."""
 
 
 def looks(images: int) -> tuple[int, ...]:
-    """Return the numbers of images per prompt at which a test is evaluated.
-
-    They are 2 and 4, then each is half as much again as the one before; the last is ``images``.
-    """
+    """Return the images per prompt at which a test is evaluated: 2, 4, then half as many again."""
     if images < 1:
         raise ValueError(f"images must be at least 1, got images={images!r}")
     result = list(FIRST_LOOKS)
@@ -52,19 +51,13 @@ def prompt_bias_sequence(male: int, female: int, level: float) -> Interval:
     """Return an interval of a prompt bias score, 2p - 1, that holds at all n simultaneously."""
     men, women = check_pair(male, female)
     check_level(level)
-    entry = sequence(men, men + women, level)
-    return Interval(
-        (men - women) / (men + women), 2 * entry.low - 1, 2 * entry.high - 1, level, METHOD, entry.n
-    )
+    return as_bias(sequence(men, men + women, level), men, women)
 
 
 def stereotype_sequence(
     present: int, n: int, expected: float, level: float, direction: Prone = "over"
 ) -> Interval:
-    """Return an interval of a stereotype score that holds at all n simultaneously.
-
-    .. math:: [max(0, low - P*), max(0, high - P*)]      (OASIS eq. 3)
-    """
+    """Return an interval of a stereotype score (OASIS eq. 3) that holds at all n simultaneously."""
     k, size, real = in_direction(*check_share(present, n, level), expected, direction)
     return excess(sequence(k, size, level), real)
 
@@ -72,14 +65,10 @@ def stereotype_sequence(
 def bias_sequence_p_value(male: int, female: int, bound: float) -> float:
     """Return an anytime-valid p-value against "the absolute prompt bias score is within the bound".
 
-    H0: ``|2p - 1| <= bound``. The p-value is min(1, 1 / e) for the e-value
-
     .. math:: e = int p^k (1 - p)^(n - k) dJ(p) / max over H0 of p^k (1 - p)^(n - k)
 
-    with J the Beta(1/2, 1/2) mixture restricted to the region beyond the bound. Under H0 the
-    expectation of e is at most 1 at every stopping time. Benjamini-Hochberg on such p-values is
-    e-BH (Wang and Ramdas 2022), which controls the false discovery rate under any dependence, hence
-    also where images of one prompt stop because of another prompt's.
+    with J the Beta(1/2, 1/2) mixture beyond the bound: E e <= 1 under H0 at every stopping time.
+    Benjamini-Hochberg on min(1, 1/e) is e-BH (Wang and Ramdas 2022), valid under any dependence.
     """
     men, women = check_pair(male, female)
     limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
@@ -89,10 +78,7 @@ def bias_sequence_p_value(male: int, female: int, bound: float) -> float:
 def stereotype_sequence_p_value(
     present: int, n: int, expected: float, bound: float, direction: Prone = "over"
 ) -> float:
-    """Return an anytime-valid p-value against "the stereotype score is at most the bound".
-
-    H0: ``P <= expected + bound``; the construction is that of ``bias_sequence_p_value``.
-    """
+    """Return ``bias_sequence_p_value`` against "the stereotype score is at most the bound"."""
     k, size, real = in_direction(*check_share(present, n, 0.5), expected, direction)
     return _p_value(k, size, 0.0, real + float(inputs.in_range("bound", bound, 0.0, 1.0)))
 
@@ -103,9 +89,7 @@ def sequence(k: int, n: int, level: float) -> Interval:
 
     .. math:: {p : B(k + 1/2, n - k + 1/2) / B(1/2, 1/2) < p^k (1 - p)^(n - k) / (1 - level)}
 
-    At the true p, the ratio of the left side to the likelihood is a martingale with expectation 1;
-    it ever exceeds 1 / (1 - level) with probability at most 1 - level (Ville 1939; Robbins 1970;
-    the mixture is that of Howard et al. 2021, section 3.2).
+    (Ville 1939; Robbins 1970; the mixture of Howard et al. 2021, section 3.2)
     """
     threshold = _log_mixture(k, n) + math.log(1.0 - level)
 
@@ -152,7 +136,6 @@ def _log_likelihood(k: int, n: int, p: float) -> float:
 
 GROUP_METHOD = "dirichlet sequence"
 GROUP_HALVINGS = 40
-"""Number of bisection steps."""
 
 
 def group_distance_sequence(counts: Mapping[str, int], level: float) -> Interval:
@@ -160,10 +143,8 @@ def group_distance_sequence(counts: Mapping[str, int], level: float) -> Interval
 
     .. math:: \{TV(p) : \prod_i p_i^{n_i} > (1 - level) M(n)\}
 
-    with M the likelihood of the counts under a fixed mixture of shares: half of it Dirichlet(1/2,
-    ..., 1/2), half of it one group with a Beta(1/2, 1/2) share and the others even. At the true
-    shares, the ratio of M to the likelihood is a martingale with expectation 1, which ever exceeds
-    1 / (1 - level) with probability at most 1 - level (Ville 1939; Robbins 1970).
+    with M the likelihood under a mixture: half Dirichlet(1/2, ..., 1/2), half one group with a
+    Beta(1/2, 1/2) share and the others even (Ville 1939; Robbins 1970).
     """
     check_level(level)
     numbers = _numbers(counts)
@@ -176,10 +157,7 @@ def group_distance_sequence_p_value(
 ) -> float:
     """Return an anytime-valid p-value of a prompt's distance from even shares against a bound.
 
-    The p-value is min(1, 1 / e) for the e-value M(n) / (largest likelihood under H0), with M as in
-    ``group_distance_sequence``. Under H0 the expectation of e is at most 1 at every stopping time,
-    so Benjamini-Hochberg on such p-values is e-BH (Wang and Ramdas 2022), which holds under any
-    dependence.
+    min(1, 1 / e), e = M(n) / (largest likelihood under H0): e-BH, as ``bias_sequence_p_value``.
     """
     limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
     largest = _most_within if alternative == "greater" else _most_beyond
@@ -208,13 +186,7 @@ def _ends(numbers: tuple[int, ...], error: float) -> tuple[float, float]:
 
 def _first(holds: Callable[[float], bool], most: float) -> float:
     """Return where a condition begins to hold, from 0 to ``most``, rounded down."""
-    if holds(0.0):
-        return 0.0
-    low, high = 0.0, most
-    for _ in range(GROUP_HALVINGS):
-        middle = (low + high) / 2.0
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return low
+    return 0.0 if holds(0.0) else bisected(holds, 0.0, most, GROUP_HALVINGS)[0]
 
 
 @lru_cache(maxsize=8192)
@@ -239,8 +211,7 @@ def _log_group_mixture(numbers: tuple[int, ...]) -> float:
 def _most_within(numbers: tuple[int, ...], bound: float) -> float:
     """Return the largest log-likelihood of shares at most the bound away from even ones.
 
-    Where the observed shares lie further, those above even shrink in proportion to their images,
-    and those below grow alike; no share crosses the even one.
+    Shares above even shrink in proportion to their images, those below grow alike; none crosses it.
     """
     n = np.array(numbers, dtype=np.float64)
     even = 1.0 / len(n)
@@ -278,8 +249,7 @@ def _below(n: np.ndarray, even: float, bound: float) -> np.ndarray:
 def _most_beyond(numbers: tuple[int, ...], bound: float) -> float:
     """Return the largest log-likelihood of shares at least the bound away from even ones.
 
-    A set of groups together exceeds its even share by the bound; for each size of the set, the best
-    one has the groups with the most images.
+    A set of groups exceeds its even share by the bound: for each size those with the most images.
     """
     n = np.array(numbers, dtype=np.float64)
     total, groups = float(n.sum()), len(n)

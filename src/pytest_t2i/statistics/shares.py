@@ -22,10 +22,8 @@ HALVINGS = 60
 def _lowest_acceptable(k: int, n: int, level: float) -> float:
     """Return the smallest share at which k of n is acceptable (Blaker 2000; Klaschka 2010).
 
-    Below k/n the tail P(K >= k) grows with p. For each j < k, the tail P(K <= j) counts from the
-    share on at which it is no larger than P(K >= k). The sum of both tails lacks P(j < K < k),
-    which rises and then falls with p: so the sum exceeds alpha at that share, or from its only
-    crossing above that share on. The result is the least of these shares over all j.
+    For each j < k the tail P(K <= j) counts from the share on at which it is no larger than
+    P(K >= k); the sum of both tails exceeds alpha there or from its only crossing above.
     """
     if k == 0:
         return 0.0
@@ -65,10 +63,7 @@ def _at_most(j: npt.NDArray[np.int64], n: int, p: inputs.Floats) -> inputs.Float
 def _bisected(
     function: Callable[[inputs.Floats], inputs.Floats], low: inputs.Floats, high: inputs.Floats
 ) -> inputs.Floats:
-    """Return the point where each value turns positive.
-
-    That point is ``low`` where the value is positive there already, as rounding may make it.
-    """
+    """Return where each value turns positive: ``low`` where it is positive there already."""
     low, high = low.copy(), high.copy()
     high = np.where(function(low) > TIE, low, high)
     for _ in range(HALVINGS):
@@ -82,13 +77,9 @@ Method = Literal["clopper-pearson", "blaker"]
 
 
 def wilson(successes: int, n: int, level: float) -> Interval:
-    """Return the Wilson score interval of a share, as a part of other methods.
+    """Return the Wilson score interval of a share (1927), as a part of other methods.
 
-    Alone, the interval covers too little: its coverage is near the level on average over shares,
-    but as low as 0.84 at single shares. The methods that use this interval have simulated coverage
-    of their own.
-
-    .. math:: (p + z^2/2n +- z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n)      (Wilson 1927)
+    Alone it covers too little: near the level on average, but 0.84 at single shares.
     """
     k, size = check_share(successes, n, level)
     share = k / size
@@ -99,6 +90,16 @@ def wilson(successes: int, n: int, level: float) -> Interval:
     low = 0.0 if k == 0 else centre - half
     high = 1.0 if k == size else centre + half
     return Interval(share, low, high, level, "wilson", size)
+
+
+def exact_ends(
+    successes: npt.ArrayLike, n: npt.ArrayLike, tail: float
+) -> tuple[inputs.Floats, inputs.Floats]:
+    """Return the shares at which the tail of each count is ``tail`` (Clopper and Pearson 1934)."""
+    k, size = np.asarray(successes, dtype=np.float64), np.asarray(n, dtype=np.float64)
+    low = scipy.stats.beta.ppf(tail, np.maximum(k, 1.0), size - k + 1.0)
+    high = scipy.stats.beta.isf(tail, k + 1.0, np.maximum(size - k, 1.0))
+    return np.where(k == 0.0, 0.0, low), np.where(k == size, 1.0, high)
 
 
 def clopper_pearson(successes: int, n: int, level: float) -> Interval:
@@ -124,24 +125,17 @@ def clopper_pearson(successes: int, n: int, level: float) -> Interval:
     1.000 [0.832, 1.000]
     """
     k, size = check_share(successes, n, level)
-    tail = (1.0 - level) / 2.0
-    low = 0.0 if k == 0 else float(scipy.stats.beta.ppf(tail, k, size - k + 1))
-    high = 1.0 if k == size else float(scipy.stats.beta.isf(tail, k + 1, size - k))
+    low, high = map(float, exact_ends(k, size, (1.0 - level) / 2.0))
     return Interval(k / size, low, high, level, "clopper-pearson", size)
 
 
 def blaker(successes: int, n: int, level: float) -> Interval:
     """Return Blaker's exact interval of a share: never wider than Clopper and Pearson's.
 
-    The interval holds the shares p at which the observed count is acceptable, and fills the gaps
-    between them. A count is acceptable where the smaller tail beyond the count, together with as
-    much of the other tail as is no larger, has a probability above 1 - level.
-
     .. math:: a(p) = smaller tail of k + largest attainable opposite tail up to it > 1 - level
        (Blaker 2000; no gap is skipped, as Klaschka 2010 asks)
 
-    The interval covers with at least the level for every p, and is 6 to 7 % narrower than Clopper
-    and Pearson's at 20 images. A single end may miss more often than (1 - level) / 2.
+    It covers with at least the level; a single end may miss more often than (1 - level) / 2.
     """
     k, size = check_share(successes, n, level)
     low = _lowest_acceptable(k, size, level)
@@ -195,35 +189,26 @@ def prompt_bias_interval(
     0.000 [-0.456, 0.456]
     """
     men, women = check_pair(male, female)
-    share = share_interval(men, men + women, level, method)
-    return Interval(
-        (men - women) / (men + women),
-        2.0 * share.low - 1.0,
-        2.0 * share.high - 1.0,
-        level,
-        share.method,
-        share.n,
-    )
+    return as_bias(share_interval(men, men + women, level, method), men, women)
+
+
+def as_bias(share: Interval, men: int, women: int) -> Interval:
+    """Return the interval of 2p - 1 from that of the share p of men."""
+    estimate, n = (men - women) / (men + women), men + women
+    low, high = 2.0 * share.low - 1.0, 2.0 * share.high - 1.0
+    return Interval(estimate, low, high, share.level, share.method, n)
 
 
 def stereotype_interval(
     present: int, n: int, expected: float, level: float, direction: Prone = "over"
 ) -> Interval:
-    """Return the interval of a stereotype score, from Blaker's exact interval of the share.
-
-    .. math:: [max(0, low - P*), max(0, high - P*)]      (OASIS eq. 3)
-
-    For an attribute that is prone to be shown too rarely the score is that of P* - P.
-    """
+    """Return the interval of a stereotype score (OASIS eq. 3), from Blaker's of the share."""
     k, size, real = in_direction(*check_share(present, n, level), expected, direction)
     return excess(blaker(k, size, level), real)
 
 
 def in_direction(k: int, n: int, expected: float, direction: Prone) -> tuple[int, int, float]:
-    """Return counts and expected share of the attribute, or of its absence for "under".
-
-    An attribute that is shown too rarely is the same as its absence shown too often.
-    """
+    """Return counts and expected share of the attribute, or of its absence for "under"."""
     check_direction(direction)
     real = float(inputs.in_range("expected", expected, 0.0, 1.0))
     return (n - k, n, 1.0 - real) if direction == "under" else (k, n, real)
@@ -246,6 +231,22 @@ def check_level(level: float) -> None:
     """Raise a ValueError for a confidence level outside (0, 1)."""
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must lie between 0 and 1, got level={level!r}")
+
+
+def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    """Raise a ValueError for a value that is not one of the choices."""
+    if value not in choices:
+        raise ValueError(f"{name} must be {' or '.join(map(repr, choices))}, got {name}={value!r}")
+
+
+def bisected(
+    holds: Callable[[float], bool], low: float, high: float, halvings: int
+) -> tuple[float, float]:
+    """Return the ends between which a condition begins to hold, from ``low`` to ``high``."""
+    for _ in range(halvings):
+        middle = (low + high) / 2.0
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return low, high
 
 
 def check_share(successes: int, n: int, level: float) -> tuple[int, int]:
@@ -280,9 +281,20 @@ def _whole(name: str, value: int) -> int:
 
 
 Beyond = Literal["beyond", "within"]
+BEYOND = ("beyond", "within")
 """The alternative hypothesis of a p-value: the score lies beyond its limit, or within it."""
 Above = Literal["above", "below"]
 """The alternative hypothesis of a p-value: the share lies above its limit, or below it."""
+
+
+def binomial_tail(
+    k: npt.ArrayLike, n: int, p: float, alternative: Above = "above"
+) -> inputs.Floats:
+    """Return P(K >= k), or P(K <= k) with "below", for K ~ Binomial(n, p)."""
+    counts = np.asarray(k)
+    if alternative == "above":
+        return np.asarray(scipy.stats.binom.sf(counts - 1, n, p), dtype=np.float64)
+    return np.asarray(scipy.stats.binom.cdf(counts, n, p), dtype=np.float64)
 
 
 def prompt_bias_p_value(
@@ -344,10 +356,7 @@ def prompt_bias_p_values(
     """
     men, women = inputs.count_vectors(male=male, female=female)
     limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
-    if alternative not in {"beyond", "within"}:
-        raise ValueError(
-            f"alternative must be 'beyond' or 'within', got alternative={alternative!r}"
-        )
+    check_choice("alternative", alternative, BEYOND)
     clear = men + women
     p = np.ones(len(clear))
     for n in np.unique(clear):
@@ -362,11 +371,11 @@ def p_values_of_counts(n: int, bound: float, alternative: Beyond = "beyond") -> 
     men = np.arange(n + 1)
     more, edge = np.maximum(men, n - men), (1.0 + bound) / 2.0
     if alternative == "beyond":
-        p = scipy.stats.binom.sf(more - 1, n, edge) + scipy.stats.binom.cdf(n - more, n, edge)
+        p = binomial_tail(more, n, edge) + binomial_tail(n - more, n, edge, "below")
     elif bound == 0.0:
         p = np.ones(n + 1)
     else:
-        p = scipy.stats.binom.cdf(more, n, edge)
+        p = binomial_tail(more, n, edge, "below")
     table: inputs.Floats = np.asarray(np.clip(p, 0.0, 1.0), dtype=np.float64)
     table.flags.writeable = False
     return table
@@ -397,11 +406,8 @@ def share_p_value(successes: int, n: int, bound: float, alternative: Above) -> f
     """
     k, size = check_share(successes, n, 0.5)
     limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
-    if alternative == "above":
-        return float(scipy.stats.binom.sf(k - 1, size, limit))
-    if alternative == "below":
-        return float(scipy.stats.binom.cdf(k, size, limit))
-    raise ValueError(f"alternative must be 'above' or 'below', got alternative={alternative!r}")
+    check_choice("alternative", alternative, ("above", "below"))
+    return float(binomial_tail(k, size, limit, alternative))
 
 
 def share_by_prompt_interval(
@@ -409,17 +415,10 @@ def share_by_prompt_interval(
 ) -> Interval:
     """Return an interval of the mean share over prompts that allows any dependence within a prompt.
 
-    A service may rewrite a prompt once and draw all of its images from that text: then twenty
-    images carry no more information than one. So the prompt is the unit, and prompts are
-    independent. With one image per prompt the interval is Clopper and Pearson's. With more, the
-    share of each prompt is one value in [0, 1], and the ends are the means that the
-    Chernoff-Hoeffding bound does not exclude:
-
     .. math:: m KL(x, mu) <= log(2 / a),  KL(x, mu) = x log(x / mu) + (1-x) log((1-x) / (1-mu))
        (Hoeffding 1963, Theorem 1, for independent values in [0, 1] of any distributions)
 
-    with x the mean of m shares and a = 1 - level. The interval covers with at least the level for
-    any number of prompts; at 0 and at 1 it is as wide as Clopper and Pearson's.
+    with x the mean of m shares and a = 1 - level; with one image per prompt Clopper and Pearson's.
     """
     k, size = inputs.count_vectors(successes=successes, n=n)
     check_level(level)
@@ -435,19 +434,11 @@ def share_by_prompt_interval(
         return clopper_pearson(int(k.sum()), k.size, level)
     share = float(np.mean(k / size))
     reach = math.log(2.0 / (1.0 - level)) / k.size
-    low, high = (_chernoff_end(share, reach, end) for end in (0.0, 1.0))
+    low, high = (
+        bisected(lambda mean: _divergence(share, mean) > reach, share, end, HALVINGS)[1]
+        for end in (0.0, 1.0)
+    )
     return Interval(share, low, high, level, "chernoff by prompt", int(k.size))
-
-
-def _chernoff_end(share: float, reach: float, furthest: float) -> float:
-    """Return the mean furthest towards 0 or 1 whose divergence is within reach."""
-    if share == furthest:
-        return furthest
-    inner, outer = share, furthest
-    for _ in range(HALVINGS):
-        middle = (inner + outer) / 2.0
-        inner, outer = (middle, outer) if _divergence(share, middle) <= reach else (inner, middle)
-    return outer
 
 
 def _divergence(share: float, mean: float) -> float:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from pytest_t2i.data import Bounds
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.model import Whole
-from pytest_t2i.statistics.shares import Beyond
+from pytest_t2i.statistics.shares import BEYOND, Beyond, check_choice
 
 
 def worst_case_bounds(
@@ -18,19 +18,11 @@ def worst_case_bounds(
 ) -> Bounds:
     """Return bounds on the score of these images over all labels of the undetected ones.
 
-    Each undetected image may show a man, a woman or nobody. For one prompt with counts m, f, u
-    (numbers), on the prompt bias score:
-
     .. math:: [(m - f - u) / (m + f + u), (m - f + u) / (m + f + u)]
+       mean of [max(0, |m - f| - u) / (m + f + u), (|m - f| + u) / (m + f + u)]
 
-    The bounds are reached when all undetected images show a woman, and when all show a man. For
-    several prompts (arrays), on the model bias score:
-
-    .. math:: mean of [max(0, |m - f| - u) / (m + f + u), (|m - f| + u) / (m + f + u)]
-
-    over the prompts that have an image, clear or not. The bounds assume nothing about the reasons
-    for which images are undetected (Manski 1989). They have no sampling error: they are about the
-    images that were made, while an interval is about the model.
+    of one prompt (numbers), and of a model (arrays), for any reason (Manski 1989). They have no
+    sampling error: they are about the images that were made.
     """
     men, women, unknown = _checked(male, female, undetected)
     images = men + women + unknown
@@ -51,22 +43,14 @@ def worst_case_counts(
 ) -> tuple[Whole, Whole]:
     """Return counts with the undetected images labelled least favourably to an alternative.
 
-    For counts m, f and u undetected images, n = m + f + u of them in all, per prompt:
-
     .. math:: beyond: max(m, f) : n - max(m, f), but no more uneven to the other side than n / 2
        within: n - min(m, f) : min(m, f)
 
-    "beyond" gives the undetected to the rarer gender until both are as frequent, and splits the
-    rest evenly; "within" gives all of them to the commoner gender. An exact test of these counts
-    keeps its level for any dependence between being undetected and the gender: no labels of the
-    undetected images, "nobody" included, have a larger p-value
-    (docs/decisions/0005-undetected-images.md).
+    An exact test of these counts keeps its level for any dependence between being undetected and
+    the gender: no labels, "nobody" included, have a larger p-value (docs/decisions/0005).
     """
     men, women, unknown = _checked(male, female, undetected)
-    if alternative not in {"beyond", "within"}:
-        raise ValueError(
-            f"alternative must be 'beyond' or 'within', got alternative={alternative!r}"
-        )
+    check_choice("alternative", alternative, BEYOND)
     images = men + women + unknown
     if alternative == "beyond":
         more = np.maximum(np.maximum(men, women), images - images // 2)
@@ -97,9 +81,8 @@ def worst_case_labels(
 ) -> inputs.Floats:
     """Return a prompt's labels with the undetected images least favourable to an alternative.
 
-    "beyond" gives each undetected image to the label with the largest deficit, which moves the
-    shares as near to the reference as possible; "within" gives all of them to the one label that
-    moves the shares furthest from the reference.
+    "beyond" gives each to the label with the largest deficit, "within" all to the one that moves
+    the shares furthest from the reference.
     """
     numbers, shares = inputs.floats("counts", counts), inputs.floats("expected", expected)
     targets = shares * (numbers.sum() + undetected)
@@ -118,10 +101,8 @@ def worst_case_groups(
 ) -> dict[str, list[list[float]]]:
     """Return groups in which the undetected images are least favourable to an alternative.
 
-    "beyond" moves the shares of all groups towards one common share as far as their undetected
-    images can; "within" takes the two groups that can lie furthest apart, and gives one the outcome
-    in all undetected images and the other in none. The undetected images of the other groups stay
-    left out.
+    "beyond" moves all shares towards a common one; "within" takes the two groups that can lie
+    furthest apart, and leaves the undetected images of the others out.
     """
     hits = {name: sum(map(sum, images)) for name, images in groups.items()}
     unknown = {name: sum(undetected[name]) for name in groups}

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from pytest_t2i.data import TIE, Direction, Evidence, Interval, Limit, Outcome, Verdict
-from pytest_t2i.statistics.empirical_bayes import leaning
+from pytest_t2i.statistics.families import leaning
 from pytest_t2i.statistics.planning import Design, images_needed, prompt_power
 
 NO_EVIDENCE = "no evidence: there was nothing to measure"

@@ -9,9 +9,9 @@ import pytest
 from scipy import stats
 
 from pytest_t2i.metrics import group_diversity, group_entropy, group_gap, prompt_bias_score
-from pytest_t2i.statistics import group_entropy_interval
 from pytest_t2i.statistics.groups import (
     group_diversity_interval,
+    group_entropy_interval,
     group_gap_interval,
     group_intervals,
 )

@@ -18,13 +18,14 @@ import numpy as np
 from pytest_t2i import statistics as s
 from pytest_t2i.statistics.associations import rank_correlation_interval
 from pytest_t2i.statistics.change import (
+    change_points,
     growth_probabilities,
     paired_model_bias_scores,
     paired_prompt_p_value,
     prompt_bias_change,
 )
 from pytest_t2i.statistics.correction import corrected_shares, effective_counts
-from pytest_t2i.statistics.curves import half_step, mean_band, settled_step
+from pytest_t2i.statistics.curves import half_step, half_step_interval, mean_band, settled_step
 from pytest_t2i.statistics.deprecated import (
     adjusted_model_bias_score,
     bias_p_value,
@@ -47,17 +48,17 @@ from pytest_t2i.statistics.distances import (
     total_variation_interval,
     total_variation_p_value,
 )
-from pytest_t2i.statistics.diversity import wals_interval
-from pytest_t2i.statistics.empirical_bayes import leans
+from pytest_t2i.statistics.diversity import vendi_interval, wals_interval
+from pytest_t2i.statistics.families import leans
 from pytest_t2i.statistics.gaps import (
     paired_gap_interval,
     paired_gap_p_value,
     parity_difference_interval,
     parity_difference_p_value,
+    share_difference_p_value,
 )
-from pytest_t2i.statistics.groups import group_gap_interval
-from pytest_t2i.statistics.history import change_points
-from pytest_t2i.statistics.means import gap_sign_p_value
+from pytest_t2i.statistics.groups import group_entropy_interval, group_gap_interval
+from pytest_t2i.statistics.means import gap_p_value, gap_sign_p_value
 from pytest_t2i.statistics.model import fair_p_value
 from pytest_t2i.statistics.objects import object_bias_p_values
 from pytest_t2i.statistics.permutation import paired_change_p_value
@@ -68,7 +69,6 @@ from pytest_t2i.statistics.sequences import (
     stereotype_sequence_p_value,
 )
 from pytest_t2i.statistics.shares import share_by_prompt_interval, stereotype_interval, wilson
-from pytest_t2i.statistics.two_shares import share_difference_p_value
 from pytest_t2i.statistics.undetected import worst_case_bounds
 
 RECORD = Path(__file__).with_name("pinned.json")
@@ -162,13 +162,13 @@ CASES: dict[str, Callable[[], Any]] = {
         for ratings in (RATINGS, [[3, 0], [1, 2]], [[4, 0]] * 3 + [[0, 4]], [[3, 1]] * 3 + [[4, 0]])
     ],
     "gap_p_value": lambda: [
-        s.gap_p_value(GAPS, bound, alternative=side, words=words)  # type: ignore[arg-type]
+        gap_p_value(GAPS, bound, alternative=side, words=words)  # type: ignore[arg-type]
         for bound in (0.0, 0.05, 0.4)
         for side in ("greater", "less")
         for words in ("fixed", "sample")
     ],
     "gap_sign_p_value": lambda: [gap_sign_p_value(GAPS, sign=sign) for sign in (1, -1)],
-    "group_entropy_interval": lambda: s.group_entropy_interval(
+    "group_entropy_interval": lambda: group_entropy_interval(
         COUNTS, level=LEVEL, seed=1, draws=300
     ),
     "group_gap_interval": lambda: group_gap_interval(COUNTS, LEVEL),
@@ -177,7 +177,7 @@ CASES: dict[str, Callable[[], Any]] = {
         growth_probabilities(MEN, WOMEN, WOMEN_AFTER, MEN_AFTER[::-1], margin=0.1),
     ],
     "half_step": lambda: [half_step(CURVES), half_step(-CURVES)],
-    "half_step_interval": lambda: s.half_step_interval(
+    "half_step_interval": lambda: half_step_interval(
         np.abs(MANY_CURVES), level=LEVEL, seed=1, resamples=200
     ),
     "kappa_interval": lambda: kappa_interval(
@@ -356,7 +356,7 @@ CASES: dict[str, Callable[[], Any]] = {
         total_variation_p_value(COUNTS, REAL, bound) for bound in (0.0, 0.1, 0.5)
     ],
     "vendi_interval": lambda: [
-        s.vendi_interval(rows, level=LEVEL, seed=1, resamples=50)
+        vendi_interval(rows, level=LEVEL, seed=1, resamples=50)
         for rows in (FEATURES, FEATURES[:, :4], np.repeat(FEATURES[:4], 5, axis=0))
     ],
     "wals_interval": lambda: [

@@ -24,7 +24,7 @@ from pytest_t2i.statistics.curves import mean_band
 from pytest_t2i.statistics.deprecated import share_confidence_sequence
 from pytest_t2i.statistics.detectors import kappa_interval
 from pytest_t2i.statistics.distances import mean_total_variation_interval
-from pytest_t2i.statistics.groups import group_gap_interval
+from pytest_t2i.statistics.groups import group_entropy_interval, group_gap_interval
 from pytest_t2i.statistics.means import gap_interval
 from pytest_t2i.statistics.model import FixedWords, Sizes, least_shown, mean_departure, score_tails
 from pytest_t2i.statistics.objects import object_bias_p_values
@@ -210,7 +210,7 @@ CORNERS: dict[str, Callable[[], Any]] = {
         + [even_biases(mean, 5).tolist() for mean in (0.05, 0.5, 0.95)]
     ),
     "entropies of groups": lambda: [
-        s.group_entropy_interval(counts, level=level, seed=1, draws=300)
+        group_entropy_interval(counts, level=level, seed=1, draws=300)
         for counts in (
             {"a": 9, "b": 9},
             {"a": 9, "b": 1},

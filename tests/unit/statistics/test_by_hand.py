@@ -10,6 +10,7 @@ from scipy import stats
 
 from pytest_t2i import statistics as s
 from pytest_t2i.data import Interval
+from pytest_t2i.statistics.change import change_points
 from pytest_t2i.statistics.correction import effective_counts, folding_bias
 from pytest_t2i.statistics.curves import mean_band
 from pytest_t2i.statistics.deprecated import adjusted_model_bias_score
@@ -26,7 +27,6 @@ from pytest_t2i.statistics.diversity import (
     wals_interval,
 )
 from pytest_t2i.statistics.gaps import parity_difference_interval
-from pytest_t2i.statistics.history import change_points
 from pytest_t2i.statistics.inversion import inverted_p_value
 from pytest_t2i.statistics.objects import object_bias_p_values
 from pytest_t2i.statistics.planning import CONCENTRATION, drawn_biases

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pytest_t2i import statistics
 from pytest_t2i.data import Interval
-from pytest_t2i.statistics.curves import half_step, mean_band, settled_step
+from pytest_t2i.statistics.curves import half_step, half_step_interval, mean_band, settled_step
 
 TRUTH = np.linspace(0.3, 0.05, 8)
 MIXING = np.linalg.cholesky(0.8 ** np.abs(np.subtract.outer(np.arange(8), np.arange(8))))
@@ -50,12 +49,12 @@ def test_half_of_a_lean():
     assert half_step([[-0.2, -0.2, -0.2, -0.2]]) == pytest.approx(2.0)
     assert half_step([[1.0, -1.0]]) is None
     curves = TRUTH + 0.1 * np.random.default_rng(1).normal(size=(40, 8))
-    interval = statistics.half_step_interval(curves, level=0.95, seed=0)
+    interval = half_step_interval(curves, level=0.95, seed=0)
     assert half_step([TRUTH]) in interval
-    assert interval == statistics.half_step_interval(curves, level=0.95, seed=0)
-    assert statistics.half_step_interval(curves[:9], level=0.95, seed=0) is None
-    assert statistics.half_step_interval(curves[:10], level=0.95, seed=0).n == 10
-    turned = statistics.half_step_interval(-curves, level=0.95, seed=0)
+    assert interval == half_step_interval(curves, level=0.95, seed=0)
+    assert half_step_interval(curves[:9], level=0.95, seed=0) is None
+    assert half_step_interval(curves[:10], level=0.95, seed=0).n == 10
+    turned = half_step_interval(-curves, level=0.95, seed=0)
     assert (turned.low, turned.high) == pytest.approx((interval.low, interval.high))
 
 
@@ -63,7 +62,7 @@ def test_half_of_a_lean():
 def test_half_of_a_lean_is_where_the_interval_says(n, least):
     rng, truth = np.random.default_rng(3), half_step([TRUTH])
     known = [
-        statistics.half_step_interval(
+        half_step_interval(
             TRUTH + 0.1 * rng.normal(size=(n, 8)) @ MIXING.T, level=0.95, seed=seed, resamples=300
         )
         for seed in range(150)
@@ -78,7 +77,7 @@ def test_a_lean_that_students_t_does_not_see_has_no_half():
     sums = np.array([10.0] + [0.5] * 9)
     level = 2.0 * stats.t.cdf(sums.mean() / (sums.std(ddof=1) / np.sqrt(10)), 9) - 1.0
     for off, told in ((-1e-6, True), (1e-6, False)):
-        found = statistics.half_step_interval(sums[:, None], level=level + off, seed=0)
+        found = half_step_interval(sums[:, None], level=level + off, seed=0)
         assert (found is not None) == told
 
 
@@ -92,7 +91,7 @@ def test_refusals():
     with pytest.raises(ValueError, match="at least 2 rows"):
         mean_band([[0.1, 0.2]], level=0.95, seed=0)
     with pytest.raises(ValueError, match="at least 2 rows"):
-        statistics.half_step_interval([0.1, 0.2], level=0.95, seed=0)
+        half_step_interval([0.1, 0.2], level=0.95, seed=0)
     with pytest.raises(ValueError, match="resamples"):
         mean_band([[0.1], [0.2]], level=0.95, seed=0, resamples=5)
     with pytest.raises(ValueError, match="shares must lie in"):

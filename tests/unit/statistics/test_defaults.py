@@ -10,8 +10,8 @@ import pytest
 
 from pytest_t2i import statistics as s
 from pytest_t2i.statistics.associations import rank_correlation_interval
-from pytest_t2i.statistics.change import growth_probabilities, paired_prompt_p_value
-from pytest_t2i.statistics.curves import mean_band
+from pytest_t2i.statistics.change import change_points, growth_probabilities, paired_prompt_p_value
+from pytest_t2i.statistics.curves import half_step_interval, mean_band
 from pytest_t2i.statistics.deprecated import adjusted_model_bias_score, model_bias_look
 from pytest_t2i.statistics.detectors import deviation_interval, fleiss_interval
 from pytest_t2i.statistics.distances import (
@@ -24,8 +24,8 @@ from pytest_t2i.statistics.gaps import (
     parity_difference_p_value,
     parity_shares,
 )
-from pytest_t2i.statistics.history import change_points
-from pytest_t2i.statistics.means import gap_sign_p_value
+from pytest_t2i.statistics.groups import group_entropy_interval
+from pytest_t2i.statistics.means import gap_p_value, gap_sign_p_value
 from pytest_t2i.statistics.model import fair_p_value
 from pytest_t2i.statistics.permutation import paired_change_p_value
 
@@ -57,11 +57,11 @@ CASES = [
         partial(fleiss_interval, rng.multinomial(3, (0.7, 0.3), 12), **LEVEL, **SEED),
         {"resamples": 2000},
     ),
-    (partial(s.gap_p_value, GAPS, 0.05), {"words": "fixed", "alternative": "greater"}),
+    (partial(gap_p_value, GAPS, 0.05), {"words": "fixed", "alternative": "greater"}),
     (partial(gap_sign_p_value, GAPS, sign=1), {"words": "fixed"}),
-    (partial(s.group_entropy_interval, {"a": 5, "b": 9, "c": 2}, **LEVEL, **SEED), {"draws": 2000}),
+    (partial(group_entropy_interval, {"a": 5, "b": 9, "c": 2}, **LEVEL, **SEED), {"draws": 2000}),
     (partial(growth_probabilities, *COUNTS, *AFTER), {"margin": 0.0}),
-    (partial(s.half_step_interval, CURVES, **LEVEL, **SEED), {"resamples": 1000}),
+    (partial(half_step_interval, CURVES, **LEVEL, **SEED), {"resamples": 1000}),
     (
         partial(s.independence_p_value, rng.poisson(3, (9, 2, 2)), **LEVEL, **SEED),
         {"permutations": 2000},

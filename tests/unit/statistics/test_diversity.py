@@ -12,13 +12,13 @@ from pytest_t2i import metrics
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import vendi_score
 from pytest_t2i.statistics import diversity as variety
-from pytest_t2i.statistics import vendi_interval
 from pytest_t2i.statistics.diversity import (
     Halves,
     growth_interval,
     mean_wals_interval,
     unlike_images,
     vendi_at_level,
+    vendi_interval,
     wals_at_level,
     wals_change_interval,
     wals_interval,

@@ -7,7 +7,7 @@ import pytest
 
 from pytest_t2i import metrics as m
 from pytest_t2i import statistics as s
-from pytest_t2i.statistics.change import growth_probabilities, paired_prompt_p_value
+from pytest_t2i.statistics.change import change_points, growth_probabilities, paired_prompt_p_value
 from pytest_t2i.statistics.curves import settled_step
 from pytest_t2i.statistics.deprecated import stereotype_p_value
 from pytest_t2i.statistics.distances import (
@@ -15,10 +15,15 @@ from pytest_t2i.statistics.distances import (
     total_variation_floor,
     total_variation_p_value,
 )
-from pytest_t2i.statistics.empirical_bayes import leaning, leans
-from pytest_t2i.statistics.families import adaptive_discarding, family_share_p_values, holm
+from pytest_t2i.statistics.families import (
+    adaptive_discarding,
+    family_share_p_values,
+    holm,
+    leaning,
+    leans,
+)
 from pytest_t2i.statistics.gaps import paired_gap_p_value, parity_difference_p_value
-from pytest_t2i.statistics.history import change_points
+from pytest_t2i.statistics.means import gap_p_value
 from pytest_t2i.statistics.objects import object_bias_p_values
 from pytest_t2i.statistics.planning import (
     Design,
@@ -71,7 +76,7 @@ CASES = [
     ("expected", 0, 1, lambda v: stereotype_p_value(5, 6, v, 0.1)),
     ("bound", 0, 1, lambda v: stereotype_p_value(5, 6, 0.3, v)),
     ("bounds", 0, 1, lambda v: family_share_p_values([5], [6], [v], level=0.95)),
-    ("bound", 0, np.inf, lambda v: s.gap_p_value(GAPS, v)),
+    ("bound", 0, np.inf, lambda v: gap_p_value(GAPS, v)),
     ("bound", 0, 1, lambda v: paired_gap_p_value([[1, 0]], [[0, 0]], v)),
     ("margin", 0, 1, lambda v: growth_probabilities(NINE, TWO, NINE, TWO, margin=v)),
     ("groups", 0, 1, lambda v: s.mean_interval([[v, 0.5]], level=0.95, seed=1, bounds=(0.0, 1.0))),

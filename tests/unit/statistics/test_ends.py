@@ -13,7 +13,7 @@ from pytest_t2i.statistics.correction import corrected_shares
 from pytest_t2i.statistics.curves import mean_band
 from pytest_t2i.statistics.distances import Parts, ceiling, total_variation_floor
 from pytest_t2i.statistics.diversity import _wals
-from pytest_t2i.statistics.empirical_bayes import leans
+from pytest_t2i.statistics.families import leans
 from pytest_t2i.statistics.inversion import absolute_p_value, inverted_p_value, towards
 from pytest_t2i.statistics.model import (
     expected_score,

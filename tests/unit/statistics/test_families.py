@@ -10,13 +10,14 @@ from scipy.stats import false_discovery_control
 from pytest_t2i import statistics
 from pytest_t2i.statistics.deprecated import bias_p_value, stereotype_p_value, within_p_value
 from pytest_t2i.statistics.detectors import f1_interval
-from pytest_t2i.statistics.empirical_bayes import leaning, leans
 from pytest_t2i.statistics.families import (
     adaptive_discarding,
     benjamini_yekutieli,
     decidable,
     family_share_p_values,
     fewest_images,
+    leaning,
+    leans,
     storey,
 )
 from pytest_t2i.statistics.shares import p_values_of_counts

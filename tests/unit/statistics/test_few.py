@@ -10,9 +10,9 @@ from pytest_t2i import statistics as s
 from pytest_t2i.statistics import permutation as baseline_model_test
 from pytest_t2i.statistics import planning as model_plan
 from pytest_t2i.statistics.associations import rank_correlation_interval
-from pytest_t2i.statistics.change import growth_probabilities, paired_prompt_p_value
+from pytest_t2i.statistics.change import change_points, growth_probabilities, paired_prompt_p_value
 from pytest_t2i.statistics.correction import corrected_shares
-from pytest_t2i.statistics.curves import half_step
+from pytest_t2i.statistics.curves import half_step, half_step_interval
 from pytest_t2i.statistics.deprecated import adjusted_model_bias_score
 from pytest_t2i.statistics.detectors import deviation_interval
 from pytest_t2i.statistics.distances import mean_total_variation_interval, total_variation_bounds
@@ -22,7 +22,6 @@ from pytest_t2i.statistics.families import (
     family_share_p_values,
 )
 from pytest_t2i.statistics.gaps import parity_difference_interval, parity_shares
-from pytest_t2i.statistics.history import change_points
 from pytest_t2i.statistics.permutation import AT_ONCE, _chunks, paired_change_p_value
 from pytest_t2i.statistics.planning import model_images_needed
 
@@ -31,11 +30,11 @@ NAN = float("nan")
 
 @pytest.mark.parametrize("answer", model_plan.TRIED)
 def test_the_fewest_images_that_are_tried_are_found(answer, monkeypatch):
-    def decided(_bias, _bound, images, *_others):
+    def judged(_bound, images, *_others):
         deciding = 60 if images >= answer else 40
-        return iter([True] * deciding + [False] * (100 - deciding))
+        return lambda _bias, _rng, left: left >= 100 - deciding
 
-    monkeypatch.setattr(model_plan, "_verdicts", decided)
+    monkeypatch.setattr(model_plan, "_judged", judged)
     assert model_images_needed([5], [5], 0.3) == answer
     assert model_images_needed([5], [5], 0.3, power=0.61) is None
 
@@ -87,7 +86,7 @@ def test_a_lean_that_may_be_none_has_no_half(side):
     # Resamples without the first curve add up to 0, which is an end of the interval.
     curves = [[side, 0.0]] + [[0.0, 0.0]] * 9
     assert half_step(curves) is not None
-    assert s.half_step_interval(curves, level=0.5, seed=0, resamples=100) is None
+    assert half_step_interval(curves, level=0.5, seed=0, resamples=100) is None
 
 
 def test_worst_cases_are_told_to_twelve_digits():

@@ -15,9 +15,9 @@ from pytest_t2i.statistics.gaps import (
     paired_gap_interval,
     paired_gap_p_value,
     parity_difference_interval,
+    share_difference_interval,
     stratified_gap_interval,
 )
-from pytest_t2i.statistics.two_shares import share_difference_interval
 
 LEVEL = 0.95
 

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_t2i import statistics as s
 from pytest_t2i.data import Interval
-from pytest_t2i.statistics.change import paired_prompt_p_value
+from pytest_t2i.statistics.change import change_points, paired_prompt_p_value
 from pytest_t2i.statistics.correction import corrected_shares, effective_counts, estimates, signs_of
 from pytest_t2i.statistics.curves import half_step, mean_band, settled_step
 from pytest_t2i.statistics.detectors import deviation_interval, fleiss_interval, paired_share_change
@@ -17,7 +17,6 @@ from pytest_t2i.statistics.distances import total_variation_floor
 from pytest_t2i.statistics.diversity import wals_interval
 from pytest_t2i.statistics.families import decidable, fewest_images
 from pytest_t2i.statistics.gaps import parity_shares
-from pytest_t2i.statistics.history import change_points
 from pytest_t2i.statistics.means import gap_sign_p_value
 from pytest_t2i.statistics.model import Sizes, alike, fair_p_value, least_shown, score_tails
 from pytest_t2i.statistics.permutation import paired_change_p_value

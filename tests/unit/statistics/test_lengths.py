@@ -10,7 +10,7 @@ import pytest
 from pytest_t2i import statistics as s
 from pytest_t2i.data import Evidence, Interval, Limit
 from pytest_t2i.statistics.correction import corrected_shares
-from pytest_t2i.statistics.empirical_bayes import leaning
+from pytest_t2i.statistics.families import leaning
 from pytest_t2i.statistics.model import Sizes, expected_score, score_tails
 from pytest_t2i.statistics.permutation import paired_change_p_value
 from pytest_t2i.verdicts.judge import judge_family

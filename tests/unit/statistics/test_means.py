@@ -27,6 +27,7 @@ from pytest_t2i.statistics.means import (
     _fixed,
     bounded_mean_e_value,
     gap_interval,
+    gap_p_value,
     mean_error,
 )
 from pytest_t2i.statistics.planning import bias_as_seen, change_images_needed
@@ -250,12 +251,12 @@ def test_p_values_of_a_gap_are_those_of_t() -> None:
     error = (result.high - result.estimate) / stats.t.ppf(0.975, freedom)
     for sign in (1, -1):
         turned: Any = [[sign * gap for gap in group] for group in gaps]
-        p = statistics.gap_p_value(turned, 0.0, reach=np.inf)
+        p = gap_p_value(turned, 0.0, reach=np.inf)
         assert p == pytest.approx(2 * stats.t.sf(result.estimate / error, freedom), abs=5e-5)
-        p = statistics.gap_p_value(turned, 0.2, reach=np.inf)
+        p = gap_p_value(turned, 0.2, reach=np.inf)
         tails = [stats.t.sf((result.estimate + side * 0.2) / error, freedom) for side in (1, -1)]
         assert p == pytest.approx(sum(tails), abs=5e-5)
-        p = statistics.gap_p_value(turned, 0.26, alternative="less", reach=np.inf)
+        p = gap_p_value(turned, 0.26, alternative="less", reach=np.inf)
         assert p == pytest.approx(stats.t.sf((0.26 - result.estimate) / error, freedom), abs=5e-5)
 
 
@@ -270,19 +271,19 @@ def bets(values, bound, reach=2.0):
 
 def test_a_gap_takes_bets_on_values_of_any_distribution() -> None:
     few: Any = [[0.1, 0.11, 0.1, 0.09]]
-    assert statistics.gap_p_value(few, 0.0, reach=np.inf) < 0.01
-    assert statistics.gap_p_value(few, 0.0) == pytest.approx(
+    assert gap_p_value(few, 0.0, reach=np.inf) < 0.01
+    assert gap_p_value(few, 0.0) == pytest.approx(
         2.0 / (bets(few, 0.0) + bets(-np.array(few), 0.0))
     )
     many: Any = [np.full(39, 0.5) + 0.01 * np.arange(39) for _ in range(2)]
     beyond = 2.0 / (bets(many, 0.1) + bets(-np.array(many), 0.1))
-    assert statistics.gap_p_value(many, 0.1) == max(beyond, 2.0**-16)
+    assert gap_p_value(many, 0.1) == max(beyond, 2.0**-16)
     even: Any = [0.01 * np.sin(np.arange(39.0)) for _ in range(2)]
     within = 1.0 / min(bets(even, -0.2), bets(-np.array(even), -0.2))
-    assert statistics.gap_p_value(even, 0.2, alternative="less") == pytest.approx(within)
+    assert gap_p_value(even, 0.2, alternative="less") == pytest.approx(within)
     assert within < 0.05
     eighty: Any = [0.1 + 0.01 * np.sin(np.arange(40.0)) for _ in range(2)]
-    assert statistics.gap_p_value(eighty, 0.09) < 0.05 < statistics.gap_p_value(many[:1], 0.6)
+    assert gap_p_value(eighty, 0.09) < 0.05 < gap_p_value(many[:1], 0.6)
 
 
 def test_groups_of_few_values_bet_no_less_than_others() -> None:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from pytest_t2i.data import Interval
+from pytest_t2i.statistics.gaps import interval_difference
 from pytest_t2i.statistics.permutation import _excess, even_floors, group_change_test
-from pytest_t2i.statistics.two_shares import interval_difference
 
 HOW = {"level": 0.95, "seed": 0}
 

@@ -94,7 +94,7 @@ def test_a_models_power_is_a_range_over_spreads() -> None:
     found = planning.model_power_range(0.4, 0.2, 10, design)
     assert found.published == planning.model_power(0.4, 0.2, 10, design)
     assert found.low < found.published < found.high
-    alike = planning._decided(np.full(30, 0.4), 0.4, 0.2, 10, design)
+    alike = planning._decided([np.full(30, 0.4)], 0.4, 0.2, 10, design)[0]
     assert found.low <= alike < found.published
     assert len(set(planning.model_power_range(0.0, 0.2, 10, design))) == 1
     assert len(set(planning.model_power_range(1.0, 0.2, 10, design))) == 1

@@ -24,7 +24,7 @@ from pytest_t2i.data import VELOCITY, Attribute, Evidence, Interval, Prompt, spi
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.plan import Need
 from pytest_t2i.metrics import INFO
-from pytest_t2i.statistics.curves import FEWEST_CURVES, Band, mean_band
+from pytest_t2i.statistics.curves import FEWEST_CURVES, Band, half_step_interval, mean_band
 from pytest_t2i.verdicts.measurement import Measurement
 
 CENTRED = 3
@@ -133,9 +133,7 @@ class Emergence:
         """
         if len(self.curves) < FEWEST_CURVES:
             return None
-        return statistics.half_step_interval(
-            self.curves, level=self.level, seed=self.instruments.seed
-        )
+        return half_step_interval(self.curves, level=self.level, seed=self.instruments.seed)
 
     def mean(
         self, part: float = EARLY, *, too_low: float = 0.0, too_high: float = 0.0

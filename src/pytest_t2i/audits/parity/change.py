@@ -23,10 +23,10 @@ from pytest_t2i.statistics.change import (
     unmoved_model_bias_change,
 )
 from pytest_t2i.statistics.distances import mean_total_variation_interval, total_variation_interval
+from pytest_t2i.statistics.gaps import interval_difference
 from pytest_t2i.statistics.model import Estimator
 from pytest_t2i.statistics.permutation import group_change_test, paired_change_p_value
 from pytest_t2i.statistics.planning import COARSE, POWER, detectable, found_growth
-from pytest_t2i.statistics.two_shares import interval_difference
 from pytest_t2i.verdicts import judge
 from pytest_t2i.verdicts.baseline_file import Baseline, RecordedPrompt
 from pytest_t2i.verdicts.measurement import Change, Family, unchanged

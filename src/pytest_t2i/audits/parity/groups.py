@@ -41,6 +41,7 @@ from pytest_t2i.statistics.gaps import (
 )
 from pytest_t2i.statistics.groups import (
     group_diversity_interval,
+    group_entropy_interval,
     group_gap_interval,
     group_intervals,
 )
@@ -233,7 +234,7 @@ INDICES = {
     index.metric.name: index
     for index in (
         GroupIndex(INFO["group_gap"], group_gap_interval),
-        GroupIndex(INFO["group_entropy"], partial(statistics.group_entropy_interval, seed=0)),
+        GroupIndex(INFO["group_entropy"], partial(group_entropy_interval, seed=0)),
         GroupIndex(INFO["group_diversity"], partial(group_diversity_interval, seed=0), fewest=2),
     )
 }

@@ -19,7 +19,7 @@ from pytest_t2i.audits.peoples_labels import covering_unsettled
 from pytest_t2i.data import Evidence, Interval, Prompt
 from pytest_t2i.labels import LabelledSet
 from pytest_t2i.metrics import INFO, model_bias_score, prompt_bias_score
-from pytest_t2i.statistics.empirical_bayes import leans
+from pytest_t2i.statistics.families import leans
 from pytest_t2i.statistics.model import Estimator
 from pytest_t2i.statistics.undetected import worst_case_counts
 from pytest_t2i.verdicts.measurement import Family, Measurement

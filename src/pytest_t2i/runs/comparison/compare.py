@@ -31,9 +31,9 @@ from pytest_t2i.runs.summaries import series_of_audits
 from pytest_t2i.sections import Section
 from pytest_t2i.statistics.distances import mean_total_variation_interval
 from pytest_t2i.statistics.families import holm
+from pytest_t2i.statistics.gaps import interval_difference
 from pytest_t2i.statistics.permutation import group_change_test, paired_change_p_value
 from pytest_t2i.statistics.ranks import Rank, group_ranking, groups_differ_p_value
-from pytest_t2i.statistics.two_shares import interval_difference
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,377 @@
+"""Where one step more or less, or another sign, would change a result."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import optimize, stats
+
+from pytest_t2i import statistics as s
+from pytest_t2i.data import Bounds
+from pytest_t2i.statistics.active_correction import (
+    FITTED,
+    LARGEST,
+    SLOPES,
+    Calibration,
+    WeightedScore,
+    _weighted_mean,
+    calibrated,
+    likely_signs,
+)
+from pytest_t2i.statistics.change import (
+    _by_tables,
+    moved_p_value,
+    plain_table,
+    score_table,
+    spread_table,
+    table_bias,
+)
+from pytest_t2i.statistics.correction import _distribution, corrected_counts
+from pytest_t2i.statistics.distances import (
+    bounding_mean,
+    ceiling,
+    fixed_ends,
+    mean_total_variation_interval,
+    parts_of,
+    total_variation_bounds,
+    total_variation_interval,
+)
+from pytest_t2i.statistics.gaps import share_difference_p_value, stratified_gap_interval
+from pytest_t2i.statistics.group_sequential import SequentialTest, _first_beyond, _first_within
+from pytest_t2i.statistics.groups import group_diversity_interval
+from pytest_t2i.statistics.model import Sizes, least_favourable
+from pytest_t2i.statistics.permutation import POWER, _excess, group_change_test
+from pytest_t2i.statistics.planning import (
+    Design,
+    _ends,
+    group_model_power,
+    group_prompt_power,
+    prompt_change_power,
+    smallest_found,
+)
+from pytest_t2i.statistics.ranks import group_ranking, groups_differ_p_value
+from pytest_t2i.statistics.sequences import (
+    _above,
+    _below,
+    _first,
+    group_distance_sequence,
+)
+from pytest_t2i.statistics.undetected import worst_case_counts, worst_case_groups
+
+
+def test_two_prompts_are_enough_where_words_are_sampled():
+    gap = stratified_gap_interval([(9, 10), (8, 10)], [(1, 10), (2, 10)], level=0.9, words="sample")
+    assert gap.estimate == pytest.approx(0.7)
+    assert gap.method == "student"
+    with pytest.raises(ValueError, match="at least two prompts"):
+        stratified_gap_interval([(9, 10)], [(1, 10)], level=0.9, words="sample")
+
+
+def test_many_labels_that_are_all_as_expected_are_at_no_distance():
+    labels = [f"label {k}" for k in range(16)]
+    counts, even = dict.fromkeys(labels, 2), dict.fromkeys(labels, 1 / 16)
+    assert total_variation_bounds(counts, 0, even) == Bounds(0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize(("alternative", "counts"), [("beyond", (6, 5)), ("within", (6, 5))])
+def test_where_genders_are_even_an_undetected_image_is_a_mans(alternative, counts):
+    assert worst_case_counts(5, 5, 1, alternative) == counts
+
+
+def test_a_stricter_level_finds_larger_growths():
+    sides = [[0, 0, 1, 1, 2, 2]] * 20, [[0, 1, 2, 0, 1, 2]] * 20
+    found = [
+        group_change_test(*sides, 3, level=level, seed=0, shared_seeds=False).found
+        for level in (0.8, 0.95)
+    ]
+    z = stats.norm.ppf([0.8, 0.95]) + stats.norm.ppf(POWER)
+    assert found[1] / found[0] == pytest.approx(z[1] / z[0])
+    assert 0.0 < found[0] < found[1] < 0.2
+
+
+def test_a_single_image_exceeds_chance_by_nothing():
+    assert _excess(np.array([[0], [1], [-1]]), 2).tolist() == [0.0, 0.0, 0.0]
+
+
+def test_tables_that_are_kept_cannot_be_written():
+    # Made here, of sizes that no other test has: a table is kept where it was made once.
+    made = [score_table(7, 13), plain_table(37), spread_table(11, 7, 13), table_bias(7, 13)]
+    for table in made:
+        with pytest.raises(ValueError, match="read-only"):
+            table[0] = 0.0
+
+
+@pytest.mark.parametrize("low", [0.0, 0.6, 0.95])
+def test_the_smallest_growth_lies_a_hundredth_above(low):
+    assert smallest_found(lambda _: 1.0, 0.8, low) == round(low + 0.01, 2)
+    assert smallest_found(lambda value: float(value >= 0.97), 0.8, low) == 0.97
+
+
+def test_the_error_of_a_weighted_mean_pays_for_what_was_fitted():
+    values, chances = np.array([1.0, 0.0, 0.5, 0.0, 1.0, 0.5]), np.full(6, 0.5)
+    mean, error = _weighted_mean(values, chances)
+    assert mean == pytest.approx(0.5)
+    assert error == pytest.approx(
+        np.sqrt(0.5 * np.sum(((values - 0.5) / 6) ** 2) * 6 / (5 - FITTED))
+    )
+
+
+def test_even_labels_of_even_odds_shift_nothing():
+    odds, signs = np.array([-2.0, 2.0, -1.0, 1.0]), np.array([-1.0, 1.0, -1.0, 1.0])
+    assert calibrated(odds, signs, np.ones(4)).shift == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_prompt_without_any_share_left_is_even():
+    found = _distribution(np.array([[0.0, -0.1], [0.3, 0.1]]))
+    assert found.tolist() == [[0.5, 0.5], pytest.approx([0.75, 0.25])]
+
+
+def test_distances_of_many_labels_stay_below_one():
+    counts = np.array([[20, 0, 0, 0], [0, 20, 0, 0], [0, 0, 19, 1]])
+    found = mean_total_variation_interval(
+        counts, np.full(4, 0.25), level=0.9, seed=0, words="sample"
+    )
+    assert found.high <= 1.0
+
+
+@pytest.mark.parametrize("scale", [1.0, 3.0])
+def test_a_calibration_is_the_likeliest_with_a_slope_near_one(scale):
+    rng = np.random.default_rng(3)
+    odds, weights = rng.normal(0.7, 1.5, 60), rng.uniform(1.0, 4.0, 60)
+    signs = np.where(rng.random(60) < 1.0 / (1.0 + np.exp(-scale * odds)), 1.0, -1.0)
+    unit = weights / weights.mean()
+
+    def loss(at):
+        return unit @ np.log1p(np.exp(-signs * (at[0] + at[1] * odds))) + (
+            ((at[1] - 1.0) / SLOPES) ** 2 / 2.0
+        )
+
+    intercept, slope = optimize.minimize(loss, [0.0, 1.0], tol=1e-12).x
+    share = (unit @ (signs > 0) + 0.5) / (unit.sum() + 1.0)
+    found = calibrated(odds, signs, weights)
+    assert found.slope == pytest.approx(slope, abs=2e-3)
+    assert found.shift == pytest.approx(intercept - np.log(share / (1.0 - share)), abs=2e-3)
+
+
+def test_a_detector_that_is_often_wrong_has_a_slope_below_one():
+    odds = np.array([-2.0, -1.0, 1.0, 2.0] * 6)
+    assert calibrated(odds, -np.sign(odds), np.ones(24)).slope == 0.0
+    sometimes = np.sign(odds) * ([1, 1, 1, 1, -1, 1, 1, -1] * 3)
+    assert 0.0 < calibrated(odds, sometimes, np.ones(24)).slope < 0.9
+    nothing = calibrated(np.zeros(2), np.array([1.0, -1.0]), np.ones(2))
+    assert nothing == pytest.approx(Calibration(0.0, 1.0), abs=1e-9)
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_log_odds_are_cut_at_either_end(side):
+    cut, beyond = (
+        likely_signs([np.array([side * size, side * size, 0.0])], Calibration())[0]
+        for size in (LARGEST, 60.0)
+    )
+    assert beyond.tolist() == cut.tolist()
+
+
+def test_a_prompt_that_leans_to_neither_side_stays_even():
+    score = WeightedScore((0.0, 0.5), (20.0, 20.0), 0.25, 0.01, 0.0, 40)
+    male, female = score.counts_at(0.4)
+    assert (male.tolist(), female.tolist()) == ([10, 18], [10, 2])
+
+
+def test_a_group_of_one_image_has_the_share_of_that_image():
+    groups, unknown = {"a": [[1.0]], "b": [[0.0, 0.0, 0.0, 0.0]]}, {"a": [0], "b": [2]}
+    found = worst_case_groups(groups, unknown, "beyond")
+    assert found == {"a": [[1.0]], "b": [[0.0, 0.0, 0.0, 0.0, 1.0, 1.0]]}
+    many = worst_case_groups({"a": [[1.0]], "b": [[0.0] * 4]}, {"a": [0], "b": [8]}, "beyond")
+    assert many == {"a": [[1.0]], "b": [[0.0] * 4 + [1.0] * 8]}
+
+
+@pytest.mark.parametrize("counts", [(0, 0), (3, 2), (-1, 2)])
+def test_shares_of_no_image_are_refused(counts):
+    with pytest.raises(ValueError, match="at least one judged image"):
+        share_difference_p_value((1, 2), counts, 0.0)
+
+
+@pytest.mark.parametrize("label", [-2, 3, 0.5])
+def test_labels_of_no_group_are_refused(label):
+    many = [label, *range(3), 0, 1, 2]
+    with pytest.raises(ValueError, match=r"must hold -1 to 2, got \[.*\]\.\.\.") as refused:
+        group_change_test([many], [many], 3, level=0.9, seed=0, shared_seeds=False)
+    assert str(refused.value).count(",") == 5
+
+
+def test_a_lone_prompt_of_one_image_exceeds_even_groups_by_what_it_shows():
+    assert _excess(np.array([[0, 0], [0, 1], [0, -1]]), 4) == pytest.approx(
+        [0.75 - 0.5625, 0.5 - 0.5625, 0.0]
+    )
+
+
+@pytest.mark.parametrize(("n", "lean", "folded"), [(30, 12, True), (30, 12, False), (30, 25, True)])
+def test_a_share_heads_for_where_it_leads(n, lean, folded):
+    test = SequentialTest(80, 0.3, folded=folded)
+    low, high = test._heading(n, 50, lean)
+    share = lean / n
+    variance = (1.0 - share**2) if folded else share * (1.0 - share)
+    assert (low + high) / 2.0 == pytest.approx(lean + 50 * share)
+    assert high - low == pytest.approx(2.0 * 1.3 * np.sqrt(50 * variance * (1.0 + 50 / n)))
+
+
+@pytest.mark.parametrize("bound", np.linspace(0.15, 0.9, 16))
+def test_the_first_look_within_counts_both_even_outcomes(bound):
+    test = SequentialTest(200, bound)
+    edge = (1.0 + bound) / 2.0
+    for n in range(1, _first_within(test) + 1):
+        even = sum(stats.binom.pmf(k, n, edge) for k in {n // 2, n - n // 2})
+        passes = even <= test.spent_within(n) + 1e-9
+        assert passes == (n == _first_within(test))
+
+
+def test_the_ceiling_of_many_labels_follows_from_their_plug_in():
+    parts = parts_of(np.array([[29, 26, 25], [32, 24, 24], [27, 27, 26]]), np.full(3, 1 / 3))
+    low, high = fixed_ends(parts, 0.9)
+    mean = float(parts.distances.sum(axis=1).mean()) / 2.0
+    student = stats.t.ppf(0.95, 237)
+    value, error = bounding_mean(parts, "above")
+    assert high == pytest.approx(
+        min(value + student * error, ceiling(parts, mean + student * error))
+    )
+    assert high < value + student * error
+    assert low <= mean
+
+
+def test_a_prompt_without_an_image_now_is_left_out_of_the_test():
+    counts = [12, 9, 15, 10], [8, 11, 5, 10], [16, 12, 18, 14], [4, 8, 2, 6]
+    without = s.change_p_value(*counts, seed=3)
+    beside = s.change_p_value(*([*side, extra] for side, extra in zip(
+        counts, (9, 1, 0, 0), strict=True)), seed=3)  # fmt: skip
+    before = s.change_p_value(*([*side, extra] for side, extra in zip(
+        counts, (0, 0, 9, 1), strict=True)), seed=3)  # fmt: skip
+    assert without == beside == before
+
+
+def test_clear_shares_are_at_least_one_image():
+    words = [np.array([-1.0] * 9 + [0.0]), np.array([0.0, 1.0] * 5)]
+    labels = [np.array([-1.0] * 4 + [np.nan] * 5 + [0.0]), np.array([0.0, 1.0] * 5)]
+    found = corrected_counts(words, labels, 2)
+    assert found.counts[0].sum() == 1
+
+
+def test_a_change_to_even_reaches_no_further_than_one():
+    found = s.paired_model_bias_change(
+        [1] * 3, [1] * 3, [2] * 3, [0] * 3, level=0.999, seed=0, words="sample"
+    )
+    turned = s.paired_model_bias_change(
+        [2] * 3, [0] * 3, [1] * 3, [1] * 3, level=0.999, seed=0, words="sample"
+    )
+    assert (found.high, turned.low) == (1.0, -1.0)
+
+
+def test_gaps_of_sampled_prompts_have_students_ends():
+    after, before = [(9, 10), (2, 10), (8, 10)], [(1, 10), (6, 10), (2, 10)]
+    gaps = np.array([0.8, -0.4, 0.6])
+    half = stats.t.ppf(0.975, 2) * gaps.std(ddof=1) / np.sqrt(3)
+    found = stratified_gap_interval(after, before, level=0.95, words="sample")
+    assert (found.low, found.high) == pytest.approx(
+        (max(-1.0, gaps.mean() - half), min(1.0, gaps.mean() + half))
+    )
+    near = stratified_gap_interval(after, before, level=0.5, words="sample")
+    half = stats.t.ppf(0.75, 2) * gaps.std(ddof=1) / np.sqrt(3)
+    assert (near.low, near.high) == pytest.approx((gaps.mean() - half, gaps.mean() + half))
+
+
+def test_a_change_of_one_prompt_of_many_is_found_less_often():
+    alone, among = (prompt_change_power(0.1, 0.8, 0.0, 20, Design(prompts)) for prompts in (1, 100))
+    assert among < alone - 0.2
+
+
+def test_one_prompt_of_three_groups_is_judged_by_its_exact_interval():
+    design = Design(1, repeats=20)
+    found = group_model_power(2 / 3, 0.2, 30, 3, design)
+    assert (found.low, found.high) == (1.0, 1.0)
+    counts, even = np.array([[14, 9, 7]]), np.full(3, 1 / 3)
+    exact = total_variation_interval({"a": 14, "b": 9, "c": 7}, dict.fromkeys("abc", 1 / 3), 0.9)
+    assert _ends(counts, even, 0.9) == pytest.approx((exact.low, exact.high))
+
+
+def test_the_diversity_of_three_groups_has_one_image_more_of_the_largest_below():
+    counts = {"a": 40, "b": 1, "c": 1}
+    found = group_diversity_interval(counts, level=0.9, seed=0, draws=4000)
+    shares = np.random.default_rng(1).dirichlet([41, 1, 1], size=20_000)
+    low = np.quantile(1.0 - np.sum(shares**2, axis=1), 0.05)
+    assert found.low == pytest.approx(low, abs=0.005)
+
+
+@pytest.mark.parametrize("mean", [0.1, 0.6, 0.95])
+@pytest.mark.parametrize("sizes", [Sizes((2, 5, 60), (7, 2, 11)), Sizes((2, 60), (9, 1))])
+def test_every_world_that_a_score_is_tried_against_has_its_mean(mean, sizes):
+    for bias in least_favourable(sizes, mean):
+        assert np.average(bias, weights=sizes.prompts) == pytest.approx(mean)
+        assert 0.0 <= min(bias) <= max(bias) <= 1.0
+
+
+def test_at_its_bound_a_prompt_of_groups_is_within():
+    found = group_prompt_power(0.2, 0.2, 200, 2, Design(100))
+    assert 0.01 < found.low <= found.high < 0.07
+
+
+def test_a_model_of_one_image_differs_from_one_that_shows_only_others():
+    assert groups_differ_p_value([[0, 20], [1, 0]], seed=0) == pytest.approx(1 / 21)
+    assert groups_differ_p_value([[1, 0], [0, 20]], seed=0) == pytest.approx(1 / 21)
+
+
+def test_models_of_two_images_a_prompt_are_ranked():
+    apart = group_ranking([[[1, 1]] * 40, [[2, 0]] * 40], level=0.9, seed=0)
+    assert [(rank.low, rank.high) for rank in apart] == [(1, 1), (2, 2)]
+
+
+def test_what_cannot_be_decided_is_first_decided_after_the_last_image():
+    assert _first_beyond(SequentialTest(2, 0.9)) == 3
+    assert SequentialTest(5, 0.9).looks == (5,)
+
+
+def test_three_images_are_enough_for_a_correlation():
+    line = [0.0, 1.0, 3.0]
+    found = s.distance_correlation_interval(line, line, level=0.9)
+    assert (found.estimate, found.n) == (pytest.approx(1.0), 3)
+
+
+@pytest.mark.parametrize("turn", [0.3, 0.123, 0.999])
+def test_where_a_condition_begins_is_rounded_down(turn):
+    found = _first(lambda value: value >= turn, 1.0)
+    assert turn - 1e-11 < found < turn
+
+
+@pytest.mark.parametrize(
+    ("counts", "bound"),
+    [((5, 5, 0), 0.2), ((9, 0, 0), 0.5), ((9, 1, 0, 0), 0.45), ((9, 2, 1), 0.3)],
+)
+def test_shares_at_a_bound_lie_as_far_below_even_as_above(counts, bound):
+    n, even = np.array(counts, dtype=np.float64), 1.0 / len(counts)
+    below, above = _below(n, even, bound), _above(n, even, bound)
+    assert np.sum(even - below) == pytest.approx(bound)
+    assert np.sum(above - even) == pytest.approx(bound)
+
+
+def test_two_images_that_moved_are_told_from_chance():
+    found = moved_p_value(np.array([[0], [2]]), np.array([[2], [0]]))
+    assert found == pytest.approx(stats.norm.cdf(-np.sqrt(2.0)))
+
+
+def test_diversity_takes_two_thousand_draws():
+    counts = {"a": 5, "b": 9, "c": 2}
+    usual = group_diversity_interval(counts, level=0.9, seed=0)
+    assert usual == group_diversity_interval(counts, level=0.9, seed=0, draws=2000)
+
+
+def test_a_condition_that_holds_from_the_start_begins_at_nothing():
+    assert _first(lambda _: True, 1.0) == 0.0
+    assert group_distance_sequence({"a": 4, "b": 3, "c": 3}, 0.95).low == 0.0
+
+
+@pytest.mark.parametrize(("prompts", "pays"), [(9, False), (10, True)])
+def test_ten_prompts_pay_for_the_bias_that_their_counts_show(prompts, pays):
+    uneven, even = np.array([[18], [2]]), np.array([[10], [10]])
+    before, after = (np.repeat(side, prompts, axis=1) for side in (uneven, even))
+    found, error = _by_tables(before, after, 0.95, "corrected", "fixed")
+    half = stats.norm.ppf(0.975) * error
+    reach = (found.estimate - found.low - half, found.high - found.estimate - half)
+    assert (max(map(abs, reach)) > 1e-6) == pays
