@@ -71,7 +71,7 @@ class UnknownNameError(ConfigurationError):
         self.kind, self.name, self.known = kind, name, names
 
 
-class UnknownAttributeError(UnknownNameError, AttributeError):
+class UnknownAttributeError(UnknownNameError, AttributeError):  # type: ignore[misc]
     """An unknown name that was asked for as an attribute, so that ``hasattr`` answers False."""
 
 
