@@ -79,26 +79,6 @@ def _read(config: pytest.Config) -> tuple[Audit[Any], ...]:
     return audits_of(registries)
 
 
-BUILT_IN = (
-    "dependencies", "explicit", "objects", "reference", "refusal", "refusals",
-    "rewriting", "sample", "samples", "stereotype", "stereotypes", "styles", "trial", "trials",
-    "triplet", "triplets",
-)  # fmt: skip
-"""Names of the fixtures of the built-in audits."""
-
-
-def unused() -> ModuleType:
-    """Return a plugin whose fixtures skip their tests: there is no model, no audit is loaded."""
-    plugin = ModuleType("t2i_audit_fixtures", __doc__)
-    for name in BUILT_IN:
-        setattr(plugin, name, pytest.fixture(name=name)(_skipped))
-    return plugin
-
-
-def _skipped(request: pytest.FixtureRequest) -> Any:
-    return run_of(request)
-
-
 def skip_without_model(config: pytest.Config, items: Iterable[pytest.Item]) -> None:
     """Skip the tests of the marker, and those that ask for a fixture of an audit, with one line."""
     for item in items:
@@ -107,7 +87,7 @@ def skip_without_model(config: pytest.Config, items: Iterable[pytest.Item]) -> N
 
 
 def _asks_for_an_audit(config: pytest.Config, item: pytest.Item) -> bool:
-    """Whether a test asks for a fixture that only an audit of another distribution has."""
+    """Whether a test asks for a fixture that no plugin has here and an audit would bring."""
     info = getattr(item, "_fixtureinfo", None)
     if info is None:
         return False

@@ -58,9 +58,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", MARKER)
     config.pluginmanager.register(fixtures, "t2i-fixtures")
     if not options.are_given(config) and not config.option.showfixtures:
-        # Nothing is built for a session that may have no test of ours.
-        config.pluginmanager.register(fixtures.unused(), "t2i-audit-fixtures")
-        return
+        return  # nothing is built for a session that may have no test of ours
     audits = audits_of_project(config)
     config.pluginmanager.register(fixtures_of(audits), "t2i-audit-fixtures")
     settings = options.resolve(config)
