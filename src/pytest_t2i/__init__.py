@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from pytest_t2i.audits.neutrality.measure import TripletSample as TripletSample
     from pytest_t2i.audits.neutrality.measure import TripletSamples as TripletSamples
     from pytest_t2i.audits.objects.measure import Objects as Objects
-    from pytest_t2i.audits.refusals.measure import Refusals as Refusals
-    from pytest_t2i.audits.refusals.measure import TripletRefusals as TripletRefusals
+    from pytest_t2i.audits.refusals import Refusals as Refusals
+    from pytest_t2i.audits.refusals import TripletRefusals as TripletRefusals
     from pytest_t2i.audits.rewriting.measure import Rewriting as Rewriting
     from pytest_t2i.audits.samples import Sample as Sample
     from pytest_t2i.audits.samples import Samples as Samples
@@ -179,7 +179,7 @@ _HOMES = {
     "audits.detector_validation.measure": ("Trial",),
     "audits.detector_validation.trials": ("Trials",),
     "audits.explicit.measure": ("Explicit",),
-    "audits.refusals.measure": ("Refusals", "TripletRefusals"),
+    "audits.refusals": ("Refusals", "TripletRefusals"),
     "audits.styles.measure": ("Styles",),
     "audits.rewriting.measure": ("Rewriting",),
     "audits.stereotypes.measure": ("Association",),

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.data import Count, Detection, Interval, Triplet, Undetected
 from pytest_t2i.sections import Bar, BarChart, half_width
-from pytest_t2i.verdicts.check import Check
 
 if TYPE_CHECKING:
-    pass
+    from pytest_t2i.verdicts.check import Check
 
 
 @dataclass(frozen=True, slots=True)

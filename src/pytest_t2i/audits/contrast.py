@@ -1,0 +1,454 @@
+"""A contrast: a bounded value of each image, in one arm of prompts or as the gap between two.
+
+An audit of this kind says which prompts each unit (a triplet, a prompt) has, and what value an
+image has. Needs, equal pictures, intervals, families, the record and the section follow. Nothing
+here imports numpy, because every start of pytest loads the audits' classes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar
+
+from pytest_t2i.audits.audit import About, Audit, Fixture
+from pytest_t2i.audits.context import AskedTest, AuditContext
+from pytest_t2i.audits.summary import Frame, Summary
+from pytest_t2i.data import Count, Interval, Number, Prompt
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from pytest_t2i.audits.detected import Siblings
+    from pytest_t2i.audits.estimators import Arms
+    from pytest_t2i.generation.plan import Need
+    from pytest_t2i.sections import Block, Cell, Section
+    from pytest_t2i.statistics.model import Words
+    from pytest_t2i.verdicts.measurement import Family, Measurement
+
+NAMED = 5
+"""Largest number of units that a failure text names."""
+EstimatorName = Literal[
+    "bounded mean", "paired shares", "unpaired shares", "share", "share by prompt"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """One measured quantity: the mean value of one arm, or of the first arm minus the second.
+
+    >>> Contrast("refusal_gap", ("feminine", "masculine"), "paired shares").name
+    'feminine minus masculine'
+    """
+
+    metric: str
+    arms: tuple[str, ...]
+    """One arm or two."""
+    estimator: EstimatorName = "bounded mean"
+    """"bounded mean" for pairs of any bounded values; the others are for values of 0 and 1."""
+    absent: str = "no image has a value"
+    """Reason for which there is no interval."""
+    unknown: tuple[float, float] | None = (0.0, 1.0)
+    """Smallest and largest value that an unknown one may have: a verdict holds whichever it is.
+    None leaves unknown values out."""
+    alike_in: Literal["arm", "unit"] = "arm"
+    """Whether --t2i-undetected-alike is a share of an arm's images, or of one unit's."""
+    shows_worst_case: bool = True
+    """Whether checks show the bounds of the estimate whatever unknown values are."""
+
+    @property
+    def name(self) -> str:
+        """The arms in words."""
+        return " minus ".join(self.arms)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Unit:
+    """The values of one triplet or prompt.
+
+    >>> Unit(Prompt("a nurse", "job", "nurse"), {"plain": [1.0, 0.0, math.nan]}, 0.95).hits("plain")
+    1
+    """
+
+    about: Any
+    """The triplet or the prompt."""
+    values: Mapping[str, Sequence[float]]
+    """Arm -> value of each image; NaN where it is unknown."""
+    level: float
+    siblings: Siblings[Any] | None = None
+    """The units of the same test function, which share one error level."""
+
+    @property
+    def id(self) -> str:
+        """Id of the prompt; of a triplet, of its neutral prompt."""
+        return str(self.about.id)
+
+    @property
+    def name(self) -> str:
+        """Name of the prompt; of a triplet, of its neutral prompt."""
+        return str(getattr(self.about, "neutral", self.about).name)
+
+    @property
+    def images(self) -> int:
+        """Number of images of each arm."""
+        return max((len(values) for values in self.values.values()), default=0)
+
+    def hits(self, arm: str) -> int:
+        """Return how many values of an arm are above 0."""
+        return sum(value > 0.0 for value in self.values[arm])
+
+    def known(self, arm: str) -> int:
+        """Return how many values of an arm are known."""
+        return sum(not math.isnan(value) for value in self.values[arm])
+
+    def mean(self, arm: str) -> float | None:
+        """Return the mean of an arm's known values; None without any."""
+        known = [value for value in self.values[arm] if not math.isnan(value)]
+        return sum(known) / len(known) if known else None
+
+    def first(self, images: int) -> Self:
+        """Return the unit with its first images alone."""
+        return replace(self, values={arm: row[:images] for arm, row in self.values.items()})
+
+    def array(self, arm: str) -> np.ndarray:
+        """Return the values of an arm as an array."""
+        import numpy as np
+
+        return np.asarray(self.values[arm], dtype=float)
+
+
+U = TypeVar("U", bound=Unit)
+
+
+@dataclass(frozen=True, repr=False)
+class Units(Generic[U]):
+    """The values of several units, from which contrasts are computed."""
+
+    members: tuple[U, ...]
+    level: float
+    by: Words = "fixed"
+    """"fixed" for claims about these prompts, "sample" for claims about prompts like them."""
+    alike: float = 0.0
+    """Share of unknown values up to which they are taken to be like the others."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {len(self.members)} triplets>"
+
+    @property
+    def images(self) -> int:
+        """Number of images of each arm."""
+        return sum(member.images for member in self.members)
+
+    def hits(self, arm: str) -> int:
+        """Return how many values of an arm are above 0."""
+        return sum(member.hits(arm) for member in self.members)
+
+    def estimated(self, contrast: Contrast) -> Interval | None:
+        """Return the interval of a contrast; None where too few values are known."""
+        return self.arms(contrast).interval(self.level)
+
+    def measured(
+        self, contrast: Contrast, subject: str = "model", remarks: Iterable[str] = (), **more: Any
+    ) -> Measurement:
+        """Return the measurement of a contrast, with all that a verdict needs."""
+        from pytest_t2i.verdicts.measurement import Measurement
+
+        arms = self.arms(contrast)
+        interval = arms.interval(self.level)
+        values: dict[str, Any] = {
+            "evidence": None if interval is None else arms.evidence,
+            "worst_case": arms.worst_case if contrast.shows_worst_case else None,
+            "is_of_model": True,
+        }
+        return Measurement(
+            metric=arms.metric,
+            subject=subject,
+            interval=interval,
+            absent=contrast.absent,
+            remarks=(*remarks, *self._left_out(contrast)),
+            **(values | more),
+        )
+
+    def arms(self, contrast: Contrast) -> Arms:
+        """Return the values of a contrast, for its estimator."""
+        from pytest_t2i.audits.estimators import ESTIMATORS, Arms
+        from pytest_t2i.metrics import INFO
+
+        return Arms(
+            [tuple(map(member.array, contrast.arms)) for member in self.members],
+            ESTIMATORS[contrast.estimator],
+            INFO[contrast.metric],
+            self.by,
+            contrast.unknown,
+            self.alike,
+            contrast.alike_in,
+        )
+
+    def _left_out(self, contrast: Contrast) -> Iterator[str]:
+        """Yield a remark on images without a value, where no verdict allows for them."""
+        lost = sum(m.images - m.known(arm) for m in self.members for arm in contrast.arms)
+        if lost and contrast.unknown is None:
+            yield f"{lost} images have no value and are left out"
+
+
+def measured_alone(unit: Unit, contrast: Contrast, remarks: Iterable[str] = ()) -> Measurement:
+    """Return the measurement of one unit, tested together with its siblings."""
+    from pytest_t2i.audits.detected import Siblings
+    from pytest_t2i.audits.estimators import family_of
+
+    def family(members: Sequence[Unit]) -> Family:
+        return family_of(
+            [Units((member,), unit.level).arms(contrast) for member in members], unit.level
+        )
+
+    together = unit.siblings or Siblings([unit], [unit.id])
+    return Units((unit,), unit.level).measured(
+        contrast,
+        unit.id,
+        remarks,
+        images=unit.images,
+        family=together.family(contrast.metric, family),
+        place=together.places[unit.id],
+        evidence=None,
+        is_of_model=False,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class UnitRecord:
+    """One unit: the mean of each arm, and the gap."""
+
+    prompt: str
+    images: Count
+    means: Mapping[str, Number | None]
+    """Arm -> mean of its known values."""
+    known: Mapping[str, Count]
+    """Arm -> images whose value is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContrastPart:
+    """The part of run.json of an audit that names no other record."""
+
+    images: Count
+    """Images of each arm, equally many of each unit."""
+    gap: Interval | None
+    units: tuple[UnitRecord, ...]
+
+
+class ContrastAudit(Audit[Any]):
+    """An audit of one contrast; a subclass names its prompts, its value and its words.
+
+    >>> class Brightness(ContrastAudit):
+    ...     name, fixture, title = "brightness", "brightness", "Brightness"
+    ...     contrast = Contrast("brightness_gap", ("feminine", "masculine"))
+    >>> Brightness().fixtures["brightness"].about
+    'triplets'
+    """
+
+    contrast: Contrast
+    """The contrast of the audit."""
+    about: ClassVar[About] = "triplets"
+    """What the marker names: each is a unit."""
+    fixture: str
+    """Name of the fixture of all units."""
+    doc: str = ""
+    """Text of the fixture in ``pytest --fixtures``."""
+    single: str = ""
+    """Name of the fixture of one unit, for one test case each; "" for none."""
+    single_doc: str = ""
+    detectors: Literal["none", "first", "all"] = "first"
+    """Which of the run's detectors examine the images."""
+    is_paired: bool = True
+    """Whether the arms have the same seeds; else each prompt has its own."""
+    title: str = ""
+    """Title of the section."""
+    reading: str = ""
+    """A note that says how to read the section."""
+    scope: str = ""
+    """A sentence that says what was measured, for a Fairness Card."""
+    units_type: type[Units[Any]] = Units
+    record_type: type[Any] | None = ContrastPart
+
+    # what is made, and what is measured of it
+
+    def arms(self, unit: Any) -> Mapping[str, Prompt]:
+        """Return the prompt of each arm of a unit."""
+        return {arm: getattr(unit, arm) for arm in self.contrast.arms}
+
+    def values(
+        self, context: AuditContext, prompt: Prompt, seeds: Sequence[int]
+    ) -> Sequence[float]:
+        """Return the value of each image of a prompt; NaN where it is unknown."""
+        raise NotImplementedError
+
+    def units(self, test: AskedTest) -> Sequence[Any]:
+        """Return the units that a test names."""
+        units: Sequence[Any] = getattr(test.selection, self.about)
+        return units
+
+    def unit(self, context: AuditContext, unit: Any, test: AskedTest) -> Any:
+        """Return what is measured of a unit, with the images that a test asks for."""
+        arms = self.arms(unit)
+        values = {
+            arm: self.values(context, arms[arm], seeds)
+            for arm, seeds in self.seeds(context, unit, test, is_distinct=True).items()
+        }
+        return Unit(unit, values, context.settings.confidence)
+
+    def seeds(
+        self, context: AuditContext, unit: Any, test: AskedTest, *, is_distinct: bool
+    ) -> dict[str, tuple[int, ...]]:
+        """Return the seeds of each arm, those of equal pictures once if asked for."""
+        arms = self.arms(unit)
+        if self.is_paired:
+            seeds = context.seeds(getattr(unit, "neutral", next(iter(arms.values()))), test.images)
+            if is_distinct:
+                seeds = context.observations.distinct(tuple(arms.values()), seeds)
+            return dict.fromkeys(arms, seeds)
+        own = {arm: context.seeds(prompt, test.images) for arm, prompt in arms.items()}
+        if not is_distinct:
+            return own
+        distinct = context.observations.distinct
+        return {arm: distinct([arms[arm]], seeds) for arm, seeds in own.items()}
+
+    def needs(self, context: AuditContext, test: AskedTest) -> Iterator[Need]:
+        """Yield the need for the prompts of every unit, where a test asks for a fixture."""
+        from pytest_t2i.generation.plan import DetectorRef, Need
+
+        if not self.is_asked(test):
+            return
+        names = {"none": (), "first": context.detectors[:1], "all": context.detectors}
+        refs = frozenset(DetectorRef(name) for name in names[self.detectors])
+        for unit in self.units(test):
+            seeds = self.seeds(context, unit, test, is_distinct=False)
+            for arm, prompt in self.arms(unit).items():
+                yield Need(prompt, seeds[arm], refs)
+
+    def is_asked(self, test: AskedTest) -> bool:
+        """Return whether a test uses a fixture of the audit."""
+        return not self.fixtures.keys().isdisjoint(test.selection.fixtures)
+
+    @cached_property
+    def fixtures(self) -> Mapping[str, Fixture]:  # type: ignore[override]
+        """The fixtures of all units, and of one."""
+        fixtures = {self.fixture: Fixture(self.measured, self.about, doc=self.doc)}
+        if self.single:
+            one = Fixture(self.measured_one, self.about, one_by_one=True, doc=self.single_doc)
+            fixtures[self.single] = one
+        return fixtures
+
+    def measured(self, context: AuditContext, test: AskedTest) -> Any:
+        """Return the value of the fixture of all units."""
+        units = self.of_units(context, [self.unit(context, u, test) for u in self.units(test)])
+        return units if self.units_type is not Units else units.measured(self.contrast)
+
+    def measured_one(self, context: AuditContext, test: AskedTest) -> Any:
+        """Return the value of the fixture of one unit, linked to the other cases of its test."""
+        from pytest_t2i.audits.detected import siblings_of
+
+        def measure(case: AskedTest) -> list[Any]:
+            return [self.unit(context, unit, case) for unit in self.units(case)]
+
+        siblings = siblings_of(context, test, self.about, measure, lambda unit: unit.id)
+        unit = siblings.named(self.units(test)[0].id)
+        return unit if self.units_type is not Units else measured_alone(unit, self.contrast)
+
+    def of_units(self, context: AuditContext, members: Sequence[Any]) -> Units[Any]:
+        """Return the measured units together."""
+        s = context.settings
+        return self.units_type(tuple(members), s.confidence, s.words, s.undetected_alike)
+
+    # the record
+
+    def record(self, context: AuditContext) -> Any | None:
+        """Return what every unit that tests ask for shows; None without such a test."""
+        from pytest_t2i.audits.shared_blocks import widest_of
+
+        asking = [test for test in context.tests if self.is_asked(test)]
+        pairs = widest_of((unit, test) for test in asking for unit in self.units(test))
+        members = [self.unit(context, unit, test) for unit, test in pairs]
+        if not members:
+            return None
+        least = min(member.images for member in members)
+        return self.part(
+            context, members, self.of_units(context, [m.first(least) for m in members])
+        )
+
+    def part(self, context: AuditContext, members: Sequence[Any], model: Any) -> Any:
+        """Return the audit's part of run.json.
+
+        ``members`` have all of their images, those of ``model`` equally many.
+        """
+        del context
+        arms = self.contrast.arms
+        rows = tuple(
+            UnitRecord(
+                member.id,
+                member.images,
+                {arm: member.mean(arm) for arm in arms},
+                {arm: member.known(arm) for arm in arms},
+            )
+            for member in members
+        )
+        return ContrastPart(model.images, model.estimated(self.contrast), rows)
+
+    # the section, and what is shown outside of it
+
+    def sections(self, record: Any, run: Any) -> Sequence[Section]:
+        """Return one section: a line, how to read it, charts and tables."""
+        from pytest_t2i.sections import Note, Paragraph, Section
+
+        line, note = Paragraph(self.in_words(record), "summary"), Note(self.note(record))
+        return [Section(self.title, (line, note, *self.blocks(record, run)))]
+
+    def note(self, record: Any) -> str:
+        """Return how to read the section."""
+        del record
+        return self.reading
+
+    def in_words(self, record: Any) -> str:
+        """Return what was measured in a line."""
+        gap = "no value" if record.gap is None else record.gap
+        return f"{self.title.lower()}: {self.contrast.name} {gap} of {record.images} images each"
+
+    def blocks(self, record: Any, run: Any) -> Sequence[Block]:
+        """Return the charts and tables of the section."""
+        from pytest_t2i.audits.shared_blocks import gap_bar, gap_chart
+        from pytest_t2i.sections import Table
+
+        rows = tuple(self._row(unit) for unit in record.units)
+        checks = run.checks_of(self.contrast.metric).get("model", ())
+        bar = gap_bar(self.contrast.name, record.gap, checks, absent=self.contrast.absent)
+        return [
+            gap_chart("All prompts", [bar], self.contrast.metric.replace("_", " ")),
+            Table("Means of each prompt", ("prompt", "images", *self.contrast.arms), rows, "page"),
+        ]
+
+    def _row(self, unit: UnitRecord) -> tuple[Cell, ...]:
+        return (unit.prompt, unit.images, *(unit.means.get(arm) for arm in self.contrast.arms))
+
+    def summary(self, record: Any) -> Summary:
+        """Return the line, series, and a table of rows."""
+        return Summary(
+            self.in_words(record), self.series(record), self.frames(record), scope=self.scope
+        )
+
+    def series(self, record: Any) -> dict[str, Interval]:
+        """Return the intervals that are followed over versions of the model."""
+        gap = record.gap
+        return {} if gap is None else {f"{self.contrast.metric}/{self.contrast.name}": gap}
+
+    def frames(self, record: Any) -> dict[str, Frame]:
+        """Return tables for pandas and CSV, by name."""
+        columns = ("prompt", "images", *self.contrast.arms)
+        return {self.name: Frame(columns, [self._row(unit) for unit in record.units])}
+
+
+def side_of(gap: Interval | None, above: str, below: str) -> str:
+    """Return the words for a gap whose interval lies above 0, or below; "" where it holds 0."""
+    if gap is None or gap.low <= 0.0 <= gap.high:
+        return ""
+    return above if gap.low > 0.0 else below
