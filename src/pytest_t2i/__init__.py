@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pytest_t2i.audits.dependencies.measure import Dependencies as Dependencies
     from pytest_t2i.audits.detector_validation.measure import Trial as Trial
     from pytest_t2i.audits.detector_validation.trials import Trials as Trials
-    from pytest_t2i.audits.explicit.measure import Explicit as Explicit
+    from pytest_t2i.audits.explicit import Explicit as Explicit
     from pytest_t2i.audits.neutrality.measure import TripletSample as TripletSample
     from pytest_t2i.audits.neutrality.measure import TripletSamples as TripletSamples
     from pytest_t2i.audits.objects.measure import Objects as Objects
@@ -178,7 +178,7 @@ _HOMES = {
     "audits.dependencies.measure": ("Dependencies",),
     "audits.detector_validation.measure": ("Trial",),
     "audits.detector_validation.trials": ("Trials",),
-    "audits.explicit.measure": ("Explicit",),
+    "audits.explicit": ("Explicit",),
     "audits.refusals": ("Refusals", "TripletRefusals"),
     "audits.styles.measure": ("Styles",),
     "audits.rewriting.measure": ("Rewriting",),

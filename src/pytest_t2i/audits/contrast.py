@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar
 from pytest_t2i.audits.audit import About, Audit, Fixture
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.summary import Frame, Summary
-from pytest_t2i.data import Count, Interval, Number, Prompt
+from pytest_t2i.data import Count, Detection, Interval, Number, Prompt
 
 if TYPE_CHECKING:
     import numpy as np
@@ -326,6 +326,15 @@ class ContrastAudit(Audit[Any]):
             seeds = self.seeds(context, unit, test, is_distinct=False)
             for arm, prompt in self.arms(unit).items():
                 yield Need(prompt, seeds[arm], refs)
+
+    def detections(
+        self, context: AuditContext, prompt: Prompt, seeds: Sequence[int]
+    ) -> Sequence[Detection]:
+        """Return what the deciding detector says of each image."""
+        from pytest_t2i.generation.plan import DetectorRef
+
+        ref = DetectorRef(context.detectors[0])
+        return context.observations.detections(prompt, tuple(seeds), ref)
 
     def is_asked(self, test: AskedTest) -> bool:
         """Return whether a test uses a fixture of the audit."""
