@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pytest_t2i.audits.samples import Sample as Sample
     from pytest_t2i.audits.samples import Samples as Samples
     from pytest_t2i.audits.stereotypes.measure import Association as Association
-    from pytest_t2i.audits.styles.measure import Styles as Styles
+    from pytest_t2i.audits.styles import Styles as Styles
     from pytest_t2i.audits.summary import Figure as Figure
     from pytest_t2i.audits.summary import Frame as Frame
     from pytest_t2i.audits.summary import NamedRecord as NamedRecord
@@ -180,7 +180,7 @@ _HOMES = {
     "audits.detector_validation.trials": ("Trials",),
     "audits.explicit": ("Explicit",),
     "audits.refusals": ("Refusals", "TripletRefusals"),
-    "audits.styles.measure": ("Styles",),
+    "audits.styles": ("Styles",),
     "audits.rewriting.measure": ("Rewriting",),
     "audits.stereotypes.measure": ("Association",),
     "generation.plan": ("DetectorRef", "Need"),
