@@ -12,10 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from pytest_t2i import axes
-from pytest_t2i.audits.styles import Styled, Styles, compared
+from pytest_t2i.audits.styles import STYLE_GAP, Styled, Styles, compared
 from pytest_t2i.data import Prompt
+from pytest_t2i.metrics.info import register
 from pytest_t2i.verdicts.limit import Limit, verdict_of
 
+# As the start of a run does.
+register(STYLE_GAP)
 WORDS = (0.5, 0.3, 0.7, 0.9)
 """Share of men of each plain prompt."""
 LIMIT = 0.3

@@ -24,13 +24,16 @@ from typing import NamedTuple
 import numpy as np
 from drawn_styles import write
 from pytest_t2i import Interval, axes, intersection
-from pytest_t2i.audits.styles import Styled, Styles, compared
+from pytest_t2i.audits.styles import STYLE_GAP, Styled, Styles, compared
 from pytest_t2i.data import Prompt
 from pytest_t2i.labels import Label, write_labels
+from pytest_t2i.metrics.info import register
 from pytest_t2i.prompts import templates
 from pytest_t2i_reference.drawing import STYLES, Drawing, draw_scene, in_style
 from pytest_t2i_reference.worlds import draw_scene_of, load_concepts, load_world
 
+# As the start of a run does.
+register(STYLE_GAP)
 SUITE = Path(__file__).parents[4] / "suites" / "styles" / "test_styles.py"
 WORDS = ("doctor", "teacher", "artist", "judge")
 PICTURES = templates("a picture of one person")
