@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pytest_t2i.audits.objects.measure import Objects as Objects
     from pytest_t2i.audits.refusals import Refusals as Refusals
     from pytest_t2i.audits.refusals import TripletRefusals as TripletRefusals
-    from pytest_t2i.audits.rewriting.measure import Rewriting as Rewriting
+    from pytest_t2i.audits.rewriting import Rewriting as Rewriting
     from pytest_t2i.audits.samples import Sample as Sample
     from pytest_t2i.audits.samples import Samples as Samples
     from pytest_t2i.audits.stereotypes.measure import Association as Association
@@ -181,7 +181,7 @@ _HOMES = {
     "audits.explicit": ("Explicit",),
     "audits.refusals": ("Refusals", "TripletRefusals"),
     "audits.styles": ("Styles",),
-    "audits.rewriting.measure": ("Rewriting",),
+    "audits.rewriting": ("Rewriting",),
     "audits.stereotypes.measure": ("Association",),
     "generation.plan": ("DetectorRef", "Need"),
     "library.audit": ("Audited", "audit"),

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar
 
 from pytest_t2i.audits.audit import About, Audit, Fixture
 from pytest_t2i.audits.context import AskedTest, AuditContext
@@ -19,8 +19,6 @@ from pytest_t2i.audits.summary import Frame, Summary
 from pytest_t2i.data import Count, Detection, Interval, Number, Prompt
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from pytest_t2i.audits.detected import Siblings
     from pytest_t2i.audits.estimators import Arms
     from pytest_t2i.generation.plan import Need
@@ -112,14 +110,20 @@ class Unit:
         """Return the unit with its first images alone."""
         return replace(self, values={arm: row[:images] for arm, row in self.values.items()})
 
-    def array(self, arm: str) -> np.ndarray:
-        """Return the values of an arm as an array."""
-        import numpy as np
 
-        return np.asarray(self.values[arm], dtype=float)
+class Valued(Protocol):
+    """A unit with the values of its images."""
+
+    @property
+    def values(self) -> Mapping[str, Sequence[float]]:
+        """Arm -> value of each image; NaN where it is unknown."""
+
+    @property
+    def images(self) -> int:
+        """Number of images of each arm."""
 
 
-U = TypeVar("U", bound=Unit)
+U = TypeVar("U", bound=Valued)
 
 
 @dataclass(frozen=True, repr=False)
@@ -143,7 +147,7 @@ class Units(Generic[U]):
 
     def hits(self, arm: str) -> int:
         """Return how many values of an arm are above 0."""
-        return sum(member.hits(arm) for member in self.members)
+        return sum(value > 0.0 for member in self.members for value in member.values[arm])
 
     def estimated(self, contrast: Contrast) -> Interval | None:
         """Return the interval of a contrast; None where too few values are known."""
@@ -161,23 +165,25 @@ class Units(Generic[U]):
             "evidence": None if interval is None else arms.evidence,
             "worst_case": arms.worst_case if contrast.shows_worst_case else None,
             "is_of_model": True,
+            "absent": contrast.absent,
         }
         return Measurement(
             metric=arms.metric,
             subject=subject,
             interval=interval,
-            absent=contrast.absent,
             remarks=(*remarks, *self._left_out(contrast)),
             **(values | more),
         )
 
     def arms(self, contrast: Contrast) -> Arms:
         """Return the values of a contrast, for its estimator."""
+        import numpy as np
+
         from pytest_t2i.audits.estimators import ESTIMATORS, Arms
         from pytest_t2i.metrics import INFO
 
         return Arms(
-            [tuple(map(member.array, contrast.arms)) for member in self.members],
+            [tuple(np.array(m.values[arm], float) for arm in contrast.arms) for m in self.members],
             ESTIMATORS[contrast.estimator],
             INFO[contrast.metric],
             self.by,
@@ -188,7 +194,8 @@ class Units(Generic[U]):
 
     def _left_out(self, contrast: Contrast) -> Iterator[str]:
         """Yield a remark on images without a value, where no verdict allows for them."""
-        lost = sum(m.images - m.known(arm) for m in self.members for arm in contrast.arms)
+        rows = [m.values[arm] for m in self.members for arm in contrast.arms]
+        lost = sum(math.isnan(value) for row in rows for value in row)
         if lost and contrast.unknown is None:
             yield f"{lost} images have no value and are left out"
 
@@ -269,6 +276,8 @@ class ContrastAudit(Audit[Any]):
     """A note that says how to read the section."""
     scope: str = ""
     """A sentence that says what was measured, for a Fairness Card."""
+    limitations: Sequence[str] = ()
+    """Sentences that say what the numbers do not show."""
     units_type: type[Units[Any]] = Units
     record_type: type[Any] | None = ContrastPart
 
@@ -314,7 +323,7 @@ class ContrastAudit(Audit[Any]):
         distinct = context.observations.distinct
         return {arm: distinct([arms[arm]], seeds) for arm, seeds in own.items()}
 
-    def needs(self, context: AuditContext, test: AskedTest) -> Iterator[Need]:
+    def needs(self, context: AuditContext, test: AskedTest) -> Iterable[Need]:
         """Yield the need for the prompts of every unit, where a test asks for a fixture."""
         from pytest_t2i.generation.plan import DetectorRef, Need
 
@@ -352,7 +361,7 @@ class ContrastAudit(Audit[Any]):
     def measured(self, context: AuditContext, test: AskedTest) -> Any:
         """Return the value of the fixture of all units."""
         units = self.of_units(context, [self.unit(context, u, test) for u in self.units(test)])
-        return units if self.units_type is not Units else units.measured(self.contrast)
+        return units.measured(self.contrast) if type(units) is Units else units
 
     def measured_one(self, context: AuditContext, test: AskedTest) -> Any:
         """Return the value of the fixture of one unit, linked to the other cases of its test."""
@@ -363,7 +372,7 @@ class ContrastAudit(Audit[Any]):
 
         siblings = siblings_of(context, test, self.about, measure, lambda unit: unit.id)
         unit = siblings.named(self.units(test)[0].id)
-        return unit if self.units_type is not Units else measured_alone(unit, self.contrast)
+        return measured_alone(unit, self.contrast) if type(unit) is Unit else unit
 
     def of_units(self, context: AuditContext, members: Sequence[Any]) -> Units[Any]:
         """Return the measured units together."""
@@ -374,17 +383,20 @@ class ContrastAudit(Audit[Any]):
 
     def record(self, context: AuditContext) -> Any | None:
         """Return what every unit that tests ask for shows; None without such a test."""
-        from pytest_t2i.audits.shared_blocks import widest_of
-
-        asking = [test for test in context.tests if self.is_asked(test)]
-        pairs = widest_of((unit, test) for test in asking for unit in self.units(test))
-        members = [self.unit(context, unit, test) for unit, test in pairs]
+        members = self.widest(context, [test for test in context.tests if self.is_asked(test)])
         if not members:
             return None
         least = min(member.images for member in members)
         return self.part(
             context, members, self.of_units(context, [m.first(least) for m in members])
         )
+
+    def widest(self, context: AuditContext, tests: Iterable[AskedTest]) -> list[Any]:
+        """Return what is measured of each unit once, with the test that asks for most images."""
+        from pytest_t2i.audits.shared_blocks import widest_of
+
+        pairs = widest_of((unit, test) for test in tests for unit in self.units(test))
+        return [self.unit(context, unit, test) for unit, test in pairs]
 
     def part(self, context: AuditContext, members: Sequence[Any], model: Any) -> Any:
         """Return the audit's part of run.json.
@@ -442,8 +454,9 @@ class ContrastAudit(Audit[Any]):
     def summary(self, record: Any) -> Summary:
         """Return the line, series, and a table of rows."""
         return Summary(
-            self.in_words(record), self.series(record), self.frames(record), scope=self.scope
-        )
+            self.in_words(record), self.series(record), self.frames(record), scope=self.scope,
+            limitations=self.limitations,
+        )  # fmt: skip
 
     def series(self, record: Any) -> dict[str, Interval]:
         """Return the intervals that are followed over versions of the model."""
