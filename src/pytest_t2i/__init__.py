@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from pytest_t2i.audits.audit import Keyword as Keyword
     from pytest_t2i.audits.context import AskedTest as AskedTest
     from pytest_t2i.audits.context import AuditContext as AuditContext
+    from pytest_t2i.audits.contrast import Contrast as Contrast
+    from pytest_t2i.audits.contrast import ContrastAudit as ContrastAudit
     from pytest_t2i.audits.dependencies.measure import Dependencies as Dependencies
     from pytest_t2i.audits.detector_validation.measure import Trial as Trial
     from pytest_t2i.audits.detector_validation.trials import Trials as Trials
@@ -172,6 +174,7 @@ _HOMES = {
     "adapters.support.html": ("SelfContainedPage",),
     "audits.audit": ("Audit", "Fixture", "Keyword"),
     "audits.context": ("AskedTest", "AuditContext"),
+    "audits.contrast": ("Contrast", "ContrastAudit"),
     "audits.samples": ("Sample", "Samples"),
     "audits.neutrality.measure": ("TripletSample", "TripletSamples"),
     "audits.objects.measure": ("Objects",),

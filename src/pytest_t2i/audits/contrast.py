@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pytest_t2i.audits.detected import Siblings
     from pytest_t2i.audits.estimators import Arms
     from pytest_t2i.generation.plan import Need
-    from pytest_t2i.sections import Block, Cell, Section
+    from pytest_t2i.sections import Block, Section
     from pytest_t2i.statistics.model import Words
     from pytest_t2i.verdicts.measurement import Family, Measurement
 
@@ -225,14 +225,18 @@ def measured_alone(unit: Unit, contrast: Contrast, remarks: Iterable[str] = ()) 
 
 @dataclass(frozen=True, slots=True)
 class UnitRecord:
-    """One unit: the mean of each arm, and the gap."""
+    """One triplet or prompt."""
 
     prompt: str
+    """Its id; of a triplet, that of the neutral prompt."""
     images: Count
-    means: Mapping[str, Number | None]
-    """Arm -> mean of its known values."""
+    """Number of images of each arm."""
     known: Mapping[str, Count]
-    """Arm -> images whose value is known."""
+    """Arm -> number of images whose value is known."""
+    means: Mapping[str, Number | None]
+    """Arm -> mean of these values."""
+    gap: Interval | None
+    """The contrast of this unit alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,8 +244,9 @@ class ContrastPart:
     """The part of run.json of an audit that names no other record."""
 
     images: Count
-    """Images of each arm, equally many of each unit."""
+    """Number of images of each arm, the same for each unit."""
     gap: Interval | None
+    """The contrast of all units; None where too few values are known."""
     units: tuple[UnitRecord, ...]
 
 
@@ -405,16 +410,17 @@ class ContrastAudit(Audit[Any]):
         """
         del context
         arms = self.contrast.arms
-        rows = tuple(
+        rows = (
             UnitRecord(
                 member.id,
                 member.images,
-                {arm: member.mean(arm) for arm in arms},
                 {arm: member.known(arm) for arm in arms},
+                {arm: member.mean(arm) for arm in arms},
+                Units((member,), model.level).estimated(self.contrast),
             )
             for member in members
         )
-        return ContrastPart(model.images, model.estimated(self.contrast), rows)
+        return ContrastPart(model.images, model.estimated(self.contrast), tuple(rows))
 
     # the section, and what is shown outside of it
 
@@ -440,16 +446,18 @@ class ContrastAudit(Audit[Any]):
         from pytest_t2i.audits.shared_blocks import gap_bar, gap_chart
         from pytest_t2i.sections import Table
 
-        rows = tuple(self._row(unit) for unit in record.units)
-        checks = run.checks_of(self.contrast.metric).get("model", ())
-        bar = gap_bar(self.contrast.name, record.gap, checks, absent=self.contrast.absent)
-        return [
-            gap_chart("All prompts", [bar], self.contrast.metric.replace("_", " ")),
-            Table("Means of each prompt", ("prompt", "images", *self.contrast.arms), rows, "page"),
+        checks = run.checks_of(self.contrast.metric)
+        gaps = {self.contrast.name: ("model", record.gap)}
+        gaps |= {unit.prompt: (unit.prompt, unit.gap) for unit in record.units}
+        bars = [
+            gap_bar(name, gap, checks.get(subject, ()), absent=self.contrast.absent)
+            for name, (subject, gap) in gaps.items()
         ]
-
-    def _row(self, unit: UnitRecord) -> tuple[Cell, ...]:
-        return (unit.prompt, unit.images, *(unit.means.get(arm) for arm in self.contrast.arms))
+        frame = self.frames(record)[self.name]
+        return [
+            gap_chart(self.title, bars, self.contrast.metric.replace("_", " ")),
+            Table("Means of each prompt", frame.columns, tuple(frame.rows), "page"),
+        ]
 
     def summary(self, record: Any) -> Summary:
         """Return the line, series, and a table of rows."""
@@ -465,8 +473,12 @@ class ContrastAudit(Audit[Any]):
 
     def frames(self, record: Any) -> dict[str, Frame]:
         """Return tables for pandas and CSV, by name."""
-        columns = ("prompt", "images", *self.contrast.arms)
-        return {self.name: Frame(columns, [self._row(unit) for unit in record.units])}
+        arms = self.contrast.arms
+        rows = [
+            (unit.prompt, unit.images, *(unit.means.get(arm) for arm in arms), unit.gap)
+            for unit in record.units
+        ]
+        return {self.name: Frame(("prompt", "images", *arms, "gap"), rows, ("gap",))}
 
 
 def side_of(gap: Interval | None, above: str, below: str) -> str:
