@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 NAMED = 5
 """Largest number of units that a failure text names."""
 EstimatorName = Literal[
-    "bounded mean", "paired shares", "unpaired shares", "share", "share by prompt"
+    "bounded mean", "mean", "paired shares", "unpaired shares", "share", "share by prompt"
 ]
 
 
@@ -45,7 +45,8 @@ class Contrast:
     arms: tuple[str, ...]
     """One arm or two."""
     estimator: EstimatorName = "bounded mean"
-    """"bounded mean" for pairs of any bounded values; the others are for values of 0 and 1."""
+    """"bounded mean" for pairs of any bounded values, "mean" for pairs that are not drawn, such as
+    texts; the others are for values of 0 and 1."""
     absent: str = "no image has a value"
     """Reason for which there is no interval."""
     unknown: tuple[float, float] | None = (0.0, 1.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -82,6 +83,13 @@ def _bounded_mean_p_values(
     return p_value(alternative="greater"), p_value(alternative="less")
 
 
+def _mean_p_values(
+    units: Sequence[UnitValues], words: Words, bound: float, metric: MetricInfo
+) -> PValues:
+    unbounded = replace(metric, low=-math.inf, high=math.inf)
+    return _bounded_mean_p_values(units, words, bound, unbounded)
+
+
 def _of_share(interval_at: IntervalAt, bound: float, worse: Direction) -> PValues:
     evidence = inverted(interval_at, worse)(bound, 0.0)
     return evidence.beyond or 0.0, evidence.within or 0.0
@@ -137,6 +145,7 @@ ESTIMATORS: Mapping[str, Estimator] = MappingProxyType({
     "bounded mean": Estimator(
         _bounded_mean, _bounded_mean_p_values, is_paired=True, fewest=_hold_two_values
     ),
+    "mean": Estimator(_bounded_mean, _mean_p_values, is_paired=True, fewest=_hold_two_values),
 })  # fmt: skip
 """Name -> estimator."""
 
