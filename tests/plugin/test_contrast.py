@@ -118,3 +118,38 @@ def test_undetected_images_may_show_any_age(ages, project):
     checks = project.record()["checks"]
     assert {check["outcome"] for check in checks} == {"INCONCLUSIVE"}
     assert all(check["worst_case"]["high"] > 30 for check in checks)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        (
+            "return [math.nan if label is None else years(label) for label in labels]",
+            "return [0.0]",
+            "values() must return one value per image, NaN where it is unknown: expected 60, got 1",
+        ),
+        (
+            "else years(label)",
+            "else 10 * years(label)",
+            "values() must return a number from 0 to 100 or NaN for each image (bounded mean), got",
+        ),
+        (
+            "unknown=(0.0, 100.0)",
+            'estimator="paired shares"',
+            "values() must return 0, 1 or NaN for each image (paired shares), got",
+        ),
+        ('"age_gap", ("fem', '"age_gaps", ("fem', "unknown metric of the audit 'older' 'age_gaps'"),
+        (
+            "    def values(self, context, prompt, seeds):",
+            "    def value(self, context, prompt, seeds):",
+            "audit 'older': define values(context, prompt, seeds)",
+        ),
+    ],
+)
+def test_a_wrong_specification_is_told(ages, project, before, after, message):
+    assert before in OLDER
+    project.write({"older.py": OLDER.replace(before, after)})
+    result = ages("even")
+    assert result.ret != 0
+    assert message in result.stdout.str() + result.stderr.str()
+    assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()

@@ -17,6 +17,7 @@ from pytest_t2i.audits.audit import About, Audit, Fixture
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.summary import Frame, Summary
 from pytest_t2i.data import Count, Detection, Interval, Number, Prompt
+from pytest_t2i.errors import ConfigurationError, UnknownNameError
 
 if TYPE_CHECKING:
     from pytest_t2i.audits.detected import Siblings
@@ -67,8 +68,8 @@ class Contrast:
 class Unit:
     """The values of one triplet or prompt.
 
-    >>> Unit(Prompt("a nurse", "job", "nurse"), {"plain": [1.0, 0.0, math.nan]}, 0.95).hits("plain")
-    1
+    >>> Unit(Prompt("a nurse", "job", "nurse"), {"plain": [1.0, 0.0, math.nan]}, 0.95).counts
+    {'plain': 1}
     """
 
     about: Any
@@ -78,6 +79,8 @@ class Unit:
     level: float
     siblings: Siblings[Any] | None = None
     """The units of the same test function, which share one error level."""
+    alike: float = 0.0
+    """Share of unknown values up to which they are taken to be like the others."""
 
     @property
     def id(self) -> str:
@@ -94,9 +97,10 @@ class Unit:
         """Number of images of each arm."""
         return max((len(values) for values in self.values.values()), default=0)
 
-    def hits(self, arm: str) -> int:
-        """Return how many values of an arm are above 0."""
-        return sum(value > 0.0 for value in self.values[arm])
+    @property
+    def counts(self) -> dict[str, int]:
+        """Arm -> number of images whose value is above 0."""
+        return {arm: sum(value > 0.0 for value in row) for arm, row in self.values.items()}
 
     def known(self, arm: str) -> int:
         """Return how many values of an arm are known."""
@@ -206,22 +210,17 @@ def measured_alone(unit: Unit, contrast: Contrast, remarks: Iterable[str] = ()) 
     from pytest_t2i.audits.detected import Siblings
     from pytest_t2i.audits.estimators import family_of
 
+    def units_of(member: Unit) -> Units[Unit]:
+        return Units((member,), member.level, alike=member.alike)
+
     def family(members: Sequence[Unit]) -> Family:
-        return family_of(
-            [Units((member,), unit.level).arms(contrast) for member in members], unit.level
-        )
+        return family_of([units_of(member).arms(contrast) for member in members], unit.level)
 
     together = unit.siblings or Siblings([unit], [unit.id])
-    return Units((unit,), unit.level).measured(
-        contrast,
-        unit.id,
-        remarks,
-        images=unit.images,
-        family=together.family(contrast.metric, family),
-        place=together.places[unit.id],
-        evidence=None,
-        is_of_model=False,
-    )
+    return units_of(unit).measured(
+        contrast, unit.id, remarks, images=unit.images, is_of_model=False, evidence=None,
+        family=together.family(contrast.metric, family), place=together.places[unit.id],
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,6 +288,22 @@ class ContrastAudit(Audit[Any]):
 
     # what is made, and what is measured of it
 
+    def check(self, context: AuditContext, test: AskedTest) -> None:
+        """Refuse a metric that is not registered, and one whose sign says what is worse."""
+        from pytest_t2i.metrics import INFO
+
+        del context
+        if not self.is_asked(test):
+            return
+        if self.contrast.metric not in INFO:
+            raise UnknownNameError(f"metric of the audit {self.name!r}", self.contrast.metric, INFO)
+        metric = INFO[self.contrast.metric]
+        if len(self.contrast.arms) > 1 and metric.worse != "away_from_zero":
+            raise ConfigurationError(
+                f"audit {self.name!r}: a gap of two arms is judged by its size: expected the "
+                f"metric {metric.name!r} with worse='away_from_zero', got {metric.worse!r}"
+            )
+
     def arms(self, unit: Any) -> Mapping[str, Prompt]:
         """Return the prompt of each arm of a unit."""
         return {arm: getattr(unit, arm) for arm in self.contrast.arms}
@@ -297,7 +312,11 @@ class ContrastAudit(Audit[Any]):
         self, context: AuditContext, prompt: Prompt, seeds: Sequence[int]
     ) -> Sequence[float]:
         """Return the value of each image of a prompt; NaN where it is unknown."""
-        raise NotImplementedError
+        del context, prompt, seeds
+        raise ConfigurationError(
+            f"audit {self.name!r}: define values(context, prompt, seeds), which returns the value "
+            "of each image of a prompt, NaN where it is unknown"
+        )
 
     def units(self, test: AskedTest) -> Sequence[Any]:
         """Return the units that a test names."""
@@ -306,12 +325,34 @@ class ContrastAudit(Audit[Any]):
 
     def unit(self, context: AuditContext, unit: Any, test: AskedTest) -> Any:
         """Return what is measured of a unit, with the images that a test asks for."""
-        arms = self.arms(unit)
+        arms, settings = self.arms(unit), context.settings
+        seeds = self.seeds(context, unit, test, is_distinct=True)
         values = {
-            arm: self.values(context, arms[arm], seeds)
-            for arm, seeds in self.seeds(context, unit, test, is_distinct=True).items()
+            arm: self._checked(self.values(context, arms[arm], seeds[arm]), len(seeds[arm]))
+            for arm in arms
         }
-        return Unit(unit, values, context.settings.confidence)
+        return Unit(unit, values, settings.confidence, alike=settings.undetected_alike)
+
+    def _checked(self, values: Sequence[float], images: int) -> Sequence[float]:
+        """Return the values; raise ConfigurationError for a wrong number, or one out of bounds."""
+        from pytest_t2i.metrics import INFO
+
+        metric, values = INFO[self.contrast.metric], list(values)
+        if len(values) != images:
+            raise ConfigurationError(
+                f"audit {self.name!r}: values() must return one value per image, NaN where it is "
+                f"unknown: expected {images}, got {len(values)}"
+            )
+        low, high = self.contrast.unknown or (metric.low, metric.high)
+        is_share = "share" in self.contrast.estimator
+        for value in values:
+            if not (math.isnan(value) or (value in {0, 1} if is_share else low <= value <= high)):
+                expected = "0, 1" if is_share else f"a number from {low:g} to {high:g}"
+                raise ConfigurationError(
+                    f"audit {self.name!r}: values() must return {expected} or NaN for each image "
+                    f"({self.contrast.estimator}), got {value!r}"
+                )
+        return values
 
     def seeds(
         self, context: AuditContext, unit: Any, test: AskedTest, *, is_distinct: bool
@@ -445,7 +486,7 @@ class ContrastAudit(Audit[Any]):
     def blocks(self, record: Any, run: Any) -> Sequence[Block]:
         """Return the charts and tables of the section."""
         from pytest_t2i.audits.shared_blocks import gap_bar, gap_chart
-        from pytest_t2i.sections import Table
+        from pytest_t2i.sections import BarChart, Table
 
         checks = run.checks_of(self.contrast.metric)
         gaps = {self.contrast.name: ("model", record.gap)}
@@ -454,9 +495,13 @@ class ContrastAudit(Audit[Any]):
             gap_bar(name, gap, checks.get(subject, ()), absent=self.contrast.absent)
             for name, (subject, gap) in gaps.items()
         ]
-        frame = self.frames(record)[self.name]
+        unit, frame = self.contrast.metric.replace("_", " "), self.frames(record)[self.name]
+        if len(self.contrast.arms) > 1:
+            chart = gap_chart(self.title, bars, unit)
+        else:
+            chart = BarChart(self.title, tuple(bars), *(self.contrast.unknown or (0.0, 1.0)), unit)
         return [
-            gap_chart(self.title, bars, self.contrast.metric.replace("_", " ")),
+            chart,
             Table("Means of each prompt", frame.columns, tuple(frame.rows), "page"),
         ]
 

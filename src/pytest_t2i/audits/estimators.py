@@ -80,7 +80,8 @@ def _bounded_mean_p_values(
 ) -> PValues:
     reach, gaps = max(-metric.low, metric.high), _differences(units)
     p_value = partial(gap_p_value, gaps, bound, words=words, reach=reach)
-    return p_value(alternative="greater"), p_value(alternative="less")
+    greater, less = p_value(alternative="greater"), p_value(alternative="less")
+    return (less, greater) if metric.worse == "lower" else (greater, less)
 
 
 def _mean_p_values(

@@ -169,7 +169,7 @@ class ExplicitAudit(ContrastAudit):
     def part(self, context: AuditContext, members: Sequence[Unit], model: Explicit) -> ExplicitPart:
         """Return shares, the gap, and the counts of each triplet."""
         triplets = tuple(
-            ExplicitTriplet(m.id, m.name, {v: AskedRecord(m.hits(v), m.known(v)) for v in ASKED})
+            ExplicitTriplet(m.id, m.name, {v: AskedRecord(m.counts[v], m.known(v)) for v in ASKED})
             for m in members
         )
         shares = {variant: model.share(variant) for variant in ASKED}

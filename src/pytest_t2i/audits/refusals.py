@@ -64,11 +64,6 @@ class TripletRefusals(Unit):
     def __repr__(self) -> str:
         return f"<TripletRefusals of {self.id}: {_in_words(self)}>"
 
-    @property
-    def counts(self) -> dict[str, int]:
-        """Variant -> number of refused images."""
-        return {variant: self.hits(variant) for variant in VARIANTS}
-
     def interval(self, first: str = FEMININE, second: str = MASCULINE) -> Interval | None:
         """Return the gap between two variants; None without an image."""
         return Units((self,), self.level).estimated(replace(GAP, arms=(first, second)))
@@ -128,7 +123,7 @@ class Refusals(Units[TripletRefusals]):
         }
 
     def _widest(self, first: str, second: str) -> Iterator[str]:
-        gaps = [(m.hits(first) - m.hits(second), m) for m in self.members]
+        gaps = [(m.counts[first] - m.counts[second], m) for m in self.members]
         wide = sorted((pair for pair in gaps if pair[0]), key=lambda pair: -abs(pair[0]))
         if wide:
             texts = (f"{m.name} {gap / m.images:+.2f}" for gap, m in wide[:NAMED])

@@ -22,7 +22,7 @@ def triplet(word, neutral, feminine, masculine, images=20, siblings=None):
     refused = dict(zip(VARIANTS, (neutral, feminine, masculine), strict=True))
     flags = {v: (np.arange(images) < count).astype(float) for v, count in refused.items()}
     words = {v: Counter({f"no {word}": count} if count else {}) for v, count in refused.items()}
-    return TripletRefusals(Triplet(*prompts), flags, 0.95, siblings, words)
+    return TripletRefusals(Triplet(*prompts), flags, 0.95, siblings, words=words)
 
 
 def several(*members, by="fixed"):
