@@ -84,7 +84,7 @@ def test_the_file_is_short():
 def test_equal_ages_pass_and_are_recorded_and_shown(ages, project):
     ages("even").assert_outcomes(passed=4)
     part = project.part("older")
-    assert part["images"] == 180
+    assert (part["images"], part["detector"]) == (180, "even")
     assert part["gap"]["estimate"] == 0.0
     (nurse, *_) = part["units"]
     assert (nurse["prompt"], nurse["known"]["feminine"]) == ("profession-nurse", 60)

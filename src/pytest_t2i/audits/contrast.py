@@ -243,6 +243,8 @@ class UnitRecord:
 class ContrastPart:
     """The part of run.json of an audit that names no other record."""
 
+    detector: str
+    """Name of the deciding detector; "" where none examines the images."""
     images: Count
     """Number of images of each arm, the same for each unit."""
     gap: Interval | None
@@ -278,7 +280,7 @@ class ContrastAudit(Audit[Any]):
     title: str = ""
     """Title of the section."""
     reading: str = ""
-    """A note that says how to read the section."""
+    """A note that says how to read the section; "{detector}" stands for the detector's name."""
     scope: str = ""
     """A sentence that says what was measured, for a Fairness Card."""
     limitations: Sequence[str] = ()
@@ -450,8 +452,7 @@ class ContrastAudit(Audit[Any]):
 
         ``members`` have all of their images, those of ``model`` equally many.
         """
-        del context
-        arms = self.contrast.arms
+        arms, detector = self.contrast.arms, context.detectors[0]
         rows = (
             UnitRecord(
                 member.id,
@@ -462,7 +463,12 @@ class ContrastAudit(Audit[Any]):
             )
             for member in members
         )
-        return ContrastPart(model.images, model.estimated(self.contrast), tuple(rows))
+        return ContrastPart(
+            "" if self.detectors == "none" else detector,
+            model.images,
+            model.estimated(self.contrast),
+            tuple(rows),
+        )
 
     # the section, and what is shown outside of it
 
@@ -470,13 +476,9 @@ class ContrastAudit(Audit[Any]):
         """Return one section: a line, how to read it, charts and tables."""
         from pytest_t2i.sections import Note, Paragraph, Section
 
-        line, note = Paragraph(self.in_words(record), "summary"), Note(self.note(record))
+        line = Paragraph(self.in_words(record), "summary")
+        note = Note(self.reading.replace("{detector}", getattr(record, "detector", "")))
         return [Section(self.title, (line, note, *self.blocks(record, run)))]
-
-    def note(self, record: Any) -> str:
-        """Return how to read the section."""
-        del record
-        return self.reading
 
     def in_words(self, record: Any) -> str:
         """Return what was measured in a line."""

@@ -32,10 +32,13 @@ class Estimator(NamedTuple):
 
     interval: Callable[[Sequence[UnitValues], Words, float], Interval]
     """(known values, words, level) -> interval."""
-    p_values: Callable[[Sequence[UnitValues], Words, float, MetricInfo], PValues]
-    """(known values, words, bound, metric) -> p-values."""
+    p_values: Callable[[IntervalAt, float, Direction], PValues] | None = None
+    """(interval at a level, bound, what is worse) -> p-values; None for the bounded mean, whose
+    p-values need the values themselves."""
     is_paired: bool = False
     """Whether value k of one arm belongs to value k of the other."""
+    is_drawn: bool = True
+    """Whether the values are drawn at random, so that a few may not show all that is possible."""
     fewest: Callable[[Sequence[UnitValues], Words], bool] = lambda units, words: bool(units)  # noqa: ARG005
     """(known values, words) -> whether they are enough for an interval."""
 
@@ -71,24 +74,8 @@ def _differences(units: Sequence[UnitValues]) -> list[np.ndarray]:
     return [unit[0] - unit[1] if len(unit) > 1 else unit[0] for unit in units]
 
 
-def _bounded_mean(units: Sequence[UnitValues], words: Words, level: float) -> Interval:
+def _mean(units: Sequence[UnitValues], words: Words, level: float) -> Interval:
     return gap_interval(_differences(units), level=level, words=words)
-
-
-def _bounded_mean_p_values(
-    units: Sequence[UnitValues], words: Words, bound: float, metric: MetricInfo
-) -> PValues:
-    reach, gaps = max(-metric.low, metric.high), _differences(units)
-    p_value = partial(gap_p_value, gaps, bound, words=words, reach=reach)
-    greater, less = p_value(alternative="greater"), p_value(alternative="less")
-    return (less, greater) if metric.worse == "lower" else (greater, less)
-
-
-def _mean_p_values(
-    units: Sequence[UnitValues], words: Words, bound: float, metric: MetricInfo
-) -> PValues:
-    unbounded = replace(metric, low=-math.inf, high=math.inf)
-    return _bounded_mean_p_values(units, words, bound, unbounded)
 
 
 def _of_share(interval_at: IntervalAt, bound: float, worse: Direction) -> PValues:
@@ -113,18 +100,6 @@ def _of_either_side(interval_at: IntervalAt, bound: float, worse: Direction) -> 
     return min(1.0, 2.0 * min(above, below)), max(under, over)
 
 
-def _inverting(
-    interval: Callable[[Sequence[UnitValues], Words, float], Interval],
-    p_values_of: Callable[[IntervalAt, float, Direction], PValues],
-) -> Callable[[Sequence[UnitValues], Words, float, MetricInfo], PValues]:
-    def p_values(
-        units: Sequence[UnitValues], words: Words, bound: float, metric: MetricInfo
-    ) -> PValues:
-        return p_values_of(partial(interval, units, words), bound, metric.worse)
-
-    return p_values
-
-
 def _show_spread(units: Sequence[UnitValues], words: Words) -> bool:
     return len(units) > (words != "fixed")
 
@@ -135,18 +110,12 @@ def _hold_two_values(units: Sequence[UnitValues], words: Words) -> bool:
 
 
 ESTIMATORS: Mapping[str, Estimator] = MappingProxyType({
-    "share": Estimator(_share, _inverting(_share, _of_share)),
-    "share by prompt": Estimator(_share_by_prompt, _inverting(_share_by_prompt, _of_share)),
-    "paired shares": Estimator(
-        _paired_shares, _inverting(_paired_shares, _of_size), is_paired=True
-    ),
-    "unpaired shares": Estimator(
-        _unpaired_shares, _inverting(_unpaired_shares, _of_either_side), fewest=_show_spread
-    ),
-    "bounded mean": Estimator(
-        _bounded_mean, _bounded_mean_p_values, is_paired=True, fewest=_hold_two_values
-    ),
-    "mean": Estimator(_bounded_mean, _mean_p_values, is_paired=True, fewest=_hold_two_values),
+    "share": Estimator(_share, _of_share),
+    "share by prompt": Estimator(_share_by_prompt, _of_share),
+    "paired shares": Estimator(_paired_shares, _of_size, is_paired=True),
+    "unpaired shares": Estimator(_unpaired_shares, _of_either_side, fewest=_show_spread),
+    "bounded mean": Estimator(_mean, is_paired=True, fewest=_hold_two_values),
+    "mean": Estimator(_mean, is_paired=True, is_drawn=False, fewest=_hold_two_values),
 })  # fmt: skip
 """Name -> estimator."""
 
@@ -190,17 +159,26 @@ class Arms:
         Where 0 lies between the extremes' gaps, there is no evidence of a gap beyond the bound.
         """
         del level
-        p_values = self.estimator.p_values
-        known = p_values(self.known, self.words, bound, self.metric)
-        extremes = [self.filled(end) for end in (0, 1)]
-        if all(extreme.units is self.units for extreme in extremes):
+        known, extremes = self.p_values(bound), [self.filled(end) for end in (0, 1)]
+        if all(extreme is self for extreme in extremes):
             return Evidence(*known)
-        worst = [p_values(end.known, self.words, bound, self.metric) for end in extremes]
+        worst = [extreme.p_values(bound) for extreme in extremes]
         beyond, within = (max(pair) for pair in zip(*worst, strict=True))
-        low, high = (end.estimate for end in extremes)
+        low, high = (extreme.estimate for extreme in extremes)
         if self.metric.worse == "away_from_zero" and low < 0.0 < high:
             beyond = 1.0
         return Evidence(beyond, within, labelled=known)
+
+    def p_values(self, bound: float) -> PValues:
+        """Return the p-values of the known values."""
+        metric, known = self.metric, self.known
+        if self.estimator.p_values is not None:
+            interval_at = partial(self.estimator.interval, known, self.words)
+            return self.estimator.p_values(interval_at, bound, metric.worse)
+        reach = max(-metric.low, metric.high) if self.estimator.is_drawn else math.inf
+        p_value = partial(gap_p_value, _differences(known), bound, words=self.words, reach=reach)
+        greater, less = p_value(alternative="greater"), p_value(alternative="less")
+        return (less, greater) if metric.worse == "lower" else (greater, less)
 
     @property
     def estimate(self) -> float:

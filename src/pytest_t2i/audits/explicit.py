@@ -175,10 +175,6 @@ class ExplicitAudit(ContrastAudit):
         shares = {variant: model.share(variant) for variant in ASKED}
         return ExplicitPart(context.detectors[0], model.images, shares, model.gap, triplets)
 
-    def note(self, record: ExplicitPart) -> str:
-        """Return how to read the section, with the detector's name."""
-        return self.reading.format(detector=record.detector)
-
     def in_words(self, record: ExplicitPart) -> str:
         """Return how often each gender is drawn where it is named, in a line."""
         shares = ", ".join(f"{v} {record.shares.get(v) or 'no label'}" for v in ASKED)

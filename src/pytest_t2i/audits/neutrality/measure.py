@@ -11,6 +11,7 @@ import numpy as np
 
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.contrast import NAMED, Contrast, Unit, Units
+from pytest_t2i.audits.detected import DistinctPictures
 from pytest_t2i.audits.evidence import despite_equal_pictures, whatever_some_show
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.data import (
@@ -71,7 +72,7 @@ def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class TripletSample:
+class TripletSample(DistinctPictures):
     """The images of one triplet.
 
     >>> import pytest
@@ -98,13 +99,6 @@ class TripletSample:
     def id(self) -> str:
         """The neutral prompt's id."""
         return self.triplet.id
-
-    @property
-    def with_repeats(self) -> TripletSample:
-        """The same with equal pictures counted each; itself where none or too many repeat."""
-        if self.seeds == (self.planned or self.seeds) or self.has_no_verdict:
-            return self
-        return replace(self, seeds=self.planned)
 
     @property
     def has_no_verdict(self) -> bool:
