@@ -219,7 +219,7 @@ def measured_alone(unit: Unit, contrast: Contrast, remarks: Iterable[str] = ()) 
     together = unit.siblings or Siblings([unit], [unit.id])
     return units_of(unit).measured(
         contrast, unit.id, remarks, images=unit.images, is_of_model=False, evidence=None,
-        family=together.family(contrast.metric, family), place=together.places[unit.id],
+        family=together.family(contrast, family), place=together.places[unit.id],
     )  # fmt: skip
 
 

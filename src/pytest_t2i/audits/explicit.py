@@ -35,7 +35,6 @@ SHOWN = 30
 """Largest number of prompts in the table."""
 
 
-@dataclass(frozen=True, repr=False)
 class Explicit(Units[Unit]):
     """How often the images of several triplets show the gender that their prompts name.
 

@@ -74,7 +74,6 @@ class TripletRefusals(Unit):
         return measured_alone(self, GAP, (_in_words(self), *_most_frequent_words(self.words)))
 
 
-@dataclass(frozen=True, repr=False)
 class Refusals(Units[TripletRefusals]):
     """The refused images of several triplets.
 

@@ -103,7 +103,6 @@ def compared(unit: Styled, with_style: Any, plain: Any, level: float) -> StyledU
     return StyledUnit(unit, values, level, samples=samples)
 
 
-@dataclass(frozen=True, repr=False)
 class Styles(Units[StyledUnit]):
     """Prompts with several styles, each with the same prompt without it.
 
@@ -309,7 +308,7 @@ class StylesAudit(ContrastAudit):
     ) -> StylesPart:
         """Return every style."""
         del context
-        every = replace(model, members=tuple(members))
+        every = Styles(tuple(members), model.level, model.by, model.alike)
         styles = [
             StyleRecord(
                 style, len(units.members), every.counts(style, STYLED), every.counts(style, PLAIN),
