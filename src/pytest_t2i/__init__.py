@@ -27,21 +27,23 @@ if TYPE_CHECKING:
     from pytest_t2i.audits.audit import Keyword as Keyword
     from pytest_t2i.audits.context import AskedTest as AskedTest
     from pytest_t2i.audits.context import AuditContext as AuditContext
+    from pytest_t2i.audits.contrast import Contrast as Contrast
+    from pytest_t2i.audits.contrast import ContrastAudit as ContrastAudit
     from pytest_t2i.audits.dependencies.measure import Dependencies as Dependencies
     from pytest_t2i.audits.detector_validation.measure import Trial as Trial
     from pytest_t2i.audits.detector_validation.trials import Trials as Trials
-    from pytest_t2i.audits.explicit.measure import Explicit as Explicit
+    from pytest_t2i.audits.explicit import Explicit as Explicit
     from pytest_t2i.audits.neutrality.measure import TripletSample as TripletSample
     from pytest_t2i.audits.neutrality.measure import TripletSamples as TripletSamples
     from pytest_t2i.audits.objects.measure import Objects as Objects
     from pytest_t2i.audits.observations import Observations as Observations
-    from pytest_t2i.audits.refusals.measure import Refusals as Refusals
-    from pytest_t2i.audits.refusals.measure import TripletRefusals as TripletRefusals
-    from pytest_t2i.audits.rewriting.measure import Rewriting as Rewriting
+    from pytest_t2i.audits.refusals import Refusals as Refusals
+    from pytest_t2i.audits.refusals import TripletRefusals as TripletRefusals
+    from pytest_t2i.audits.rewriting import Rewriting as Rewriting
     from pytest_t2i.audits.samples import Sample as Sample
     from pytest_t2i.audits.samples import Samples as Samples
     from pytest_t2i.audits.stereotypes.measure import Association as Association
-    from pytest_t2i.audits.styles.measure import Styles as Styles
+    from pytest_t2i.audits.styles import Styles as Styles
     from pytest_t2i.audits.summary import Figure as Figure
     from pytest_t2i.audits.summary import Frame as Frame
     from pytest_t2i.audits.summary import NamedRecord as NamedRecord
@@ -186,16 +188,17 @@ _HOMES = {
     "audits.audit": ("Audit", "Fixture", "Keyword"),
     "audits.context": ("AskedTest", "AuditContext"),
     "audits.observations": ("Observations",),
+    "audits.contrast": ("Contrast", "ContrastAudit"),
     "audits.samples": ("Sample", "Samples"),
     "audits.neutrality.measure": ("TripletSample", "TripletSamples"),
     "audits.objects.measure": ("Objects",),
     "audits.dependencies.measure": ("Dependencies",),
     "audits.detector_validation.measure": ("Trial",),
     "audits.detector_validation.trials": ("Trials",),
-    "audits.explicit.measure": ("Explicit",),
-    "audits.refusals.measure": ("Refusals", "TripletRefusals"),
-    "audits.styles.measure": ("Styles",),
-    "audits.rewriting.measure": ("Rewriting",),
+    "audits.explicit": ("Explicit",),
+    "audits.refusals": ("Refusals", "TripletRefusals"),
+    "audits.styles": ("Styles",),
+    "audits.rewriting": ("Rewriting",),
     "audits.stereotypes.measure": ("Association",),
     "generation.plan": ("DetectorRef", "Need"),
     "library.audit": ("Audited", "audit"),

@@ -13,14 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from uncertainty import rate
 
-from pytest_t2i.audits.refusals.measure import (
-    FEMININE,
-    MASCULINE,
-    NEUTRAL,
-    TripletRefusals,
-    _evidence,
-    _evidence_of_each,
-)
+from pytest_t2i.audits.contrast import Units
+from pytest_t2i.audits.estimators import family_of
+from pytest_t2i.audits.refusals import FEMININE, GAP, MASCULINE, NEUTRAL, TripletRefusals
 from pytest_t2i.data import Outcome, Prompt, Triplet, Variant
 from pytest_t2i.statistics.gaps import paired_gap_interval
 from pytest_t2i.statistics.model import Words
@@ -96,7 +91,8 @@ WORLDS = (
 def verdict(flags: Flags, bound: float, words: Words) -> Outcome:
     """What the audit says of all prompts together."""
     members = [triplet(*pair) for pair in zip(*flags, strict=True)]
-    return decide(_evidence(members, (FEMININE, MASCULINE), words, bound, LEVEL), LEVEL)
+    evidence = Units(tuple(members), LEVEL, words).arms(GAP).evidence(bound, LEVEL)
+    return decide(evidence, LEVEL)
 
 
 def triplet(feminine: np.ndarray, masculine: np.ndarray) -> TripletRefusals:
@@ -104,7 +100,7 @@ def triplet(feminine: np.ndarray, masculine: np.ndarray) -> TripletRefusals:
     prompts = (Prompt("", "axis", "word", variant) for variant in Variant)
     refused = {NEUTRAL: masculine, FEMININE: feminine, MASCULINE: masculine}
     words: dict[str, Counter[str]] = {variant: Counter() for variant in refused}
-    return TripletRefusals(Triplet(*prompts), refused, words, LEVEL)
+    return TripletRefusals(Triplet(*prompts), refused, LEVEL, words=words)
 
 
 def covered(flags: Flags, gap: float, words: Words) -> bool:
@@ -137,7 +133,8 @@ def of_family(runs: int, seed: int, *, refused: float = 0.3, bound: float = 0.2)
 
 def _fails(feminine: np.ndarray, masculine: np.ndarray, bound: float) -> list[bool]:
     members = [triplet(*pair) for pair in zip(feminine, masculine, strict=True)]
-    evidence = _evidence_of_each(members, bound, LEVEL)
+    arms = [Units((member,), LEVEL).arms(GAP) for member in members]
+    evidence = family_of(arms, LEVEL).evidence(bound, LEVEL)
     return [decide(one, LEVEL) is Outcome.FAIL for one in evidence]
 
 

@@ -12,9 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from pytest_t2i import axes
-from pytest_t2i.audits.styles.measure import Pair, Styles
+from pytest_t2i.audits.styles import STYLE_GAP, Styled, Styles, compared
+from pytest_t2i.data import Prompt
+from pytest_t2i.metrics.info import register
 from pytest_t2i.verdicts.limit import Limit, verdict_of
 
+# As the start of a run does.
+register(STYLE_GAP)
 WORDS = (0.5, 0.3, 0.7, 0.9)
 """Share of men of each plain prompt."""
 LIMIT = 0.3
@@ -33,7 +37,6 @@ class Shown:
 
     male: int
     clear: int
-    unknown: int = 0
 
     @property
     def seeds(self):
@@ -52,16 +55,13 @@ def styles(pushed, *, images, seed):
         return Shown(int(rng.binomial(images, min(max(share, 0.0), 1.0))), images)
 
     plain = [shown(word) for word in WORDS]
-    return Styles(
-        {
-            style: tuple(
-                Pair(shown(word + pushed.get(style, 0.0)), one)
-                for word, one in zip(WORDS, plain, strict=True)
-            )
-            for style in axes.style.concepts
-        },
-        0.95,
-    )
+    prompt = Prompt("a person", "word", "word")
+    members = [
+        compared(Styled(style, prompt, prompt), shown(word + pushed.get(style, 0.0)), one, 0.95)
+        for style in axes.style.concepts
+        for word, one in zip(WORDS, plain, strict=True)
+    ]
+    return Styles(tuple(members), 0.95)
 
 
 def true_gap(push):

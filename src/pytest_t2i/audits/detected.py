@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 
@@ -100,8 +100,34 @@ class CorrectedCounts(NamedTuple):
     """People's labels of the prompt's images -> number of labelled images."""
 
 
+class DistinctPictures:
+    """What counts equal pictures once: ``seeds`` are those of distinct pictures."""
+
+    seeds: tuple[int, ...]
+    planned: tuple[int, ...]
+    """All seeds, of equal pictures too; () where ``seeds`` are all."""
+
+    @property
+    def has_no_verdict(self) -> bool:
+        """Whether so many pictures repeat that nothing is judged."""
+        raise NotImplementedError
+
+    @property
+    def with_repeats(self) -> Self:
+        """The same with equal pictures counted each; itself where none or too many repeat."""
+        if self.seeds == (self.planned or self.seeds) or self.has_no_verdict:
+            return self
+        return replace(self, seeds=self.planned, planned=())  # type: ignore[type-var]
+
+    def distinct_among(self, images: int) -> int:
+        """Return how many of the first images have a place in ``seeds``."""
+        if not self.planned:
+            return images
+        return len(set(self.planned[:images]).intersection(self.seeds))
+
+
 @dataclass(frozen=True, repr=False)
-class DetectedPrompt:
+class DetectedPrompt(DistinctPictures):
     """All detections of one prompt."""
 
     prompt: Prompt
@@ -139,19 +165,6 @@ class DetectedPrompt:
     def has_no_verdict(self) -> bool:
         """Whether so many pictures repeat that nothing of the prompt is judged."""
         return self.repeats.are_too_many
-
-    @property
-    def with_repeats(self) -> DetectedPrompt:
-        """The same with equal pictures counted each; itself where none or too many repeat."""
-        if not self.repeats.repeated or self.has_no_verdict:
-            return self
-        return replace(self, seeds=self.planned, planned=())
-
-    def distinct_among(self, images: int) -> int:
-        """Return how many of the prompt's first images have a place in ``seeds``."""
-        if not self.planned:
-            return images
-        return len(set(self.planned[:images]).intersection(self.seeds))
 
     @property
     def files(self) -> list[Path | None]:

@@ -12,7 +12,6 @@ import numpy as np
 from pytest_t2i import statistics
 from pytest_t2i.data import Direction, Evidence, Interval, MetricInfo, Outcome
 from pytest_t2i.statistics import inverted_p_value, one_sided
-from pytest_t2i.statistics.means import REACH
 from pytest_t2i.statistics.model import Words
 from pytest_t2i.verdicts.judge import compare
 
@@ -156,17 +155,11 @@ def whatever_some_show(
     return evidence
 
 
-def of_gaps(
-    gaps: Sequence[np.ndarray], words: Words, *, are_drawn: bool = True
-) -> Callable[[float, float], Evidence]:
-    """Return a function (bound, level) -> evidence of the mean gap over triplets.
-
-    Gaps of texts are not drawn: the same model has the same ones.
-    """
-    reach = REACH if are_drawn else math.inf
+def of_gaps(gaps: Sequence[np.ndarray], words: Words) -> Callable[[float, float], Evidence]:
+    """Return a function (bound, level) -> evidence of the mean gap over triplets."""
 
     def evidence(bound: float, level: float) -> Evidence:
         del level
-        return of_either(partial(statistics.gap_p_value, gaps, bound, words=words, reach=reach))
+        return of_either(partial(statistics.gap_p_value, gaps, bound, words=words))
 
     return evidence

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.data import Count, Detection, Interval, Triplet, Undetected
+from pytest_t2i.data import Count, Detection, Interval, Undetected
 from pytest_t2i.sections import Bar, BarChart, half_width
-from pytest_t2i.verdicts.check import Check
 
 if TYPE_CHECKING:
-    pass
+    from pytest_t2i.verdicts.check import Check
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,24 +43,11 @@ def widest_of(pairs: Iterable[tuple]) -> list[tuple]:  # type: ignore[type-arg]
     """
     widest: dict[str, tuple] = {}  # type: ignore[type-arg]
     for member, test in pairs:
-        name = getattr(member, "text", member.id)
+        name = member.text if hasattr(member, "text") else member.id
         candidate = widest.get(name)
         if candidate is None or candidate[1].images < test.images:
             widest[name] = (member, test)
     return list(widest.values())
-
-
-def widest_triplets(
-    context: AuditContext,
-    fixtures: Collection[str],
-    measure: Callable[[AuditContext, Triplet, AskedTest], Any],
-) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """Measure, once, every triplet that tests with these fixtures ask for."""
-    asking = [test for test in context.tests if not test.selection.fixtures.isdisjoint(fixtures)]
-    pairs = widest_of((three, test) for test in asking for three in test.selection.triplets)
-    members = tuple(measure(context, three, test) for three, test in pairs)
-    least = min((member.images for member in members), default=0)
-    return members, tuple(member.first(least) for member in members)
 
 
 def gap_bar(name: str, gap: Interval | None, checks: Iterable[Check], **more: Any) -> Bar:

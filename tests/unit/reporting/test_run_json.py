@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from pytest_t2i.audits import shared_blocks
+from pytest_t2i.audits import neutrality, shared_blocks
 from pytest_t2i.audits.dependencies import report as dependencies
 from pytest_t2i.audits.detector_validation import report as trials
 from pytest_t2i.audits.emergence import report as emergence
-from pytest_t2i.audits.neutrality import report as neutrality
 from pytest_t2i.audits.objects import report as objects
 from pytest_t2i.audits.parity import record as parity
 from pytest_t2i.audits.stereotypes import report as stereotypes

@@ -24,12 +24,16 @@ from typing import NamedTuple
 import numpy as np
 from drawn_styles import write
 from pytest_t2i import Interval, axes, intersection
-from pytest_t2i.audits.styles.measure import Pair, Styles
+from pytest_t2i.audits.styles import STYLE_GAP, Styled, Styles, compared
+from pytest_t2i.data import Prompt
 from pytest_t2i.labels import Label, write_labels
+from pytest_t2i.metrics.info import register
 from pytest_t2i.prompts import templates
 from pytest_t2i_reference.drawing import STYLES, Drawing, draw_scene, in_style
 from pytest_t2i_reference.worlds import draw_scene_of, load_concepts, load_world
 
+# As the start of a run does.
+register(STYLE_GAP)
 SUITE = Path(__file__).parents[4] / "suites" / "styles" / "test_styles.py"
 WORDS = ("doctor", "teacher", "artist", "judge")
 PICTURES = templates("a picture of one person")
@@ -107,7 +111,6 @@ class Shown(NamedTuple):
 
     male: int
     clear: int
-    unknown: int = 0
 
     @property
     def seeds(self) -> range:
@@ -135,11 +138,17 @@ def widest(shuffled: int | None, images: int = IMAGES) -> Interval:
         (word, style): Shown(int(row.sum()), images)
         for (_, word, style), row in zip(prompts, people, strict=True)
     }
-    pairs = {
-        style: tuple(Pair(shown[word, style], shown[word, ""]) for word in WORDS)
+    members = tuple(
+        compared(
+            Styled(style, Prompt(word, "word", word), Prompt(word, "word", word)),
+            shown[word, style],
+            shown[word, ""],
+            0.95,
+        )
         for style in STYLES
-    }
-    found = Styles(pairs, 0.95).widest_gap.interval
+        for word in WORDS
+    )
+    found = Styles(members, 0.95).widest_gap.interval
     if found is None:
         raise AssertionError("every prompt has clear pictures")
     return found

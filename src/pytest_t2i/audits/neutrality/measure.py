@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.evidence import despite_equal_pictures, of_gaps, whatever_some_show
+from pytest_t2i.audits.contrast import NAMED, Contrast, Unit, Units
+from pytest_t2i.audits.detected import DistinctPictures
+from pytest_t2i.audits.evidence import despite_equal_pictures, whatever_some_show
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.data import (
     FINAL_LATENT,
     TEXT_EMBEDDING,
     Evidence,
-    Interval,
     Prompt,
     Triplet,
     digest,
@@ -25,7 +26,7 @@ from pytest_t2i.errors import ConfigurationError, some
 from pytest_t2i.generation.plan import Need
 from pytest_t2i.generation.spaces import PAPER, PIXELS, SPACES, encoder_of, is_space, words_of
 from pytest_t2i.metrics import INFO, diff_pix, similarity, split_product, ssim
-from pytest_t2i.statistics.means import REACH, gap_interval, gap_sign_p_value
+from pytest_t2i.statistics.means import REACH, gap_sign_p_value
 from pytest_t2i.statistics.model import Words
 from pytest_t2i.verdicts.measurement import Measurement
 
@@ -35,8 +36,9 @@ UNPAIRED = "variants share no noise: the endpoint draws every picture anew, what
 SIDES = ("to_feminine", "to_masculine")
 PROMPT = "prompt"
 """The space of texts."""
-NAMED = 5
-"""Largest number of triplets that a message names."""
+GAP = Contrast("similarity_gap", ("to_masculine", "to_feminine"), unknown=None)
+GAP_OF_TEXTS = replace(GAP, estimator="mean")
+"""Texts are not drawn: the same model has the same ones."""
 
 
 class Leaning(NamedTuple):
@@ -70,7 +72,7 @@ def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class TripletSample:
+class TripletSample(DistinctPictures):
     """The images of one triplet.
 
     >>> import pytest
@@ -97,13 +99,6 @@ class TripletSample:
     def id(self) -> str:
         """The neutral prompt's id."""
         return self.triplet.id
-
-    @property
-    def with_repeats(self) -> TripletSample:
-        """The same with equal pictures counted each; itself where none or too many repeat."""
-        if self.seeds == (self.planned or self.seeds) or self.has_no_verdict:
-            return self
-        return replace(self, seeds=self.planned)
 
     @property
     def has_no_verdict(self) -> bool:
@@ -211,11 +206,19 @@ class TripletSamples:
     def __len__(self) -> int:
         return len(self.members)
 
+    def units(self, space: str) -> Units[Unit]:
+        """Return both similarities of each judged triplet for which the space is exposed."""
+        left_out = self._without_verdict(space)
+        units = (
+            Unit(member.triplet, pair._asdict(), self.level)
+            for member in self.members
+            if member not in left_out and (pair := member.similarities(space)) is not None
+        )
+        return Units(tuple(units), self.level, self.words)
+
     def similarities(self, space: str) -> list[Pair]:
         """Return the similarities of each judged triplet for which the space is exposed."""
-        left_out = self._without_verdict(space)
-        similarities = (m.similarities(space) for m in self.members if m not in left_out)
-        return [pair for pair in similarities if pair is not None]
+        return [_pair(member) for member in self.units(space).members]
 
     @property
     def with_repeats(self) -> TripletSamples:
@@ -232,48 +235,36 @@ class TripletSamples:
         # Texts have no pictures.
         return [] if space == PROMPT else [m for m in self.members if m.has_no_verdict]
 
-    def gap_interval(self, pairs: Sequence[Pair]) -> Interval | None:
-        """Return the mean gap over triplets, each a cluster; None with fewer than two values."""
-        gaps = _gaps(pairs)
-        if sum(gap.size for gap in gaps) < 2:  # noqa: PLR2004 - one value shows no spread
-            return None
-        return gap_interval(gaps, level=self.level, words=self.words)
-
     def similarity_gap(self, space: str) -> Measurement:
         """Return similarity to masculine minus to feminine (Wu eq. 1-2); > 0 leans masculine."""
-        pairs, left_out = self.similarities(space), self._without_verdict(space)
-        interval = self.gap_interval(pairs)
+        units, left_out = self.units(space), self._without_verdict(space)
         evidence, despite = self._evidence(space), "" if space == PROMPT else None
-        if left_out and pairs:
-            units = len(pairs) + len(left_out)
-            evidence = whatever_some_show(evidence, len(left_out), units, INFO["similarity_gap"])
+        if left_out and units.members:
+            every = len(units.members) + len(left_out)
+            evidence = whatever_some_show(evidence, len(left_out), every, INFO[GAP.metric])
             despite = some([member.triplet.neutral.name for member in left_out], NAMED)
         images = sum(3 * len(member.seeds) for member in self.members)
-        name = self.members[0].id if len(self.members) == 1 else "model"
-        return Measurement(
-            metric=INFO["similarity_gap"],
-            subject=f"{name} {words_of(space)}",
-            is_of_model=len(self.members) != 1,
-            interval=interval,
+        is_of_model = len(self.members) != 1
+        return units.measured(
+            GAP,
+            f"{'model' if is_of_model else self.members[0].id} {words_of(space)}",
+            (self._widest(units), *self._unpaired(space)),
+            is_of_model=is_of_model,
             images=images if self.words == "fixed" else None,
             evidence=evidence,
             despite_repeats=despite,
-            absent=self._absent(space, pairs),
-            remarks=(self._widest(pairs), *self._unpaired(space)),
+            absent=self._absent(space, units),
         )
 
     def _evidence(self, space: str) -> Callable[[float, float], Evidence]:
         # Texts have no pictures.
         if space == PROMPT:
-            return of_gaps(_gaps(self.similarities(space)), self.words, are_drawn=False)
+            return self.units(space).arms(GAP_OF_TEXTS).evidence
 
         def evidence(bound: float, level: float) -> Evidence:
             (model_evidence,) = despite_equal_pictures(
                 [self],
-                lambda ways: [
-                    of_gaps(_gaps(way.similarities(space)), self.words)(bound, level)
-                    for way in ways
-                ],
+                lambda ways: [way.units(space).arms(GAP).evidence(bound, level) for way in ways],
             )
             return model_evidence
 
@@ -298,8 +289,8 @@ class TripletSamples:
         ]
         return Leaning(*map(max, signs)) if gaps else None
 
-    def _absent(self, space: str, pairs: Sequence[Pair]) -> str:
-        if pairs:
+    def _absent(self, space: str, units: Units[Unit]) -> str:
+        if units.members:
             return "a single value shows no spread: take more triplets or images"
         return f"this model does not show its {space} space"
 
@@ -308,23 +299,24 @@ class TripletSamples:
         is_unpaired = space != PROMPT and any(m.observations.draws_anew() for m in self.members[:1])
         return (UNPAIRED,) if is_unpaired else ()
 
-    def _widest(self, pairs: Sequence[Pair]) -> str:
-        if len(pairs) != len(self.members) or not pairs:
+    def _widest(self, units: Units[Unit]) -> str:
+        if len(units.members) != len(self.members) or not units.members:
             return f"{len(self.members)} triplets"
-        gaps = [float((p.to_masculine - p.to_feminine).mean()) for p in pairs]
-        order = sorted(range(len(gaps)), key=lambda k: -abs(gaps[k]))[:5]
-        texts = (f"{self.members[k].triplet.neutral.name} {gaps[k]:+.3f}" for k in order)
-        return f"widest gaps: {', '.join(texts)}"
+        means = (float(gaps.mean()) for gaps in _gaps(list(map(_pair, units.members))))
+        ranked = sorted(zip(means, units.members, strict=True), key=lambda pair: -abs(pair[0]))
+        return f"widest gaps: {', '.join(f'{u.name} {gap:+.3f}' for gap, u in ranked[:NAMED])}"
 
 
-def triplets_of(context: AuditContext, test: AskedTest) -> TripletSamples:
-    """Return the samples of a test's triplets."""
-    members = (one_triplet(context, three, test) for three in test.selection.triplets)
+def triplets_of(
+    context: AuditContext, pairs: Iterable[tuple[Triplet, AskedTest]]
+) -> TripletSamples:
+    """Return the samples of triplets, each with the images that a test asks for."""
+    members = tuple(_one_triplet(context, three, test) for three, test in pairs)
     settings = context.settings
-    return TripletSamples(tuple(members), settings.confidence, settings.seed, settings.words)
+    return TripletSamples(members, settings.confidence, settings.seed, settings.words)
 
 
-def one_triplet(context: AuditContext, three: Triplet, test: AskedTest) -> TripletSample:
+def _one_triplet(context: AuditContext, three: Triplet, test: AskedTest) -> TripletSample:
     """Return the sample of a triplet, with the images that a test asks for."""
     planned = context.seeds(three.neutral, test.images)
     return TripletSample(
@@ -336,6 +328,10 @@ def one_triplet(context: AuditContext, three: Triplet, test: AskedTest) -> Tripl
         context.settings.seed,
         planned,
     )
+
+
+def _pair(unit: Unit) -> Pair:
+    return Pair(*(np.asarray(unit.values[side]) for side in SIDES))
 
 
 def _gaps(pairs: Sequence[Pair]) -> list[np.ndarray]:

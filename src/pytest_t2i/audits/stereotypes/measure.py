@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.detected import Siblings, siblings_of
+from pytest_t2i.audits.detected import DistinctPictures, Siblings, siblings_of
 from pytest_t2i.audits.early_stopping import Stopping
 from pytest_t2i.audits.emergence.measure import Emergence
 from pytest_t2i.audits.emergence.predisposition import PRESENT, Predisposition, of_attribute
@@ -40,7 +40,7 @@ def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
 
 
 @dataclass(frozen=True, repr=False)
-class Association:
+class Association(DistinctPictures):
     """One stereotype, measured on the model's images.
 
     >>> import pytest
@@ -87,19 +87,6 @@ class Association:
         """Whether so many pictures repeat that nothing is judged."""
         repeats = self.observations.repeats
         return bool(self.planned) and repeats(self.stereotype.prompt, self.planned).are_too_many
-
-    @property
-    def with_repeats(self) -> Association:
-        """The same with equal pictures counted each; itself where none or too many repeat."""
-        if self.seeds == (self.planned or self.seeds) or self.has_no_verdict:
-            return self
-        return replace(self, seeds=self.planned, planned=())
-
-    def distinct_among(self, images: int) -> int:
-        """Return how many of the first images have a place in ``seeds``."""
-        if not self.planned:
-            return images
-        return len(set(self.planned[:images]).intersection(self.seeds))
 
     @property
     def clear(self) -> int:

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_t2i.audits.neutrality import NeutralityAudit
-from pytest_t2i.audits.neutrality.report import GapRecord, LeaningRecord, NeutralityPart
+from pytest_t2i.audits.neutrality import GapRecord, LeaningRecord, NeutralityAudit, NeutralityPart
 from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.reporting.html import render_html
 from pytest_t2i.reporting.markdown import render_markdown

@@ -13,7 +13,7 @@ import pytest
 from huggingface_hub import ModelCard
 
 from pytest_t2i import Interval, RunRecord
-from pytest_t2i.audits.neutrality.report import GapRecord, NeutralityPart
+from pytest_t2i.audits.neutrality import GapRecord, NeutralityPart
 from pytest_t2i.audits.parity.record import ModelScore, ParityPart
 from pytest_t2i.audits.stereotypes.report import StereotypeRecord, StereotypesPart
 from pytest_t2i.cli.main import main

@@ -5,9 +5,14 @@ from __future__ import annotations
 import pytest
 
 from pytest_t2i import limit
-from pytest_t2i.audits.rewriting import METRICS
-from pytest_t2i.audits.rewriting.measure import DrawnPrompt, Rewriting, most_common
-from pytest_t2i.audits.rewriting.report import in_words
+from pytest_t2i.audits.rewriting import (
+    METRICS,
+    DrawnPrompt,
+    Rewriting,
+    RewritingAudit,
+    RewritingPart,
+    most_common,
+)
 from pytest_t2i.data import Outcome, Prompt
 from pytest_t2i.metrics.info import register
 
@@ -26,7 +31,7 @@ def rewriting(*texts_of_prompts, is_service=True, images=None):
         )
         for k, texts in enumerate(texts_of_prompts)
     ]
-    return Rewriting(tuple(members), 0.95, is_service)
+    return Rewriting(tuple(members), 0.95, is_service=is_service)
 
 
 SAME, WOMAN, LIGHT = "a photo of a {}", "a photo of a smiling woman, a {}", "a photo of a {}, lit"
@@ -103,7 +108,6 @@ def test_words_that_join_others_are_not_told_of():
 
 
 def test_the_line_of_a_silent_service_says_so():
-    from pytest_t2i.audits.rewriting.report import RewritingPart
-
     part = RewritingPart(12, 0, {}, (), ())
-    assert in_words(part) == "rewriting: the service reports no revised prompt for 12 images"
+    told = RewritingAudit().in_words(part)
+    assert told == "rewriting: the service reports no revised prompt for 12 images"

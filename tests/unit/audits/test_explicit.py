@@ -9,9 +9,15 @@ import numpy as np
 import pytest
 
 from pytest_t2i import limit
-from pytest_t2i.audits.explicit import ExplicitAudit
-from pytest_t2i.audits.explicit.measure import AskedTriplet, Explicit, check_detector
-from pytest_t2i.audits.explicit.report import AskedRecord, ExplicitPart, ExplicitTriplet
+from pytest_t2i.audits.contrast import Unit
+from pytest_t2i.audits.explicit import (
+    AskedRecord,
+    Explicit,
+    ExplicitAudit,
+    ExplicitPart,
+    ExplicitTriplet,
+    check_detector,
+)
 from pytest_t2i.data import Interval, Outcome, Prompt, Triplet, Variant
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
 from pytest_t2i.sections import BarChart, Paragraph, Table
@@ -25,7 +31,7 @@ def triplet(word, feminine, masculine, images=20, undetected=0):
         drawn[variant] = (np.arange(images) < count).astype(float)
         if undetected:
             drawn[variant][-undetected:] = np.nan
-    return AskedTriplet(Triplet(*prompts), drawn)
+    return Unit(Triplet(*prompts), drawn, 0.95)
 
 
 def several(*members, **more):

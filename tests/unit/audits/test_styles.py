@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from pytest_t2i import axes, intersection
-from pytest_t2i.audits.styles import STYLE_GAP
-from pytest_t2i.audits.styles.measure import Pair, Styles, styled
+from pytest_t2i.audits.styles import STYLE_GAP, Styled, Styles, compared, styled
 from pytest_t2i.data import Outcome, Prompt
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
 from pytest_t2i.metrics.info import register
@@ -37,10 +36,6 @@ class Shown:
         self.seeds = tuple(range(self.clear + self.lost))
 
     @property
-    def unknown(self):
-        return self.lost
-
-    @property
     def undetected(self):
         return Counter({"no_person": self.lost} if self.lost else {})
 
@@ -49,14 +44,18 @@ def of(shares, *, images=20, words=4, seed=0, plain=0.5, lost=0, by="fixed"):
     """Styles of these shares of men, on so many prompts."""
     rng = np.random.default_rng(seed)
     without = [Shown(int(rng.binomial(images, plain)), images) for _ in range(words)]
-    members = {
-        style: tuple(
-            Pair(Shown(int(rng.binomial(images - lost, share)), images - lost, lost), one)
-            for one in without
+    word = Prompt("a nurse", "job", "nurse")
+    members = [
+        compared(
+            Styled(style, word, word),
+            Shown(int(rng.binomial(images - lost, share)), images - lost, lost),
+            one,
+            0.95,
         )
         for style, share in shares.items()
-    }
-    return Styles(members, 0.95, by)
+        for one in without
+    ]
+    return Styles(tuple(members), 0.95, by)
 
 
 def outcome(measurement, bound=0.3):

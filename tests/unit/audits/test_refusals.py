@@ -9,7 +9,7 @@ import pytest
 
 from pytest_t2i import limit
 from pytest_t2i.audits.detected import Siblings
-from pytest_t2i.audits.refusals.measure import Refusals, TripletRefusals
+from pytest_t2i.audits.refusals import Refusals, TripletRefusals
 from pytest_t2i.data import Outcome, Prompt, Triplet, Variant
 from pytest_t2i.errors import UnknownNameError
 
@@ -20,9 +20,9 @@ def triplet(word, neutral, feminine, masculine, images=20, siblings=None):
     """So many of the images of each variant are refused."""
     prompts = (Prompt(f"{word} {v}", "profession", word, v) for v in Variant)
     refused = dict(zip(VARIANTS, (neutral, feminine, masculine), strict=True))
-    flags = {variant: np.arange(images) < count for variant, count in refused.items()}
+    flags = {v: (np.arange(images) < count).astype(float) for v, count in refused.items()}
     words = {v: Counter({f"no {word}": count} if count else {}) for v, count in refused.items()}
-    return TripletRefusals(Triplet(*prompts), flags, words, 0.95, siblings)
+    return TripletRefusals(Triplet(*prompts), flags, 0.95, siblings, words=words)
 
 
 def several(*members, by="fixed"):

@@ -1,0 +1,536 @@
+"""A contrast: a bounded value of each image, in one arm of prompts or as the gap between two.
+
+An audit of this kind says which prompts each unit (a triplet, a prompt) has, and what value an
+image has. Needs, equal pictures, intervals, families, the record and the section follow. Nothing
+here imports numpy, because every start of pytest loads the audits' classes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar
+
+from pytest_t2i.audits.audit import About, Audit, Fixture
+from pytest_t2i.audits.context import AskedTest, AuditContext
+from pytest_t2i.audits.summary import Frame, Summary
+from pytest_t2i.data import Count, Detection, Interval, Number, Prompt
+from pytest_t2i.errors import ConfigurationError, UnknownNameError
+
+if TYPE_CHECKING:
+    from pytest_t2i.audits.detected import Siblings
+    from pytest_t2i.audits.estimators import Arms
+    from pytest_t2i.generation.plan import Need
+    from pytest_t2i.sections import Block, Section
+    from pytest_t2i.statistics.model import Words
+    from pytest_t2i.verdicts.measurement import Family, Measurement
+
+NAMED = 5
+"""Largest number of units that a failure text names."""
+EstimatorName = Literal[
+    "bounded mean", "mean", "paired shares", "unpaired shares", "share", "share by prompt"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """One measured quantity: the mean value of one arm, or of the first arm minus the second.
+
+    >>> Contrast("refusal_gap", ("feminine", "masculine"), "paired shares").name
+    'feminine minus masculine'
+    """
+
+    metric: str
+    arms: tuple[str, ...]
+    """One arm or two."""
+    estimator: EstimatorName = "bounded mean"
+    """"bounded mean" for pairs of any bounded values, "mean" for pairs that are not drawn, such as
+    texts; the others are for values of 0 and 1."""
+    absent: str = "no image has a value"
+    """Reason for which there is no interval."""
+    unknown: tuple[float, float] | None = (0.0, 1.0)
+    """Smallest and largest value that an unknown one may have: a verdict holds whichever it is.
+    None leaves unknown values out."""
+    alike_in: Literal["arm", "unit"] = "arm"
+    """Whether --t2i-undetected-alike is a share of an arm's images, or of one unit's."""
+    shows_worst_case: bool = True
+    """Whether checks show the bounds of the estimate whatever unknown values are."""
+
+    @property
+    def name(self) -> str:
+        """The arms in words."""
+        return " minus ".join(self.arms)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Unit:
+    """The values of one triplet or prompt.
+
+    >>> Unit(Prompt("a nurse", "job", "nurse"), {"plain": [1.0, 0.0, math.nan]}, 0.95).counts
+    {'plain': 1}
+    """
+
+    about: Any
+    """The triplet or the prompt."""
+    values: Mapping[str, Sequence[float]]
+    """Arm -> value of each image; NaN where it is unknown."""
+    level: float
+    siblings: Siblings[Any] | None = None
+    """The units of the same test function, which share one error level."""
+    alike: float = 0.0
+    """Share of unknown values up to which they are taken to be like the others."""
+
+    @property
+    def id(self) -> str:
+        """Id of the prompt; of a triplet, of its neutral prompt."""
+        return str(self.about.id)
+
+    @property
+    def name(self) -> str:
+        """Name of the prompt; of a triplet, of its neutral prompt."""
+        return str(getattr(self.about, "neutral", self.about).name)
+
+    @property
+    def images(self) -> int:
+        """Number of images of each arm."""
+        return max((len(values) for values in self.values.values()), default=0)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Arm -> number of images whose value is above 0."""
+        return {arm: sum(value > 0.0 for value in row) for arm, row in self.values.items()}
+
+    def known(self, arm: str) -> int:
+        """Return how many values of an arm are known."""
+        return sum(not math.isnan(value) for value in self.values[arm])
+
+    def mean(self, arm: str) -> float | None:
+        """Return the mean of an arm's known values; None without any."""
+        known = [value for value in self.values[arm] if not math.isnan(value)]
+        return sum(known) / len(known) if known else None
+
+    def first(self, images: int) -> Self:
+        """Return the unit with its first images alone."""
+        return replace(self, values={arm: row[:images] for arm, row in self.values.items()})
+
+
+class Valued(Protocol):
+    """A unit with the values of its images."""
+
+    @property
+    def values(self) -> Mapping[str, Sequence[float]]:
+        """Arm -> value of each image; NaN where it is unknown."""
+
+    @property
+    def images(self) -> int:
+        """Number of images of each arm."""
+
+
+U = TypeVar("U", bound=Valued)
+
+
+@dataclass(frozen=True, repr=False)
+class Units(Generic[U]):
+    """The values of several units, from which contrasts are computed."""
+
+    members: tuple[U, ...]
+    level: float
+    by: Words = "fixed"
+    """"fixed" for claims about these prompts, "sample" for claims about prompts like them."""
+    alike: float = 0.0
+    """Share of unknown values up to which they are taken to be like the others."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {len(self.members)} triplets>"
+
+    @property
+    def images(self) -> int:
+        """Number of images of each arm."""
+        return sum(member.images for member in self.members)
+
+    def hits(self, arm: str) -> int:
+        """Return how many values of an arm are above 0."""
+        return sum(value > 0.0 for member in self.members for value in member.values[arm])
+
+    def estimated(self, contrast: Contrast) -> Interval | None:
+        """Return the interval of a contrast; None where too few values are known."""
+        return self.arms(contrast).interval(self.level)
+
+    def measured(
+        self, contrast: Contrast, subject: str = "model", remarks: Iterable[str] = (), **more: Any
+    ) -> Measurement:
+        """Return the measurement of a contrast, with all that a verdict needs."""
+        from pytest_t2i.verdicts.measurement import Measurement
+
+        arms = self.arms(contrast)
+        interval = arms.interval(self.level)
+        values: dict[str, Any] = {
+            "evidence": None if interval is None else arms.evidence,
+            "worst_case": arms.worst_case if contrast.shows_worst_case else None,
+            "is_of_model": True,
+            "absent": contrast.absent,
+        }
+        return Measurement(
+            metric=arms.metric,
+            subject=subject,
+            interval=interval,
+            remarks=(*remarks, *self._left_out(contrast)),
+            **(values | more),
+        )
+
+    def arms(self, contrast: Contrast) -> Arms:
+        """Return the values of a contrast, for its estimator."""
+        import numpy as np
+
+        from pytest_t2i.audits.estimators import ESTIMATORS, Arms
+        from pytest_t2i.metrics import INFO
+
+        return Arms(
+            [tuple(np.array(m.values[arm], float) for arm in contrast.arms) for m in self.members],
+            ESTIMATORS[contrast.estimator],
+            INFO[contrast.metric],
+            self.by,
+            contrast.unknown,
+            self.alike,
+            contrast.alike_in,
+        )
+
+    def _left_out(self, contrast: Contrast) -> Iterator[str]:
+        """Yield a remark on images without a value, where no verdict allows for them."""
+        rows = [m.values[arm] for m in self.members for arm in contrast.arms]
+        lost = sum(math.isnan(value) for row in rows for value in row)
+        if lost and contrast.unknown is None:
+            yield f"{lost} images have no value and are left out"
+
+
+def measured_alone(unit: Unit, contrast: Contrast, remarks: Iterable[str] = ()) -> Measurement:
+    """Return the measurement of one unit, tested together with its siblings."""
+    from pytest_t2i.audits.detected import Siblings
+    from pytest_t2i.audits.estimators import family_of
+
+    def units_of(member: Unit) -> Units[Unit]:
+        return Units((member,), member.level, alike=member.alike)
+
+    def family(members: Sequence[Unit]) -> Family:
+        return family_of([units_of(member).arms(contrast) for member in members], unit.level)
+
+    together = unit.siblings or Siblings([unit], [unit.id])
+    return units_of(unit).measured(
+        contrast, unit.id, remarks, images=unit.images, is_of_model=False, evidence=None,
+        family=together.family(contrast, family), place=together.places[unit.id],
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class UnitRecord:
+    """One triplet or prompt."""
+
+    prompt: str
+    """Its id; of a triplet, that of the neutral prompt."""
+    images: Count
+    """Number of images of each arm."""
+    known: Mapping[str, Count]
+    """Arm -> number of images whose value is known."""
+    means: Mapping[str, Number | None]
+    """Arm -> mean of these values."""
+    gap: Interval | None
+    """The contrast of this unit alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContrastPart:
+    """The part of run.json of an audit that names no other record."""
+
+    detector: str
+    """Name of the deciding detector; "" where none examines the images."""
+    images: Count
+    """Number of images of each arm, the same for each unit."""
+    gap: Interval | None
+    """The contrast of all units; None where too few values are known."""
+    units: tuple[UnitRecord, ...]
+
+
+class ContrastAudit(Audit[Any]):
+    """An audit of one contrast; a subclass names its prompts, its value and its words.
+
+    >>> class Brightness(ContrastAudit):
+    ...     name, fixture, title = "brightness", "brightness", "Brightness"
+    ...     contrast = Contrast("brightness_gap", ("feminine", "masculine"))
+    >>> Brightness().fixtures["brightness"].about
+    'triplets'
+    """
+
+    contrast: Contrast
+    """The contrast of the audit."""
+    about: ClassVar[About] = "triplets"
+    """What the marker names: each is a unit."""
+    fixture: str
+    """Name of the fixture of all units."""
+    doc: str = ""
+    """Text of the fixture in ``pytest --fixtures``."""
+    single: str = ""
+    """Name of the fixture of one unit, for one test case each; "" for none."""
+    single_doc: str = ""
+    detectors: Literal["none", "first", "all"] = "first"
+    """Which of the run's detectors examine the images."""
+    is_paired: bool = True
+    """Whether the arms have the same seeds; else each prompt has its own."""
+    title: str = ""
+    """Title of the section."""
+    reading: str = ""
+    """A note that says how to read the section; "{detector}" stands for the detector's name."""
+    scope: str = ""
+    """A sentence that says what was measured, for a Fairness Card."""
+    limitations: Sequence[str] = ()
+    """Sentences that say what the numbers do not show."""
+    units_type: type[Units[Any]] = Units
+    record_type: type[Any] | None = ContrastPart
+
+    # what is made, and what is measured of it
+
+    def check(self, context: AuditContext, test: AskedTest) -> None:
+        """Refuse a metric that is not registered, and one whose sign says what is worse."""
+        from pytest_t2i.metrics import INFO
+
+        del context
+        if not self.is_asked(test):
+            return
+        if self.contrast.metric not in INFO:
+            raise UnknownNameError(f"metric of the audit {self.name!r}", self.contrast.metric, INFO)
+        metric = INFO[self.contrast.metric]
+        if len(self.contrast.arms) > 1 and metric.worse != "away_from_zero":
+            raise ConfigurationError(
+                f"audit {self.name!r}: a gap of two arms is judged by its size: expected the "
+                f"metric {metric.name!r} with worse='away_from_zero', got {metric.worse!r}"
+            )
+
+    def arms(self, unit: Any) -> Mapping[str, Prompt]:
+        """Return the prompt of each arm of a unit."""
+        return {arm: getattr(unit, arm) for arm in self.contrast.arms}
+
+    def values(
+        self, context: AuditContext, prompt: Prompt, seeds: Sequence[int]
+    ) -> Sequence[float]:
+        """Return the value of each image of a prompt; NaN where it is unknown."""
+        del context, prompt, seeds
+        raise ConfigurationError(
+            f"audit {self.name!r}: define values(context, prompt, seeds), which returns the value "
+            "of each image of a prompt, NaN where it is unknown"
+        )
+
+    def units(self, test: AskedTest) -> Sequence[Any]:
+        """Return the units that a test names."""
+        units: Sequence[Any] = getattr(test.selection, self.about)
+        return units
+
+    def unit(self, context: AuditContext, unit: Any, test: AskedTest) -> Any:
+        """Return what is measured of a unit, with the images that a test asks for."""
+        arms, settings = self.arms(unit), context.settings
+        seeds = self.seeds(context, unit, test, is_distinct=True)
+        values = {
+            arm: self._checked(self.values(context, arms[arm], seeds[arm]), len(seeds[arm]))
+            for arm in arms
+        }
+        return Unit(unit, values, settings.confidence, alike=settings.undetected_alike)
+
+    def _checked(self, values: Sequence[float], images: int) -> Sequence[float]:
+        """Return the values; raise ConfigurationError for a wrong number, or one out of bounds."""
+        from pytest_t2i.metrics import INFO
+
+        metric, values = INFO[self.contrast.metric], list(values)
+        if len(values) != images:
+            raise ConfigurationError(
+                f"audit {self.name!r}: values() must return one value per image, NaN where it is "
+                f"unknown: expected {images}, got {len(values)}"
+            )
+        low, high = self.contrast.unknown or (metric.low, metric.high)
+        is_share = "share" in self.contrast.estimator
+        for value in values:
+            if not (math.isnan(value) or (value in {0, 1} if is_share else low <= value <= high)):
+                expected = "0, 1" if is_share else f"a number from {low:g} to {high:g}"
+                raise ConfigurationError(
+                    f"audit {self.name!r}: values() must return {expected} or NaN for each image "
+                    f"({self.contrast.estimator}), got {value!r}"
+                )
+        return values
+
+    def seeds(
+        self, context: AuditContext, unit: Any, test: AskedTest, *, is_distinct: bool
+    ) -> dict[str, tuple[int, ...]]:
+        """Return the seeds of each arm, those of equal pictures once if asked for."""
+        arms = self.arms(unit)
+        if self.is_paired:
+            seeds = context.seeds(getattr(unit, "neutral", next(iter(arms.values()))), test.images)
+            if is_distinct:
+                seeds = context.observations.distinct(tuple(arms.values()), seeds)
+            return dict.fromkeys(arms, seeds)
+        own = {arm: context.seeds(prompt, test.images) for arm, prompt in arms.items()}
+        if not is_distinct:
+            return own
+        distinct = context.observations.distinct
+        return {arm: distinct([arms[arm]], seeds) for arm, seeds in own.items()}
+
+    def needs(self, context: AuditContext, test: AskedTest) -> Iterable[Need]:
+        """Yield the need for the prompts of every unit, where a test asks for a fixture."""
+        from pytest_t2i.generation.plan import DetectorRef, Need
+
+        if not self.is_asked(test):
+            return
+        names = {"none": (), "first": context.detectors[:1], "all": context.detectors}
+        refs = frozenset(DetectorRef(name) for name in names[self.detectors])
+        for unit in self.units(test):
+            seeds = self.seeds(context, unit, test, is_distinct=False)
+            for arm, prompt in self.arms(unit).items():
+                yield Need(prompt, seeds[arm], refs)
+
+    def detections(
+        self, context: AuditContext, prompt: Prompt, seeds: Sequence[int]
+    ) -> Sequence[Detection]:
+        """Return what the deciding detector says of each image."""
+        from pytest_t2i.generation.plan import DetectorRef
+
+        ref = DetectorRef(context.detectors[0])
+        return context.observations.detections(prompt, tuple(seeds), ref)
+
+    def is_asked(self, test: AskedTest) -> bool:
+        """Return whether a test uses a fixture of the audit."""
+        return not self.fixtures.keys().isdisjoint(test.selection.fixtures)
+
+    @cached_property
+    def fixtures(self) -> Mapping[str, Fixture]:  # type: ignore[override]
+        """The fixtures of all units, and of one."""
+        fixtures = {self.fixture: Fixture(self.measured, self.about, doc=self.doc)}
+        if self.single:
+            one = Fixture(self.measured_one, self.about, one_by_one=True, doc=self.single_doc)
+            fixtures[self.single] = one
+        return fixtures
+
+    def measured(self, context: AuditContext, test: AskedTest) -> Any:
+        """Return the value of the fixture of all units."""
+        units = self.of_units(context, [self.unit(context, u, test) for u in self.units(test)])
+        return units.measured(self.contrast) if type(units) is Units else units
+
+    def measured_one(self, context: AuditContext, test: AskedTest) -> Any:
+        """Return the value of the fixture of one unit, linked to the other cases of its test."""
+        from pytest_t2i.audits.detected import siblings_of
+
+        def measure(case: AskedTest) -> list[Any]:
+            return [self.unit(context, unit, case) for unit in self.units(case)]
+
+        siblings = siblings_of(context, test, self.about, measure, lambda unit: unit.id)
+        unit = siblings.named(self.units(test)[0].id)
+        return measured_alone(unit, self.contrast) if type(unit) is Unit else unit
+
+    def of_units(self, context: AuditContext, members: Sequence[Any]) -> Units[Any]:
+        """Return the measured units together."""
+        s = context.settings
+        return self.units_type(tuple(members), s.confidence, s.words, s.undetected_alike)
+
+    # the record
+
+    def record(self, context: AuditContext) -> Any | None:
+        """Return what every unit that tests ask for shows; None without such a test."""
+        members = self.widest(context, [test for test in context.tests if self.is_asked(test)])
+        if not members:
+            return None
+        least = min(member.images for member in members)
+        return self.part(
+            context, members, self.of_units(context, [m.first(least) for m in members])
+        )
+
+    def widest(self, context: AuditContext, tests: Iterable[AskedTest]) -> list[Any]:
+        """Return what is measured of each unit once, with the test that asks for most images."""
+        from pytest_t2i.audits.shared_blocks import widest_of
+
+        pairs = widest_of((unit, test) for test in tests for unit in self.units(test))
+        return [self.unit(context, unit, test) for unit, test in pairs]
+
+    def part(self, context: AuditContext, members: Sequence[Any], model: Any) -> Any:
+        """Return the audit's part of run.json.
+
+        ``members`` have all of their images, those of ``model`` equally many.
+        """
+        arms, detector = self.contrast.arms, context.detectors[0]
+        rows = (
+            UnitRecord(
+                member.id,
+                member.images,
+                {arm: member.known(arm) for arm in arms},
+                {arm: member.mean(arm) for arm in arms},
+                Units((member,), model.level).estimated(self.contrast),
+            )
+            for member in members
+        )
+        return ContrastPart(
+            "" if self.detectors == "none" else detector,
+            model.images,
+            model.estimated(self.contrast),
+            tuple(rows),
+        )
+
+    # the section, and what is shown outside of it
+
+    def sections(self, record: Any, run: Any) -> Sequence[Section]:
+        """Return one section: a line, how to read it, charts and tables."""
+        from pytest_t2i.sections import Note, Paragraph, Section
+
+        line = Paragraph(self.in_words(record), "summary")
+        note = Note(self.reading.replace("{detector}", getattr(record, "detector", "")))
+        return [Section(self.title, (line, note, *self.blocks(record, run)))]
+
+    def in_words(self, record: Any) -> str:
+        """Return what was measured in a line."""
+        gap = "no value" if record.gap is None else record.gap
+        return f"{self.title.lower()}: {self.contrast.name} {gap} of {record.images} images each"
+
+    def blocks(self, record: Any, run: Any) -> Sequence[Block]:
+        """Return the charts and tables of the section."""
+        from pytest_t2i.audits.shared_blocks import gap_bar, gap_chart
+        from pytest_t2i.sections import BarChart, Table
+
+        checks = run.checks_of(self.contrast.metric)
+        gaps = {self.contrast.name: ("model", record.gap)}
+        gaps |= {unit.prompt: (unit.prompt, unit.gap) for unit in record.units}
+        bars = [
+            gap_bar(name, gap, checks.get(subject, ()), absent=self.contrast.absent)
+            for name, (subject, gap) in gaps.items()
+        ]
+        unit, frame = self.contrast.metric.replace("_", " "), self.frames(record)[self.name]
+        if len(self.contrast.arms) > 1:
+            chart = gap_chart(self.title, bars, unit)
+        else:
+            chart = BarChart(self.title, tuple(bars), *(self.contrast.unknown or (0.0, 1.0)), unit)
+        return [
+            chart,
+            Table("Means of each prompt", frame.columns, tuple(frame.rows), "page"),
+        ]
+
+    def summary(self, record: Any) -> Summary:
+        """Return the line, series, and a table of rows."""
+        return Summary(
+            self.in_words(record), self.series(record), self.frames(record), scope=self.scope,
+            limitations=self.limitations,
+        )  # fmt: skip
+
+    def series(self, record: Any) -> dict[str, Interval]:
+        """Return the intervals that are followed over versions of the model."""
+        gap = record.gap
+        return {} if gap is None else {f"{self.contrast.metric}/{self.contrast.name}": gap}
+
+    def frames(self, record: Any) -> dict[str, Frame]:
+        """Return tables for pandas and CSV, by name."""
+        arms = self.contrast.arms
+        rows = [
+            (unit.prompt, unit.images, *(unit.means.get(arm) for arm in arms), unit.gap)
+            for unit in record.units
+        ]
+        return {self.name: Frame(("prompt", "images", *arms, "gap"), rows, ("gap",))}
+
+
+def side_of(gap: Interval | None, above: str, below: str) -> str:
+    """Return the words for a gap whose interval lies above 0, or below; "" where it holds 0."""
+    if gap is None or gap.low <= 0.0 <= gap.high:
+        return ""
+    return above if gap.low > 0.0 else below

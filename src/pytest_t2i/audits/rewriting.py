@@ -1,0 +1,495 @@
+"""Rewriting: what a service adds to a prompt before drawing, where it reports the revised prompt.
+
+Tests use the fixture ``rewriting``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+from pytest_t2i.audits.audit import Fixture
+from pytest_t2i.audits.context import AskedTest, AuditContext
+from pytest_t2i.audits.contrast import NAMED, Contrast, ContrastAudit, Units
+from pytest_t2i.audits.summary import AFTER_FAILURE, Frame, Step
+from pytest_t2i.data import Count, Interval, MetricInfo, Outcome, Prompt, ShareInterval
+from pytest_t2i.errors import some
+
+if TYPE_CHECKING:
+    from pytest_t2i.generation.plan import Need
+    from pytest_t2i.sections import Block, Cell
+    from pytest_t2i.settings import Settings
+    from pytest_t2i.verdicts.measurement import Measurement
+
+OWN = "own definition: revised_prompt against the prompt"
+METRICS = (
+    MetricInfo("rewritten_share", 0.0, 1.0, "higher", OWN, "share of prompts rewritten"),
+    *(
+        MetricInfo(f"{kind}_added_share", 0.0, 1.0, "higher", OWN, f"share with {a} word added")
+        for kind, a in (("gender", "a gender"), ("age", "an age"), ("ethnicity", "an ethnicity"))
+    ),
+)
+Kind = Literal["gender", "age", "ethnicity"]
+KINDS: tuple[Kind, ...] = ("gender", "age", "ethnicity")
+SHARES = {
+    metric.name: Contrast(metric.name, (metric.name,), "share by prompt", unknown=None)
+    for metric in METRICS
+}
+REWRITTEN = METRICS[0].name
+TOLD = {
+    "rewritten_share": "another text than the prompt",
+    "gender_added_share": "a gender word added",
+    "age_added_share": "an age word added",
+    "ethnicity_added_share": "an ethnicity word added",
+}
+"""Metric -> description of what was drawn."""
+SHOWN_WORDS, SHOWN_PROMPTS, EXAMPLES = 20, 40, 3
+"""Largest numbers of words, of prompts, and of examples in the section."""
+SHORT = 2
+"""Largest number of letters of words that are not shown."""
+KEPT_WORDS, KEPT_OF_PROMPT = 50, 8
+"""Largest number of words without a kind that are kept of a run, and of words that are kept of a
+prompt; all words of a kind are kept of a run."""
+
+
+@dataclass(frozen=True, slots=True)
+class WordRecord:
+    """One word that a service added."""
+
+    word: str
+    kind: str
+    """"gender", "age", "ethnicity" or "" for any other."""
+    images: Count
+    prompts: Count
+    """Number of prompts to which it was added."""
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnRecord:
+    """One prompt, and the words that were added to it."""
+
+    prompt: str
+    text: str
+    images: Count
+    told: Count
+    """Number of images for which the service reports a revised prompt."""
+    rewritten: Count
+    added: Mapping[str, Count | None]
+    """"gender", "age", "ethnicity" -> number of images to which such a word was added; None where
+    the prompt itself has one."""
+    words: tuple[WordRecord, ...]
+    """The words that were added most often."""
+    example: str = ""
+    """A revised prompt that was drawn."""
+
+    @property
+    def kinds(self) -> list[int | None]:
+        """Number of images to which a word of each kind was added."""
+        return [self.added.get(kind) for kind in KINDS]
+
+
+@dataclass(frozen=True, slots=True)
+class RewritingPart:
+    """The part of run.json that rewriting writes."""
+
+    images: Count
+    told: Count
+    """Number of images for which the service reports a revised prompt; no other image counts."""
+    shares: Mapping[str, ShareInterval | None]
+    """Metric -> its share of images, mean over prompts; None where no image counts."""
+    words: tuple[WordRecord, ...]
+    """Added words, those of a kind first, in order of frequency."""
+    prompts: tuple[DrawnRecord, ...]
+
+
+@dataclass(frozen=True)
+class DrawnPrompt:
+    """One prompt with the revised prompts that were drawn."""
+
+    prompt: Prompt
+    texts: tuple[str, ...]
+    """The revised prompt of each image for which the service reports one."""
+    images: int
+    """Number of all images of the prompt."""
+
+    @property
+    def rewritten(self) -> int:
+        """Number of images for which another text was drawn."""
+        return int(sum(self.values[REWRITTEN]))
+
+    @cached_property
+    def own(self) -> dict[Kind, frozenset[str]]:
+        """Words of each kind in the prompt itself."""
+        return {kind: self._words(kind, self.prompt.text) for kind in KINDS}
+
+    @cached_property
+    def added(self) -> dict[Kind, list[frozenset[str]]]:
+        """Words of each kind that were added, per revised prompt."""
+        return {
+            kind: [self._words(kind, text) - self.own[kind] for text in self.texts]
+            for kind in KINDS
+        }
+
+    @cached_property
+    def words(self) -> Counter[str]:
+        """Added word of any kind -> number of images."""
+        from pytest_t2i.prompts.added_words import added_words
+
+        return Counter(word for text in self.texts for word in added_words(self.prompt.text, text))
+
+    @cached_property
+    def values(self) -> dict[str, list[float]]:
+        """Metric -> whether a word was added, 1 or 0 per image that counts.
+
+        No image counts where the prompt itself has such a word, because nothing was left open.
+        """
+        from pytest_t2i.prompts.added_words import is_rewritten
+
+        added = {
+            kind: [] if self.own[kind] else [float(bool(words)) for words in self.added[kind]]
+            for kind in KINDS
+        }
+        flags = [float(is_rewritten(self.prompt.text, text)) for text in self.texts]
+        return {REWRITTEN: flags} | {f"{kind}_added_share": row for kind, row in added.items()}
+
+    def counts(self, kind: Kind) -> tuple[int, int]:
+        """Return how many images got a word of a kind added, and how many images count."""
+        values = self.values[f"{kind}_added_share"]
+        return int(sum(values)), len(values)
+
+    @property
+    def most_common(self) -> list[WordRecord]:
+        """The words that were added most often."""
+        kinds = {word: kind for kind in KINDS for words in self.added[kind] for word in words}
+        return [
+            WordRecord(word, kinds.get(word, ""), images, 1)
+            for word, images in most_common(self.words)[:KEPT_OF_PROMPT]
+        ]
+
+    @property
+    def example(self) -> str:
+        """The revised prompt with the most added words of any kind; "" without one."""
+
+        def added(place: int) -> int:
+            return sum(len(self.added[kind][place]) for kind in KINDS)
+
+        best = max(range(len(self.texts)), key=added, default=None)
+        return self.texts[best] if best is not None and self.rewritten else ""
+
+    @cached_property
+    def _people(self) -> frozenset[str]:
+        """The last word of a concept that is a person, as in "a photo of {a nurse}"."""
+        concept = self.prompt.concept.casefold().split()
+        pattern = rf"\b(?:is|of) (?:an? )?{re.escape(' '.join(concept))}\b"
+        is_one = concept and re.search(pattern, self.prompt.text.casefold())
+        return frozenset(concept[-1:]) if is_one else frozenset()
+
+    def _words(self, kind: Kind, text: str) -> frozenset[str]:
+        from pytest_t2i.prompts.added_words import words_of
+
+        return words_of(kind, text, self._people)
+
+
+@dataclass(frozen=True, repr=False)
+class Rewriting(Units[DrawnPrompt]):
+    """The words that a service added to several prompts.
+
+    A prompt counts once, however many images it has, because a service may rewrite it once for all.
+
+    >>> import pytest
+    >>> from pytest_t2i import Rewriting, axes, limit
+    >>> @pytest.mark.t2i(axes.profession, images=1)
+    ... def test_it(rewriting: Rewriting) -> None:
+    ...     assert rewriting.gender_added_share <= limit("gender_added_share", 0.1)
+    """
+
+    is_service: bool = False
+    """Whether the model answers over HTTP, so that prompts may be rewritten without a report."""
+
+    def __repr__(self) -> str:
+        return f"<Rewriting of {len(self.members)} prompts: {self.told} images told>"
+
+    @property
+    def told(self) -> int:
+        """Number of images for which the service reports a revised prompt."""
+        return sum(len(member.texts) for member in self.members)
+
+    @property
+    def rewritten_share(self) -> Measurement:
+        """Share of images drawn from another text than the prompt, mean over prompts."""
+        return self._share(SHARES[REWRITTEN], *self._most(self.words))
+
+    @property
+    def gender_added_share(self) -> Measurement:
+        """Share of images to which a word for a gender was added, mean over prompts."""
+        return self._added("gender")
+
+    @property
+    def age_added_share(self) -> Measurement:
+        """Share of images to which a word for an age was added, mean over prompts."""
+        return self._added("age")
+
+    @property
+    def ethnicity_added_share(self) -> Measurement:
+        """Share of images to which a word for an ethnicity was added, mean over prompts."""
+        return self._added("ethnicity")
+
+    @cached_property
+    def words(self) -> Counter[str]:
+        """Added word -> number of images."""
+        return sum((member.words for member in self.members), Counter[str]())
+
+    def words_of(self, kind: Kind) -> Counter[str]:
+        """Return, by added word of a kind, the number of images."""
+        return Counter(word for m in self.members for words in m.added[kind] for word in words)
+
+    def _added(self, kind: Kind) -> Measurement:
+        words = self._most(self.words_of(kind))
+        prompts = sorted(
+            (m for m in self.members if any(m.added[kind])), key=lambda m: -m.counts(kind)[0]
+        )
+        ids = some([member.prompt.id for member in prompts], NAMED)
+        where = (f"added to {ids}",) if ids else ()
+        return self._share(SHARES[f"{kind}_added_share"], *words, *where)
+
+    def _share(self, contrast: Contrast, *remarks: str) -> Measurement:
+        values = [value for member in self.members for value in member.values[contrast.metric]]
+        text = f"{int(sum(values))} of {len(values)} images"
+        untold = self.images - self.told
+        text += f"; {untold} more have no revised prompt" if untold else ""
+        return self.measured(
+            contrast, remarks=(text, *remarks), absent=self._absent(), despite_repeats=""
+        )
+
+    def _absent(self) -> str:
+        if self.told:
+            return "every prompt has such a word itself"
+        return f"the service does not say what it drew (revised_prompt) for {self.images} images"
+
+    def _most(self, words: Counter[str]) -> tuple[str, ...]:
+        entries = (f"{word} ({images})" for word, images in most_common(words)[:NAMED])
+        text = ", ".join(entries)
+        return (f"added most: {text}",) if text else ()
+
+
+def _unmet(settings: Settings) -> str:
+    if settings.mitigation is not None:
+        return (
+            "t2i: a mitigation rewrites prompts itself; run without --t2i-mitigation to see what "
+            "the service adds"
+        )
+    return ""
+
+
+class RewritingAudit(ContrastAudit):
+    """The audit of how often a service rewrites prompts, and which people it adds."""
+
+    name, place, metrics = "rewriting", 60, METRICS
+    record_type = RewritingPart
+    contrast, about, fixture = SHARES[REWRITTEN], "prompts", "rewriting"
+    doc = "What a service added to every prompt of the t2i marker before it drew it."
+    title = "Rewritten prompts"
+    reading = (
+        "Share of images drawn from such a text, by the service's own report (revised_prompt). A "
+        "prompt counts once, however many images it has. A word counts as added where the prompt "
+        "has none of its kind."
+    )
+    scope = "What a service adds to prompts before it draws them."
+    limitations = ("Rewriting is known only as far as the service itself reports it.",)
+
+    @cached_property
+    def fixtures(self) -> Mapping[str, Fixture]:  # type: ignore[override]
+        """The fixture, which tells why there is nothing to judge."""
+        fixture = super().fixtures[self.fixture]
+        return {self.fixture: replace(fixture, unmet=_unmet, unseen=self._unseen)}
+
+    def _unseen(self, context: AuditContext, test: AskedTest) -> str:
+        rewriting = self.measured(context, test)
+        if rewriting.told or rewriting.is_service:
+            return ""
+        return (
+            f"t2i: {context.settings.model} draws prompts as they are, or does not say what it "
+            "draws (revised_prompt): there is no rewriting to judge"
+        )
+
+    def needs(self, context: AuditContext, test: AskedTest) -> Iterable[Need]:
+        """Return nothing: the images of the prompts are made in any case."""
+        del context, test
+        return ()
+
+    def unit(self, context: AuditContext, unit: Prompt, test: AskedTest) -> DrawnPrompt:
+        """Return the revised prompts of a prompt, of equal pictures each."""
+        seeds = context.seeds(unit, test.images)
+        texts = context.observations.revised_prompts(unit, seeds)
+        return DrawnPrompt(unit, tuple(t for t in texts if t is not None), test.images)
+
+    def of_units(self, context: AuditContext, members: Sequence[DrawnPrompt]) -> Rewriting:
+        """Return the rewriting of several prompts."""
+        # A model that answers over HTTP has its endpoint in its provenance.
+        is_service = "endpoint" in context.observations.components.model().provenance
+        return Rewriting(tuple(members), context.settings.confidence, is_service=is_service)
+
+    def record(self, context: AuditContext) -> RewritingPart | None:
+        """Return the rewriting of prompts whose tests ask for it, else of all prompts of the run.
+
+        Returns None where the service reports no revised prompt and no test asks, and for a run
+        with a mitigation, whose texts are not the service's.
+        """
+        if context.mitigation is not None:
+            return None
+        asking = [test for test in context.tests if self.is_asked(test)]
+        members = self.widest(context, asking or context.tests)
+        rewriting = self.of_units(context, members) if members else None
+        if rewriting is None or not (rewriting.told or (asking and rewriting.is_service)):
+            return None
+        return self.part(context, members, rewriting)
+
+    def part(
+        self, context: AuditContext, members: Sequence[DrawnPrompt], model: Rewriting
+    ) -> RewritingPart:
+        """Return shares, words and prompts."""
+        del context
+        shares = {name: model.estimated(contrast) for name, contrast in SHARES.items()}
+        prompts = tuple(map(_record, members))
+        return RewritingPart(
+            model.images, model.told, shares, tuple(_counted_words(model)), prompts
+        )
+
+    def in_words(self, record: RewritingPart) -> str:
+        """Return what was added, in a line."""
+        if not record.told:
+            return f"rewriting: the service reports no revised prompt for {record.images} images"
+        text = f"rewriting: {_share(record.shares.get(REWRITTEN))} of prompts rewritten"
+        for kind in KINDS:
+            words = ", ".join([word.word for word in record.words if word.kind == kind][:EXAMPLES])
+            share = _share(record.shares.get(f"{kind}_added_share"))
+            text += f"; {kind} added to {share}{f' ({words})' if words else ''}"
+        lost = record.images - record.told
+        return text + (f"; {lost} of {record.images} images have no revised prompt" if lost else "")
+
+    def blocks(self, record: RewritingPart, run: Any) -> Sequence[Block]:
+        """Return shares, words and prompts."""
+        from pytest_t2i.sections import Bar, BarChart, Table
+
+        if not record.told:
+            return []
+        bars = tuple(
+            Bar.judged(
+                TOLD.get(name, name), value, run.checks_of(name).get("model", ()),
+                absent="every prompt has such a word itself",
+            )
+            for name, value in record.shares.items()
+        )  # fmt: skip
+        words: tuple[tuple[Cell, ...], ...] = tuple(
+            (w.word, w.kind or "-", w.images, w.prompts) for w in record.words[:SHOWN_WORDS]
+        )
+        columns = ("word", "says", "images", "prompts")
+        return [
+            BarChart("What the service drew", bars, 0.0, 1.0, "share of images", digits=2),
+            *([Table("Words added most", columns, words, digits=0)] if words else []),
+            *_prompts(record.prompts),
+        ]
+
+    def series(self, record: RewritingPart) -> dict[str, Interval]:
+        """Return every share."""
+        return {name: value for name, value in record.shares.items() if value is not None}
+
+    def frames(self, record: RewritingPart) -> dict[str, Frame]:
+        """Return a table of prompts."""
+        columns = ("prompt", "images", "told", "rewritten", *KINDS)
+        rows = [(p.prompt, p.images, p.told, p.rewritten, *p.kinds) for p in record.prompts]
+        return {self.name: Frame(columns, rows)}
+
+    def next_steps(self, record: RewritingPart, context: AuditContext) -> Iterator[Step]:
+        """Suggest judging the model without the service, where added people exceed a limit."""
+        failed = {check.metric for check in context.checks if check.outcome is Outcome.FAIL}
+        kinds = [kind for kind in KINDS if f"{kind}_added_share" in failed]
+        words = [word.word for word in record.words if word.kind in kinds]
+        if words:
+            yield Step(
+                AFTER_FAILURE - 1,
+                f"the service adds {some(words)} to prompts, and its pictures show that: ask it to "
+                "draw prompts as they are, if it can, before you judge the model behind it",
+            )
+
+
+def _record(member: DrawnPrompt) -> DrawnRecord:
+    counts = {kind: member.counts(kind) for kind in KINDS}
+    added: dict[str, int | None] = {
+        kind: hits if images or not member.texts else None
+        for kind, (hits, images) in counts.items()
+    }
+    return DrawnRecord(
+        member.prompt.id, member.prompt.text, member.images, len(member.texts), member.rewritten,
+        added, tuple(member.most_common), member.example,
+    )  # fmt: skip
+
+
+def _share(share: Interval | None) -> str:
+    if share is None:
+        return "unknown"
+    return f"{share.estimate:.0%} [{share.low:.0%}, {share.high:.0%}]"
+
+
+def _prompts(prompts: Sequence[DrawnRecord]) -> list[Block]:
+    """Return the prompts with most added words for people first, then the most rewritten."""
+    from pytest_t2i.sections import Note, Table
+
+    rewritten = sorted(
+        (p for p in prompts if p.rewritten), key=lambda p: (-_added(p), -p.rewritten)
+    )
+    if not rewritten:
+        return []
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (
+            p.prompt, p.told, p.rewritten, *p.kinds,
+            ", ".join(f"{word.word} ({word.images})" for word in p.words),
+        )
+        for p in rewritten[:SHOWN_PROMPTS]
+    )  # fmt: skip
+    left = len(rewritten) - len(rows)
+    more = f", and {left} more prompts in run.json" if left > 0 else ""
+    examples = [f"{p.prompt}: \u201c{p.example}\u201d" for p in rewritten[:EXAMPLES]]
+    columns = ("prompt", "images reported", "rewritten", *KINDS, "added most")
+    return [
+        Table(f"Words added, by prompt{more}", columns, rows, "page", digits=0),
+        Note(f"For example, {'; '.join(examples)}.", "page"),
+    ]
+
+
+def _added(prompt: DrawnRecord) -> int:
+    return sum(images or 0 for images in prompt.added.values())
+
+
+def _counted_words(rewriting: Rewriting) -> Iterator[WordRecord]:
+    """Yield the words that were added, those of a kind first, in order of frequency."""
+    words: set[str] = set()
+    for kind in KINDS:
+        for word, images in most_common(rewriting.words_of(kind)):
+            prompts = sum(any(word in w for w in m.added[kind]) for m in rewriting.members)
+            words |= {word, *word.split()}
+            yield WordRecord(word, kind, images, prompts)
+    rest = [pair for pair in most_common(rewriting.words) if pair[0] not in words]
+    for word, images in rest[:KEPT_WORDS]:
+        yield WordRecord(word, "", images, sum(word in m.words for m in rewriting.members))
+
+
+def most_common(words: Counter[str]) -> list[tuple[str, int]]:
+    """Return words with their numbers of images, the most frequent first, then alphabetically.
+
+    Words of one or two letters and function words are left out, because they are not informative.
+    """
+    telling = [(word, n) for word, n in words.items() if len(word) > SHORT and word not in JOINTS]
+    return sorted(telling, key=lambda pair: (-pair[1], pair[0]))
+
+
+JOINTS = frozenset((
+    "and", "are", "but", "for", "from", "into", "its", "near", "not", "off", "one", "onto", "out",
+    "over", "that", "the", "their", "them", "they", "this", "through", "under", "upon", "was",
+    "were", "while", "who", "with", "within",
+))  # fmt: skip
+"""Function words, which are not shown."""
