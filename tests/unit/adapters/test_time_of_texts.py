@@ -15,7 +15,7 @@ pytest.importorskip("tenacity")
 
 from pytest_t2i.adapters.detectors import facepp
 from pytest_t2i.adapters.languages import addresses
-from pytest_t2i.adapters.models import answers, openai_images, reported_versions
+from pytest_t2i.adapters.models import answers, http_client, reported_versions
 from pytest_t2i.adapters.support import escaping, hosts, picture_files
 from pytest_t2i.adapters.support.secrets import Secrets, secrets_of
 from pytest_t2i.errors import GenerationError, T2IError, printable
@@ -62,7 +62,7 @@ FUNCTIONS = {
     "fault_in": answers.fault_in,
     "fault_of": lambda text: answers.fault_of(ConnectionResetError(text)),
     "a picture": lambda text: picture_files.picture_in(text.encode()),
-    "base64": openai_images._decoded,
+    "base64": http_client.decoded,
     "versions_in": lambda text: reported_versions.versions_in({"id": text}, text, is_local=True),
     "Face++, an answer": lambda text: facepp.read_answer(400, text),
     "Face++, JSON": lambda text: facepp.read_answer(400, json.dumps({"error_message": text})),
