@@ -21,7 +21,7 @@ from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.session import Session
 from pytest_t2i.verdicts import judge
 from pytest_t2i.verdicts.check import Check
-from pytest_t2i.verdicts.images_range import ImagesRange, change_range, images_range, middle_range
+from pytest_t2i.verdicts.images_range import change_range, middle_range
 
 LABELS = 200
 """Number of images that people label: it shows an accuracy of 0.9 to within about 0.05."""
@@ -197,6 +197,13 @@ def _line(unlike: int, total: int, part: NamedComponent[Any], part_kind: str) ->
 ANY_LOOK = 4
 """Largest number of images for evidence that holds at any look, as a multiple of the fixed number
 with the same chance to decide (1.5 to 5 times, tests/simulations/reruns.md)."""
+MOST_SENSIBLE = 2000
+"""Images per prompt beyond which none are proposed."""
+WHY = (
+    ". It judges after each round, and its evidence holds although these tests were judged once: "
+    "another fixed number would not. The chance to decide is about even if scores are as measured"
+)
+"""Why this is proposed, and what it can do."""
 MOST = 4
 """Largest number of lines: a reader follows a short list."""
 
@@ -295,52 +302,22 @@ def _more_images(results: Results, inconclusive: list[Check]) -> Iterator[str]:
     if not inconclusive:
         return
     images = _of_audit(results, inconclusive) or _needed_by_prompts(results, inconclusive)
-    if images is None:
+    if images is None or ANY_LOOK * images > MOST_SENSIBLE:
         yield (
             f"no sensible number of images decides {counted_checks(inconclusive)}: the scores lie "
             "at their limits"
         )
         return
-    images_in_words = _range(results, inconclusive, images).words("per prompt")
     most = ANY_LOOK * images
     if is_ready_made(session):
         yield (
             f"add images up to {most} per prompt and go on with --t2i-sequential --t2i-images "
-            f"{most}{_why(images, images_in_words)}"
+            f"{most}{WHY}"
         )
     else:
         yield (
-            f"go on with --t2i-sequential --t2i-images {most} (at most {price(session, most)})"
-            f"{_why(images, images_in_words)}"
+            f"go on with --t2i-sequential --t2i-images {most} (at most {price(session, most)}){WHY}"
         )
-
-
-def _why(images: int, interval: str) -> str:
-    """Return why another fixed number of images is not proposed, and what it would have been."""
-    return (
-        ": these tests were looked at, and its evidence holds at any look. It has about an even "
-        f"chance to decide if scores are as measured. A number chosen before the first look would "
-        f"have been {images}, within the scores' errors {interval}"
-    )
-
-
-def _range(results: Results, inconclusive: Sequence[Check], images: int) -> ImagesRange:
-    """Return the range of images per prompt over the scores' intervals.
-
-    The range is that of the model's checks if there are any, else the middle one of the prompts'.
-    """
-    have = results.session.settings.images
-    of_model = [check for check in inconclusive if check.is_of_model]
-    ranges = [
-        images_range(
-            images if of_model else have + check.images_to_decide, check.interval, check.bound
-        )
-        for check in of_model or inconclusive
-        if check.interval is not None and check.images_to_decide
-    ]
-    # The images of this run did not suffice, so at least one more per prompt is needed.
-    middle = middle_range(ranges) if ranges else ImagesRange(images, None)
-    return middle._replace(low=max(middle.low, have + 1))
 
 
 def _of_audit(results: Results, inconclusive: Sequence[Check]) -> int | None:
