@@ -5,11 +5,16 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import sys
 import zlib
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent / "tests"))
+import last_results
+import minutes
 
 pytest_plugins = ["pytester"]
 
@@ -56,10 +61,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="K/N",
         help="run the K-th of N parts of the tests that are marked slow, and all others",
     )
+    parser.addoption(
+        "--minutes",
+        action="store_true",
+        help="print the minutes that the tests of each folder took, beside their budget",
+    )
+    parser.addoption(
+        "--all-simulations",
+        action="store_true",
+        help="run simulations and the slow tests of companions also where their code is unchanged "
+        "since they passed",
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep this run's share of the slow tests."""
+    """Keep this run's share of the slow tests, without those whose code has not changed."""
+    if not config.getoption("all_simulations"):
+        last_results.skip_unchanged(items)
     part, parts = config.getoption("slow_share")
     if parts == 1:
         return
@@ -77,6 +95,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
     Of a suite's workers a single one makes the images, and may use them all.
     """
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        config.pluginmanager.register(last_results.Recorder(), "last-results")
+        if config.getoption("minutes"):
+            config.pluginmanager.register(minutes.Minutes(), "minutes")
     workers = os.environ.get("PYTEST_XDIST_WORKER_COUNT")
     if workers and not config.getoption("t2i_model", None):
         # Read when torch is loaded.

@@ -1,0 +1,53 @@
+"""Minutes of processor time that the tests of each folder take, beside what they may take."""
+
+from __future__ import annotations
+
+import tomllib
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+BUDGETS = Path(__file__).with_name("minutes.toml")
+
+
+def folder_of(nodeid: str) -> str:
+    """The folder under which a test is counted.
+
+    >>> folder_of("tests/unit/audits/test_a.py::test_b"), folder_of("src/pytest_t2i/data.py::x")
+    ('tests/unit/audits', 'src')
+    """
+    parts = nodeid.partition("::")[0].split("/")
+    if parts[0] == "plugins":
+        return "/".join(parts[:2])
+    depth = 3 if parts[:2] == ["tests", "unit"] and len(parts) > 3 else 2
+    return parts[0] if parts[0] == "src" else "/".join(parts[: min(depth, len(parts) - 1)])
+
+
+class Minutes:
+    """Adds up what tests and their fixtures take, and prints it at the end."""
+
+    def __init__(self) -> None:
+        self.seconds: Counter[str] = Counter()
+        self.tests: Counter[str] = Counter()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Count a phase of a test."""
+        folder = folder_of(report.nodeid)
+        self.seconds[folder] += report.duration
+        self.tests[folder] += report.when == "call"
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Print the table, the longest first."""
+        budgets = tomllib.loads(BUDGETS.read_text("utf-8"))["minutes"]
+        terminalreporter.section("minutes by folder")
+        rows = [("folder", "tests", "minutes", "budget")]
+        for folder, seconds in self.seconds.most_common():
+            budget = budgets.get(folder)
+            over = " (over)" if budget is not None and seconds > 60 * budget else ""
+            shown = "" if budget is None else f"{budget:g}{over}"
+            rows.append((folder, str(self.tests[folder]), f"{seconds / 60:.1f}", shown))
+        total = sum(self.seconds.values()) / 60
+        rows.append(("together", str(sum(self.tests.values())), f"{total:.1f}", ""))
+        for folder, tests, minutes, budget in rows:
+            terminalreporter.write_line(f"{folder:<32} {tests:>6} {minutes:>8} {budget:>12}")
