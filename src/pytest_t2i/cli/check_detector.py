@@ -1,4 +1,4 @@
-"""``t2i check-detector``: evaluate a detector on images that people labelled."""
+"""``t2i detector check``: evaluate a detector on images that people labelled."""
 
 from __future__ import annotations
 

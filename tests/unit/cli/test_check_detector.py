@@ -1,4 +1,4 @@
-"""t2i check-detector: a detector of known mistakes on labelled pictures."""
+"""t2i detector check: a detector of known mistakes on labelled pictures."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def told(capsys, *arguments):
-    assert main(["check-detector", f"{__name__}:careless", *arguments]) == 0
+    assert main(["detector", "check", f"{__name__}:careless", *arguments]) == 0
     return capsys.readouterr().out
 
 
@@ -82,5 +82,5 @@ def test_the_second_time_it_is_not_asked_again(folder, capsys, monkeypatch):
     ],
 )
 def test_bad_input_is_one_message(folder, capsys, arguments, words):
-    assert main(["check-detector", *arguments]) == 2
+    assert main(["detector", "check", *arguments]) == 2
     assert words in capsys.readouterr().err
