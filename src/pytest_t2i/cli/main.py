@@ -59,6 +59,10 @@ COMMANDS = {
         "store",
         "show, verify, repair, prune, merge, export and import a store of images",
     ),
+    "reproduce": (
+        "reproduce",
+        "list the papers' tables and figures with their commands, or make those that can be made",
+    ),
     "stereotypes": (
         "stereotypes",
         "print the tables of OASIS for one or several recorded runs",

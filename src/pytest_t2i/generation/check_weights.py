@@ -85,10 +85,10 @@ def _is_here(weights: PublishedWeights) -> bool:
     if weights.file:
         beside = weights.path.parents[1] / "ultralytics" / weights.file
         return weights.path.is_file() or beside.is_file()
-    return all(_is_in_cache(repository) for repository in weights.hub)
+    return all(is_in_hub_cache(repository) for repository in weights.hub)
 
 
-def _is_in_cache(repository: str) -> bool:
+def is_in_hub_cache(repository: str) -> bool:
     """Whether the hub's cache has a snapshot of a repository."""
     from huggingface_hub import constants
 

@@ -80,9 +80,9 @@ def test_a_snapshot_in_the_hub_s_cache_is_here(tmp_path, monkeypatch):
     from huggingface_hub import constants
 
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
-    assert not module._is_in_cache("openai/clip-vit-large-patch14")
+    assert not module.is_in_hub_cache("openai/clip-vit-large-patch14")
     (tmp_path / "models--openai--clip-vit-large-patch14/snapshots/abc").mkdir(parents=True)
-    assert module._is_in_cache("openai/clip-vit-large-patch14")
+    assert module.is_in_hub_cache("openai/clip-vit-large-patch14")
 
 
 def test_nothing_heavy_is_imported():
