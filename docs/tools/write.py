@@ -10,6 +10,7 @@ import sys
 import metric_table
 import option_table
 import packages_picture
+import reproduce_table
 
 
 def main(arguments: list[str]) -> int:
@@ -18,6 +19,7 @@ def main(arguments: list[str]) -> int:
         packages_picture.PICTURE: packages_picture.draw(),
         option_table.PAGE: option_table.page(),
         metric_table.PAGE: metric_table.page(),
+        reproduce_table.PAGE: reproduce_table.page(),
     }
     stale = [
         path

@@ -111,6 +111,12 @@ OPTIONS = (
         is_place=True,
     ),
     Option(
+        "judge-certificate",
+        "certificate of the judged detector, from t2i detector check: verdicts have a worst case "
+        "over its errors, and another version of the detector decides nothing",
+        "FILE",
+    ),
+    Option(
         "limits",
         "TOML file of limits (default: limits.toml near the test)",
         "FILE",

@@ -56,6 +56,8 @@ class Settings:
     """TOML file of aliases for models and weights, beside the registered catalogues."""
     labels: str | None = None
     """Labelled images: a folder, a file of labels beside them, or a registered name."""
+    judge_certificate: Path | None = None
+    """Certificate of the judged detector, over whose errors verdicts have a worst case."""
     limits: Path | None = None
     """TOML file of limits; None looks for limits.toml beside and above each test."""
     baseline: Path | None = None
@@ -128,6 +130,8 @@ class Settings:
         return {
             key: str(value) if isinstance(value, Path | Money) else value
             for key, value in plain.items()
+            # Records of runs without a certificate keep the format of earlier versions.
+            if key != "judge_certificate" or value is not None
         }
 
 
@@ -355,6 +359,7 @@ READERS: dict[str, Reader] = {
     "catalogue": path,
     "store": path,
     "labels": text,
+    "judge-certificate": path,
     "limits": path,
     "reference": text,
     "objects": text,

@@ -146,7 +146,7 @@ def test_the_record_and_the_page_show_it(measured):
     assert "Denoising previews" in page
     assert "data:image/jpeg;base64," in page
     measured.result.stdout.fnmatch_lines(
-        ["emergence (SPI, centred): first step adds most of nurse: blue, +0.6*"]
+        ["emergence (SPI, centred): first steps add most of nurse: blue, +0.6*"]
     )
     assert "; centred +0.6" in page
     assert "| Emergence |" in (measured.path / "reports/t2i/summary.md").read_text()

@@ -31,7 +31,7 @@ class PublishedWeights:
     """
 
     name: str
-    """Name for ``t2i fetch``."""
+    """Name for ``t2i detector fetch``."""
     title: str
     licence: str
     parts: tuple[str, ...]
@@ -100,7 +100,8 @@ def how_to_fetch(part: str) -> str:
         return ""
     if entry.by_hand:
         return entry.by_hand
-    return f"Run: t2i fetch {entry.name} ({', '.join(filter(None, (entry.size, entry.licence)))})."
+    facts = ", ".join(filter(None, (entry.size, entry.licence)))
+    return f"Run: t2i detector fetch {entry.name} ({facts})."
 
 
 with needs("fetching weights", "fetch"):

@@ -1,32 +1,46 @@
-"""``t2i check-detector``: evaluate a detector on images that people labelled."""
+"""``t2i detector check``: evaluate a detector on images that people labelled, by group.
+
+It names the group in which the detector is weakest, and writes the detector's certificate.
+"""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from pytest_t2i.audits.detector_validation.measure import Trial, accuracy_gap, undetected_gap
 from pytest_t2i.audits.detector_validation.trials import try_detectors
-from pytest_t2i.cli.support.arguments import add_run_options, path, run_settings, say
-from pytest_t2i.data import Interval
+from pytest_t2i.cli.support.arguments import add_run_options, path, run_settings, say, value
+from pytest_t2i.data import Interval, Undetected
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.detect import Observer, look_at_labelled, stored_detections
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.progress import Bar, Lines, Progress
 from pytest_t2i.generation.store import Store
-from pytest_t2i.labels import FILE_NAME, read_labels
+from pytest_t2i.labels import FILE_NAME
 from pytest_t2i.labels.agreement import agreement
+from pytest_t2i.labels.attributes import Grouping, crossed, groups_of
+from pytest_t2i.labels.sets import labelled_set_of
 from pytest_t2i.runs.session import Session
-from pytest_t2i.settings import Settings, settings_of
+from pytest_t2i.settings import Settings, settings_of, share
+from pytest_t2i.statistics.judges import CellErrors, differential_errors, thresholds
+from pytest_t2i.statistics.shares import clopper_pearson
+from pytest_t2i.verdicts.certificate import Certificate, GroupErrors, Split, write_certificate
 
 KEPT = "Finished detections are kept: the same command resumes from there."
 """The note after an interruption."""
 OPTIONS = ("seed", "device", "dtype", "store", "catalogue", "confidence", "trust-remote-code")
 TELLS_PROGRESS = True
+
+
+CHOICES = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.98, 0.99)
+"""Least scores of a label among which ``--choose`` chooses."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,25 +54,75 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--labels", type=path, required=True, metavar="FOLDER",
         help=f"folder of pictures with {FILE_NAME}, that file, or a Label Studio export (.json)",
     )  # fmt: skip
+    parser.add_argument(
+        "--label", metavar="COLUMN",
+        help=f"column of the label, in a {FILE_NAME} without annotators (default: label)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--by", type=value(lambda _, text: Grouping.read(text)), action="append", default=[],
+        metavar="COLUMN[=EDGES]",
+        help=f"compare errors between the groups of a column of {FILE_NAME}, such as race, or "
+        "between bands of a number, such as age=30,60; several are crossed, too",
+    )  # fmt: skip
+    parser.add_argument(
+        "--certificate", type=path, metavar="FILE",
+        help="write the detector's certificate, for --t2i-judge-certificate",
+    )  # fmt: skip
+    parser.add_argument(
+        "--choose", type=value(share), metavar="ERROR",
+        help="choose the least score of a label at which at most this share of labels is wrong",
+    )  # fmt: skip
     add_run_options(parser, OPTIONS)
 
 
-def run(detector: str, *, labels: Path, **run_options: Any) -> int:
+def run(
+    detector: str,
+    *,
+    labels: Path,
+    label: str | None,
+    by: Sequence[Grouping],
+    certificate: Path | None,
+    choose: float | None,
+    **run_options: Any,
+) -> int:
     """Run the detector on every labelled image, and print the evaluation; return 0."""
+    table = labels / FILE_NAME if labels.is_dir() else labels
     labels = labels.parent if labels.name == FILE_NAME else labels
     settings = run_settings(run_options)
-    for line in lines(_evaluated(detector, labels, settings), labels):
+    if by and table.name != FILE_NAME:
+        raise ConfigurationError(f"--by: expected a {FILE_NAME} with these columns, got {table}")
+    groups = groups_of(table, _distinct(by)) if by else {}
+    trial = _evaluated(detector, labels, settings, None if label is None else (table, label))
+    for line in lines(trial, labels):
         say(line)
-    for line in _among_people(labels, settings.confidence):
+    for line in _among_people(trial, settings.confidence):
         say(line)
+    splits = list(_splits(trial, by, groups))
+    for line in _weak_groups(trial, splits):
+        say(line)
+    if choose is not None:
+        for line in _chosen(trial, choose):
+            say(line)
+    if certificate is not None:
+        write_certificate(_certificate(trial, splits), certificate)
+        say(f"certificate: {certificate}; use it with --t2i-judge-certificate {certificate}")
     return 0
 
 
-def _evaluated(detector: str, labels: Path, settings: Settings) -> Trial:
+def _distinct(by: Sequence[Grouping]) -> Sequence[Grouping]:
+    columns = [grouping.column for grouping in by]
+    if len(set(columns)) < len(columns):
+        raise ConfigurationError(f"--by: expected each column once, got {', '.join(columns)}")
+    return by
+
+
+def _evaluated(
+    detector: str, labels: Path, settings: Settings, column: tuple[Path, str] | None
+) -> Trial:
     components = Components(settings, Store(settings.store))
     options = {"labels": str(labels), "detector": (detector,)}
     session = Session(settings_of(options), components)
-    labelled = session.labelled
+    labelled = session.labelled if column is None else labelled_set_of(*column)
     if labelled is None or not len(labelled):
         raise ConfigurationError(f"{labels} holds no label. Make some with: t2i label {labels}")
     fingerprint = components.detector(DetectorRef(detector)).fingerprint
@@ -70,6 +134,157 @@ def _evaluated(detector: str, labels: Path, settings: Settings) -> Trial:
         level=settings.confidence, seed=settings.seed,
     )  # fmt: skip
     return trial
+
+
+def _splits(
+    trial: Trial, by: Sequence[Grouping], groups: Mapping[str, Mapping[str, str]]
+) -> Iterator[Split]:
+    """Yield all images together, the groups of each column, and all columns crossed."""
+    clear = {image.file: "all" for image in trial.labelled if image.clear}
+    yield Split((), _of_groups(trial, clear))
+    for grouping in by:
+        of_column = _of_groups(trial, groups[grouping.column], grouping.bands)
+        yield Split((grouping.column,), of_column, grouping.edges)
+    if len(by) > 1:
+        yield Split(tuple(grouping.column for grouping in by), _of_groups(trial, crossed(groups)))
+
+
+def _of_groups(
+    trial: Trial, group_of: Mapping[str, str], order: Sequence[str] = ()
+) -> dict[str, GroupErrors]:
+    """Return the detector's labels by group of the clear images."""
+    present = {group_of[image.file] for image in trial.labelled
+               if image.clear and image.file in group_of}  # fmt: skip
+    groups = {
+        group: GroupErrors({label: {} for label in trial.labels})
+        for group in (*(name for name in order if name in present), *sorted(present - {*order}))
+    }
+    if not groups:
+        raise ConfigurationError("--by: no image with a clear label has a value in this column")
+    confusion: dict[str, dict[str, Counter[str]]] = {
+        name: {label: Counter() for label in trial.labels} for name in groups
+    }
+    abstention: dict[str, Counter[str]] = {name: Counter() for name in groups}
+    for image, word in zip(trial.labelled, trial.said, strict=True):
+        if not image.clear or image.file not in group_of:
+            continue
+        group = group_of[image.file]
+        if isinstance(word, Undetected):
+            abstention[group][image.label] += 1
+        else:
+            confusion[group][image.label][word] += 1
+    return {
+        name: GroupErrors(
+            {label: dict(counts) for label, counts in confusion[name].items()},
+            dict(abstention[name]),
+        )
+        for name in groups
+    }
+
+
+def _weak_groups(trial: Trial, splits: Sequence[Split]) -> Iterator[str]:
+    """Yield the errors by group, which of them differ at one level, and the worst group."""
+    cells = [
+        {
+            f"{label}, {' x '.join(split.attributes)} {name}": (group, label)
+            for name, group in split.groups.items()
+            for label in trial.labels
+            if group.confusion[label] or group.abstention.get(label)
+        }
+        for split in splits
+        if split.attributes
+    ]
+    if not cells:
+        return
+    errors = differential_errors(
+        [{name: group.wrong(label) for name, (group, label) in of.items()} for of in cells],
+        trial.level,
+    )
+    width = max(map(len, errors))
+    for name, (group, label) in (pair for of in cells for pair in of.items()):
+        absent = group.abstention.get(label, 0)
+        error = errors[name]
+        without = f", no label {absent} of {absent + error.labelled}" if absent else ""
+        yield (
+            f"  {name:<{width}}  right {_interval(error.right)}{without}, p = {error.p_value:.2g}"
+        )
+    weak = [name for name, error in errors.items()
+            if error.p_value <= 1.0 - trial.level and _is_below_the_rest(error)]  # fmt: skip
+    yield (
+        f"errors differ between groups at one level of {100 * (1 - trial.level):g} % (Fisher's "
+        f"exact test of each group against the rest, Holm's method over {len(errors)} groups): "
+        f"{'; '.join(weak) or 'none is shown to be weaker'}"
+    )
+    yield _worst_group(errors, weak, trial.level)
+
+
+def _is_below_the_rest(error: CellErrors) -> bool:
+    return error.right is not None and error.right.estimate < error.rest_right
+
+
+def _worst_group(errors: Mapping[str, CellErrors], weak: Sequence[str], level: float) -> str:
+    """Return the worst group with an interval that holds although it was chosen."""
+    known = {name: error for name, error in errors.items() if error.right is not None}
+    if not known:
+        return "worst group: unknown, as no image of a group has a label by the detector"
+    name = min(
+        (name for name in known if name in weak or not weak),
+        key=lambda name: 1.0 - known[name].wrong / known[name].labelled,
+    )
+    error = known[name]
+    right = clopper_pearson(
+        error.labelled - error.wrong, error.labelled, 1.0 - (1.0 - level) / len(errors)
+    )
+    lead = "worst group" if weak else "lowest share, which chance may explain"
+    return (
+        f"{lead}: {name}, right {error.labelled - error.wrong} of {error.labelled}: "
+        f"{right.estimate:.3f} [{right.low:.3f}, {right.high:.3f}] (at {100 * level:g} % for all "
+        f"{len(errors)} groups together)"
+    )
+
+
+def _chosen(trial: Trial, wanted: float) -> Iterator[str]:
+    """Yield the least score of a label at which the wanted error is kept, and what it costs."""
+    pairs = [
+        (detection.scores[detection.label], detection.label == image.label)
+        for image, detection in zip(trial.labelled, trial.detections, strict=True)
+        if image.clear and detection.label is not None and detection.label in detection.scores
+    ]
+    if not pairs:
+        raise ConfigurationError(
+            f"--choose: {trial.detector} gives no score of its label, so there is nothing to choose"
+        )
+    scores, are_right = zip(*pairs, strict=True)
+    rows = thresholds(scores, are_right, CHOICES, trial.level)
+    for row in rows:
+        yield (
+            f"  min={row.least:g}  wrong {row.error.estimate:.3f}, at most {row.error.high:.3f}, "
+            f"of {row.error.n}; keeps {_interval(row.kept)}"
+        )
+    chosen = next((row for row in rows if row.error.high <= wanted), None)
+    if chosen is None:
+        best = min(rows, key=lambda row: row.error.high)
+        yield (
+            f"no least score is shown to keep the error at {wanted:g}: the nearest is "
+            f"{best.error.high:.3f} at min={best.least:g}. Label more images, or accept more error"
+        )
+        return
+    yield (
+        f"chosen: {trial.detector.partition(':')[0]}:min={chosen.least:g}, at most "
+        f"{chosen.error.high:.3f} of labels wrong ({100 * trial.level:g} %, for all "
+        f"{len(CHOICES)} that were tried); it keeps {chosen.kept.estimate:.3f} of the labels"
+    )
+
+
+def _certificate(trial: Trial, splits: Sequence[Split]) -> Certificate:
+    return Certificate(
+        trial.detector,
+        trial.fingerprint,
+        trial.labelled.fingerprint,
+        int(trial.clear.sum()),
+        datetime.now(UTC).date().isoformat(),
+        tuple(splits),
+    )
 
 
 def lines(trial: Trial, labels: Path) -> Iterator[str]:
@@ -115,9 +330,9 @@ def _gap(interval: Interval | None) -> str:
     return f"{interval.estimate:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
 
 
-def _among_people(folder: Path, level: float) -> Iterator[str]:
+def _among_people(trial: Trial, level: float) -> Iterator[str]:
     """Yield how far people agree, which bounds how well any detector can do."""
-    result = agreement(read_labels(folder), level=level)
+    result = agreement(trial.labelled.labels, level=level)
     if len(result.annotators) < 2:  # noqa: PLR2004 - agreement needs two
         yield "people: one annotator only, so how far people agree is unknown"
     for pair in result.pairs:

@@ -1,4 +1,4 @@
-"""``t2i fetch``: download weights of detectors, and check their published size and checksum."""
+"""``t2i detector fetch``: download weights of detectors, and check their size and checksum."""
 
 from __future__ import annotations
 

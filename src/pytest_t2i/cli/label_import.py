@@ -13,6 +13,7 @@ from pytest_t2i.files import FileNames
 from pytest_t2i.labels import FILE_NAME, Label, read_labels, vocabulary_of, write_labels
 from pytest_t2i.labels.consensus import open_disagreements
 from pytest_t2i.labels.label import reader_of
+from pytest_t2i.labels.labels_csv import image_files
 from pytest_t2i.labels.wide_table import meanings, read_long, read_wide
 from pytest_t2i.reporting.formatting import several
 from pytest_t2i.settings import names
@@ -27,7 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "folder",
         type=path,
         metavar="FOLDER",
-        help="folder of the pictures; its labels.csv is written",
+        help="folder of the pictures, or an empty one where they are elsewhere; its labels.csv is "
+        "written",
     )
     parser.add_argument(
         "--columns", type=value(names), default=(), metavar="A,B,C",
@@ -102,7 +104,14 @@ def _of_pictures(folder: Path, table: Path, labels: Sequence[Label]) -> list[Lab
     names = {
         file: spellings.on_disk(file) for file in dict.fromkeys(label.file for label in labels)
     }
-    if absent := sorted(file for file, name in names.items() if name is None):
+    absent = sorted(file for file, name in names.items() if name is None)
+    if len(absent) == len(names) and not image_files(folder):
+        say(
+            f"{folder} holds no picture: the labels are kept under the names of the table. How far "
+            "annotators agree needs no pictures; t2i label and detectors do."
+        )
+        return list(labels)
+    if absent:
         cause = spellings.cause(absent)
         raise ConfigurationError(
             f"{table} names pictures that are not in {folder}: {some(absent)}. "

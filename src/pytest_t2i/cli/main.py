@@ -32,8 +32,14 @@ COMMANDS = {
     "demo": ("demo", "show a PASS and a FAIL in seconds, from shipped pictures"),
     "init": ("init", "write a suite of your own words, with limits and a CI job"),
     "list": ("listing", "list registered names, or the prompts of suites"),
-    "fetch": ("fetch", "download the weights of a detector, or list them with size and licence"),
-    "check-detector": ("check_detector", "evaluate a detector on labelled images"),
+    "detector.check": (
+        "check_detector",
+        "evaluate a detector on labelled images, find its weak groups, write its certificate",
+    ),
+    "detector.fetch": (
+        "fetch",
+        "download the weights of a detector, or list them with size and licence",
+    ),
     "report": ("report", "render a run.json as index.html and summary.md"),
     "compare": ("compare", "compare the bias of several models"),
     "history": ("history", "show scores over versions, and where they changed"),
@@ -53,12 +59,18 @@ COMMANDS = {
         "store",
         "show, verify, repair, prune, merge, export and import a store of images",
     ),
+    "reproduce": (
+        "reproduce",
+        "list the papers' tables and figures with their commands, or make those that can be made",
+    ),
     "stereotypes": (
         "stereotypes",
         "print the tables of OASIS for one or several recorded runs",
     ),
 }
-"""Command -> (module, help)."""
+"""Command -> (module, help); ``detector.check`` is ``t2i detector check``."""
+FORMER = {"check-detector": ("detector", "check"), "fetch": ("detector", "fetch")}
+"""Former name of a command -> the words that name it now; former names work for one release."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -71,6 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(words: list[str]) -> int:
+    words = _renamed(words)
     command_name = _chosen(words)
     helps = _helps(command_name)
     members = [name for name in helps if name.startswith(f"{command_name}.")]
@@ -97,6 +110,19 @@ def _run(words: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     return status
+
+
+def _renamed(words: list[str]) -> list[str]:
+    """Return the words with the present name of a renamed command, and say which it is."""
+    former = _chosen(words)
+    if former not in FORMER:
+        return words
+    place = words.index(former)
+    present = " ".join(FORMER[former])
+    _print_error(
+        f"t2i: t2i {former} is now t2i {present}. The former name works for one more release."
+    )
+    return [*words[:place], *FORMER[former], *words[place + 1 :]]
 
 
 def _parse(
@@ -148,7 +174,7 @@ def _helps(command_name: str | None) -> dict[str, str]:
     A command of a group has a name such as ``research.hunt``.
     """
     ours = {name: words for name, (_, words) in COMMANDS.items()}
-    if command_name in ours:
+    if command_name in ours or any(name.startswith(f"{command_name}.") for name in ours):
         return ours
     from pytest_t2i.adapters.registry import Registries
 

@@ -21,6 +21,7 @@ from pytest_t2i.adapters.support.spending import FaultCounts, Spending
 from pytest_t2i.data import GenerationSettings, Money, Request, digest
 from pytest_t2i.errors import ConfigurationError, GenerationError, UnknownNameError, blamed
 from pytest_t2i.files import user_path
+from pytest_t2i.generation.check_weights import check_weights
 from pytest_t2i.generation.detect_elsewhere import looking_factory
 from pytest_t2i.generation.executors import InProcess
 from pytest_t2i.generation.identities import NamedComponent, Origin, identities
@@ -414,9 +415,15 @@ class Components:
         registries = self.registries.watched(origin.names)
         context = {"registries": registries, "catalogue": self.catalogue}
         load_options = replace(options, extra={**options.extra, **context})
+
+        def load() -> Any:
+            if kind == "detector" and not weights:
+                check_weights(base)
+            return registry.get(base)(load_options)
+
         return NamedComponent(
             name,
-            lambda: registry.get(base)(load_options),
+            load,
             identity,
             self.store,
             origin=origin,

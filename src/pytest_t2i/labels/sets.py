@@ -19,6 +19,7 @@ from pytest_t2i.labels.consensus import agreed, by_file
 from pytest_t2i.labels.label import ADJUDICATED, UNSETTLED, Label
 from pytest_t2i.labels.labels_csv import EXPECTED, FILE_NAME, read_labels
 from pytest_t2i.labels.vocabulary import Vocabulary, vocabulary_of
+from pytest_t2i.labels.wide_table import read_wide
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -200,6 +201,19 @@ def load_labelled_set(source: str | Path) -> LabelledSet:
     vocabulary = vocabulary_of(folder)
     images = _images(folder, path, labels, vocabulary)
     return LabelledSet(folder, tuple(images), tuple(labels), vocabulary)
+
+
+def labelled_set_of(table: Path, column: str) -> LabelledSet:
+    """Load the images of a table whose column of labels has another name and no annotator.
+
+    The errors are those of ``load_labelled_set``.
+    """
+    vocabulary = vocabulary_of(table.parent)
+    labels = read_wide(table, (column,), vocabulary).labels
+    if not labels:
+        raise ConfigurationError(f"{table} holds no label in the column {column!r}")
+    images = _images(table.parent, table, labels, vocabulary)
+    return LabelledSet(table.parent, tuple(images), tuple(labels), vocabulary)
 
 
 def _images(

@@ -19,6 +19,7 @@ from pytest_t2i.library.load import clean_errors, session_for, settings_for, tem
 from pytest_t2i.metrics.info import INFO, register
 from pytest_t2i.protocols import Detector
 from pytest_t2i.runs.build_record import record_of
+from pytest_t2i.runs.certified import certified_errors
 from pytest_t2i.runs.earlier_looks import remember_looks, with_looks
 from pytest_t2i.runs.make_and_detect import make
 from pytest_t2i.runs.marker_arguments import KEYWORDS, select
@@ -175,6 +176,7 @@ class Audited:
             record,
             open_because(self._results, case),
             with_looks(self._results, case),
+            certified_errors(self._results, case),
             keep=session.compared.setdefault(case.node_id, []).append,
         )
         token = check.running.set(judging)

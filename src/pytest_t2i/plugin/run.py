@@ -40,6 +40,7 @@ from pytest_t2i.reporting.formatting import wrapped
 from pytest_t2i.runs import calibration, canary
 from pytest_t2i.runs.baseline import save_baseline
 from pytest_t2i.runs.build_record import conditions, environment, interrupted_record, record_of
+from pytest_t2i.runs.certified import certified_errors
 from pytest_t2i.runs.earlier_looks import remember_looks, with_looks
 from pytest_t2i.runs.early_stopping import undecidable
 from pytest_t2i.runs.record import RunRecord
@@ -339,6 +340,7 @@ class Run:
                 lambda check: note(item, check),
                 self._open_because(item),
                 with_looks(self.results, self.session.tests.get(item.nodeid)),
+                certified_errors(self.results, self.session.tests.get(item.nodeid)),
                 lambda compared: keep(item, compared),
             )
         )

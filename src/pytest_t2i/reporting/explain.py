@@ -36,6 +36,8 @@ def explained(check: Check) -> list[str]:
         lines.append(f"the paper's estimate: {check.paper:.3f}{floor}")
     if check.worst_case is not None:
         lines.append(worst_case(check.worst_case))
+    if check.by_certificate is not None:
+        lines.append(check.by_certificate.words)
     lines.append(allowed(check))
     if check.message:
         lines.append(check.message)

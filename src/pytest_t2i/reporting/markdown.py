@@ -27,6 +27,7 @@ from pytest_t2i.reporting.formatting import (
 )
 from pytest_t2i.reporting.run_facts import (
     TOOL,
+    certified_lines,
     distinct_words,
     how_known,
     label_status,
@@ -217,7 +218,8 @@ def made(record: RunRecord) -> str:
     stopped = f" {early_stopping(record).capitalize()}." if early_stopping(record) else ""
     distinct = f" Distinct pictures: {distinct_words(record)}." if record.distinct else ""
     looks = f" Looked at before: {looks_words(record)}." if record.looked_at_before else ""
-    return f"Images: {made_images(record)}.{distinct}{looks}{stopped}"
+    certified = "".join(f" Certificate: {line}." for line in certified_lines(record))
+    return f"Images: {made_images(record)}.{distinct}{looks}{stopped}{certified}"
 
 
 def _otherwise(record: RunRecord) -> list[str]:

@@ -99,6 +99,29 @@ def looks_words(record: RunRecord) -> str:
     return looks_in_words(record.looked_at_before)
 
 
+def certified_lines(record: RunRecord) -> list[str]:
+    """Return what verdicts come to at the detector's certified errors; [] without a certificate.
+
+    Verdicts on the model have a line each, those on prompts one line together.
+    """
+    checks = [check for check in record.checks if check.by_certificate is not None]
+    of_model = [check for check in checks if check.is_of_model]
+    lines = [
+        f"{check.metric} of {check.subject}, {check.outcome}, {check.by_certificate.words}"
+        for check in of_model
+        if check.by_certificate is not None
+    ]
+    prompts = [check for check in checks if not check.is_of_model]
+    hanging = [c.subject for c in prompts if c.by_certificate and c.by_certificate.hangs]
+    if prompts:
+        named = f": {some(hanging, MOST_NAMED)}" if hanging else ""
+        verb = "hangs" if len(hanging) == 1 else "hang"
+        lines.append(
+            f"{len(hanging)} of {len(prompts)} verdicts on prompts {verb} on the detector{named}"
+        )
+    return lines
+
+
 MOST_NAMED = 5
 """Largest number of prompts that a line names."""
 TRYING = "to try the seeds"
@@ -116,6 +139,7 @@ def work_table(record: RunRecord) -> list[tuple[str, str]]:
     if labelled := labelled_images(record):
         rows.append(("Labelled by people", str(labelled)))
     rows.append(("Looked at by a detector", str(work.detected)))
+    rows += [("The detector's certificate", line) for line in certified_lines(record)]
     if record.model:
         rows.append(("Time spent", duration(work.seconds)))
     return rows + [("Note", str(note)) for note in work.notes]

@@ -29,6 +29,7 @@ from pytest_t2i.reporting.formatting import (
 )
 from pytest_t2i.reporting.run_facts import (
     canary_words,
+    certified_lines,
     distinct_words,
     failed,
     looks_words,
@@ -197,6 +198,8 @@ def _lines(
     yield from ((line, {}) for line in _of_model(record))
     yield from ((line, {"yellow": True}) for line in _unreasoned(record))
     yield from summary_lines(sections)
+    for words in certified_lines(record):
+        yield f"certificate: {words}", {"yellow": "the verdict hangs" in words}
     if undetected := _undetected(record):
         yield undetected, {}
     yield _work(record), {}

@@ -274,7 +274,10 @@ def _labels(session: Session) -> Iterator[Path]:
 def _given(session: Session) -> Iterator[Path]:
     """Yield the other files that options name."""
     settings = session.settings
-    names = (settings.baseline, settings.captions, settings.catalogue, settings.reference)
+    names = (
+        *(settings.baseline, settings.captions, settings.catalogue, settings.reference),
+        settings.judge_certificate,
+    )
     yield from (Path(file) for file in names if file and Path(file).is_file())
 
 

@@ -17,7 +17,7 @@ from pytest_t2i.data import Request
 from pytest_t2i.errors import some
 from pytest_t2i.generation.plan import Plan
 from pytest_t2i.generation.store.pixels import MOST_REPEATED, Repeats
-from pytest_t2i.runs import calibration
+from pytest_t2i.runs import calibration, certified
 from pytest_t2i.runs.record import DistinctRecord, PromptRepeats
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.selection import SelectedTest
@@ -100,6 +100,8 @@ class TestedRepeats:
 def open_because(results: Results, test: SelectedTest) -> Callable[[Measurement], str]:
     """Return the function that says why a measurement of a test cannot be decided."""
     if because := calibration.open_because(results.session, test.selection):
+        return lambda _: because
+    if not test.selection.detectors and (because := certified.open_because(results.session)):
         return lambda _: because
     return TestedRepeats(results, test).open_because
 

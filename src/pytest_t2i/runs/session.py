@@ -28,6 +28,7 @@ from pytest_t2i.prompts import CaptionFile, read_captions
 from pytest_t2i.protocols import Calibrated
 from pytest_t2i.runs.selection import SelectedTest, Selection, images_wanted
 from pytest_t2i.settings import Settings
+from pytest_t2i.verdicts.certificate import Certificate, read_certificate
 from pytest_t2i.verdicts.check import Check
 from pytest_t2i.verdicts.measurement import Compared
 
@@ -138,6 +139,12 @@ class Session:
                 sets.get(self.labels)(folder)
         return load_labelled_set(folder)
 
+    @cached_property
+    def certificate(self) -> Certificate | None:
+        """The certificate of the judged detector; None without --t2i-judge-certificate."""
+        file = self.settings.judge_certificate
+        return None if file is None else read_certificate(file)
+
     @property
     def captions(self) -> CaptionFile | None:
         """The captions of --t2i-captions, read anew; None without."""
@@ -161,6 +168,7 @@ class Session:
             self._check_canary()
         if self.settings.labels is not None:
             _ = self.labelled
+        _ = self.certificate
         for name in self.detectors:
             self.components.detector(DetectorRef(name))
         if self.settings.objects is not None:

@@ -23,6 +23,7 @@ from pytest_t2i.data import (
     check_ends,
 )
 from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.verdicts.certificate import CertifiedCase, CertifiedErrors
 from pytest_t2i.verdicts.measurement import (
     Change,
     Compared,
@@ -85,6 +86,9 @@ class Check:
     """Whether the subject is the whole model, not one prompt."""
     hangs_on_undetected: bool = False
     """Whether the outcome is INCONCLUSIVE for lack of labels, not of images."""
+    by_certificate: CertifiedCase | None = None
+    """Worst case over the errors of the detector's certificate; None without a certificate, and
+    absent from run.json then."""
     author: str = ""
     """Person responsible for the limit; "" where nobody is named."""
 
@@ -198,6 +202,9 @@ class JudgingContext:
     """Function that returns why a measurement of the test cannot be decided; "" where it can."""
     with_looks: Callable[[Check], Check] = lambda check: check
     """Function that says in a check which earlier runs looked at the same comparison."""
+    certified: Callable[[Measurement], CertifiedErrors | None] = lambda _: None
+    """Function that returns the detector's errors that a certificate allows in a measurement; None
+    where none is known."""
     keep: Callable[[Compared], None] = lambda _: None
     """Function that takes what an audit's record keeps of a measurement."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 
 from pytest_t2i.data import (
@@ -16,6 +17,7 @@ from pytest_t2i.data import (
 )
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.verdicts import judge
+from pytest_t2i.verdicts.certificate import CertifiedCase, CertifiedErrors
 from pytest_t2i.verdicts.check import Check, check_of, current, settle
 from pytest_t2i.verdicts.limits_file import look_up, metric_of, with_bound
 from pytest_t2i.verdicts.measurement import Measurement, Sign
@@ -140,6 +142,9 @@ class LimitValue:
             measurement = replace(measurement, remarks=(*measurement.remarks, remark))
         verdict = verdict_of(measurement, self.limit, current().confidence)
         check = check_of(current().test, measurement, verdict, sign, "limit")
+        if (errors := current().certified(measurement)) is not None:
+            case = _certified_case(measurement, self.limit, verdict, errors, current().confidence)
+            check = replace(check, by_certificate=case)
         self.check = current().with_looks(check)
         return settle(self.check, measurement.compared)
 
@@ -203,14 +208,7 @@ def _folded(interval: Interval | None) -> Interval | None:
 def verdict_of(measurement: Measurement, limit: Limit, level: float) -> Verdict:
     """Return the verdict on a measurement; members of a family share one error level."""
     measurement = as_judged(measurement)
-    worse = _direction_of(measurement.metric)
-    if measurement.family is not None:
-        verdict = measurement.family.verdicts(limit, worse, level)[measurement.place]
-    else:
-        evidence = None
-        if measurement.evidence is not None and measurement.interval is not None:
-            evidence = measurement.evidence(limit.bound, level)
-        verdict = judge.judge(measurement.interval, limit, worse, evidence=evidence, level=level)
+    verdict = _by_evidence(measurement, limit, level)
     if verdict.interval is None:
         worst_case = measurement.worst_case
         hangs = worst_case is not None and worst_case.leave_open(limit.bound)
@@ -226,6 +224,51 @@ def verdict_of(measurement: Measurement, limit: Limit, level: float) -> Verdict:
             verdict, message=f"{names}, and they could turn the verdict. {verdict.message}"
         )
     return verdict
+
+
+def _by_evidence(measurement: Measurement, limit: Limit, level: float) -> Verdict:
+    """Return the verdict by the evidence alone, of a measurement as judged."""
+    worse = _direction_of(measurement.metric)
+    if measurement.family is not None:
+        return measurement.family.verdicts(limit, worse, level)[measurement.place]
+    evidence = None
+    if measurement.evidence is not None and measurement.interval is not None:
+        evidence = measurement.evidence(limit.bound, level)
+    return judge.judge(measurement.interval, limit, worse, evidence=evidence, level=level)
+
+
+FINEST = 100
+"""Steps of a bound from 0 to 1: members of a family share the evidence at equal bounds."""
+
+
+def _certified_case(
+    measurement: Measurement,
+    limit: Limit,
+    verdict: Verdict,
+    errors: CertifiedErrors,
+    level: float,
+) -> CertifiedCase:
+    """Return what a verdict on an absolute bias score comes to at a detector's certified errors.
+
+    The verdict holds where the labels have it at the bound that is hardest for it: pictures within
+    the limit whose labels are as far out as the errors allow, and the other way round.
+    """
+    measurement, rates = as_judged(measurement), errors.rates
+    if measurement.interval is None:
+        return CertifiedCase(None, None, verdict.outcome, False, errors.basis)
+    low, high = rates.moved(measurement.interval.low, measurement.interval.high)
+    within, beyond = rates.bounds_on_labels(limit.bound)
+    within, beyond = math.floor(within * FINEST) / FINEST, math.ceil(beyond * FINEST) / FINEST
+    hardest = within if verdict.outcome is Outcome.PASS else beyond
+    outcome = verdict.outcome
+    is_decided = outcome in {Outcome.PASS, Outcome.FAIL}
+    if is_decided and not never_beyond(measurement.metric, limit.bound):
+        holds = 0.0 <= hardest <= 1.0 and not rates.say_nothing
+        if holds:
+            moved = replace(limit, bound=hardest)
+            holds = _by_evidence(measurement, moved, level).outcome is outcome
+        outcome = outcome if holds else Outcome.INCONCLUSIVE
+    return CertifiedCase(low, high, outcome, outcome is not verdict.outcome, errors.basis)
 
 
 NEVER_BEYOND = "the limit lies at the end of the metric's range: no value can lie beyond it"

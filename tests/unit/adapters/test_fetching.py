@@ -168,7 +168,7 @@ def test_the_table_says_all_that_is_needed():
 
 def test_the_list_has_size_licence_and_address(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "400")
-    assert main(["fetch"]) == 0
+    assert main(["detector", "fetch"]) == 0
     told = {line.split(":")[0]: line for line in capsys.readouterr().out.splitlines()}
     assert "6.5 MB, licence: AGPL-3.0, https://github.com/ultralytics" in told["yolov8n"]
     assert "by hand" in told["fairface"]
@@ -179,17 +179,17 @@ def test_the_command_fetches_and_says_where(server, monkeypatch, capsys, cache):
     monkeypatch.setattr("pytest_t2i.cli.fetch.published", lambda: known)
     monkeypatch.setattr(fetching, "published", lambda: known)
     monkeypatch.setenv("COLUMNS", "400")
-    assert main(["fetch", "small"]) == 0
+    assert main(["detector", "fetch", "small"]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == f"small: {cache / 'small.bin'}"
     assert fetched("small-part") == cache / "small.bin"
-    assert main(["fetch"]) == 0
+    assert main(["detector", "fetch"]) == 0
     assert "small (fetched): " in capsys.readouterr().out
 
 
 def test_what_cannot_be_fetched_is_told(capsys):
-    assert main(["fetch", "fairface"]) == 2
+    assert main(["detector", "fetch", "fairface"]) == 2
     assert "Download it there and write fairface:PATH" in capsys.readouterr().err
-    assert main(["fetch", "yunett"]) == 2
+    assert main(["detector", "fetch", "yunett"]) == 2
     assert "Did you mean 'yunet'" in capsys.readouterr().err
     with pytest.raises(ConfigurationError, match="Download it there"):
         fetch(published()["fairface"])

@@ -1,8 +1,10 @@
-"""t2i check-detector: a detector of known mistakes on labelled pictures."""
+"""t2i detector check: a detector of known mistakes on labelled pictures."""
 
 from __future__ import annotations
 
 import csv
+import json
+from pathlib import Path
 
 import pytest
 from PIL import Image
@@ -47,7 +49,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def told(capsys, *arguments):
-    assert main(["check-detector", f"{__name__}:careless", *arguments]) == 0
+    assert main(["detector", "check", f"{__name__}:careless", *arguments]) == 0
     return capsys.readouterr().out
 
 
@@ -82,5 +84,124 @@ def test_the_second_time_it_is_not_asked_again(folder, capsys, monkeypatch):
     ],
 )
 def test_bad_input_is_one_message(folder, capsys, arguments, words):
-    assert main(["check-detector", *arguments]) == 2
+    assert main(["detector", "check", *arguments]) == 2
     assert words in capsys.readouterr().err
+
+
+AGES = ("20", "70")
+
+
+@pytest.fixture
+def by_age(tmp_path, monkeypatch):
+    """Forty men and women, of whom ten of twenty young men are called women."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "300")
+    folder = tmp_path / "set"
+    folder.mkdir()
+    with (folder / "labels.csv").open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["file", "gender", "age", "tone"])
+        for place in range(80):
+            Image.new("RGB", (8, 8), (place, 9, 9)).save(folder / f"{place}.png")
+            gender = "male" if place < 40 else "female"
+            tone = "" if place == 79 else ("dark", "light")[place % 2]
+            rows.writerow([f"{place}.png", gender, AGES[place % 40 >= 20], tone])
+    return folder
+
+
+class WeakOnTheYoung:
+    """Calls ten of twenty young men women, at low scores."""
+
+    fingerprint, labels = "weak-1", ("male", "female")
+
+    def detect(self, images):
+        return [self._of(image.getpixel((0, 0))[0]) for image in images]
+
+    def _of(self, place):
+        label = "male" if 10 <= place < 40 else "female"
+        return Detection(label, scores={label: 0.6 if place < 10 else 0.97})
+
+
+def weak(options):
+    return WeakOnTheYoung()
+
+
+def checked(capsys, *arguments):
+    words = ["detector", "check", f"{__name__}:weak", "--labels", "set", "--label", "gender"]
+    status = main([*words, *arguments])
+    return status, capsys.readouterr()
+
+
+def test_the_worst_group_is_named_with_its_interval(by_age, capsys):
+    status, told = checked(capsys, "--by", "age=30,60")
+    assert status == 0
+    assert "Holm's method over 4 groups): male, age under 30" in told.out
+    assert "worst group: male, age under 30, right 10 of 20: 0.500 [" in told.out
+    assert "(at 95 % for all 4 groups together)" in told.out
+
+
+def test_several_columns_are_crossed(by_age, capsys):
+    status, told = checked(capsys, "--by", "age=30", "--by", "tone", "--certificate", "c.json")
+    assert status == 0
+    assert "male, age x tone under 30 x dark" in told.out
+    plain = json.loads(Path("c.json").read_text())
+    assert [split["attributes"] for split in plain["splits"]] == [
+        [], ["age"], ["tone"], ["age", "tone"],
+    ]  # fmt: skip
+    young = plain["splits"][1]["groups"]["under 30"]
+    assert young["confusion"]["male"] == {"female": 10, "male": 10}
+    assert plain["splits"][1]["edges"] == [30.0]
+    assert plain["images"] == 80
+    assert plain["rubric"] is None
+    assert plain["agreement"] is None
+
+
+def test_equal_groups_have_no_weak_one(by_age, capsys):
+    status, told = checked(capsys, "--by", "tone")
+    assert status == 0
+    assert "female, tone dark" in told.out
+    assert "lowest share" in told.out or "worst group: male" in told.out
+
+
+def test_a_least_score_is_chosen_for_an_error(by_age, capsys):
+    status, told = checked(capsys, "--choose", "0.1")
+    assert status == 0
+    assert ":min=0.65, at most" in told.out
+    assert "it keeps 0.875 of the labels" in told.out
+
+
+def test_an_error_that_cannot_be_shown_is_said(by_age, capsys):
+    status, told = checked(capsys, "--choose", "0.001")
+    assert status == 0
+    assert "no least score is shown to keep the error at 0.001: the nearest is" in told.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("--by", "height"), "'height'"),
+        (("--by", "tone=30"), "expected a number as 'tone' for --by tone=30, got 'dark'"),
+        (("--by", "age=30", "--by", "age=60"), "expected each column once, got age, age"),
+        (("--label", "sex"), "'sex'"),
+        (("--label", "age"), "expected one of male, female"),
+    ],
+)
+def test_columns_that_cannot_be_used_are_refused(by_age, capsys, arguments, expected):
+    status, told = checked(capsys, *arguments)
+    assert status == 2
+    assert expected in told.err
+    assert "Traceback" not in told.err
+
+
+@pytest.mark.parametrize("text", ["age=", "age=x", "age=60,30", "age=30,30", "=30", "age=nan", ""])
+def test_edges_that_are_no_bands_are_refused(by_age, capsys, text):
+    with pytest.raises(SystemExit) as ended:
+        checked(capsys, "--by", text)
+    assert ended.value.code == 2
+    assert "--by" in capsys.readouterr().err
+
+
+def test_a_detector_without_scores_has_nothing_to_choose(folder, capsys):
+    words = ["detector", "check", f"{__name__}:careless", "--labels", "set", "--choose", "0.1"]
+    assert main(words) == 2
+    assert "gives no score of its label" in capsys.readouterr().err

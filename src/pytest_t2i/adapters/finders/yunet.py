@@ -1,6 +1,7 @@
 """Faces by YuNet (Wu et al. 2023) through OpenCV: a small network that is fast on a CPU.
 
-The weights are one ONNX file of the OpenCV Zoo: run ``t2i fetch yunet``, or give ``yunet:PATH``.
+The weights are one ONNX file of the OpenCV Zoo: run ``t2i detector fetch yunet``, or give
+``yunet:PATH``.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ def load(options: LoadOptions) -> YunetFaces:
     """Load YuNet, once per weights in a process.
 
     Args:
-        options: ``source`` is the path of the ONNX file; "" stands for that of t2i fetch yunet.
+        options: ``source`` is the path of the ONNX file; "" stands for that of
+            ``t2i detector fetch yunet``.
 
     Raises:
         MissingExtraError: OpenCV is not installed.
@@ -76,7 +78,7 @@ class YunetFaces(FaceFinder):
             first = str(error).strip().partition("\n")[0]
             raise ModelLoadError(
                 f"{weights}: expected a YuNet model, got a file that OpenCV {cv2.__version__} "
-                f"cannot read ({first}). Run t2i fetch yunet, or give another path."
+                f"cannot read ({first}). Run t2i detector fetch yunet, or give another path."
             ) from error
         super().__init__(
             {

