@@ -1,6 +1,8 @@
 """Every text-to-image class of diffusers: what it makes of a request, or why it makes nothing."""
 
 from dataclasses import replace
+from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,55 +17,174 @@ from pytest_t2i.protocols import LoadOptions
 
 pytestmark = pytest.mark.slow
 
+NAMES = sorted(tiny_pipelines.PIPELINES)
+REWRITING = ("ErnieImagePipeline", "LongCatImagePipeline")
+LONGER = "a photo of an old pilot"
+"""A prompt that a batch pads another one to."""
 
-def load(name: str, **extra: object):
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    needs("torch")
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def load(name: str, *, write: Any = None, **extra: Any) -> Any:
     needs("diffusers")
     from pytest_t2i.adapters.models import diffusers
 
-    folder = tiny.written(tiny_pipelines.PIPELINES[name].write)
-    return diffusers.load(LoadOptions(source=str(folder), device="cpu", extra=extra))
+    pipeline = tiny_pipelines.PIPELINES[name]
+    extra = {"call": dict(pipeline.call), **extra}
+    folder = tiny.written(write or pipeline.write)
+    model = diffusers.load(LoadOptions(source=str(folder), device="cpu", extra=extra))
+    for attribute, value in pipeline.attributes.items():
+        setattr(model.pipeline, attribute, value)
+    return model
 
 
-def pixels(made):
-    return np.asarray(made.image).astype(int)
+loaded = cache(load)
+"""The same model for all tests that do not change it."""
 
 
-@pytest.mark.parametrize("name", tiny_pipelines.PIPELINES)
+def settings_of(name: str, **choices: Any) -> Any:
+    return replace(tiny_pipelines.PIPELINES[name].settings, **choices)
+
+
+def made(model: Any, *requests: Request) -> list[Any]:
+    return list(model.generate(requests))
+
+
+def pixels(picture: Any) -> Any:
+    return np.asarray(picture.image).astype(int)
+
+
+def difference(one: Any, other: Any) -> int:
+    return int(np.abs(pixels(one) - pixels(other)).max())
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_pipeline_makes_the_pictures_of_its_requests(name):
-    model, settings = load(name), tiny_pipelines.PIPELINES[name].settings
-    requests = [Request("a nurse", 1, settings), Request("a pilot", 2, settings)]
-    together = list(model.generate(requests))
-    (alone,) = model.generate(requests[1:])
-    assert np.abs(pixels(together[1]) - pixels(alone)).max() <= 1
-    assert np.abs(pixels(together[0]) - pixels(together[1])).max() > 1
+    model, settings = loaded(name), settings_of(name)
+    short, long = Request("a nurse", 1, settings), Request(LONGER, 2, settings)
+    together = made(model, short, long)
+    (alone,) = made(model, short)
+    assert difference(together[0], alone) <= 1
+    assert difference(*together) > 1
     assert together[0].image.mode == "RGB"
-    assert together[0].image.size == (settings.width, settings.height)
+    size = together[0].image.size
+    assert size == (settings.width or size[0], settings.height or size[1])
 
 
-@pytest.mark.parametrize("name", tiny_pipelines.PIPELINES)
+@pytest.mark.parametrize("name", NAMES)
 def test_guidance_changes_pixels_or_is_refused(name):
-    model, settings = load(name), tiny_pipelines.PIPELINES[name].settings
-    if model.other_guidance(settings) is None:
+    model = loaded(name)
+    if model.other_guidance(settings_of(name)) is None:
         with pytest.raises(ConfigurationError, match="guidance"):
-            list(model.generate([Request("a nurse", 1, replace(settings, guidance=4.0))]))
+            made(model, Request("a nurse", 1, settings_of(name, guidance=4.0)))
         return
-    low, high = (
-        pixels(next(iter(model.generate([Request("a nurse", 1, replace(settings, guidance=g))]))))
-        for g in (1.5, 12.0)
-    )
-    assert np.abs(low - high).max() > 0
+    requests = [Request("a nurse", 1, settings_of(name, guidance=scale)) for scale in (1.5, 12.0)]
+    assert difference(*made(model, *requests)) > 0
 
 
-@pytest.mark.parametrize("name", tiny_pipelines.PIPELINES)
+@pytest.mark.parametrize("name", NAMES)
+def test_negative_prompt_changes_pixels_or_is_refused(name):
+    model = loaded(name)
+    plain = Request("a nurse", 1, settings_of(name))
+    changed = Request("a nurse", 1, settings_of(name, negative_prompt="ugly and old"))
+    try:
+        (picture,) = made(model, changed)
+    except ConfigurationError as error:
+        assert "negative_prompt" in str(error)  # noqa: PT017 - either will do
+        return
+    assert difference(picture, *made(model, plain)) > 0
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_probe_finds_no_fault(name):
-    probe = probed(load(name), tiny_pipelines.PIPELINES[name].settings)
+    probe = probed(loaded(name), settings_of(name))
     assert probe.faults == ()
 
 
 def test_a_probe_names_a_guidance_without_effect():
     model = load("QwenImagePipeline")
-    settings = tiny_pipelines.PIPELINES["QwenImagePipeline"].settings
     model._calls.pipeline.transformer.forward = lambda **kwargs: (kwargs["hidden_states"],)
-    probe = probed(model, settings)
+    probe = probed(model, settings_of("QwenImagePipeline"))
     assert probe.guidance == 0
     assert probe.faults == ("guidance has no effect: pictures with another guidance are equal",)
+
+
+@pytest.mark.parametrize("name", REWRITING)
+def test_rewriting_keeps_the_revised_prompt_and_repeats(name):
+    model, settings = loaded(name), settings_of(name)
+    short, long = Request("a nurse", 1, settings), Request(LONGER, 2, settings)
+    first, second = made(model, short, long)
+    (again,) = made(model, short)
+    assert first.revised_prompt not in {None, "a nurse"}
+    assert first.revised_prompt == again.revised_prompt
+    assert first.revised_prompt != second.revised_prompt
+    assert difference(first, again) <= 1
+
+
+@pytest.mark.parametrize("name", REWRITING)
+def test_rewriting_is_switched_off(name):
+    model, settings = load(name, rewrites=False), settings_of(name)
+    (plain,) = made(model, Request("a nurse", 1, settings))
+    assert plain.revised_prompt is None
+    assert difference(plain, *made(loaded(name), Request("a nurse", 1, settings))) > 0
+    assert model.fingerprint != loaded(name).fingerprint
+
+
+def test_sana_instruction_is_switched_off():
+    model, settings = load("SanaPipeline", rewrites=False), settings_of("SanaPipeline")
+    request = Request("a nurse", 1, settings)
+    assert difference(*made(model, request), *made(loaded("SanaPipeline"), request)) > 0
+
+
+def test_parts_that_the_folder_lacks_are_given(tmp_path):
+    from tiny_pipelines.flows import write_hidream, write_hidream_without_llama
+
+    whole = tiny.written(write_hidream)
+    parts = {name: str(whole / name) for name in ("text_encoder_4", "tokenizer_4")}
+    name = "HiDreamImagePipeline"
+    model = load(name, write=write_hidream_without_llama, parts=parts)
+    request = Request("a nurse", 1, settings_of(name))
+    assert difference(*made(model, request), *made(loaded(name), request)) <= 1
+
+
+@pytest.mark.parametrize(
+    ("name", "choices", "words"),
+    [
+        ("Kandinsky5T2IPipeline", {"width": 64}, "makes 32 x 32 pixels in place of 64 x 32"),
+        ("HiDreamImagePipeline", {"width": 64, "height": 64}, "in place of 64 x 64"),
+        ("Kandinsky3Pipeline", {"width": 32}, "makes 64 x 64 pixels in place of 32 x 64"),
+        ("Ideogram4Pipeline", {"guidance": None}, "has guidance scales for 48 steps, got steps=2"),
+        ("QwenImage21Pipeline", {"negative_prompt": "ugly"}, "ignores a negative prompt"),
+        ("Flux2KleinKVPipeline", {"guidance": 2.0}, "has no argument guidance_scale"),
+        ("UnCLIPPipeline", {"steps": 3}, "has no argument num_inference_steps"),
+    ],
+)
+def test_a_setting_without_effect_is_refused(name, choices, words):
+    with pytest.raises(ConfigurationError, match=words):
+        made(loaded(name), Request("a nurse", 1, settings_of(name, **choices)))
+
+
+def test_the_distilled_hunyuan_image_takes_guidance_as_an_input():
+    from tiny_pipelines.diffusions import write_hunyuan_image_distilled
+
+    name = "HunyuanImagePipeline"
+    model = load(name, write=write_hunyuan_image_distilled)
+    requests = [Request("a nurse", 1, settings_of(name, guidance=scale)) for scale in (1.5, 12.0)]
+    assert difference(*made(model, *requests)) > 0
+
+
+def test_guidance_reaches_the_guider_of_quoted_texts():
+    name = "HunyuanImagePipeline"
+    requests = [
+        Request('a shop "Nurse"', 1, settings_of(name, guidance=scale)) for scale in (1.5, 12.0)
+    ]
+    assert difference(*made(loaded(name), *requests)) > 0

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.adapters.models.attention import Sums, observed, word_maps, word_tokens
 from pytest_t2i.adapters.models.pipelines import (
+    GUIDERS,
     Calls,
     Parts,
     check_processor,
@@ -215,8 +216,10 @@ class DiffusersModel:
             options.extra.get("rewrites", True),
         )
         self._rewritten = _Rewritten(self._calls, device)
-        # The guidance of HunyuanImage is a part of its own.
-        self._guider: Any = getattr(pipeline, "guider", None)
+        # The guidance of HunyuanImage is a part of its own, and another one for quoted texts.
+        self._guiders: dict[str, Any] = {
+            name: part for name in GUIDERS if (part := getattr(pipeline, name, None)) is not None
+        }
         self._texts = (
             TextBank(pipeline, self._family, device, self._calls.further) if self._family else None
         )
@@ -310,10 +313,26 @@ class DiffusersModel:
         """
         pictures: dict[int, Generated] = {}
         for (settings, *_), places in alike(requests).items():
-            for some in [[place] for place in places] if self._calls.makes_one else [places]:
-                group = [requests[place] for place in some]
-                pictures.update(zip(some, self._make(group, self.resolve(settings)), strict=True))
+            for batch in self._batches(requests, places):
+                group = [requests[place] for place in batch]
+                pictures.update(zip(batch, self._make(group, self.resolve(settings)), strict=True))
         return [pictures[place] for place in range(len(requests))]
+
+    def _batches(self, requests: Sequence[Request], places: Sequence[int]) -> list[list[int]]:
+        """Places of requests that are made together.
+
+        Many classes (CogView 4, Kandinsky 5, OmniGen, Qwen-Image 2.1) attend to the padding of a
+        prompt, which is as long as the longest prompt of the batch: a batch of another class than
+        the four families has one prompt.
+        """
+        if self._calls.makes_one:
+            return [[place] for place in places]
+        if self._family is not None:
+            return [[*places]]
+        by_prompt: dict[str, list[int]] = {}
+        for place in places:
+            by_prompt.setdefault(requests[place].prompt, []).append(place)
+        return list(by_prompt.values())
 
     def _make(self, group: Sequence[Request], settings: GenerationSettings) -> Iterator[Generated]:
         call = self._calls.arguments(settings)
@@ -335,6 +354,7 @@ class DiffusersModel:
         with observed(attended, len(batch), tokens) as sums, looking:
             output = self._run(batch, settings, call)
         images = pictures_of(output)
+        self._check_size(images[0].size, settings)
         texts = self._revised_prompts(output, batch)
         maps = self._word_maps(sums, batch, images[0].size)
         latents = self._unpacked(last.value, settings)
@@ -350,6 +370,15 @@ class DiffusersModel:
             )
             refusal = "the safety checker blackened the picture" if flags[place] else None
             yield Generated(images[place].convert("RGB"), trace, refusal, texts[place])
+
+    def _check_size(self, size: tuple[int, int], settings: GenerationSettings) -> None:
+        """Refuse a size that the class changes without a word, as Kandinsky 5 and HiDream do."""
+        wanted = (settings.width or size[0], settings.height or size[1])
+        if self._family is None and size != wanted:
+            raise ConfigurationError(
+                f"{type(self.pipeline).__name__} makes {size[0]} x {size[1]} pixels in place of "
+                f"{wanted[0]} x {wanted[1]}. Set that size, or leave it out."
+            )
 
     def _revised_prompts(self, output: Any, batch: Sequence[Request]) -> list[str | None]:
         """The prompts that were drawn in place of the requested ones, where the pipeline says."""
@@ -404,12 +433,13 @@ class DiffusersModel:
         return self.embed_text([request.prompt])[0] if TEXT_EMBEDDING in request.observe else None
 
     def _run(self, batch: list[Request], settings: GenerationSettings, call: dict[str, Any]) -> Any:
-        generators = [torch.Generator("cpu").manual_seed(request.seed) for request in batch]
+        generators: Any = [torch.Generator("cpu").manual_seed(request.seed) for request in batch]
+        if self._calls.makes_one:
+            (generators,) = generators
         prompts = [request.prompt for request in batch]
-        if self._guider is not None and settings.guidance is not None:
-            self.pipeline.guider = self._guider.new(guidance_scale=settings.guidance)
-        elif self._guider is not None:
-            self.pipeline.guider = self._guider
+        for name, guider in self._guiders.items():
+            scale = {} if settings.guidance is None else {"guidance_scale": settings.guidance}
+            setattr(self.pipeline, name, guider.new(**scale))
         try:
             with (
                 memory_guard(f"making {len(batch)} pictures"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import importlib
 import inspect
 import os
 import re
@@ -10,8 +11,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -323,7 +325,9 @@ def load_pipeline(
     """Load the pipeline onto its device, with the parts and the scheduler of the options."""
     _check_code(folder, options)
     hush()
-    with memory_guard(f"loading {options.source!r}"):
+    # Classes of diffusers warn of their own parts, which is an error where warnings are errors.
+    with memory_guard(f"loading {options.source!r}"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         with assembled(folder, parts) as full_folder:
             pipeline = _text_to_image(_read(full_folder, parts, options, dtype), options.source)
         _without_shift(pipeline)
@@ -356,6 +360,7 @@ def _read(folder: Path, parts: Parts, options: LoadOptions, dtype: torch.dtype) 
     # diffusers requires an explicit None for parts that were saved as absent (SD3 without T5).
     index = read_index(folder)
     arguments |= {name: None for name, value in index.items() if value == [None, None]}
+    _find_moved_modules(index)
     kind = getattr(diffusers, str(index["_class_name"]), None)
     pipeline_class: Any = diffusers.DiffusionPipeline
     try:
@@ -368,10 +373,35 @@ def _read(folder: Path, parts: Parts, options: LoadOptions, dtype: torch.dtype) 
         raise load_failure(error, options.source, options.revision) from None
 
 
+MOVED = ("amused", "unclip", "wuerstchen")
+"""Modules of diffusers that indexes on the hub name, and that are elsewhere since 0.42."""
+
+
+def _find_moved_modules(index: dict[str, Any]) -> None:
+    """Let diffusers find the modules of Stable Cascade, Wuerstchen and unCLIP, which have moved.
+
+    diffusers 0.42 keeps them in ``pipelines.deprecated``, and refuses an index that names the
+    former place as if it were code from the hub. Remove this when it finds them itself.
+    """
+    names = {value[0] for name, value in index.items() if name in set(components(index))}
+    for name in names & set(MOVED):
+        if not hasattr(diffusers.pipelines, name):
+            with suppress(ModuleNotFoundError):  # a version that has not moved them
+                moved = importlib.import_module(f"diffusers.pipelines.deprecated.{name}")
+                setattr(diffusers.pipelines, name, moved)
+
+
+IMAGE_OPTIONAL = frozenset(
+    {"BriaFibo2Pipeline", "DreamLiteMobilePipeline", "DreamLitePipeline", "Flux2KleinKVPipeline"}
+)
+"""Classes that take a picture and draw without one, which diffusers' AutoPipeline does not list."""
+
+
 def _text_to_image(pipeline: Any, source: str) -> Any:
     parameters = inspect.signature(pipeline.__call__).parameters
     needed = {n for n, p in parameters.items() if p.default is p.empty and p.kind != p.VAR_KEYWORD}
-    if "prompt" in parameters and "image" not in parameters and not needed - {"prompt"}:
+    draws = "prompt" in parameters and not needed - {"prompt"}
+    if draws and ("image" not in parameters or type(pipeline).__name__ in IMAGE_OPTIONAL):
         return pipeline
     try:
         return diffusers.AutoPipelineForText2Image.from_pipe(pipeline)
@@ -506,8 +536,24 @@ REWRITINGS = (
     ),
 )
 """The stages of the classes of diffusers that rewrite prompts, on by default."""
-ONE_GENERATOR = frozenset({"GlmImagePipeline"})
-"""Classes that draw a whole batch from the noise of its first picture."""
+ONE_AT_A_TIME = frozenset(
+    {
+        "AmusedPipeline",
+        "GlmImagePipeline",
+        "PRXPipeline",
+        "PRXPixelPipeline",
+        "StableDiffusionPanoramaPipeline",
+        "WuerstchenCombinedPipeline",
+    }
+)
+"""Classes that make one picture a call, as a batch would change or break it.
+
+GLM-Image draws the tokens of a whole batch from the seed of its first picture, aMUSEd takes one
+generator alone, guidance in PRX and Wuerstchen fails where a batch has more than one picture, and
+the views of a panorama are made from mixed rows.
+"""
+GUIDERS = ("guider", "ocr_guider")
+"""Parts of a pipeline that guide, in place of an argument."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -571,7 +617,7 @@ class Calls:
         """Whether a batch has one picture, as another one would change it."""
         stage = self.rewriting
         draws = self.is_rewriting and stage is not None and stage.draws
-        return draws or self.name in ONE_GENERATOR
+        return draws or self.name in ONE_AT_A_TIME
 
     def arguments(self, settings: GenerationSettings) -> dict[str, Any]:
         """Arguments for steps, guidance and size; texts are passed separately."""
@@ -595,6 +641,8 @@ class Calls:
         return call
 
     def _guide(self, call: dict[str, Any], scale: float | None) -> None:
+        if scale is None:
+            self._refuse_other_steps(call)
         if scale is None or getattr(self.pipeline, "guider", None) is not None:
             return
         if self.guidance is None:
@@ -603,14 +651,29 @@ class Calls:
                 "leave it out."
             )
         call[self.guidance] = scale
+        if "guidance_schedule" in self.accepted:  # Ideogram 4's, in place of one scale
+            call.setdefault("guidance_schedule", None)
+
+    def _refuse_other_steps(self, call: Mapping[str, Any]) -> None:
+        """Refuse a number of steps that Ideogram 4's own scales, one a step, do not fit."""
+        scales, steps = self._default("guidance_schedule"), call.get("num_inference_steps")
+        if scales and "guidance_schedule" not in call and steps not in {None, len(scales)}:
+            raise ConfigurationError(
+                f"{self.name} has guidance scales for {len(scales)} steps, got steps={steps}. "
+                "Leave steps out, or set a guidance for all steps."
+            )
 
     def negative(self, call: Mapping[str, Any], text: str | None) -> str | None:
         """The negative prompt: a blank where the class would otherwise not guide at all."""
         if text is not None or self.guidance != TRUE_CFG:
             return text
-        default = self.accepted[TRUE_CFG].default
-        scale = call.get(TRUE_CFG, default)
+        scale = call.get(TRUE_CFG, self._default(TRUE_CFG))
         return BLANK if isinstance(scale, int | float) and scale > 1 else None
+
+    def _default(self, argument: str) -> Any:
+        """The default of an argument of ``__call__``; None where there is no such argument."""
+        parameter = self.accepted.get(argument)
+        return parameter.default if parameter is not None else None
 
     def require(self, argument: str, consequence: str) -> None:
         """Raise ConfigurationError where the pipeline has no such argument."""
@@ -623,15 +686,15 @@ class Calls:
             return True
         if self.guidance == TRUE_CFG:
             return False
-        default = self.accepted.get(self.guidance or "")
-        guidance = call.get(self.guidance or "", default.default if default else None)
+        guidance = call.get(self.guidance or "", self._default(self.guidance or ""))
         return isinstance(guidance, int | float) and guidance > 1
 
     def _refuse_ineffective(self, call: Mapping[str, Any], negative: str | None) -> None:
         """Refuse arguments that FLUX accepts and ignores: a measurement would be misleading."""
-        if self.guidance == TRUE_CFG and negative is not None and call.get(TRUE_CFG, 2.0) <= 1:
+        true_cfg = call.get(TRUE_CFG, self._default(TRUE_CFG))
+        if self.guidance == TRUE_CFG and negative is not None and (true_cfg or 0) <= 1:
             raise ConfigurationError(
-                f"{self.name} ignores a negative prompt at guidance={call[TRUE_CFG]}, got "
+                f"{self.name} ignores a negative prompt at guidance={true_cfg}, got "
                 f"negative_prompt={negative!r}. Leave it out, or set a guidance above 1."
             )
         scale = call.get("guidance_scale")
