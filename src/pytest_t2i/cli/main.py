@@ -29,6 +29,7 @@ GROUPED = "command of the group"
 KEPT = "Finished files are kept; the same command makes the rest."
 """Note after an interruption, unless the command's module has its own ``KEPT``."""
 COMMANDS = {
+    "run": ("run", "run a shipped suite by name, or list the suites"),
     "demo": ("demo", "show a PASS and a FAIL in seconds, from shipped pictures"),
     "init": ("init", "write a suite of your own words, with limits and a CI job"),
     "list": ("listing", "list registered names, or the prompts of suites"),
@@ -81,10 +82,20 @@ def _run(words: list[str]) -> int:
         return _list(members, helps)
     if members:
         command_name = f"{command_name}.{_chosen(words[words.index(str(command_name)) + 1 :])}"
-    implementation, parsed = _parse(words, command_name, helps)
+    if command_name == "run" and not {"-h", "--help"} & set(words[:2]):
+        implementation = _module("run")
+
+        def start() -> int:
+            return int(implementation.run_words(words[words.index("run") + 1 :]))
+    else:
+        implementation, parsed = _parse(words, command_name, helps)
+
+        def start() -> int:
+            return int(implementation.run(**parsed))
+
     try:
         with _heartbeat(command_name, implementation):
-            status = int(implementation.run(**parsed))
+            status = start()
         # Flush here, so that a closed pipe raises inside this try, not when Python exits.
         sys.stdout.flush()
     except KeyboardInterrupt:
