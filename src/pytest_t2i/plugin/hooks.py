@@ -63,6 +63,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the marker and the fixtures; with a model, the plugin that does the work."""
     config.addinivalue_line("markers", MARKER)
     config.pluginmanager.register(fixtures, "t2i-fixtures")
+    if not hasattr(config, "workerinput"):  # the process that receives the reports
+        config.pluginmanager.register(fixtures.WithoutModel(), "t2i-without-model")
     if not options.are_given(config) and not config.option.showfixtures:
         return  # nothing is built for a session that may have no test of ours
     audits = audits_of_project(config)
