@@ -102,7 +102,7 @@ def page_of(kind: str, folder: Path) -> Path:
 
 def label_by_eye(folder: Path) -> None:
     """What a person sees in some of the pictures, one of them otherwise than the detector."""
-    sample = ["sample", "reports/t2i/run.json", "labels", "--per-prompt", "4"]
+    sample = ["label", "export", "reports/t2i/run.json", "labels", "--per-prompt", "4"]
     code = "import sys; from pytest_t2i.cli.main import main; sys.exit(main(sys.argv[1:]))"
     command = [sys.executable, "-c", code, *sample]
     subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)

@@ -44,12 +44,22 @@ class ConfigurationError(T2IError):
     """An option, ini key, marker argument or file holds something that cannot be used."""
 
 
-def _nearest(name: str, known: Sequence[str]) -> str:
+def nearest(name: str, known: Sequence[str]) -> str:
+    """Return the known name that is most like a mistyped one; "" where none is, nor itself.
+
+    >>> nearest("modle", ["model", "seed"]), nearest("model", ["model"])
+    ('model', '')
+    """
     # Every start imports this module; only an error needs difflib.
     from difflib import get_close_matches
 
-    close = get_close_matches(name, known, n=1)
-    return f" Did you mean {close[0]!r}?" if close else ""
+    close = get_close_matches(name, [other for other in known if other != name], n=1)
+    return close[0] if close else ""
+
+
+def _guess(name: str, known: Sequence[str]) -> str:
+    close = nearest(name, known)
+    return f" Did you mean {close!r}?" if close else ""
 
 
 MOST_LISTED = 20
@@ -61,12 +71,12 @@ class UnknownNameError(ConfigurationError):
 
     def __init__(self, kind: str, name: str, known: Iterable[str], hint: str = "") -> None:
         names = sorted(known)
-        nearest = _nearest(name, names)
         shown = names[:MOST_LISTED]
         others = f" and {len(names) - len(shown)} others" if len(names) > len(shown) else ""
         listing = ", ".join(shown) + others or "none"
         super().__init__(
-            f"unknown {kind} {name!r}.{nearest} Known: {listing}.{' ' + hint if hint else ''}"
+            f"unknown {kind} {name!r}.{_guess(name, names)} Known: {listing}."
+            f"{' ' + hint if hint else ''}"
         )
         self.kind, self.name, self.known = kind, name, names
 
@@ -235,7 +245,7 @@ def mismatch(message: str, plain: Any, kind: type) -> tuple[str, str]:
         # ``kind`` is the outermost type: the fields of a Struct within it are not at hand.
         names = () if key else sorted(getattr(kind, "__struct_fields__", ()))
         known = f"; known are {', '.join(names)}" if names else ""
-        return f"unknown key{known}.{_nearest(unknown[1], names)}", _joined(key, unknown[1])
+        return f"unknown key{known}.{_guess(unknown[1], names)}", _joined(key, unknown[1])
     if problem.startswith("Invalid enum value"):
         problem = "Expected one of the known words"
     words = re.sub(r"`([^`]+)`", _type_words, problem.partition(", got ")[0])

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+TYPED = "PYTEST_T2I_TYPED"
+"""Environment variable: the command ``t2i run ...`` that started pytest, for the run's record."""
+
 
 class Option(NamedTuple):
     """One option of a run, such as ``--t2i-steps`` of pytest and ``--steps`` of ``t2i``.

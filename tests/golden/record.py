@@ -78,7 +78,9 @@ def write_project(folder: Path, scenario: Scenario) -> None:
 def label(folder: Path, count: int) -> None:
     """Have a person label so many pictures of each prompt of the last run."""
     run_json = str(folder / "reports/t2i/run.json")
-    done = ended(run_t2i("sample", run_json, "sampled", "--per-prompt", str(count)), folder)
+    done = ended(
+        run_t2i("label", "export", run_json, "sampled", "--per-prompt", str(count)), folder
+    )
     if done.status:
         raise RuntimeError(done.told)
     found = []

@@ -359,7 +359,7 @@ def write_bad_files(folder):
             ("research", "candidates", "a Tunisian person", "--llm", "file:a.txt"),
             "a.txt: the answer is",
         ),
-        (("stereotypes", "absent.json"), "absent.json: no such run.json"),
+        (("compare", "stereotypes", "absent.json"), "absent.json: no such run.json"),
         (
             ("research", "stop", "--model", "sdxxl", "--concept", "x", "--llm", "file:a.txt"),
             "unknown model",

@@ -32,7 +32,7 @@ def sampled(project, fair, capsys):
     # The run was made in another project: its pictures are in that project's store.
     picture = project.record()["prompts"][0]["images"][0]["file"]
     store = ["--store", picture.partition("/images/")[0]]
-    assert main(["sample", str(run_json), str(folder), "--per-prompt", "8", *store]) == 0
+    assert main(["label", "export", str(run_json), str(folder), "--per-prompt", "8", *store]) == 0
     assert "48 images in" in capsys.readouterr().out
     return project, folder
 
@@ -216,17 +216,19 @@ def test_labels_of_other_images_are_told(sampled):
 
 def test_a_sample_does_not_go_into_a_full_folder(sampled, capsys):
     project, folder = sampled
-    assert main(["sample", str(project.path / "reports/t2i/run.json"), str(folder)]) == 2
+    assert main(["label", "export", str(project.path / "reports/t2i/run.json"), str(folder)]) == 2
     assert "is not empty" in capsys.readouterr().err
 
 
 def test_labels_drawn_for_the_model_correct_its_score_alone(project, fair, capsys):
-    """``t2i sample --for-correction``, labels, and the run once more."""
+    """``t2i label export --for-correction``, labels, and the run once more."""
     project.take(fair)
     run_json, folder = project.path / "reports/t2i/run.json", project.path / "drawn"
     picture = project.record()["prompts"][0]["images"][0]["file"]
     store = ["--store", picture.partition("/images/")[0]]
-    assert main(["sample", str(run_json), str(folder), "--for-correction", "40", *store]) == 0
+    assert (
+        main(["label", "export", str(run_json), str(folder), "--for-correction", "40", *store]) == 0
+    )
     assert "40 images in" in capsys.readouterr().out
     label_by_eye(folder, all_male=True)
     result = project.run("--t2i-labels", str(folder))

@@ -102,13 +102,13 @@ def test_from_four_people_to_a_corrected_share(
     assert project.run(*how, "-k", "shares").ret == 0
     folder = project.path / "sampled"
     record = str(project.path / "reports/t2i/run.json")
-    assert main(["sample", record, str(folder), "--per-prompt", "20"]) == 0
+    assert main(["label", "export", record, str(folder), "--per-prompt", "20"]) == 0
     monkeypatch.chdir(project.path)
     (project.path / "groups.toml").write_text(FREE)
     labels.choose_vocabulary(folder, labels.named(chosen))
     press_keys(folder, groups, unclear)
     capsys.readouterr()
-    assert main(["agreement", str(folder)]) == 0
+    assert main(["label", "agreement", str(folder)]) == 0
     told = " ".join(capsys.readouterr().out.split())
     last = len(groups) - 1
     tied = sum(place_of(folder / file, groups) < last for file in labels.image_files(folder)[:TIES])

@@ -70,7 +70,7 @@ def aged(project, capsys):
     first.assert_outcomes(passed=1, deselected=2)
     folder = project.path / "sampled"
     run_json = project.path / "reports/t2i/run.json"
-    assert main(["sample", str(run_json), str(folder), "--per-prompt", "20"]) == 0
+    assert main(["label", "export", str(run_json), str(folder), "--per-prompt", "20"]) == 0
     labels.choose_vocabulary(folder, labels.named(AGES))
     labels.write_labels(
         folder, [Label(n, age_of(folder / n), "ada") for n in labels.image_files(folder)]

@@ -47,7 +47,7 @@ def test_names_of_any_characters_pass_through_a_run(project, capsys):
     result = project.run("--t2i-labels", str(folder))
     assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
     print(result.stdout.str(), result.stderr.str())
-    assert main(["verify-report", str(project.path / "reports/t2i")]) == 0
+    assert main(["report", "verify", str(project.path / "reports/t2i")]) == 0
     (folder / NAMES[3]).write_bytes(b"another")
-    assert main(["verify-report", str(project.path / "reports/t2i")]) == 1
+    assert main(["report", "verify", str(project.path / "reports/t2i")]) == 1
     assert "changed: labels: labels/%FF.png" in capsys.readouterr().out

@@ -31,7 +31,7 @@ def audited(project, fair, capsys, monkeypatch):
     project.take(fair)
     root = project.path
     picture = project.record()["prompts"][0]["images"][0]["file"]
-    sample = ["sample", str(root / "reports/t2i/run.json"), str(root / "labels")]
+    sample = ["label", "export", str(root / "reports/t2i/run.json"), str(root / "labels")]
     assert main([*sample, "--per-prompt", "4", "--store", picture.partition("/images/")[0]]) == 0
     label_by_eye(root / "labels")
     project.run("-k", "test_model", "--t2i-labels", str(root / "labels"))
@@ -65,7 +65,7 @@ def test_what_changed_is_named_and_a_copy_elsewhere_is_verified(audited, tmp_pat
 
     copy = tmp_path_factory.mktemp("moved") / "else where"
     shutil.copytree(audited, copy)
-    assert main(["verify-report", str(copy / "reports/t2i")]) == 0
+    assert main(["report", "verify", str(copy / "reports/t2i")]) == 0
     assert "verified: all " in capsys.readouterr().out
 
     picture = next(name for name in manifest["parts"]["images"]["hashes"])
@@ -86,17 +86,17 @@ def test_what_changed_is_named_and_a_copy_elsewhere_is_verified(audited, tmp_pat
         file = (copy / "reports/t2i" if part == "report" else copy) / name
         before = file.read_bytes()
         change(file)
-        assert main(["verify-report", str(copy / "reports/t2i")]) == 1
+        assert main(["report", "verify", str(copy / "reports/t2i")]) == 1
         told = capsys.readouterr().out.splitlines()
         assert told[:-1] == [f"changed: {part}: {name}"]
         assert told[-1].startswith("NOT VERIFIED: 1 of ")
         file.unlink()
-        assert main(["verify-report", str(copy / "reports/t2i")]) == 1
+        assert main(["report", "verify", str(copy / "reports/t2i")]) == 1
         assert f"missing: {part}: {name}" in capsys.readouterr().out
         file.write_bytes(before)
 
     relabel(copy)
-    assert main(["verify-report", str(copy / "reports/t2i")]) == 1
+    assert main(["report", "verify", str(copy / "reports/t2i")]) == 1
     assert "changed: store index: " in capsys.readouterr().out
 
 
@@ -109,13 +109,13 @@ def test_exchanged_thumbnails_are_named_and_the_next_page_shows_the_pictures(pro
     for file, content in zip(files, [*contents[1:], contents[0]], strict=True):
         file.write_bytes(content)
     report, store = project.path / "reports/t2i", project.path / ".t2i"
-    assert main(["verify-report", str(report)]) == 1
+    assert main(["report", "verify", str(report)]) == 1
     said = " ".join(capsys.readouterr().out.split())
     assert "changed: thumbnails: .t2i/thumbnails/" in said
     project.run("-k", "test_model")
     images = re.compile(r"data:image/webp;base64,[^\"') ]+")
     assert images.findall(project.page()) == images.findall(before)
-    assert main(["verify-report", str(report)]) == 0
+    assert main(["report", "verify", str(report)]) == 0
     files[0].write_bytes(contents[-1])
     assert main(["store", "verify", str(store)]) == 1
     assert f"damaged: {files[0]}" in " ".join(capsys.readouterr().out.split())
@@ -140,14 +140,14 @@ def test_changed_inputs_and_a_changed_history_are_said(project, capsys):
     assert main(["compare", *runs, "--report", str(project.path / "compare")]) == 0
     assert "these inputs changed between the runs: limits.toml" in capsys.readouterr().out
     history = project.path / "reports/t2i/history"
-    assert main(["history", str(history), "--report", str(project.path / "h")]) == 0
+    assert main(["compare", "history", str(history), "--report", str(project.path / "h")]) == 0
     assert "(limits.toml changed)" in capsys.readouterr().out
 
     file = max(history.glob("*.json"))
     file.write_text(file.read_text().replace('"images": ', '"images": 1'))
-    assert main(["verify-report", str(project.path / "reports/t2i")]) == 1
+    assert main(["report", "verify", str(project.path / "reports/t2i")]) == 1
     assert f"changed: history: reports/t2i/history/{file.name}" in capsys.readouterr().out
-    assert main(["history", str(history), "--report", str(project.path / "h")]) == 2
+    assert main(["compare", "history", str(history), "--report", str(project.path / "h")]) == 2
     assert "expected the run as it was recorded" in capsys.readouterr().err
     result = project.run("-k", "test_model")
     assert f"the history cannot be read: {file}" in " ".join(result.outlines)

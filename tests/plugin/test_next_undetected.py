@@ -139,7 +139,7 @@ def test_images_that_a_detector_is_unsure_of_are_for_another_one_or_for_people(s
     how = ("--t2i-images", "10", "--t2i-detector", "hazy")
     told = " ".join(steps(suite, *how))
     assert "undetected images: take a detector that labels more (--t2i-detector)" in told
-    assert "`t2i label`" in told
+    assert "`t2i label page`" in told
 
 
 def test_spoilt_files_of_a_folder_are_for_whoever_made_them(suite):
@@ -180,9 +180,9 @@ def trials(suite):
 def test_a_run_on_labels_alone_asks_for_labels(trials):
     how = ("--t2i-detector", "colour", "--t2i-labels", "people")
     (step,) = steps(trials, *how, "-k", "test_accuracy", model=None)
-    assert step == "1 check needs more labelled images (`t2i label`)"
+    assert step == "1 check needs more labelled images (`t2i label page`)"
     trials.run(*how, "--t2i-save-baseline", "then.json", model=None)
     trials.write({"conftest.py": MODELS.replace("fakes.detector", "mistaken")})
     compared = ("--t2i-baseline", "then.json", "-k", "test_worse")
     told = steps(trials, *how, *compared, model=None)
-    assert told == ["1 check needs more labelled images (`t2i label`)"]
+    assert told == ["1 check needs more labelled images (`t2i label page`)"]

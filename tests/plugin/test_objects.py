@@ -70,7 +70,7 @@ def test_people_say_whether_objects_are_what_the_finder_calls_them(project, tmp_
     project.write({"mine.txt": "\n".join(f"a person and {k} birds" for k in range(3))})
     project.run(*ARGUMENTS, "--t2i-captions=mine.txt", "--t2i-least-objects=1")
     run, folder = str(project.path / "reports/t2i/run.json"), tmp_path / "asked"
-    assert main(["sample", run, str(folder), "--objects", "4"]) == 0
+    assert main(["label", "export", run, str(folder), "--objects", "4"]) == 0
     assert "--labels yes-no" in capsys.readouterr().out
     rows = list(csv.DictReader((folder / "manifest.csv").read_text().splitlines()))
     assert [row["file"] for row in rows] == [f"{k}.png" for k in range(1, 5)]
@@ -84,15 +84,18 @@ def test_people_say_whether_objects_are_what_the_finder_calls_them(project, tmp_
     for k, said in enumerate(("yes", "yes", "no", "yes")):
         page.put(k, said, "")
         Annotation(folder, "bo").put(Annotation(folder, "bo").files.index(page.files[k]), said, "")
-    assert main(["agreement", str(folder)]) == 0
+    assert main(["label", "agreement", str(folder)]) == 0
     assert "1.000" in capsys.readouterr().out
-    assert main(["sample", run, str(tmp_path / "none"), "--objects", "4", "--store", run]) == 2
+    assert (
+        main(["label", "export", run, str(tmp_path / "none"), "--objects", "4", "--store", run])
+        == 2
+    )
 
 
 def test_a_run_without_objects_has_none_to_ask_about(project, tmp_path, capsys):
     assert project.run(*("--t2i-images", "2")).ret in (0, 1, 6)
     run = str(project.path / "reports/t2i/run.json")
-    assert main(["sample", run, str(tmp_path / "asked"), "--objects", "4"]) == 2
+    assert main(["label", "export", run, str(tmp_path / "asked"), "--objects", "4"]) == 2
     assert "this run looked for no objects" in capsys.readouterr().err
 
 

@@ -79,7 +79,7 @@ def pages(finished):
         shutil.copy(kept, of / "history")
     for command in (
         ("compare", *(str(run / "run.json") for run in runs), "--report", str(of / "compared")),
-        ("history", str(of / "history"), "--report", str(of / "over-time")),
+        ("compare", "history", str(of / "history"), "--report", str(of / "over-time")),
         ("export", "fairness-card", str(of / "run.json"), "--output", str(of)),
     ):
         assert main(command) == 0

@@ -165,7 +165,7 @@ def test_what_was_drawn_goes_with_the_pictures_into_a_folder_and_back(rewriting)
         rewriting.run("--t2i-images", "4", model=f"openai:fake@{server.url}")
     before = told(rewriting.record())
     run, copied = (rewriting.path / name for name in ("reports/t2i/run.json", "copied"))
-    assert main(["sample", str(run), str(copied)]) == 0
+    assert main(["label", "export", str(run), str(copied)]) == 0
     header, *rows = (copied / "manifest.csv").read_text().splitlines()
     assert header == "file,prompt,seed,revised_prompt"
     assert len(rows) == len(before)

@@ -17,6 +17,47 @@ def test_without_a_model_tests_are_skipped_with_one_line(project):
     assert not (project.path / ".t2i").exists()
 
 
+OTHER = {
+    "skipped": "import pytest\ndef test_other():\n    pytest.skip('no reason')\n",
+    "passed": "def test_other(): pass\n",
+    "failed": "def test_other(): assert 0\n",
+}
+OURS = """
+import pytest
+from pytest_t2i import axes
+
+@pytest.mark.t2i(axes.place.only("gym", "office"))
+def test_ours(sample): pass
+
+def test_fixture(model): pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "options", "status", "last"),
+    [
+        ({"test_ours.py": OURS}, (), 5, "t2i: nothing was tested: 3 tests skipped for want of*"),
+        ({"test_ours.py": OURS}, ("-k", "fixture"), 5, "t2i: nothing was tested: 1 test skipped*"),
+        ({"test_ours.py": OURS}, ("-n", "2"), 5, "t2i: nothing was tested: 3 tests skipped*"),
+        ({"test_ours.py": OURS}, ("-q", "-q"), 5, "t2i: nothing was tested: 3 tests skipped*"),
+        ({"test_ours.py": OURS}, ("--t2i-images", "4"), 5, "t2i: nothing was tested: 3 tests*"),
+        ({"test_ours.py": OURS, "test_o.py": OTHER["skipped"]}, (), 5, "t2i: nothing was tested*"),
+        ({"test_ours.py": OURS, "test_o.py": OTHER["passed"]}, (), 0, "t2i: 3 tests skipped for*"),
+        ({"test_ours.py": OURS, "test_o.py": OTHER["failed"]}, (), 1, "t2i: 3 tests skipped for*"),
+        ({"test_o.py": OTHER["skipped"]}, (), 0, "*1 skipped in*"),
+        ({"test_ours.py": OURS}, ("--collect-only",), 0, "*3 tests collected in*"),
+        ({"test_o.py": ""}, (), 5, "*no tests ran in*"),
+    ],
+)
+def test_a_run_without_a_model_is_no_success(pytester, files, options, status, last):
+    pytester.makepyfile(**{name.removesuffix(".py"): text for name, text in files.items()})
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider", *options)
+    assert result.ret == status
+    result.stdout.fnmatch_lines_random([last])
+    if last.startswith("t2i"):
+        assert result.outlines[-1].startswith("t2i: ")
+
+
 def test_every_image_is_made_once(fair):
     made = fair.made()
     assert len(made) == len(set(made)) == NEUTRAL + GENDERED

@@ -261,7 +261,7 @@ def print_rows(worlds: tuple[World, ...], repeats: int, *, sizes: bool) -> None:
 
 def main(repeats: int = 200, sizes: int = 60) -> None:
     """Print the tables."""
-    print("# Labels where they decide: `t2i sample --for-correction`\n")
+    print("# Labels where they decide: `t2i label export --for-correction`\n")
     print(f"`python tests/simulations/for_correction.py`, {repeats} runs each; in brackets 95 %")
     print("intervals of the simulation. 100 labels, 100 prompts x 20 images, a detector that is")
     print("right on 85 % of the images. Covered is the score that people would give on all images")

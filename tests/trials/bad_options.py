@@ -69,15 +69,15 @@ FEW = 25
 """Mistakes of a document that are given to an option."""
 COMMANDS: dict[str, Sequence[tuple[str, ...]]] = {
     "run": (
-        ("report", "run.json", "out"), ("sample", "run.json", "out"),
+        ("report", "run.json", "out"), ("label", "export", "run.json", "out"),
         ("plan", "--run", "run.json", "--time", "1h"), ("export", "run.json", "--to", "sarif"),
-        ("stereotypes", "run.json"), ("export", "run.json", "--to", "model-card"),
+        ("compare", "stereotypes", "run.json"), ("export", "run.json", "--to", "model-card"),
     ),
     "models": (("compare", "run.json", "run.json", "--report", "out"),),
     "baseline": (("compare", "base.json", "base.json", "--report", "out"),),
-    "history": (("history", ".", "--report", "out"),),
-    "labels": (("agreement", "."),),
-    "Label Studio": (("agreement", "export.json"),),
+    "history": (("compare", "history", ".", "--report", "out"),),
+    "labels": (("label", "agreement", "."),),
+    "Label Studio": (("label", "agreement", "export.json"),),
 }  # fmt: skip
 """Document -> commands that read it."""
 
@@ -169,8 +169,9 @@ def command_rows(folder: Path) -> Iterator[Row]:
                     words = f"t2i {command[0]} {json.dumps(value)[:40]}"
                     yield Row("t2i", arguments, words, is_wrong=value != "folder")
     for command, option in (
-        ("plan", "--images"), ("plan", "--seed"), ("plan", "--prompts"), ("sample", "--per-prompt"),
-        ("research hunt", "--images"), ("research hunt", "--words"), ("label", "--port"),
+        ("plan", "--images"), ("plan", "--seed"), ("plan", "--prompts"),
+        ("label export", "--per-prompt"),
+        ("research hunt", "--images"), ("research hunt", "--words"), ("label page", "--port"),
         ("research stop", "--tokens"),
     ):  # fmt: skip
         for value in NOT_WHOLE:

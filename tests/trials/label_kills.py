@@ -63,7 +63,7 @@ def answer(
 
 def kill_once(folder: Path, random: Random, tally: Tally, seed: str) -> None:
     """Serve, label as fast as it goes, kill, and see what is kept."""
-    child = start(run_t2i("label", str(folder), "--annotator", "ada"), folder)
+    child = start(run_t2i("label", "page", str(folder), "--annotator", "ada"), folder)
     before = {label.file: label.label for label in read_labels(folder)}
     files = Annotation(folder, "ada").files
     kept: dict[str, str] = {}
@@ -88,6 +88,6 @@ def go(folder: Path, kills: int, tally: Tally, seed: int = 0) -> Tally:
     write_pictures(folder)
     for number in range(kills):
         kill_once(folder, random, tally, f"labelling {number}")
-    child = ended(run_t2i("agreement", str(folder)), folder, LONGEST)
+    child = ended(run_t2i("label", "agreement", str(folder)), folder, LONGEST)
     tally.check(not has_traceback(child.told), f"labelling: {last_lines(child.told)}")
     return tally

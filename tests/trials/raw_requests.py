@@ -171,7 +171,7 @@ def go(folder: Path, times: int, seed: int = 0) -> Tally:
     (folder / "secret.txt").write_text(SECRET)
     (pictures / "labels.csv").write_text("file,label,annotator\n00.png,female,ada\n")
     before = read_labels(pictures)
-    child = start(run_t2i("label", str(pictures), "--annotator", "ada"), folder)
+    child = start(run_t2i("label", "page", str(pictures), "--annotator", "ada"), folder)
     port = port_of(child)
     is_served(port)
     held = memory(child)

@@ -52,10 +52,10 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "fairness card": ("export", "fairness-card", "{run}", "--output", "{out}"),
     "SARIF": ("export", "sarif", "{run}", "--output", "{out}/a.sarif"),
     "CSV": ("export", "csv", "{run}", "--output", "{out}/tables"),
-    "Label Studio": ("label-studio", "{run}", "--output", "{out}/studio"),
+    "Label Studio": ("label", "studio", "{run}", "--output", "{out}/studio"),
     "compare": ("compare", "{run}", "{whole}", "--report", "{out}/compare"),
-    "stereotypes": ("stereotypes", "{run}"),
-    "history": ("history", "{out}/history", "--report", "{out}/page"),
+    "stereotypes": ("compare", "stereotypes", "{run}"),
+    "history": ("compare", "history", "{out}/history", "--report", "{out}/page"),
 }
 SHARES = (
     "p_value", "lean", "floor", "expected", "margin", "undetected", "covered", "entropy", "gap",
@@ -209,7 +209,7 @@ def _run(source: Path, sound: Path, out: Path) -> None:
 def _past_run(source: Path, _: Path, out: Path) -> None:
     """The commands that read a history."""
     _taken(read_history, source.parent)
-    main(["history", str(source.parent), "--report", str(out / "page")])
+    main(["compare", "history", str(source.parent), "--report", str(out / "page")])
 
 
 def _baseline(source: Path, sound: Path, out: Path) -> None:

@@ -7,8 +7,6 @@ import importlib
 import pytest
 from pytest_t2i.cli.main import INTERRUPTED, main
 
-from pytest_t2i_hunt.commands import former_names
-
 NAMES = ("candidates", "hunt", "sentences", "stop")
 
 
@@ -61,12 +59,6 @@ def test_a_former_name_takes_the_same_options(name, capsys):
             main([*words, "--help"])
         helps.append(capsys.readouterr().out.partition("options:")[2])
     assert helps[0] == helps[1]
-
-
-def test_a_former_name_has_what_its_command_says():
-    assert former_names.hunt.TELLS_PROGRESS
-    assert not hasattr(former_names.stop, "TELLS_PROGRESS")
-    assert former_names.stop.KEPT == command("stop").KEPT
 
 
 def test_a_public_name_of_the_prompts_is_forwarded():

@@ -26,11 +26,11 @@ pytestmark = [
 
 
 class Sitting:
-    """``t2i label`` in a process of its own."""
+    """``t2i label page`` in a process of its own."""
 
     def __init__(self, folder, *arguments):
         self.process = subprocess.Popen(
-            [sys.executable, "-c", COMMAND, "label", str(folder), *arguments],
+            [sys.executable, "-c", COMMAND, "label", "page", str(folder), *arguments],
             stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
         self.url = next(line.strip() for line in self.process.stdout if "http://" in line)

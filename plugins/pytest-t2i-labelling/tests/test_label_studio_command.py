@@ -1,4 +1,4 @@
-"""``t2i label-studio``: what it writes is what Label Studio takes, and is read back."""
+"""``t2i label studio``: what it writes is what Label Studio takes, and is read back."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_folder_with_its_labels_comes_back_as_it_was(folder, tmp_path, capsys)
             Label("c&d.png", "low_quality", "ada")]  # fmt: skip
     labels.write_labels(folder, said)
     out = tmp_path / "out"
-    assert main(["label-studio", str(folder), "--annotations", "--output", str(out)]) == 0
+    assert main(["label", "studio", str(folder), "--annotations", "--output", str(out)]) == 0
     assert f"serve {folder} as local files" in " ".join(capsys.readouterr().out.split())
     (folder / "export.json").write_bytes((out / "tasks.json").read_bytes())
     assert labels.read_labels(folder / "export.json") == said
@@ -45,7 +45,7 @@ def test_a_folder_with_its_labels_comes_back_as_it_was(folder, tmp_path, capsys)
 def test_tasks_are_blind(folder, tmp_path):
     labels.write_labels(folder, [Label("a b.png", "male", "ada")])
     (folder / "manifest.csv").write_text("file,prompt\na b.png,a photo of a nurse\n")
-    assert main(["label-studio", str(folder), "--output", str(tmp_path / "out")]) == 0
+    assert main(["label", "studio", str(folder), "--output", str(tmp_path / "out")]) == 0
     text = (tmp_path / "out/tasks.json").read_text()
     assert not any(word in text for word in ("nurse", "male", "ada"))
 
@@ -67,7 +67,7 @@ def run_of(folder, words):
 def export(run, tmp_path, *more):
     file = tmp_path / "run.json"
     file.write_text(run.to_json())
-    return main(["label-studio", str(file), "--output", str(tmp_path / "out"), *more])
+    return main(["label", "studio", str(file), "--output", str(tmp_path / "out"), *more])
 
 
 def test_a_run_has_what_its_detectors_said_as_predictions(folder, tmp_path):
@@ -90,11 +90,11 @@ def test_a_run_has_what_its_detectors_said_as_predictions(folder, tmp_path):
 
 
 def test_what_does_not_fit_is_told(folder, tmp_path, capsys):
-    assert main(["label-studio", str(folder), "--predictions"]) == 2
+    assert main(["label", "studio", str(folder), "--predictions"]) == 2
     assert "expected a run.json, got a folder" in capsys.readouterr().err
     assert export(run_of(folder, {"a b.png": "old"}), tmp_path, "--predictions") == 2
     assert "the predicted labels old are none of male, female" in capsys.readouterr().err
     for file in folder.iterdir():
         file.unlink()
-    assert main(["label-studio", str(folder)]) == 2
+    assert main(["label", "studio", str(folder)]) == 2
     assert "no image that is still there" in capsys.readouterr().err

@@ -78,15 +78,11 @@ INSTALL = {
     ("executor", "ray"): "pip install pytest-t2i-ray",
     ("encoder", "goya"): "pip install pytest-t2i-goya",
     ("command", "goya"): "pip install pytest-t2i-goya",
-    ("command", "label"): LABELLING,
-    ("command", "label-studio"): LABELLING,
+    ("command", "label.page"): LABELLING,
+    ("command", "label.studio"): LABELLING,
     ("label_file", "json"): LABELLING,
     ("command", "mitigate"): "pip install pytest-t2i-mitigation",
     ("command", "research"): HUNT,
-    ("command", "hunt"): HUNT,
-    ("command", "stop"): HUNT,
-    ("command", "candidates"): HUNT,
-    ("command", "sentences"): HUNT,
     ("sample", "origins"): HUNT,
 }
 """Kind and name -> command that installs the distribution with this name."""

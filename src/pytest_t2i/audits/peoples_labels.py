@@ -63,7 +63,7 @@ def shortage(samples: Iterable[DetectedPrompt], labelled: LabelledSet | None) ->
     return (
         f"{few} of {len(counts)} prompts have fewer than the {LEAST_LABELS} labels that their "
         f"correction needs (the fewest have {min(counts)}, the most {max(counts)}): label more "
-        "(`t2i sample`, `t2i label`), or run without --t2i-labels"
+        "(`t2i label export`, `t2i label page`), or run without --t2i-labels"
     )
 
 
@@ -187,7 +187,7 @@ def covering_unsettled(
     phrase = "1 label is unsettled" if count == 1 else f"{count} labels are unsettled"
     remark = (
         f"{phrase}, and the interval covers whichever is right; settle them: "
-        f"t2i label {labelled.folder} --review"
+        f"t2i label page {labelled.folder} --review"
     )
     intervals = [
         measurement.interval for measurement in (made, *others) if measurement.interval is not None

@@ -1,4 +1,4 @@
-"""``t2i agreement``: compute how far annotators agree, and list the images on which they differ."""
+"""``t2i label agreement``: compute how far annotators agree, and list where they differ."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def run(source: Path, *, level: float, everything: bool) -> int:
     labels = read_labels(source)
     if not labels:
         raise ConfigurationError(
-            f"{source} holds no label. Make some with: t2i label {source} --annotator NAME"
+            f"{source} holds no label. Make some with: t2i label page {source} --annotator NAME"
         )
     for line in lines(agreement(labels, level=level), everything=everything):
         say(line)
@@ -75,8 +75,8 @@ def _settled(result: Agreement) -> str:
     if count == total:
         return ", settled" if total == 1 else ", all settled"
     if count:
-        return f", {count} of them settled (settle the rest with t2i label FOLDER --review)"
-    return f" (settle {'it' if total == 1 else 'them'} with t2i label FOLDER --review)"
+        return f", {count} of them settled (settle the rest with t2i label page FOLDER --review)"
+    return f" (settle {'it' if total == 1 else 'them'} with t2i label page FOLDER --review)"
 
 
 def _rules(result: Agreement) -> Iterator[str]:

@@ -124,7 +124,9 @@ def _evaluated(
     session = Session(settings_of(options), components)
     labelled = session.labelled if column is None else labelled_set_of(*column)
     if labelled is None or not len(labelled):
-        raise ConfigurationError(f"{labels} holds no label. Make some with: t2i label {labels}")
+        raise ConfigurationError(
+            f"{labels} holds no label. Make some with: t2i label page {labels}"
+        )
     fingerprint = components.detector(DetectorRef(detector)).fingerprint
     observer = Observer(components, session.store, _progress())
     look_at_labelled(observer, labelled, (detector,))

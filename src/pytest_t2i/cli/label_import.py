@@ -1,4 +1,4 @@
-"""``t2i label-import``: import labels from a table of another shape, or from Label Studio."""
+"""``t2i label import``: import labels from a table of another shape, or from Label Studio."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def run(
     if differing := open_disagreements(read_labels(folder)):
         count = len(differing)
         pictures = "1 picture has" if count == 1 else f"{count} pictures have"
-        say(f"{pictures} different labels; settle them: t2i label {folder} --review")
+        say(f"{pictures} different labels; settle them: t2i label page {folder} --review")
     return 0
 
 

@@ -97,20 +97,27 @@ def _of_axes(images: int) -> list[Wanted]:
 
 def _of_suites(arguments: Sequence[str], images: int | None) -> list[Wanted]:
     options = () if images is None else ("--t2i-images", str(images))
+    rows = collected([*options, *arguments])["prompts"]
+    if not rows:
+        raise ConfigurationError(f"no test with prompts in {' '.join(arguments)}")
+    return [Wanted(*row) for row in rows]
+
+
+def collected(arguments: Sequence[str]) -> dict[str, Any]:
+    """Return what tests need, as ``plugin.collect_prompts`` writes it; no test runs."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "prompts.json"
         process = subprocess.run(  # noqa: S603 - the Python that runs this
-            [sys.executable, *COLLECT, "--t2i-prompts-to", str(file), *options, *arguments],
+            [sys.executable, *COLLECT, "--t2i-prompts-to", str(file), *arguments],
             capture_output=True,
             text=True,
             check=False,
         )
         if process.returncode not in {0, NOTHING}:
             raise ConfigurationError(f"pytest could not collect: {_reason(process)}")
-        rows = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
-    if not rows:
-        raise ConfigurationError(f"no test with prompts in {' '.join(arguments)}")
-    return [Wanted(*row) for row in rows]
+        if not file.exists():
+            return {"prompts": [], "images": {}}
+        return dict(json.loads(file.read_text(encoding="utf-8")))
 
 
 def _reason(process: subprocess.CompletedProcess[str]) -> str:

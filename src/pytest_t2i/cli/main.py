@@ -1,10 +1,12 @@
 """The console script ``t2i``: it imports the module of the command given and runs it.
 
 Every other module in this package is one command, and has ``add_arguments(parser)`` and
-``run(**arguments)``. Only the module of the given command is imported, so that each command starts
-fast. While a command runs, heartbeat lines are written, unless its module sets ``TELLS_PROGRESS``.
-After Ctrl-C, the module's ``KEPT`` says what is kept. Companions register commands as entry points
-of the group ``pytest_t2i.commands``; ``research.hunt`` is the command ``t2i research hunt``.
+``run(**arguments)``; one with ``run_words(words)`` reads its arguments itself. Only the module of
+the given command is imported, so that each command starts fast. While a command runs, heartbeat
+lines are written, unless its module sets ``TELLS_PROGRESS``. After Ctrl-C, the module's ``KEPT``
+says what is kept. Companions register commands as entry points of the group
+``pytest_t2i.commands``. ``label.page`` is the command ``t2i label page``; a group such as
+``report`` may be a command, too.
 """
 
 from __future__ import annotations
@@ -12,26 +14,50 @@ from __future__ import annotations
 import argparse
 import gc
 import os
+import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib import import_module
-from typing import Any
+from pathlib import Path
+from typing import Any, NoReturn
 
-from pytest_t2i.errors import T2IError
+from pytest_t2i.errors import T2IError, UnknownNameError, nearest
 from pytest_t2i.generation.heartbeat import signs_of_life
 
 PACKAGE = "pytest-t2i"
 INTERRUPTED = 130
 """Exit status after Ctrl-C: 128 plus the number of SIGINT, as in shells."""
-GROUPED = "command of the group"
-"""Destination of the name of a command within its group."""
 KEPT = "Finished files are kept; the same command makes the rest."
 """Note after an interruption, unless the command's module has its own ``KEPT``."""
 COMMANDS = {
-    "demo": ("demo", "show a PASS and a FAIL in seconds, from shipped pictures"),
+    "run": ("run", "run a shipped suite by name, or list the suites"),
     "init": ("init", "write a suite of your own words, with limits and a CI job"),
+    "demo": ("demo", "show a PASS and a FAIL in seconds, from shipped pictures"),
     "list": ("listing", "list registered names, or the prompts of suites"),
+    "plan": ("plan", "compute how many images a verdict takes"),
+    "report": ("report", "render a run.json as index.html and summary.md"),
+    "report.verify": (
+        "verify_report",
+        "check against its manifest that a report and its inputs are unchanged",
+    ),
+    "compare": ("compare", "compare the bias of several models"),
+    "compare.history": ("history", "show scores over versions, and where they changed"),
+    "compare.stereotypes": (
+        "stereotypes",
+        "print the tables of OASIS for one or several recorded runs",
+    ),
+    "label.export": ("sample", "copy a random part of a run's images to label"),
+    "label.import": (
+        "label_import",
+        "import labels from a table of another shape, or from Label Studio",
+    ),
+    "label.agreement": (
+        "agreement",
+        "compute how far annotators agree, and list where they differ",
+    ),
+    "store": ("store", "show, verify, repair, prune, merge, export or import a store"),
+    "export": ("export", "export a run as a card, PDF, SARIF, Parquet, CSV or to MLflow"),
     "detector.check": (
         "check_detector",
         "evaluate a detector on labelled images, find its weak groups, write its certificate",
@@ -40,37 +66,36 @@ COMMANDS = {
         "fetch",
         "download the weights of a detector, or list them with size and licence",
     ),
-    "report": ("report", "render a run.json as index.html and summary.md"),
-    "compare": ("compare", "compare the bias of several models"),
-    "history": ("history", "show scores over versions, and where they changed"),
-    "export": ("export", "export a run as a card, PDF, SARIF, Parquet, CSV or to MLflow"),
-    "verify-report": (
-        "verify_report",
-        "check against its manifest that a report and its inputs are unchanged",
-    ),
-    "plan": ("plan", "compute how many images a verdict takes, and what fewer can show"),
-    "sample": ("sample", "copy a random part of a run's images to label"),
-    "agreement": ("agreement", "compute how far annotators agree, and list where they differ"),
-    "label-import": (
-        "label_import",
-        "import labels from a table of another shape, or from Label Studio",
-    ),
-    "store": (
-        "store",
-        "show, verify, repair, prune, merge, export and import a store of images",
-    ),
     "reproduce": (
         "reproduce",
-        "list the papers' tables and figures with their commands, or make those that can be made",
-    ),
-    "stereotypes": (
-        "stereotypes",
-        "print the tables of OASIS for one or several recorded runs",
+        "list the papers' tables and figures, or make those that can be made",
     ),
 }
 """Command -> (module, help); ``detector.check`` is ``t2i detector check``."""
-FORMER = {"check-detector": ("detector", "check"), "fetch": ("detector", "fetch")}
-"""Former name of a command -> the words that name it now; former names work for one release."""
+ORDER = (
+    *("run", "init", "demo", "list", "plan", "report", "compare", "label", "store", "export"),
+    *("detector", "research", "reproduce", "explain"),
+)
+"""The commands in the order of ``t2i --help``; those of companions follow."""
+FORMER = {
+    "history": "compare.history",
+    "stereotypes": "compare.stereotypes",
+    "verify-report": "report.verify",
+    "sample": "label.export",
+    "label-import": "label.import",
+    "agreement": "label.agreement",
+    "label-studio": "label.studio",
+    "hunt": "research.hunt",
+    "stop": "research.stop",
+    "candidates": "research.candidates",
+    "sentences": "research.sentences",
+    "check-detector": "detector.check",
+    "fetch": "detector.fetch",
+}
+"""Former name of a command -> its name; a former name works for one release."""
+PAGE = "label.page"
+"""The command that ``t2i label FOLDER`` was."""
+HELP = ("-h", "--help")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -80,31 +105,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _run(words)
     except KeyboardInterrupt:
         return _interrupted(None)
+    except T2IError as error:
+        _print_error(f"ERROR: {error}")
+        return 2
 
 
 def _run(words: list[str]) -> int:
-    words = _renamed(words)
-    command_name = _chosen(words)
-    helps = _helps(command_name)
-    members = [name for name in helps if name.startswith(f"{command_name}.")]
-    if not members and (install := _install_command(command_name, helps)):
-        _print_error(f"ERROR: t2i {command_name} is not installed. Run: {install}")
-        return 2
-    if members and words == [command_name]:
-        return _list(members, helps)
-    if members:
-        command_name = f"{command_name}.{_chosen(words[words.index(str(command_name)) + 1 :])}"
-    implementation, parsed = _parse(words, command_name, helps)
+    if not words or words[0] in HELP:
+        _print_help()
+        return 0 if words else 2
+    if words[0] == "--version":
+        _print(_version())
+        return 0
+    name, rest = _chosen(words)
+    helps = _helps(name)
+    if name not in helps:
+        return _list_group(name, rest, helps)
+    implementation = None
     try:
-        with _heartbeat(command_name, implementation):
-            status = int(implementation.run(**parsed))
+        with _no_collection():
+            implementation = _module(name)
+        with _heartbeat(name, implementation):
+            status = _start(name, implementation, rest, helps)
         # Flush here, so that a closed pipe raises inside this try, not when Python exits.
         sys.stdout.flush()
     except KeyboardInterrupt:
         return _interrupted(implementation)
-    except T2IError as error:
-        _print_error(f"ERROR: {error}")
-        return 2
     except BrokenPipeError:
         # The reader of the pipe (such as head) is gone. Without this, Python complains at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -112,60 +138,155 @@ def _run(words: list[str]) -> int:
     return status
 
 
-def _renamed(words: list[str]) -> list[str]:
-    """Return the words with the present name of a renamed command, and say which it is."""
-    former = _chosen(words)
-    if former not in FORMER:
-        return words
-    place = words.index(former)
-    present = " ".join(FORMER[former])
-    _print_error(
-        f"t2i: t2i {former} is now t2i {present}. The former name works for one more release."
+def _start(name: str, module: Any, words: Sequence[str], helps: Mapping[str, str]) -> int:
+    parser = Parser(prog=f"t2i {_as_typed(name)}", description=_sentence(helps[name]))
+    if hasattr(module, "run_words") and words[:1] not in [[word] for word in HELP]:
+        return int(module.run_words(words))
+    module.add_arguments(parser)
+    if members := _members(name, helps):
+        also = ", ".join(f"t2i {_as_typed(member)}" for member in members)
+        parser.epilog = f"Also: {also}."
+    return int(module.run(**vars(parser.parse_args(words))))
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors name the nearest option or choice to a mistyped one."""
+
+    _words: Sequence[str] = ()
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse the words, and keep them for the message of an error."""
+        self._words = tuple(args or ())
+        return super().parse_args(args, namespace)
+
+    def error(self, message: str) -> NoReturn:
+        """Print usage, message and the nearest options; exit with status 2."""
+        options = self.options()
+        guesses = [
+            f"Did you mean {option}?"
+            for flag in (word.partition("=")[0] for word in self._words)
+            if flag.startswith("--") and not any(known.startswith(flag) for known in options)
+            if (option := nearest(flag, options))
+        ]
+        if (typed := _quoted_choice(message)) and (choice := nearest(typed, self._choices())):
+            guesses.append(f"Did you mean {choice}?")
+        super().error(" ".join([message, *dict.fromkeys(guesses)]))
+
+    def options(self) -> list[str]:
+        """Return the options of this parser and of its commands."""
+        own = [option for action in self._actions for option in action.option_strings]
+        return own + [option for parser in self._parsers() for option in parser.options()]
+
+    def _choices(self) -> list[str]:
+        """Return what the arguments and commands of this parser may be."""
+        return [str(choice) for action in self._actions for choice in action.choices or ()]
+
+    def _parsers(self) -> Iterator[Parser]:
+        for action in self._actions:
+            if isinstance(action.choices, Mapping):
+                yield from (parser for parser in action.choices.values() if type(parser) is Parser)
+
+
+def _quoted_choice(message: str) -> str:
+    """Return what was typed in the place of a choice; "" for another message.
+
+    >>> _quoted_choice("argument kind: invalid choice: 'modls' (choose from 'models', 'axes')")
+    'modls'
+    """
+    _, found, rest = message.partition("invalid choice: '")
+    return rest.partition("'")[0] if found else ""
+
+
+def _chosen(words: Sequence[str]) -> tuple[str, list[str]]:
+    """Return the name of the command, ``label.page``, and the words that follow it.
+
+    A former name is replaced, and the new one is said.
+    """
+    name, rest = words[0], list(words[1:])
+    if "." in name:
+        raise UnknownNameError("command", name, map(_as_typed, _helps(None)))
+    if name in FORMER:
+        _print_error(f"t2i {name} is now called t2i {_as_typed(FORMER[name])}")
+        return FORMER[name], rest
+    if rest and f"{name}.{rest[0]}" in _helps(f"{name}.{rest[0]}"):
+        return f"{name}.{rest[0]}", rest[1:]
+    group, _, page = PAGE.partition(".")
+    is_folder = rest and rest[0] not in HELP and (rest[0][:1] == "-" or Path(rest[0]).exists())
+    if name == group and is_folder:
+        _print_error(f"t2i {group} {rest[0]} is now called t2i {group} {page} {rest[0]}")
+        return PAGE, rest
+    return name, rest
+
+
+def _list_group(name: str, rest: Sequence[str], helps: Mapping[str, str]) -> int:
+    """Print each command of a group with its help; raise for a name that is none."""
+    group = name.partition(".")[0]
+    from pytest_t2i.adapters.registry import INSTALL
+
+    members = _members(group, helps)
+    asked = rest[0] if rest and name == group else name.partition(".")[2]
+    install = INSTALL.get(("command", f"{group}.{asked}")) or (
+        "" if members else INSTALL.get(("command", group), "")
     )
-    return [*words[:place], *FORMER[former], *words[place + 1 :]]
-
-
-def _parse(
-    words: Sequence[str], command_name: str | None, helps: Mapping[str, str]
-) -> tuple[Any, dict[str, Any]]:
-    """Return the module of the command and its arguments."""
-    parser = argparse.ArgumentParser(
-        prog="t2i", description="Commands beside the pytest plugin pytest-t2i."
-    )
-    is_asked = any(word.startswith("--v") for word in words)
-    parser.add_argument("--version", action="version", version=_version() if is_asked else PACKAGE)
-    commands = {"": parser.add_subparsers(dest="command", required=True, metavar="COMMAND")}
-    for name, summary in helps.items():
-        group, _, member = name.rpartition(".")
-        if group not in commands:
-            commands[group] = _add_group(commands[""], group, helps)
-        described = f"{summary[:1].upper()}{summary[1:].rstrip('.')}."
-        command = commands[group].add_parser(member, help=summary, description=described)
-        if name == command_name:
-            with _no_collection():
-                implementation = _module(name)
-            implementation.add_arguments(command)
-    parsed = vars(parser.parse_args(words))
-    for entry in ("command", GROUPED):
-        parsed.pop(entry, None)
-    return implementation, parsed
-
-
-def _list(members: Sequence[str], helps: Mapping[str, str]) -> int:
-    """Print each command of a group with its help; return 0."""
+    if install:
+        words = f"{group} {asked}" if members else group
+        _print_error(f"ERROR: t2i {words} is not installed. Run: {install}")
+        return 2
+    if not members:
+        raise UnknownNameError("command", group, _top(helps), "t2i --help lists them.")
+    if asked and asked not in HELP:
+        raise UnknownNameError(
+            "command",
+            f"{group} {asked}",
+            [_as_typed(member) for member in members],
+            f"t2i {group} --help lists them.",
+        )
     width = max(map(len, members))
-    for name in members:
-        words = name.replace(".", " ").ljust(width)
-        print(f"t2i {words}  {helps[name].replace('%%', '%')}")  # noqa: T201 - a command line tool
+    for member in members:
+        _print(f"t2i {_as_typed(member).ljust(width)}  {helps[member]}")
     return 0
 
 
-def _add_group(commands: Any, group: str, helps: Mapping[str, str]) -> Any:
-    """Add the parser of a group such as ``research``; return the action that takes its commands."""
-    names = [name.rpartition(".")[2] for name in helps if name.startswith(f"{group}.")]
-    summary = f"{', '.join(names[:-1])} or {names[-1]}" if len(names) > 1 else names[0]
-    parser = commands.add_parser(group, help=summary, description=f"Commands: {', '.join(names)}.")
-    return parser.add_subparsers(dest=GROUPED, required=True, metavar="COMMAND")
+def _print_help() -> None:
+    """Print each command on a line, the core's first."""
+    helps = _helps(None)
+    width = shutil.get_terminal_size((80, 24)).columns
+    core = [name for name in ORDER if name in _top(helps)]
+    others = [name for name in _top(helps) if name not in ORDER]
+    _print("usage: t2i COMMAND ...   (t2i COMMAND --help explains one; t2i --version)")
+    column = max(map(len, [*core, *others]))
+    for heading, names in (("", core), ("of other distributions:", others)):
+        if names:
+            _print(heading)
+        for name in names:
+            line = f"  {name.ljust(column)}  {_summary(name, helps)}"
+            _print(line if len(line) <= width else f"{line[: width - 3].rstrip()}...")
+
+
+def _summary(name: str, helps: Mapping[str, str]) -> str:
+    """Return the help of a command or of a group; a group names its commands."""
+    members = [member.partition(".")[2] for member in _members(name, helps)]
+    if name not in helps:
+        return f"{', '.join(members[:-1])} or {members[-1]}" if members[1:] else members[0]
+    return f"{helps[name]}; also {', '.join(members)}" if members else helps[name]
+
+
+def _members(group: str, helps: Mapping[str, str]) -> list[str]:
+    return [name for name in helps if name.startswith(f"{group}.")]
+
+
+def _top(helps: Mapping[str, str]) -> list[str]:
+    """Return the names that are typed first, each once."""
+    return list(dict.fromkeys(name.partition(".")[0] for name in helps))
+
+
+def _as_typed(name: str) -> str:
+    return name.replace(".", " ")
+
+
+def _sentence(text: str) -> str:
+    """Return a help text as a description; argparse expands %."""
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}.".replace("%", "%%")
 
 
 def _helps(command_name: str | None) -> dict[str, str]:
@@ -174,34 +295,22 @@ def _helps(command_name: str | None) -> dict[str, str]:
     A command of a group has a name such as ``research.hunt``.
     """
     ours = {name: words for name, (_, words) in COMMANDS.items()}
-    if command_name in ours or any(name.startswith(f"{command_name}.") for name in ours):
+    if command_name in ours:
         return ours
     from pytest_t2i.adapters.registry import Registries
 
     companions = Registries().commands
-    # argparse expands % in help texts.
-    summaries = {
-        name: _purpose(companions.summary(name)).replace("%", "%%") for name in companions.names()
-    }
-    return summaries | ours
+    names = [name for name in companions.names() if name not in FORMER]
+    return {name: _purpose(companions.summary(name)) for name in names} | ours
 
 
 def _purpose(docstring: str) -> str:
     """Return what a command does, from a docstring that begins with its name.
 
-    >>> _purpose("``t2i label``: label the images of a folder.")
+    >>> _purpose("``t2i label page``: label the images of a folder.")
     'label the images of a folder'
     """
     return docstring.rpartition("``: ")[2].rstrip(".")
-
-
-def _install_command(name: str | None, helps: Mapping[str, str]) -> str:
-    """Return how to install a companion's command that is not there; "" if that is not known."""
-    if name is None or name in helps:
-        return ""
-    from pytest_t2i.adapters.registry import INSTALL
-
-    return INSTALL.get(("command", name), "")
 
 
 def _module(name: str) -> Any:
@@ -212,19 +321,19 @@ def _module(name: str) -> Any:
     return Registries().commands.get(name)
 
 
-def _heartbeat(command: str | None, module: Any) -> AbstractContextManager[object]:
+def _heartbeat(command: str, module: Any) -> AbstractContextManager[object]:
     """Return a context that writes heartbeat lines, unless the module sets TELLS_PROGRESS."""
     if getattr(module, "TELLS_PROGRESS", False):
         return nullcontext()
-    return signs_of_life(str(command).replace(".", " "))
+    return signs_of_life(_as_typed(command))
+
+
+def _print(line: str) -> None:
+    print(line)  # noqa: T201 - a command line tool
 
 
 def _print_error(line: str) -> None:
-    print(line, file=sys.stderr)  # noqa: T201 - a command line tool
-
-
-def _chosen(words: Sequence[str]) -> str | None:
-    return next((word for word in words if not word.startswith("-")), None)
+    print(line, file=sys.stderr, flush=True)  # noqa: T201 - a command line tool
 
 
 def _interrupted(module: Any) -> int:

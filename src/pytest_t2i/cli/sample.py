@@ -1,4 +1,4 @@
-"""``t2i sample``: copy a random part of a run's images for people to label.
+"""``t2i label export``: copy a random part of a run's images for people to label.
 
 With ``--for-correction``, images have different probabilities (sample_for_correction.py).
 """
@@ -194,7 +194,7 @@ def run(
         summary, labels = several(count, "object"), " --labels yes-no"
     model = f" --model {quote(record.model)}" if record.model else ""
     say(f"{summary} in {folder}")
-    next_step = f"next: t2i label {quote(str(folder))} --annotator NAME"
+    next_step = f"next: t2i label page {quote(str(folder))} --annotator NAME"
     say(f"{next_step}{labels}{model}")
     return 0
 

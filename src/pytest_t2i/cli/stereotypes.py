@@ -1,4 +1,4 @@
-"""``t2i stereotypes``: print recorded runs side by side, as OASIS Tables 1 and 2 do."""
+"""``t2i compare stereotypes``: print recorded runs side by side, as OASIS Tables 1 and 2 do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``t2i verify-report``: check against its manifest that a report and its inputs are unchanged."""
+"""``t2i report verify``: check against its manifest that a report and its inputs are unchanged."""
 
 from __future__ import annotations
 

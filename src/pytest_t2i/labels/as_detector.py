@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 NO_LABEL = "nobody labelled it"
-UNSETTLED_TOLD = "people labelled it differently: settle it with t2i label FOLDER --review"
+UNSETTLED_TOLD = "people labelled it differently: settle it with t2i label page FOLDER --review"
 
 
 def load(options: LoadOptions) -> People:
@@ -38,7 +38,7 @@ def load(options: LoadOptions) -> People:
     if not options.source:
         raise ConfigurationError(
             "the detector people reads the labels of a folder, and none was given. Write "
-            "people:FOLDER, where FOLDER holds the pictures and their labels.csv (t2i label)"
+            "people:FOLDER, where FOLDER holds the pictures and their labels.csv (t2i label page)"
         )
     return People(load_labelled_set(options.source))
 

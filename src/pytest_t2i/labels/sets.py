@@ -37,7 +37,7 @@ class Draw:
     """
 
     probabilities: Mapping[str, float] = field(default_factory=dict)
-    """Hash -> probability in (0, 1]; {} if all are equal, as by ``t2i sample --per-prompt``."""
+    """Hash -> probability in (0, 1]; {} if equal, as by ``t2i label export --per-prompt``."""
     drawn: frozenset[str] = frozenset()
     """Hashes of the drawn images."""
 
@@ -65,7 +65,7 @@ def draw_of(folder: Path) -> Draw:
     chances: dict[str, float] = {}
     sample = set()
     for row in read_csv(
-        path, COLUMNS, remedy=f"t2i sample --for-correction writes {CHANCES_FILE}."
+        path, COLUMNS, remedy=f"t2i label export --for-correction writes {CHANCES_FILE}."
     ):
         name, chance = row.values["sha256"], _probability(path, row.where, row.values)
         chances[name] = min(1.0, chances.get(name, 0.0) + chance)
@@ -196,7 +196,8 @@ def load_labelled_set(source: str | Path) -> LabelledSet:
     folder, path = (source, source / FILE_NAME) if source.is_dir() else (source.parent, source)
     if not labels:
         raise ConfigurationError(
-            f"{source} holds no label. {EXPECTED} t2i label {folder} --annotator NAME makes one."
+            f"{source} holds no label. {EXPECTED} "
+            f"t2i label page {folder} --annotator NAME makes one."
         )
     vocabulary = vocabulary_of(folder)
     images = _images(folder, path, labels, vocabulary)

@@ -127,7 +127,7 @@ class Vocabulary:
                 f"detector {detector!r} says {', '.join(labels)}, but the labels of {source} are "
                 f"{', '.join(self.clear)}: they cannot be compared. Choose a detector with those "
                 "labels (--t2i-detector), or label the images with "
-                f"t2i label FOLDER --labels {','.join(labels)}."
+                f"t2i label page FOLDER --labels {','.join(labels)}."
             )
 
 

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from pytest_t2i.data import Prompt
 from pytest_t2i.plugin import options
 from pytest_t2i.plugin.marker import selection_of
 from pytest_t2i.runs.prompt_ids import tagged, tags_of
+from pytest_t2i.runs.selection import Selection, images_wanted
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -24,22 +24,29 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Write id, text and number of images of every prompt, in the order of the tests."""
+    """Write each prompt with its images in the order of the tests, and each folder's images."""
     prompts: dict[str, Prompt] = {}
     images: dict[str, int] = {}
-    for prompt, count in _wanted(session):
-        prompts.setdefault(prompt.text, prompt)
-        images[prompt.text] = max(count, images.get(prompt.text, 0))
-    tags = tags_of(prompts.values())
-    rows = [[tagged(prompt, tags).id, text, images[text]] for text, prompt in prompts.items()]
-    file: Any = session.config.getoption("t2i_prompts_to")
-    file.write_text(json.dumps(rows), encoding="utf-8")
-
-
-def _wanted(session: pytest.Session) -> Iterator[tuple[Prompt, int]]:
+    folders: dict[str, list[tuple[Selection, int]]] = {}
     most = options.resolve(session.config).images
     for item in session.items:
-        if item.get_closest_marker("t2i") and isinstance(item, pytest.Function):
-            selection = selection_of(item)
-            for prompt in selection.all_prompts:
-                yield prompt, selection.images(most)
+        if not (item.get_closest_marker("t2i") and isinstance(item, pytest.Function)):
+            continue
+        selection = selection_of(item)
+        count = selection.images(most)
+        folders.setdefault(str(item.path.parent), []).append((selection, count))
+        for prompt in selection.all_prompts:
+            prompts.setdefault(prompt.text, prompt)
+            images[prompt.text] = max(count, images.get(prompt.text, 0))
+    tags = tags_of(prompts.values())
+    written = {
+        "prompts": [
+            [tagged(prompt, tags).id, text, images[text]] for text, prompt in prompts.items()
+        ],
+        "images": {
+            folder: sum(images_wanted(selections).values())
+            for folder, selections in folders.items()
+        },
+    }
+    file: Any = session.config.getoption("t2i_prompts_to")
+    file.write_text(json.dumps(written), encoding="utf-8")

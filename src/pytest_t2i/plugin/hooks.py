@@ -31,13 +31,19 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     pluginmanager.add_hookspecs(hookspecs)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) -> None:
-    """Keep pytest from taking the value of one of our options for a path of tests."""
-    if any(arg.startswith("--t2i") for arg in args):
-        from pytest_t2i.plugin.options import keep_rootdir
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_load_initial_conftests(
+    early_config: pytest.Config, parser: pytest.Parser, args: list[str]
+) -> Generator[None, Any, Any]:
+    """Keep pytest from taking the value of one of our options for a path of tests.
 
-        keep_rootdir(early_config, args)
+    Once each conftest.py has added its options, name the nearest to a mistyped one of ours.
+    """
+    if any(arg.startswith("--t2i") for arg in args):
+        options.keep_rootdir(early_config, args)
+    result = yield
+    options.check_spelling(parser, args)
+    return result
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -57,6 +63,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the marker and the fixtures; with a model, the plugin that does the work."""
     config.addinivalue_line("markers", MARKER)
     config.pluginmanager.register(fixtures, "t2i-fixtures")
+    if not hasattr(config, "workerinput"):  # the process that receives the reports
+        config.pluginmanager.register(fixtures.WithoutModel(), "t2i-without-model")
     if not options.are_given(config) and not config.option.showfixtures:
         return  # nothing is built for a session that may have no test of ours
     audits = audits_of_project(config)

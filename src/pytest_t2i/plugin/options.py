@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from pytest_t2i.option_names import OPTIONS, Option
+from pytest_t2i.option_names import OPTIONS, TYPED, Option
 
 if TYPE_CHECKING:
     from pytest_t2i.settings import Settings
@@ -216,6 +216,31 @@ def keep_rootdir(config: pytest.Config, args: Sequence[str]) -> None:
             f"equals sign: {flag}={value}"
         )
     _move(config, right.rootdir)
+
+
+def check_spelling(parser: Any, args: Sequence[str]) -> None:
+    """Raise UsageError for an option that nobody has and that is nearly one of ours."""
+    flags = {arg.partition("=")[0] for arg in itertools.takewhile(lambda arg: arg != "--", args)}
+    groups = [*parser._groups, parser._anonymous]  # noqa: SLF001 - nothing public lists options
+    known = {name for group in groups for option in group.options for name in option.names()}
+    unknown = sorted(flag for flag in flags - known if flag.startswith("--"))
+    if not unknown:
+        return
+    from difflib import get_close_matches
+
+    from pytest_t2i.errors import UnknownNameError
+
+    ours = sorted(name for name in known if name.startswith("--t2i-"))
+    if TYPED in os.environ:  # t2i run, which takes our options without their prefix, too
+        ours += [f"--{option.name}" for option in OPTIONS]
+    for flag in unknown:
+        if flag.startswith("--t2i") or get_close_matches(flag, ours, cutoff=NEAR):
+            raise pytest.UsageError(str(UnknownNameError("option", flag, ours, HELP)))
+
+
+NEAR = 0.8
+"""How alike a mistyped option is to one of ours, as difflib counts."""
+HELP = "pytest --help explains them."
 
 
 def _taken_for_tests(args: Sequence[str]) -> list[tuple[str, str]]:

@@ -21,6 +21,7 @@ from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.run_counts import Work
 from pytest_t2i.generation.store import Store
 from pytest_t2i.metrics.info import register
+from pytest_t2i.option_names import TYPED
 from pytest_t2i.plugin.collection import Selecting
 from pytest_t2i.plugin.make_images import make_here
 from pytest_t2i.plugin.options import project_folder
@@ -427,7 +428,8 @@ class Run:
             self.session.work.notes += changed_inputs(history, inputs)
             if self.recorded is not None and not self.recorded.is_sealed:
                 self.session.work.notes.append(UNSEALED.format(self.recorded.file))
-            command = " ".join(["pytest", *map(str, self.config.invocation_params.args)])
+            args = self.config.invocation_params.args
+            command = os.environ.get(TYPED) or " ".join(["pytest", *map(str, args)])
             if self.is_made:
                 record = record_of(self.results, command, project)
             else:

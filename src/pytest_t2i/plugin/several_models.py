@@ -50,7 +50,7 @@ def run_each(config: pytest.Config, settings: Settings, models: Sequence[str]) -
         raise pytest.UsageError(f"--t2i-model: expected different models, got {', '.join(models)}")
     for folder in folders:
         remove_link(folder)
-    # All models share one history: t2i history does not look into the folder of each model.
+    # All models share one history: t2i compare history does not look into the folder of each model.
     history = ["--t2i-history", str(settings.history_folder or "off")]
     try:
         for model, folder in zip(models, folders, strict=True):

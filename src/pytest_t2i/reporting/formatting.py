@@ -105,8 +105,8 @@ def percent_interval(interval: Interval) -> str:
 def with_commands(text: str) -> Markup:
     """Return escaped HTML with texts between backticks as code, and options that do not break.
 
-    >>> with_commands("`t2i label <folder>`, with --seed")
-    Markup('<code>t2i label &lt;folder&gt;</code>, with <span class="option">--seed</span>')
+    >>> with_commands("`t2i label page <folder>`, with --seed")
+    Markup('<code>t2i label page &lt;folder&gt;</code>, with <span class="option">--seed</span>')
     """
     coded = COMMAND.sub(r"<code>\1</code>", str(escape(clean(text))))
     markup_text = OPTION.sub(r'<span class="option">\g<0></span>', coded)

@@ -52,10 +52,10 @@ def _have_people_label(results: Results) -> Iterator[str]:
     if session.has_model and session.settings.labels is None:
         images = session.images_wanted()
         count = max(1, min(LABELS // len(images), *images.values()))
-        command = f"t2i sample {results.run_file} labels --per-prompt {count}"
+        command = f"t2i label export {results.run_file} labels --per-prompt {count}"
         yield (
             "a detector's error looks like a model's: have people look at "
-            f"{count * len(images)} images (`{command}`, `t2i label`)"
+            f"{count * len(images)} images (`{command}`, `t2i label page`)"
         )
 
 
@@ -108,7 +108,11 @@ def _more_labels(session: Session, hanging: Sequence[Check], reasons: Reasons) -
     if not hanging or (reasons and visible * 2 < reasons.total()):
         return
     verb = "hangs" if len(hanging) == 1 else "hang"
-    people = ", or have people label them (`t2i sample`, `t2i label`)" if session.has_model else ""
+    people = (
+        ", or have people label them (`t2i label export`, `t2i label page`)"
+        if session.has_model
+        else ""
+    )
     yield (
         f"{counted_checks(hanging)} {verb} on undetected images: take a detector that labels "
         f"more (--t2i-detector){people}"
@@ -284,7 +288,7 @@ def _more_labelled(inconclusive: list[Check]) -> Iterator[str]:
     """Yield the advice for detector evaluations, which need more labels of people."""
     if inconclusive:
         need = "needs" if len(inconclusive) == 1 else "need"
-        yield f"{counted_checks(inconclusive)} {need} more labelled images (`t2i label`)"
+        yield f"{counted_checks(inconclusive)} {need} more labelled images (`t2i label page`)"
 
 
 def _more_by_people(inconclusive: list[Check]) -> Iterator[str]:
@@ -293,7 +297,7 @@ def _more_by_people(inconclusive: list[Check]) -> Iterator[str]:
         rests = "rests" if len(inconclusive) == 1 else "rest"
         yield (
             f"{counted_checks(inconclusive)} {rests} on people's labels: more of them decide "
-            "(`t2i sample`, `t2i label`), and more images once all are labelled"
+            "(`t2i label export`, `t2i label page`), and more images once all are labelled"
         )
 
 

@@ -94,7 +94,7 @@ def test_an_accuracy_that_hangs_on_them_is_inconclusive(tmp_path, unsettled, out
     told = [remark for remark in accuracy.remarks if "unsettled" in remark]
     assert bool(told) is bool(unsettled)
     if unsettled:
-        assert told[0].endswith(f"t2i label {tmp_path} --review")
+        assert told[0].endswith(f"t2i label page {tmp_path} --review")
         assert accuracy.interval.low < 0.75
 
 

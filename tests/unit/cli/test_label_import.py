@@ -1,4 +1,4 @@
-"""t2i label-import: tables of other shapes become labels.csv."""
+"""t2i label import: tables of other shapes become labels.csv."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def labels(folder):
 
 
 def imported(*arguments):
-    return main(["label-import", *arguments])
+    return main(["label", "import", *arguments])
 
 
 def test_a_table_with_a_column_for_each_of_four_annotators(folder, capsys):
@@ -40,7 +40,7 @@ def test_a_table_with_a_column_for_each_of_four_annotators(folder, capsys):
     assert imported(*wide) == 0
     told = capsys.readouterr().out.splitlines()
     assert told[0] == "11 labels of ann, bob, cem, dan: set/labels.csv"
-    assert told[1] == "2 pictures have different labels; settle them: t2i label set --review"
+    assert told[1] == "2 pictures have different labels; settle them: t2i label page set --review"
     given = labels(folder)
     assert given["0.png", "cem"] == "female"
     assert given["2.png", "ann"] == "low_quality"

@@ -9,7 +9,7 @@ import pytest
 from distributions import installed, write_metadata
 
 from pytest_t2i.adapters import registry
-from pytest_t2i.cli.main import main
+from pytest_t2i.cli.main import FORMER, main
 from pytest_t2i.runs.record import RunRecord
 
 
@@ -100,30 +100,77 @@ def test_an_absent_run_is_told(tmp_path, capsys):
     assert "no such run.json" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("former", "present"), [("check-detector", "detector check"), ("fetch", "detector fetch")]
-)
-def test_a_former_name_runs_the_command_and_names_the_present_one(capsys, former, present):
-    with pytest.raises(SystemExit) as ended:
-        main([former, "--help"])
-    assert ended.value.code == 0
-    out, err = capsys.readouterr()
-    assert f"t2i {former} is now t2i {present}." in err
-    assert f"usage: t2i {present}" in out
-
-
-def test_a_group_alone_lists_its_commands(capsys):
-    assert main(["detector"]) == 0
+def test_the_help_fits_a_terminal(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["--help"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split("  ")[0] for line in lines] == [
-        "t2i detector check",
-        "t2i detector fetch",
-    ]
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 80
+    names = [line.split()[0] for line in lines if line.startswith("  ")]
+    assert names[:4] == ["run", "init", "demo", "list"]
+    assert not set(FORMER) & set(names)
 
 
-@pytest.mark.parametrize("words", [["detector", "chek"], ["detector", "--labels", "x"]])
-def test_a_group_with_an_unknown_command_ends_in_a_usage_error(capsys, words):
-    with pytest.raises(SystemExit) as ended:
-        main(words)
-    assert ended.value.code == 2
-    assert "check" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["rprot"], "unknown command 'rprot'. Did you mean 'report'?"),
+        (["verify-reprot"], "unknown command 'verify-reprot'."),
+        (["--modle"], "unknown command '--modle'."),
+        (
+            ["label", "imprt", "a.csv"],
+            "unknown command 'label imprt'. Did you mean 'label import'?",
+        ),
+        (["list", "modls"], "invalid choice: 'modls'"),
+        (["list", "modls"], "Did you mean models?"),
+        (["list", "models", "--catalouge", "x"], "Did you mean --catalogue?"),
+        (["init", "--word=nurse"], ""),
+        (["init", "--wrods=nurse"], "Did you mean --words?"),
+        (["compare", "--confidnece", "0.9", "run.json"], "Did you mean --confidence?"),
+        (["compare", "history", "--reprot", "x"], "Did you mean --report?"),
+        (["store", "verfy"], "Did you mean verify?"),
+        (["store", "prune", "--dryrun"], "--dryrun"),
+    ],
+)
+def test_what_is_mistyped_is_named_with_the_nearest(words, told, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    try:
+        status = main(words)
+    except SystemExit as ended:
+        status = ended.code
+    assert (status, told) == (0, "") or status == 2
+    assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("former", "name"), [(old, new) for old, new in FORMER.items() if "research" not in new]
+)
+def test_a_former_name_says_the_new_one(former, name, capsys):
+    helps = []
+    for words in ([former], name.split(".")):
+        with pytest.raises(SystemExit):
+            main([*words, "--help"])
+        helps.append(capsys.readouterr())
+    assert helps[0].out == helps[1].out != ""
+    assert helps[0].err == f"t2i {former} is now called t2i {name.replace('.', ' ')}\n"
+    assert helps[1].err == ""
+
+
+def test_a_folder_after_label_is_its_page(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pictures").mkdir()
+    with pytest.raises(SystemExit):
+        main(["label", "pictures", "--annotater", "ada"])
+    assert "t2i label pictures is now called t2i label page pictures" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("group", ["report", "compare"])
+def test_a_command_with_commands_names_them(group, capsys):
+    with pytest.raises(SystemExit):
+        main([group, "--help"])
+    assert f"Also: t2i {group} " in capsys.readouterr().out
+
+
+def test_t2i_alone_prints_the_help(capsys):
+    assert main([]) == 2
+    assert capsys.readouterr().out.startswith("usage: t2i COMMAND")

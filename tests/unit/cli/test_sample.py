@@ -1,4 +1,4 @@
-"""``t2i sample``: what it copies, and what it does not although a run.json names it."""
+"""``t2i label export``: what it copies, and what it does not although a run.json names it."""
 
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ def test_the_next_command_is_safe_to_copy(tmp_path, monkeypatch, capsys):
         prompts=(prompt,),
     )
     (tmp_path / "run.json").write_text(hostile.to_json())
-    assert main(["sample", "run.json", "to label"]) == 0
+    assert main(["label", "export", "run.json", "to label"]) == 0
     told = capsys.readouterr().out
-    assert "t2i label 'to label' --annotator NAME --model 'x; touch owned" in told
+    assert "t2i label page 'to label' --annotator NAME --model 'x; touch owned" in told
     assert "\x1b" not in told
 
 
@@ -114,7 +114,7 @@ def rows(folder):
 
 def test_doubtful_images_are_drawn_and_all_chances_kept(drawn_run, capsys):
     folder = drawn_run() / "drawn"
-    assert main(["sample", "run.json", "drawn", "--for-correction", "40"]) == 0
+    assert main(["label", "export", "run.json", "drawn", "--for-correction", "40"]) == 0
     assert "40 images in drawn" in capsys.readouterr().out
     assert len(rows(folder)) == 40
     # The even prompt has most of the doubt.
@@ -137,7 +137,8 @@ def test_the_seed_decides_and_nothing_tells_of_the_detector(drawn_run):
     for name, seed in (("a", "1"), ("b", "1"), ("c", "2")):
         main(
             [
-                "sample",
+                "label",
+                "export",
                 "run.json",
                 name,
                 "--for-correction",
@@ -153,7 +154,7 @@ def test_the_seed_decides_and_nothing_tells_of_the_detector(drawn_run):
 
 def test_of_few_images_all_are_taken(drawn_run):
     folder = drawn_run()
-    assert main(["sample", "run.json", "all", "--for-correction", "500"]) == 0
+    assert main(["label", "export", "run.json", "all", "--for-correction", "500"]) == 0
     assert len(rows(folder / "all")) == 80
     assert set(draw_of(folder / "all").probabilities.values()) == {1.0}
 
@@ -169,11 +170,11 @@ def test_of_few_images_all_are_taken(drawn_run):
 def test_what_cannot_be_drawn_is_told(drawn_run, capsys, given, message):
     drawn_run()
     with pytest.raises(SystemExit) if "allowed" in message else pytest.MonkeyPatch.context():
-        assert main(["sample", "run.json", "x", *given]) != 0
+        assert main(["label", "export", "run.json", "x", *given]) != 0
     assert message in capsys.readouterr().err
 
 
 def test_a_detector_of_other_labels_is_refused(drawn_run, capsys):
     drawn_run([Detection("child")] * 40, [Detection("adult")] * 40)
-    assert main(["sample", "run.json", "x", "--for-correction", "40"]) != 0
+    assert main(["label", "export", "run.json", "x", "--for-correction", "40"]) != 0
     assert "labels no image male or female" in capsys.readouterr().err

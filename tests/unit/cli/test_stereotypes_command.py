@@ -1,4 +1,4 @@
-"""``t2i stereotypes``: OASIS Table 1 as printed, its nationalities, its intersections."""
+"""``t2i compare stereotypes``: OASIS Table 1 as printed, its nationalities, its intersections."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def write(folder, *records):
 
 def test_table_1_and_the_footprint(tmp_path, capsys):
     runs = write(tmp_path, published("SDv2", 3), published("SDv3", 5), published("FLUX", 7))
-    assert main(["stereotypes", *runs, "--out", str(tmp_path / "t.md")]) == 0
+    assert main(["compare", "stereotypes", *runs, "--out", str(tmp_path / "t.md")]) == 0
     out = capsys.readouterr().out
     assert (tmp_path / "t.md").read_text() == out
     turban = next(line for line in out.splitlines() if "Wearing Turban" in line)
@@ -94,7 +94,7 @@ def test_scores_against_other_real_world_shares_stand_apart(tmp_path, capsys):
     first, *others = rows_of(plain)
     moved = replace(first, expected=first.expected / 2)
     other = run_of("SDv3", (moved, *others))
-    assert main(["stereotypes", *write(tmp_path, plain, other)]) == 0
+    assert main(["compare", "stereotypes", *write(tmp_path, plain, other)]) == 0
     rows = [
         [cell.strip() for cell in line.split("|")[1:-1]]
         for line in capsys.readouterr().out.splitlines()
@@ -122,7 +122,7 @@ DOCTOR = prompt("profession", "doctor", 78)
 
 
 def test_table_2(tmp_path, capsys):
-    assert main(["stereotypes", *write(tmp_path, crossing(DOCTOR))]) == 0
+    assert main(["compare", "stereotypes", *write(tmp_path, crossing(DOCTOR))]) == 0
     out = capsys.readouterr().out
     assert "## Share of men when a word is added (95 % intervals)" in out
     assert "| SDv3 | doctor | 78.0 %" in out
@@ -133,7 +133,7 @@ def test_table_2(tmp_path, capsys):
 
 
 def test_a_crossing_without_its_words_alone_is_told_what_to_add(tmp_path, capsys):
-    assert main(["stereotypes", *write(tmp_path, crossing())]) == 2
+    assert main(["compare", "stereotypes", *write(tmp_path, crossing())]) == 2
     told = capsys.readouterr()
     assert told.out == ""
     assert "their words alone are missing (Indian, Iranian, doctor)." in told.err
@@ -143,7 +143,7 @@ def test_a_crossing_without_its_words_alone_is_told_what_to_add(tmp_path, capsys
 def test_words_without_a_clear_image(tmp_path, capsys):
     nobody = [prompt("nationality", word, 0, 0) for word in ("Indian", "Iranian")]
     unclear = crossing(*nobody, prompt("profession", "doctor", 0, 0))
-    assert main(["stereotypes", *write(tmp_path, unclear)]) == 2
+    assert main(["compare", "stereotypes", *write(tmp_path, unclear)]) == 2
     assert "images of one clear man or woman" in capsys.readouterr().err
 
 
@@ -159,7 +159,7 @@ def counted(interval):
 @pytest.mark.parametrize("level", [0.8, 0.99])
 def test_every_table_is_at_the_level_asked_for(tmp_path, capsys, interval, level):
     runs = write(tmp_path, counted(interval))
-    assert main(["stereotypes", *runs, "--confidence", str(level)]) == 0
+    assert main(["compare", "stereotypes", *runs, "--confidence", str(level)]) == 0
     out = capsys.readouterr().out
     share, score = share_interval(30, 40, level), interval(30, 40, 0.5, level)
     assert f"75.0 % [{100 * share.low:.1f}, {100 * share.high:.1f}]" in out
@@ -175,7 +175,7 @@ def test_an_attribute_shown_too_rarely_at_another_level(tmp_path, capsys):
         rows_of(run)[0], direction="under", score=stereotype_interval(30, 40, 0.9, 0.95, "under")
     )
     rarely = run_of("SDv2", (replace(under, expected=0.9),))
-    assert main(["stereotypes", *write(tmp_path, rarely), "--confidence", "0.8"]) == 0
+    assert main(["compare", "stereotypes", *write(tmp_path, rarely), "--confidence", "0.8"]) == 0
     score = stereotype_interval(30, 40, 0.9, 0.8, "under")
     assert f"15.0 % [{100 * score.low:.1f}, {100 * score.high:.1f}]" in capsys.readouterr().out
 
@@ -184,7 +184,7 @@ def test_a_share_of_no_whole_images_has_no_other_level(tmp_path, capsys):
     run = counted(stereotype_interval)
     odd = replace(rows_of(run)[0], share=Interval(0.123, 0.1, 0.2, 0.95, "blaker", 40))
     runs = write(tmp_path, run_of("SDv2", (odd,)))
-    assert main(["stereotypes", *runs, "--confidence", "0.8"]) == 2
+    assert main(["compare", "stereotypes", *runs, "--confidence", "0.8"]) == 2
     assert "expected a share of whole images, got share.estimate=0.123" in capsys.readouterr().err
 
 
@@ -198,7 +198,7 @@ def test_as_many_nationalities_as_a_perfect_order_needs_have_an_interval(tmp_pat
     runs = write(tmp_path, run_of("SDv2", rows))
     users = "".join(f"{name} = {k}\n" for k, name in enumerate(names, 1))
     (tmp_path / "u.toml").write_text(f"source = 'x'\n[users]\n{users}")
-    with_users = ["stereotypes", *runs, "--users", str(tmp_path / "u.toml")]
+    with_users = ["compare", "stereotypes", *runs, "--users", str(tmp_path / "u.toml")]
     assert main([*with_users, "--confidence", "0.8"]) == 0
     out = capsys.readouterr().out
     assert "| SDv2 | 1.000 [" in out
@@ -214,7 +214,7 @@ def test_a_terminal_of_80_columns(tmp_path, capsys, monkeypatch):
     crossed = crossing(DOCTOR)
     both = replace(crossed, audits={**published("SDv3", 5).audits, **crossed.audits})
     runs = write(tmp_path, published("SDv2", 3), both)
-    assert main(["stereotypes", *runs, "--out", str(tmp_path / "t.md")]) == 0
+    assert main(["compare", "stereotypes", *runs, "--out", str(tmp_path / "t.md")]) == 0
     out = capsys.readouterr().out
     assert max(map(len, out.splitlines())) <= 80
     assert "|" not in out
@@ -223,7 +223,7 @@ def test_a_terminal_of_80_columns(tmp_path, capsys, monkeypatch):
     assert "  with      Indian\n  together  98.0 % [" in out
     assert "  rank correlation  -1.000, no interval: 3 nationalities are too few" in out
     assert (tmp_path / "t.md").read_text().startswith("## Stereotype scores (95 % intervals)\n\n|")
-    assert main(["stereotypes", *runs, *write(tmp_path, long)]) == 0
+    assert main(["compare", "stereotypes", *runs, *write(tmp_path, long)]) == 0
     out = capsys.readouterr().out
     assert max(map(len, out.splitlines())) <= 80
     assert "  a-model-with-a-rather-long-name: share  " in out
@@ -232,21 +232,21 @@ def test_a_terminal_of_80_columns(tmp_path, capsys, monkeypatch):
 def test_a_run_given_twice_and_two_runs_of_one_model(tmp_path, capsys):
     first = published("SDv2", 3)
     (run,) = write(tmp_path, first)
-    assert main(["stereotypes", run, run]) == 2
+    assert main(["compare", "stereotypes", run, run]) == 2
     assert f"expected every run once, got the run of {run} again" in capsys.readouterr().err
     for name, created in (("later", "2026-02-01T00:00:00"), ("same-day", "2026-01-01T00:00:01")):
         (tmp_path / name).write_text(replace(first, created=created).to_json())
-    assert main(["stereotypes", run, str(tmp_path / "later")]) == 0
+    assert main(["compare", "stereotypes", run, str(tmp_path / "later")]) == 0
     out = capsys.readouterr().out
     assert "SDv2 (2026-01-01T00:00): share" in out
     assert "SDv2 (2026-02-01T00:00): share" in out
-    assert main(["stereotypes", run, str(tmp_path / "same-day")]) == 0
+    assert main(["compare", "stereotypes", run, str(tmp_path / "same-day")]) == 0
     assert "SDv2 (2026-01-01T00:00) #&#8203;2: share" in capsys.readouterr().out
 
 
 def test_a_folder_as_out_is_refused_before_the_work(tmp_path, capsys):
     runs = write(tmp_path, published("SDv2", 3))
-    assert main(["stereotypes", *runs, "--out", str(tmp_path)]) == 2
+    assert main(["compare", "stereotypes", *runs, "--out", str(tmp_path)]) == 2
     told = capsys.readouterr()
     assert told.out == ""
     assert f"--out: expected a file, {tmp_path} is a folder" in told.err
@@ -254,7 +254,7 @@ def test_a_folder_as_out_is_refused_before_the_work(tmp_path, capsys):
 
 def test_help_shows_a_file_of_users(tmp_path, capsys):
     with pytest.raises(SystemExit):
-        main(["stereotypes", "--help"])
+        main(["compare", "stereotypes", "--help"])
     out = capsys.readouterr().out
     assert all(line in out for line in FORM.splitlines())
     (tmp_path / "u.toml").write_text(FORM)
@@ -275,14 +275,14 @@ def test_help_shows_a_file_of_users(tmp_path, capsys):
 def test_bad_numbers(tmp_path, capsys, text, expected):
     (tmp_path / "u.toml").write_text(text)
     runs = write(tmp_path, published("SDv2", 3))
-    assert main(["stereotypes", *runs, "--users", str(tmp_path / "u.toml")]) == 2
+    assert main(["compare", "stereotypes", *runs, "--users", str(tmp_path / "u.toml")]) == 2
     assert expected in capsys.readouterr().err
 
 
 def test_what_stands_on_one_side_only_is_said(tmp_path, capsys):
     (tmp_path / "u.toml").write_text("source = 'x'\n[users]\nIndian = 1\nIranain = 2\nDanish = 3\n")
     runs = write(tmp_path, published("SDv2", 3))
-    assert main(["stereotypes", *runs, "--users", str(tmp_path / "u.toml")]) == 0
+    assert main(["compare", "stereotypes", *runs, "--users", str(tmp_path / "u.toml")]) == 0
     out = capsys.readouterr().out
     assert "1 nationality with known internet users: three are needed" in out
     assert "Left out, because their internet users are not known: Iranian, Mexican." in out
@@ -293,12 +293,12 @@ def test_what_stands_on_one_side_only_is_said(tmp_path, capsys):
 def test_too_few_nationalities_and_nothing_at_all(tmp_path, capsys):
     (tmp_path / "u.toml").write_text("source = 'x'\n[users]\nIndian = 1\nIranian = 2\n")
     runs = write(tmp_path, published("SDv2", 3))
-    assert main(["stereotypes", *runs, "--users", str(tmp_path / "u.toml")]) == 0
+    assert main(["compare", "stereotypes", *runs, "--users", str(tmp_path / "u.toml")]) == 0
     assert "2 nationalities with known internet users: three are needed" in capsys.readouterr().out
     users = "".join(f"{word} = 5\n" for word in ("Indian", "Iranian", "Mexican"))
     (tmp_path / "u.toml").write_text(f"source = 'x'\n[users]\n{users}")
-    assert main(["stereotypes", *runs, "--users", str(tmp_path / "u.toml")]) == 0
+    assert main(["compare", "stereotypes", *runs, "--users", str(tmp_path / "u.toml")]) == 0
     assert "all 3 nationalities have 5 internet users: no order" in capsys.readouterr().out
     empty = RunRecord("2026-01-01T00:00:00+00:00", 1.0, "none", {}, {}, WORK)
-    assert main(["stereotypes", *write(tmp_path, empty)]) == 2
+    assert main(["compare", "stereotypes", *write(tmp_path, empty)]) == 2
     assert "none of these runs looked for stereotypes" in capsys.readouterr().err

@@ -76,7 +76,7 @@ def test_fewer_images_are_left_the_less_a_rule_asks(labels):
 @pytest.mark.slow
 def test_the_command_says_what_each_rule_leaves(labels, tmp_path, capsys):
     write_labels(tmp_path, labels)
-    assert main(["agreement", str(tmp_path)]) == 0
+    assert main(["label", "agreement", str(tmp_path)]) == 0
     unsettled = {rule: [*agreed(labels, rule).values()].count(UNSETTLED) for rule in RULES}
     counts = ", ".join(f"{count} by {rule}" for rule, count in unsettled.items())
     assert f"unsettled of {IMAGES} images: {counts}" in capsys.readouterr().out

@@ -38,9 +38,9 @@ def test_labels_are_read_by_whom_their_ending_names(folder, capsys):
     assert labels.read_labels(given) == read
     found = labels.load_labelled_set(given)
     assert (found.folder, [image.label for image in found]) == (folder, ["male", "male"])
-    assert main(["label-import", str(given), str(folder)]) == 0
+    assert main(["label", "import", str(given), str(folder)]) == 0
     assert labels.read_labels(folder) == read
-    assert main(["agreement", str(given)]) == 0
+    assert main(["label", "agreement", str(given)]) == 0
     assert "one annotator only (ada)" in capsys.readouterr().out
 
 
@@ -67,8 +67,8 @@ def test_a_file_that_nobody_reads_is_no_folder(folder):
 @pytest.mark.parametrize(
     "words",
     [
-        ["agreement", "{export}"],
-        ["label-import", "{export}", "{folder}"],
+        ["label", "agreement", "{export}"],
+        ["label", "import", "{export}", "{folder}"],
         ["detector", "check", "colour", "--labels", "{export}"],
     ],
 )

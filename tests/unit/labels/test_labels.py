@@ -129,7 +129,7 @@ def test_a_set_has_one_label_per_image_and_a_fingerprint(tmp_path):
 
 
 def test_a_set_without_labels_or_with_absent_images(tmp_path):
-    with pytest.raises(ConfigurationError, match="t2i label"):
+    with pytest.raises(ConfigurationError, match="t2i label page"):
         labels.load_labelled_set(tmp_path)
     labels.write_labels(tmp_path, [Label("gone.png", "male", "ada")])
     with pytest.raises(FileFormatError, match=r"1 of 1 labelled images are not in .*gone\.png"):

@@ -67,9 +67,9 @@ def test_it_shows_itself(audited, tmp_path, monkeypatch, capsys):
     assert frame.startswith('<iframe sandbox="allow-scripts" srcdoc="&lt;!doctype html&gt;')
     monkeypatch.chdir(tmp_path)
     assert result.write_report(tmp_path / "report").is_file()
-    assert main(["verify-report", "report"]) == 0
+    assert main(["report", "verify", "report"]) == 0
     (tmp_path / "report/summary.md").write_text("PASS")
-    assert main(["verify-report", "report"]) == 1
+    assert main(["report", "verify", "report"]) == 1
     assert "changed: report: summary.md" in capsys.readouterr().out
     monkeypatch.setattr("pytest_t2i.library.audit.MOST_BYTES", 10)
     assert "write_report() writes it" in result._repr_html_()

@@ -48,7 +48,7 @@ def test_a_second_run_leaves_the_first_as_it_was(record, reports):
     assert {name: (first / name).read_bytes() for name in names(first)} == before
     for place in (second, reports / "latest", reports):
         assert "2026-11-21T10:00:00" in (place / "run.json").read_text()
-        assert main(["verify-report", str(place)]) == 0
+        assert main(["report", "verify", str(place)]) == 0
 
 
 def test_the_latest_takes_no_room_twice_where_links_are_there(record, reports):
@@ -71,7 +71,7 @@ def test_a_file_system_without_links_has_copies(record, reports, monkeypatch):
     assert names(reports / "latest") == FILES
     assert not (reports / "run.json").samefile(folder / "run.json")
     for place in (reports, reports / "latest"):
-        assert main(["verify-report", str(place)]) == 0
+        assert main(["report", "verify", str(place)]) == 0
 
 
 def test_the_same_run_is_published_again_without_a_stray(record, reports):
@@ -135,5 +135,5 @@ def test_runs_that_end_together_do_not_mix(record, reports):
         assert process.exitcode == 0
     assert sum(bool(report_folders.FOLDER.fullmatch(name)) for name in names(reports)) == 9
     for place in (reports, reports / "latest"):
-        assert main(["verify-report", str(place)]) == 0
+        assert main(["report", "verify", str(place)]) == 0
     assert (reports / "run.json").samefile(reports / "latest/run.json")

@@ -145,11 +145,11 @@ def test_the_command(tmp_path, capsys):
     for day in (1, 2):
         keep(recorded(day), tmp_path / "h")
     out = tmp_path / "out"
-    assert main(["history", str(tmp_path / "h"), "--report", str(out)]) == 0
+    assert main(["compare", "history", str(tmp_path / "h"), "--report", str(out)]) == 0
     assert "2 runs of 2 prompts, by clip" in capsys.readouterr().out
     assert "<svg" in (out / "index.html").read_text()
-    assert main(["history", str(tmp_path / "h"), "--model", "absent"]) == 2
-    assert main(["history", str(tmp_path / "nowhere")]) == 2
+    assert main(["compare", "history", str(tmp_path / "h"), "--model", "absent"]) == 2
+    assert main(["compare", "history", str(tmp_path / "nowhere")]) == 2
     assert "there is no history" in capsys.readouterr().err
 
 

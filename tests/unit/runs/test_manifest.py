@@ -68,12 +68,12 @@ def test_paths_are_relative_and_nothing_says_where_the_machine_keeps_them(report
 
 
 def test_what_lies_outside_is_looked_for_where_one_says(report, tmp_path, capsys):
-    assert main(["verify-report", str(report)]) == 1
+    assert main(["report", "verify", str(report)]) == 1
     assert "not checked: labels elsewhere: 1 files" in capsys.readouterr().out
     at = ["--at", f"labels elsewhere={tmp_path / 'labels'}"]
-    assert main(["verify-report", str(report), *at]) == 0
+    assert main(["report", "verify", str(report), *at]) == 0
     (tmp_path / "labels/labels.csv").write_text("others")
-    assert main(["verify-report", str(report), *at]) == 1
+    assert main(["report", "verify", str(report), *at]) == 1
     assert "changed: labels elsewhere: labels.csv" in capsys.readouterr().out
 
 
@@ -88,7 +88,7 @@ def test_what_lies_outside_is_looked_for_where_one_says(report, tmp_path, capsys
     ],
 )
 def test_a_place_that_cannot_be_used(report, capsys, at, told):
-    assert main(["verify-report", str(report), "--at", at]) == 2
+    assert main(["report", "verify", str(report), "--at", at]) == 2
     assert told in capsys.readouterr().err
 
 
@@ -107,14 +107,14 @@ def test_a_place_that_cannot_be_used(report, capsys, at, told):
 def test_a_manifest_that_cannot_be_used(report, capsys, change, told):
     plain = json.loads((report / NAME).read_text())
     (report / NAME).write_text(json.dumps(plain | change))
-    assert main(["verify-report", str(report)]) == 2
+    assert main(["report", "verify", str(report)]) == 2
     error = capsys.readouterr().err
     assert told in error
     assert len(error.splitlines()) == 1
 
 
 def test_a_report_without_a_manifest(tmp_path, capsys):
-    assert main(["verify-report", str(tmp_path)]) == 2
+    assert main(["report", "verify", str(tmp_path)]) == 2
     assert "no such manifest of a report" in capsys.readouterr().err
     with pytest.raises(FileFormatError):
         read_manifest(tmp_path)
@@ -163,7 +163,7 @@ def test_a_report_rendered_anew_has_a_manifest_of_its_own(report, tmp_path, plac
     if place.endswith("elsewhere"):
         assert made.parts["limits"] == Part(None, manifest.parts["limits"].hashes)
         given += ["--at", f"limits={tmp_path / 'project'}"]
-    assert main(["verify-report", str(folder), *given]) == 0
+    assert main(["report", "verify", str(folder), *given]) == 0
 
 
 def test_leftovers_of_another_run_are_named_and_turn_nothing(tmp_path, capsys, monkeypatch):
@@ -184,11 +184,11 @@ def test_leftovers_of_another_run_are_named_and_turn_nothing(tmp_path, capsys, m
     )
     write_manifest(manifest, report)
     assert unnamed(manifest, report) == ["fairness.pdf", "manifest.json.sig"]
-    assert main(["verify-report", str(report)]) == 0
+    assert main(["report", "verify", str(report)]) == 0
     told = capsys.readouterr().out
     assert "not named by the manifest, so not checked: fairness.pdf, manifest.json.sig (" in told
     assert "verified: all 2 entries" in told
     for name in ("fairness.pdf", "manifest.json.sig"):
         (report / name).unlink()
-    assert main(["verify-report", str(report)]) == 0
+    assert main(["report", "verify", str(report)]) == 0
     assert "beside it" not in capsys.readouterr().out

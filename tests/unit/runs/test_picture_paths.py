@@ -115,9 +115,9 @@ def written(run, *files):
 
 COMMANDS = {
     "report": ("report", "{run}", "{out}"),
-    "sample": ("sample", "{run}", "{out}"),
+    "sample": ("label", "export", "{run}", "{out}"),
     "compare": ("compare", "{run}", "{run}", "--report", "{out}"),
-    "Label Studio": ("label-studio", "{run}", "--output", "{out}"),
+    "Label Studio": ("label", "studio", "{run}", "--output", "{out}"),
 }
 
 

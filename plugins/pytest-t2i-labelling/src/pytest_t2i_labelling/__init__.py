@@ -1,1 +1,1 @@
-"""People label images: on the page of ``t2i label``, or in Label Studio."""
+"""People label images: on the page of ``t2i label page``, or in Label Studio."""

@@ -1,4 +1,4 @@
-"""``t2i label``: label the images of a folder by hand, or settle what people disagree on."""
+"""``t2i label page``: label the images of a folder by hand, or settle what people disagree on."""
 
 from __future__ import annotations
 

@@ -179,7 +179,7 @@ class Review:
         if not known:
             raise T2IError(
                 f"{self.folder} has no {labels.FILE_NAME}, so there is nothing to review. Label "
-                "it first: t2i label FOLDER --annotator NAME."
+                "it first: t2i label page FOLDER --annotator NAME."
             )
         present = set(labels.image_files(self.folder))
         self.files = tuple(file for file in labels.disagreements(known) if file in present)

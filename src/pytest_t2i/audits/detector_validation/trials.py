@@ -55,8 +55,8 @@ def try_detectors(
     if labelled.draw.probabilities:
         raise ConfigurationError(
             f"{labelled.folder}: its images were drawn where a detector is unsure "
-            "(t2i sample --for-correction), so they do not show how often it is right. "
-            "Evaluate detectors on a random part: t2i sample --per-prompt N"
+            "(t2i label export --for-correction), so they do not show how often it is right. "
+            "Evaluate detectors on a random part: t2i label export --per-prompt N"
         )
     return Trials(
         tuple(

@@ -1,4 +1,4 @@
-"""The output of ``t2i stereotypes``: tables of several runs, at one level."""
+"""The output of ``t2i compare stereotypes``: tables of several runs, at one level."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def _has(path: Path, section: str) -> bool:
 
 
 def _table(settings: Mapping[str, str]) -> str:
-    lines = "".join(f'{key} = "{value}"\n' for key, value in settings.items())
+    lines = "".join(f"{key} = {quoted(value)}\n" for key, value in settings.items())
     return f"[tool.pytest.ini_options]\n{lines}"
 
 

@@ -45,7 +45,8 @@ def hostile(draw):
 
 
 def workflow(model, runners):
-    return _render("fairness.yml.j2", {"model": model, "runs_on": _runner(runners)})
+    facts = {"model": model, "detector": model, "keys": (), "runs_on": _runner(runners)}
+    return _render("fairness.yml.j2", facts)
 
 
 def test_a_workflow_holds_every_name_as_it_is():
@@ -55,6 +56,7 @@ def test_a_workflow_holds_every_name_as_it_is():
         text = workflow(model, runners)
         (job,) = yaml.safe_load(text)["jobs"].values()
         assert job["steps"][-1]["with"]["model"] == model
+        assert job["steps"][-1]["with"]["detector"] == model
         assert job["runs-on"] == (runners[0] if len(runners) == 1 else runners)
         assert all(sign.isprintable() or sign == "\n" for sign in text)
 

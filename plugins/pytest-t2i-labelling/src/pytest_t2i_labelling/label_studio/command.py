@@ -1,4 +1,4 @@
-"""``t2i label-studio``: write the images of a folder or a run as tasks for Label Studio."""
+"""``t2i label studio``: write the images of a folder or a run as tasks for Label Studio."""
 
 from __future__ import annotations
 
@@ -154,5 +154,5 @@ def _check_labels(given: list[Task], vocabulary: Vocabulary) -> None:
         raise T2IError(
             f"--predictions: the predicted labels {', '.join(sorted(strange))} are none of "
             f"{', '.join(vocabulary.names)}. Leave --predictions out, or label a folder that "
-            "t2i sample made, with t2i label FOLDER --labels ..."
+            "t2i label export made, with t2i label page FOLDER --labels ..."
         )
