@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 
 import metric_table
+import model_table
 import option_table
 import packages_picture
 
@@ -18,6 +19,7 @@ def main(arguments: list[str]) -> int:
         packages_picture.PICTURE: packages_picture.draw(),
         option_table.PAGE: option_table.page(),
         metric_table.PAGE: metric_table.page(),
+        model_table.PAGE: model_table.page(),
     }
     stale = [
         path
