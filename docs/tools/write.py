@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 
 import metric_table
+import model_table
 import option_table
 import packages_picture
 import reproduce_table
@@ -20,6 +21,7 @@ def main(arguments: list[str]) -> int:
         option_table.PAGE: option_table.page(),
         metric_table.PAGE: metric_table.page(),
         reproduce_table.PAGE: reproduce_table.page(),
+        model_table.PAGE: model_table.page(),
     }
     stale = [
         path

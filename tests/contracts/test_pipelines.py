@@ -1,7 +1,9 @@
 """Every text-to-image class of diffusers: what it makes of a request, or why it makes nothing."""
 
+import inspect
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ import tiny
 import tiny_pipelines
 from installed import needs
 
-from pytest_t2i.data import Request
+from pytest_t2i.data import FINAL_LATENT, Request
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.model_probe import probed
 from pytest_t2i.protocols import LoadOptions
@@ -105,9 +107,55 @@ def test_negative_prompt_changes_pixels_or_is_refused(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_final_latent_is_observed_or_refused(name):
+    model = loaded(name)
+    request = Request("a nurse", 1, settings_of(name), observe=frozenset({FINAL_LATENT}))
+    if "callback_on_step_end" not in model._calls.accepted:
+        with pytest.raises(ConfigurationError, match="the final latent cannot be observed"):
+            made(model, request)
+        return
+    (picture,) = made(model, request)
+    assert picture.trace.final_latent.size > 1
+    assert np.isfinite(picture.trace.final_latent).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_probe_finds_no_fault(name):
     probe = probed(loaded(name), settings_of(name))
     assert probe.faults == ()
+
+
+def classes_of_diffusers() -> list[str]:
+    """Names of the classes that take a prompt and need nothing else."""
+    needs("diffusers")
+    import diffusers
+    from diffusers.pipelines.auto_pipeline import AUTO_TEXT2IMAGE_PIPELINES_MAPPING
+
+    names = {kind.__name__ for kind in AUTO_TEXT2IMAGE_PIPELINES_MAPPING.values()}
+    for name in dir(diffusers):
+        if name.endswith("Pipeline") and not hasattr(getattr(diffusers, name), "_backends"):
+            parameters = inspect.signature(getattr(diffusers, name).__call__).parameters
+            needed = {
+                each.name
+                for each in parameters.values()
+                if each.default is each.empty and each.kind is each.POSITIONAL_OR_KEYWORD
+            }
+            if "prompt" in parameters and needed <= {"self", "prompt"}:
+                names.add(name)
+    return sorted(names)
+
+
+def test_every_class_of_diffusers_has_a_row():
+    page = (Path(__file__).parents[2] / "docs" / "models.md").read_text(encoding="utf-8")
+    without = [name for name in classes_of_diffusers() if f"`{name}`" not in page]
+    assert without == [], "run python docs/tools/write.py"
+
+
+def test_most_classes_make_pictures():
+    page = (Path(__file__).parents[2] / "docs" / "models.md").read_text(encoding="utf-8")
+    rows = [line.split("|") for line in page.splitlines() if line.startswith("| `")]
+    assert len(NAMES) >= 45
+    assert {name for name in NAMES if not any(f" `{name}` " == row[1] for row in rows)} == set()
 
 
 def test_a_probe_names_a_guidance_without_effect():

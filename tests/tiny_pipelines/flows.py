@@ -445,6 +445,14 @@ def write_flux_dev(folder: Path, seed: int = 0) -> Path:
     return tiny.write_flux(folder, seed, guidance_embeds=True)
 
 
+@tiny_pipeline("FluxKontextPipeline", max_area=32 * 32)
+def write_flux_kontext() -> Any:
+    pipeline = diffusers.FluxPipeline.from_pretrained(
+        str(tiny.written(write_flux_dev)), local_files_only=True
+    )
+    return diffusers.FluxKontextPipeline(**pipeline.components)
+
+
 FAMILIES = {
     "StableDiffusionPipeline": tiny.write_stable_diffusion,
     "StableDiffusionXLPipeline": tiny.write_stable_diffusion_xl,

@@ -7,6 +7,7 @@ each other (see ``pipelines.settle``).
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from copy import copy, deepcopy
@@ -470,13 +471,26 @@ class DiffusersModel:
     def _unpacked(
         self, latents: torch.Tensor | None, settings: GenerationSettings
     ) -> torch.Tensor | None:
-        """Latents as [batch, channels, height, width]; FLUX has a sequence of 2 x 2 patches."""
-        is_packed = hasattr(self.pipeline, "_unpack_latents")
-        if latents is None or latents.ndim == len("bchw") or not is_packed:
+        """Latents as [batch, channels, height, width]; FLUX has a sequence of 2 x 2 patches.
+
+        Classes that keep their latents in another way (Krea 2, NucleusMoE, FIBO) give them as they
+        are.
+        """
+        if latents is None or latents.ndim == len("bchw") or not self._is_packed_as_flux:
             return latents
         scale = self.pipeline.vae_scale_factor
         default = self.pipeline.default_sample_size * scale
-        unpacked: torch.Tensor = self.pipeline._unpack_latents(  # noqa: SLF001
-            latents, settings.height or default, settings.width or default, scale
-        )
+        width, height = settings.width or default, settings.height or default
+        try:
+            unpacked: torch.Tensor = self.pipeline._unpack_latents(latents, height, width, scale)  # noqa: SLF001
+        except RuntimeError:  # FIBO has the function and does not pack
+            return latents
         return unpacked
+
+    @property
+    def _is_packed_as_flux(self) -> bool:
+        """Whether the class packs latents as FLUX does, with the same arguments."""
+        unpack = getattr(self.pipeline, "_unpack_latents", None)
+        if unpack is None or not hasattr(self.pipeline, "default_sample_size"):
+            return False
+        return "vae_scale_factor" in [*inspect.signature(unpack).parameters][3:4]

@@ -295,6 +295,13 @@ FORMATS = {"BF16": torch.bfloat16, "F16": torch.float16}
 """Name in a safetensors file -> number format of 16 bits."""
 
 
+def half_of_class(name: str) -> torch.dtype | None:
+    """The number format that a class uses whatever its weights are; None where they decide."""
+    if name.startswith("Flux"):
+        return torch.bfloat16
+    return torch.float16 if name.startswith("StableDiffusion") else None
+
+
 def half_of(folder: Path, parts: Parts, device: torch.device) -> torch.dtype:
     """The number format of a pipeline on a GPU where none was chosen.
 
@@ -302,11 +309,8 @@ def half_of(folder: Path, parts: Parts, device: torch.device) -> torch.dtype:
     classes use that of their own weights where it has 16 bits, else bfloat16 where the device has
     it, else float32: most were trained in bfloat16, and overflow in float16.
     """
-    name = str(read_index(folder)["_class_name"])
-    if name.startswith("Flux"):
-        return torch.bfloat16
-    if name.startswith("StableDiffusion"):
-        return torch.float16
+    if (half := half_of_class(str(read_index(folder)["_class_name"]))) is not None:
+        return half
     for part in MAIN_PARTS:
         for path in sorted(parts.get(part, folder / part).glob("*.safetensors")):
             with safe_open(path, framework="pt") as tensors:
@@ -692,10 +696,14 @@ class Calls:
     def _refuse_ineffective(self, call: Mapping[str, Any], negative: str | None) -> None:
         """Refuse arguments that FLUX accepts and ignores: a measurement would be misleading."""
         true_cfg = call.get(TRUE_CFG, self._default(TRUE_CFG))
-        if self.guidance == TRUE_CFG and negative is not None and (true_cfg or 0) <= 1:
+        guides = true_cfg is None or true_cfg > 1 or self.family is not None
+        if negative is not None and not guides:
+            is_ours = self.guidance == TRUE_CFG
+            name = "guidance" if is_ours else TRUE_CFG
+            other = ", or set a guidance above 1" if is_ours else ""
             raise ConfigurationError(
-                f"{self.name} ignores a negative prompt at guidance={true_cfg}, got "
-                f"negative_prompt={negative!r}. Leave it out, or set a guidance above 1."
+                f"{self.name} ignores a negative prompt at {name}={true_cfg}, got "
+                f"negative_prompt={negative!r}. Leave it out{other}."
             )
         scale = call.get("guidance_scale")
         config = getattr(self.pipeline, "config", {})

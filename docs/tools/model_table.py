@@ -1,0 +1,199 @@
+"""The page of models, written from diffusers' classes, the adapter and the catalogue."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import tomllib
+import warnings
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import diffusers
+from diffusers.pipelines.auto_pipeline import AUTO_TEXT2IMAGE_PIPELINES_MAPPING
+
+from pytest_t2i.adapters.models.pipelines import (
+    GUIDERS,
+    IMAGE_OPTIONAL,
+    ONE_AT_A_TIME,
+    REWRITINGS,
+    Calls,
+    half_of_class,
+)
+from pytest_t2i.adapters.models.prompt_embeddings import family_of
+
+PAGE = Path(__file__).parents[1] / "models.md"
+TESTS = Path(__file__).parents[2] / "tests"
+MARKS = {
+    name: (f"<!-- {name}: written by docs/tools/write.py -->", f"<!-- end of {name} -->")
+    for name in ("classes", "others", "aliases")
+}
+LACKING = {
+    "KolorsPAGPipeline": "needs the package sentencepiece",
+    "KolorsPipeline": "needs the package sentencepiece",
+    "Cosmos2TextToImagePipeline": "needs the package cosmos_guardrail, whose weights are gated",
+}
+"""Classes that draw from a prompt where something else is installed."""
+OPTIONAL = IMAGE_OPTIONAL | {"ZImageOmniPipeline"}
+"""Classes that take a picture and draw without one."""
+MITIGATIONS = ("chuang", "fair_pca", "interpolation.mitigations")
+"""Modules of the companion whose mitigations act inside a pipeline."""
+REASONS = (
+    ("writes text", {"LLaDA2Pipeline", "DiffusionGemmaPipeline"}, (), ()),
+    ("makes shapes", {"ShapEPipeline"}, (), ()),
+    ("makes a text and a picture at once", {"UniDiffuserPipeline"}, (), ()),
+    ("gives depth maps beside pictures", {"StableDiffusionLDM3DPipeline"}, (), ()),
+    (
+        "makes sound",
+        {"AceStepPipeline", "StableAudio3Pipeline"},
+        ("audio_length_in_s", "audio_end_in_s", "audio_duration"),
+        ("Audio",),
+    ),
+    (
+        "makes videos",
+        {"AllegroPipeline", "LattePipeline", "MochiPipeline", "LongCatVideoPipeline"},
+        ("num_frames", "video", "video_length", "control_video", "frames"),
+        ("Video", "LTX", "Helios", "SkyReels", "AnimateDiff", "AnyFlow", "Wan", "Kandinsky6"),
+    ),
+    ("makes embeddings for another pipeline", set(), (), ("Prior",)),
+    ("runs ONNX files, which are not loaded", set(), (), ("Onnx",)),
+    (
+        "needs a picture",
+        {"StableDiffusionDiffEditPipeline", "StableDiffusionPix2PixZeroPipeline"},
+        ("control_image", "controlnet_conditioning_scale"),
+        ("Edit", "ControlNet", "Img2Img", "Inpaint"),
+    ),
+)  # fmt: skip
+"""Reason, names of classes, arguments of ``__call__``, parts of names: why a class is not run."""
+
+
+@cache
+def tiny_classes() -> frozenset[str]:
+    """Names of the classes with which the contract tests make pictures."""
+    sys.path.insert(0, str(TESTS))
+    return frozenset(import_module("tiny_pipelines").PIPELINES)
+
+
+@cache
+def classes() -> dict[str, Any]:
+    """Every class of diffusers that takes a prompt and needs nothing else."""
+    mapped = {kind.__name__ for kind in AUTO_TEXT2IMAGE_PIPELINES_MAPPING.values()}
+    found = {}
+    for name in sorted(name for name in dir(diffusers) if name.endswith("Pipeline")):
+        kind = getattr(diffusers, name)
+        parameters = (
+            {} if hasattr(kind, "_backends") else inspect.signature(kind.__call__).parameters
+        )
+        needed = {
+            each.name
+            for each in parameters.values()
+            if each.default is each.empty
+            and each.kind not in {each.VAR_KEYWORD, each.VAR_POSITIONAL}
+        } - {"self", "prompt"}
+        if name in mapped | set(LACKING) or ("prompt" in parameters and not needed):
+            found[name] = kind
+    return found
+
+
+def reason(name: str, kind: Any) -> str | None:
+    """Why a class makes no pictures here; None where it does."""
+    if name in LACKING:
+        return LACKING[name]
+    if name in tiny_classes():
+        return None
+    parameters = inspect.signature(kind.__call__).parameters
+    for words, names, arguments, parts in REASONS:
+        if name in names or set(arguments) & set(parameters) or any(part in name for part in parts):
+            return words
+    return "needs a picture" if "image" in parameters and name not in OPTIONAL else None
+
+
+def page() -> str:
+    """The page as it is, with fresh tables."""
+    text = PAGE.read_text(encoding="utf-8")
+    for name, rows in (("classes", class_rows()), ("others", other_rows()), ("aliases", aliases())):
+        begin, end = MARKS[name]
+        before, _, rest = text.partition(begin)
+        _, _, after = rest.partition(end)
+        text = f"{before}{begin}\n" + "\n".join(rows) + f"\n{end}{after}"
+    return text
+
+
+HEAD = (
+    "class", "guidance", "number format on a GPU", "rewrites", "prompt space", "denoising space",
+    "attention", "mitigation stages", "pictures a call", "tested",
+)  # fmt: skip
+
+
+def class_rows() -> Iterator[str]:
+    """One row for each class that makes pictures from a prompt."""
+    yield _row(HEAD)
+    yield _row(["---"] * len(HEAD))
+    for name, kind in classes().items():
+        if reason(name, kind) is None:
+            yield _row([f"`{name}`", *_cells(name, kind)])
+
+
+def _cells(name: str, kind: Any) -> list[str]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pipeline = kind.__new__(kind)
+    calls = Calls(pipeline, family_of(pipeline), {})
+    parts = inspect.signature(kind.__init__).parameters
+    guider = next((part for part in GUIDERS if part in parts), None)
+    half = half_of_class(name)
+    stages = (stage for stage in REWRITINGS if stage.argument in calls.accepted)
+    is_family = calls.family is not None
+    return [
+        f"the part `{guider}`" if guider else f"`{calls.guidance}`" if calls.guidance else "none",
+        "that of its weights, else bfloat16" if half is None else str(half).removeprefix("torch."),
+        next((f"`{stage.argument}`" for stage in stages), "no"),
+        "yes" if is_family else "no",
+        "velocities" if is_family else "last" if "callback_on_step_end" in calls.accepted else "no",
+        "yes" if is_family else "no",
+        ", ".join(["prompt", *_stages(pipeline)]),
+        "1" if name in ONE_AT_A_TIME else "of any prompts" if is_family else "of one prompt",
+        "tiny true class" if name in tiny_classes() else "not tried",
+    ]
+
+
+def _stages(pipeline: Any) -> list[str]:
+    """Stages of the companion's mitigations that act inside such a pipeline."""
+    bases = {base.__name__ for base in type(pipeline).__mro__}
+    stages = set()
+    for module in MITIGATIONS:
+        for each in vars(import_module(f"pytest_t2i_mitigation.{module}")).values():
+            families, stage = getattr(each, "families", None), getattr(each, "stage", None)
+            if isinstance(families, tuple) and isinstance(stage, str) and bases & {*families}:
+                stages.add(stage)
+    return sorted(stages)
+
+
+def other_rows() -> Iterator[str]:
+    """The classes that make no picture from a prompt alone, by reason."""
+    by_reason: dict[str, list[str]] = {}
+    for name, kind in classes().items():
+        if (words := reason(name, kind)) is not None:
+            by_reason.setdefault(words, []).append(f"`{name}`")
+    yield _row(["why not", "classes"])
+    yield _row(["---", "---"])
+    for words, names in sorted(by_reason.items()):
+        yield _row([words, ", ".join(names)])
+
+
+def aliases() -> Iterator[str]:
+    """The models of the catalogue that ships, with their settings."""
+    text = files("pytest_t2i.adapters").joinpath("catalogue.toml").read_text(encoding="utf-8")
+    yield _row(["alias", "hub id", "steps", "guidance", "size", "source of the settings"])
+    yield _row(["---"] * 6)
+    for alias, model in tomllib.loads(text)["models"].items():
+        values = [str(model.get(key, "")) for key in ("steps", "guidance", "size", "source")]
+        yield _row([f"`{alias}`", f"`{model['path']}`", *values])
+
+
+def _row(cells: Any) -> str:
+    return f"| {' | '.join(str(cell).replace('|', chr(92) + '|') for cell in cells)} |"
