@@ -218,7 +218,7 @@ def made(record: RunRecord) -> str:
     stopped = f" {early_stopping(record).capitalize()}." if early_stopping(record) else ""
     distinct = f" Distinct pictures: {distinct_words(record)}." if record.distinct else ""
     looks = f" Looked at before: {looks_words(record)}." if record.looked_at_before else ""
-    certified = "".join(f" Certificate: {line}." for line in certified_lines(record))
+    certified = "".join(f" Certificate: {escape(line)}." for line in certified_lines(record))
     return f"Images: {made_images(record)}.{distinct}{looks}{stopped}{certified}"
 
 
