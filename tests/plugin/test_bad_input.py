@@ -160,6 +160,8 @@ def test_one_clear_message(project, arguments, expected):
             "[[stereotype]] number 1: prompt is a sentence to make images of, got prompt=' '",
         ),
         ("@pytest.mark.t2i(axes.place, attributes=['hat'])", "expected an Attribute, got 'hat'"),
+        ("@pytest.mark.t2i(axes.place, attributes='hat')", "expected an Attribute, got 'hat'"),
+        ("@pytest.mark.t2i(axes.place, attributes=[3])", "Attribute('hat', \"a photo of a person"),
         ("@pytest.mark.t2i(read_stereotypes('zeta.toml'))", "got margin=-0.1"),
         (
             "@pytest.mark.t2i(read_stereotypes('unfilled.toml'))",

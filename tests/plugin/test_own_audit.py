@@ -154,3 +154,80 @@ def test_its_fixtures_are_listed(own):
 
 def test_without_a_model_it_is_skipped(own):
     own.run_plainly("test_suite.py").assert_outcomes(skipped=6)
+
+
+CERTAIN = """
+import pytest_t2i as t2i
+from pytest_t2i import Audit, MetricInfo
+
+SURE = MetricInfo("certain_share", 0.0, 1.0, "lower", "nobody's equation", "share of sure labels")
+
+def certain(sample):
+    sure = [found for found in sample.detections if found.label]
+    share = t2i.statistics.share_interval(len(sure), len(sample.detections), 0.95)
+    return t2i.Measurement(SURE, sample.prompt.id, share, images=len(sample.detections))
+
+class Certain(Audit[None]):
+    name = "certain"
+    metrics = (SURE,)
+    of_sample = {"certain_share": certain}
+
+class Plain:
+    fingerprint = "plain-1"
+
+    def generate(self, requests):
+        return [PICTURE for made in fakes.FakeModel(0.5, "plain").generate(requests)]
+
+def pytest_t2i_audits():
+    return {"certain": Certain}
+
+def pytest_t2i_models():
+    return {"plain": lambda options: Plain()}
+"""
+PIL = "made.image"
+SURE = """
+import pytest
+from pytest_t2i import axes, limit
+
+@pytest.mark.t2i(axes.place.only("gym", "office"))
+def test_certain(sample):
+    assert sample.certain_share >= limit("certain_share", 0.2)
+"""
+TAKES = ("-p", "no:cacheprovider", "--t2i-images", "12")
+
+
+@pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["here", "workers"])
+def test_an_audit_of_a_conftest_measures_samples(project, options):
+    project.write(
+        {"conftest.py": CONFTEST + CERTAIN.replace("PICTURE", PIL), "test_suite.py": SURE}
+    )
+    result = project.run(*TAKES, *options, model="plain")
+    result.assert_outcomes(passed=2)
+    names = {check["metric"] for check in project.record()["checks"]}
+    assert names == {"certain_share"}
+
+
+@pytest.mark.parametrize(
+    ("picture", "problem"),
+    [
+        (PIL, ""),
+        (f"t2i.Generated({PIL})", ""),
+        (f"{PIL}.convert('RGBA')", ""),
+        ("'a.png'", "got 'a.png': return Generated(image)"),
+        ("b''", "return Generated(image)"),
+        ("None", "got None: return Generated(image)"),
+        (f"[{PIL}]", "return Generated(image)"),
+    ],
+)
+def test_a_model_may_return_plain_pictures(project, picture, problem):
+    own = CERTAIN.replace("PICTURE", picture)
+    project.write({"conftest.py": CONFTEST + own, "test_suite.py": SURE})
+    result = project.run(*TAKES, model="plain")
+    told = result.stdout.str() + result.stderr.str()
+    assert "INTERNALERROR" not in told
+    assert "Traceback" not in told
+    if problem:
+        assert problem in " ".join(told.split())
+        assert result.ret != 0
+    else:
+        result.assert_outcomes(passed=2)

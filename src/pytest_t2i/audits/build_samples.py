@@ -99,4 +99,5 @@ def _plain_sample(
         stopping=test.stopping,
         instruments=context.instruments(test),
         alike=context.settings.undetected_alike,
+        audits=context.audits,
     )

@@ -72,6 +72,10 @@ class AuditContext(Protocol):
         """Names of the detectors; verdicts rest on the first one."""
 
     @property
+    def audits(self) -> tuple[Any, ...]:
+        """The audits of the run, a conftest.py's among them."""
+
+    @property
     def encoder(self) -> str:
         """Name of the image encoder."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.adapters.registry import INSTALL
@@ -35,6 +35,9 @@ class Sample(GroupedSample):
     ...     assert abs(sample.prompt_bias_score) <= limit("prompt_bias_score", 0.5)
     """
 
+    audits: tuple[Any, ...] = field(default=(), kw_only=True, compare=False)
+    """The audits of the run, whose ``of_sample`` names are attributes; (): the installed ones."""
+
     def __repr__(self) -> str:
         return f"<Sample of {self.prompt.id}: {len(self.seeds)} images, {self.ref.name}>"
 
@@ -42,7 +45,9 @@ class Sample(GroupedSample):
 
         def __getattr__(self, name: str) -> Any:
             """Return what an audit of another distribution measures (``Audit.of_sample``)."""
-            for audit in () if name.startswith("_") else installed_audits():
+            if name.startswith("_"):
+                raise AttributeError(name)
+            for audit in self.__dict__.get("audits") or installed_audits():
                 if name in audit.of_sample:
                     return audit.of_sample[name](self)
             install = INSTALL.get(("sample", name))

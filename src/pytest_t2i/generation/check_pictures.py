@@ -3,19 +3,46 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.adapters.support.aspects import aspect_problem, requested_size, size_words
 from pytest_t2i.adapters.support.black_or_unreadable import gate
 from pytest_t2i.data import Generated, Request, Undetected
-from pytest_t2i.errors import GenerationError, some
+from pytest_t2i.errors import ConfigurationError, GenerationError, shown, some
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 MODES = ("RGB", "L", "RGBA", "P", "1")
 """Pillow's modes that become RGB without losing what they show."""
+
+
+def as_generated(pictures: Any) -> Iterator[Generated]:
+    """Yield what a model returned for a batch; a plain PIL image is taken as a picture.
+
+    Raises ConfigurationError for anything else.
+
+    >>> list(as_generated(["a nurse"]))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    pytest_t2i.errors.ConfigurationError: generate: expected a pytest_t2i.Generated ...
+    """
+    if not isinstance(pictures, Iterable):
+        raise ConfigurationError(
+            f"generate: expected a list of pictures, one for each request, got {shown(pictures)}"
+        )
+    for picture in pictures:
+        if hasattr(picture, "image"):
+            yield picture
+        elif hasattr(picture, "convert") and hasattr(picture, "size"):
+            yield Generated(picture)
+        else:
+            raise ConfigurationError(
+                "generate: expected a pytest_t2i.Generated or a PIL image for each request, got "
+                f"{shown(picture)}: return Generated(image)"
+            )
 
 
 @dataclass

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pytest_t2i.adapters.registry import Factory
 from pytest_t2i.data import Detection, Generated, Request, Undetected
 from pytest_t2i.errors import ConfigurationError, T2IError
-from pytest_t2i.generation.check_pictures import picture_of
+from pytest_t2i.generation.check_pictures import as_generated, picture_of
 from pytest_t2i.generation.detector_calls import detections_by
 from pytest_t2i.generation.identities import NamedComponent
 from pytest_t2i.generation.plan import DetectorRef, ImageNeeds
@@ -56,7 +56,8 @@ class Looking:
         """Make one batch, in order, with detections, also of images made before an error."""
         images: list[Generated] = []
         try:
-            images.extend(self.model.generate([_unlooked(request) for request in requests]))
+            plain = [_unlooked(request) for request in requests]
+            images.extend(as_generated(self.model.generate(plain)))
         except (Exception, KeyboardInterrupt):
             yield from self._looked_at(requests, images)
             raise

@@ -14,6 +14,7 @@ from typing import Any
 from pytest_t2i.data import Generated, Request
 from pytest_t2i.errors import ConfigurationError, GenerationError, OutOfDeviceMemoryError, blamed
 from pytest_t2i.generation.batch_size import BatchSize, device_of
+from pytest_t2i.generation.check_pictures import as_generated
 from pytest_t2i.generation.threads import InLanes, Lanes
 from pytest_t2i.protocols import Executor, ExecutorOptions, MakesEach, TextToImage
 
@@ -119,7 +120,9 @@ class InProcess:
         started = self.clock()
         try:
             with blamed(GenerationError, "model", self.name):
-                images.extend(self.model().generate(part))  # keeps what came before an error
+                images.extend(
+                    as_generated(self.model().generate(part))
+                )  # keeps what came before an error
         except (Exception, KeyboardInterrupt):
             yield from images
             raise

@@ -11,6 +11,7 @@ from filelock import FileLock
 
 from pytest_t2i.data import Count, Generated, GenerationSettings, Request
 from pytest_t2i.errors import T2IError
+from pytest_t2i.generation.check_pictures import as_generated
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.seeds import OTHER_SEED, PROMPT, SEED, difference
 from pytest_t2i.protocols import MayIgnoreSettings
@@ -97,12 +98,12 @@ def probed(model: Any, settings: GenerationSettings) -> ModelProbe | None:
     """
     first = Request(PROMPT, SEED, settings)
     second = Request(PROMPT, OTHER_SEED, settings)
-    one, other = model.generate([first, second])
-    (alone,) = model.generate([first])
+    one, other = as_generated(model.generate([first, second]))
+    (alone,) = as_generated(model.generate([first]))
     guided = None
     changed = model.other_guidance(settings)
     if changed is not None:
-        (guided,) = model.generate([Request(PROMPT, SEED, changed)])
+        (guided,) = as_generated(model.generate([Request(PROMPT, SEED, changed)]))
     pictures: Sequence[Generated] = [one, other, alone, *([guided] if guided else [])]
     if any(picture.image is None for picture in pictures):
         return None

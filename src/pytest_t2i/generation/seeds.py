@@ -13,6 +13,7 @@ from filelock import FileLock
 from pytest_t2i.data import Count, Generated, GenerationSettings, Request
 from pytest_t2i.errors import BudgetSpentError, GenerationError
 from pytest_t2i.generation.bill import Bill
+from pytest_t2i.generation.check_pictures import as_generated
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.identities import NamedComponent
 from pytest_t2i.generation.store import Store
@@ -171,11 +172,15 @@ def probe(model: ToTry, settings: GenerationSettings) -> tuple[Seeding | None, i
     The result is None where the model gives no picture.
     """
     request = Request(PROMPT, SEED, settings)
-    alone = [generated for _ in range(ALONE) for generated in model.generate([request])]
+    alone = [
+        generated for _ in range(ALONE) for generated in as_generated(model.generate([request]))
+    ]
     apart = _difference(alone)
     if apart is None or apart >= LEAST:
         return (None if apart is None else Seeding("draws", apart)), ALONE
-    spread = _difference([alone[0], *model.generate([replace(request, seed=OTHER_SEED)])])
+    spread = _difference(
+        [alone[0], *as_generated(model.generate([replace(request, seed=OTHER_SEED)]))]
+    )
     if spread is None or spread <= apart:  # no more than two pictures of one seed differ
         return (None if spread is None else Seeding("constant", seeds=2)), ALONE + OTHER
     try:

@@ -31,7 +31,7 @@ from pytest_t2i.settings import Settings
 from pytest_t2i.verdicts import check
 from pytest_t2i.verdicts.check import Check, JudgingContext
 from pytest_t2i.verdicts.limit import LimitValue, as_judged, sign_of
-from pytest_t2i.verdicts.limits_file import LimitFiles
+from pytest_t2i.verdicts.limits_file import PARTS, LimitFiles
 from pytest_t2i.verdicts.measurement import Measurement
 
 SIZE = (100, 24)
@@ -97,7 +97,12 @@ class Audited:
 
     def _measured(self) -> list[str]:
         # Names alone: computing a measurement may take seconds or raise an error.
-        return [name for value in self._together() for name in dir(value) if name in INFO]
+        names = [name for value in self._together() for name in dir(value) if name in INFO]
+        return [
+            f"{name}.{part}" if part else name
+            for name in names
+            for part in (PARTS[name] if name == BY_SPACE else ("",))
+        ]
 
     # verdicts
 
@@ -105,7 +110,7 @@ class Audited:
         """Return the check of the whole model, as ``assert samples.metric <= limit(...)`` does.
 
         Args:
-            metric: name of a measurement, such as "model_bias_score".
+            metric: name of a measurement, such as "model_bias_score" or "similarity_gap.image".
             bound: the limit; None takes that of the limits file. If the file has one, both must
                 be equal.
 
@@ -115,9 +120,9 @@ class Audited:
         """
         for name, cases in self._cases.items():
             if not self._results.session.fixtures[name].one_by_one:
-                value = self._value(name)
-                if isinstance(getattr(value, metric, None), Measurement):
-                    check = self._judged(cases[0], getattr(value, metric), metric, bound)
+                measurement = _measurement(self._value(name), metric)
+                if measurement is not None:
+                    check = self._judged(cases[0], measurement, metric, bound)
                     remember_looks(self._results)
                     return check
         raise UnknownNameError("measurement of the model", metric, self._measured())
@@ -227,6 +232,19 @@ class Audited:
             f'<iframe sandbox="allow-scripts" srcdoc="{html.escape(page)}" title="fairness report" '
             'style="width:100%;height:40rem;border:1px solid #8888"></iframe>'
         )
+
+
+BY_SPACE = "similarity_gap"
+"""The metric that has one measurement in each space."""
+
+
+def _measurement(value: Any, name: str) -> Measurement | None:
+    """Return the measurement of this name, ``similarity_gap.image``; None without one."""
+    base, _, part = name.partition(".")
+    found = getattr(value, base if base == BY_SPACE else name, None)
+    if base == BY_SPACE and part and callable(found):
+        found = found(part)
+    return found if isinstance(found, Measurement) else None
 
 
 def _member_of(case: SelectedTest) -> str:

@@ -13,6 +13,7 @@ from pytest_t2i.adapters.support.black_or_unreadable import gate
 from pytest_t2i.adapters.support.secrets import secrets_of_environment
 from pytest_t2i.data import Detection, Generated, Prompt, Request, Undetected
 from pytest_t2i.errors import ConfigurationError, T2IError, UnknownNameError
+from pytest_t2i.generation.check_pictures import as_generated
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.detect import detections_of
 from pytest_t2i.generation.plan import DetectorRef
@@ -190,7 +191,7 @@ class Loaded:
 
     def generate(self, requests: Sequence[Request]) -> Iterable[Generated]:
         """Make one batch, in order; requests with the mitigation's variation are mitigated."""
-        return self._components.maker().generate(requests)
+        return list(as_generated(self._components.maker().generate(requests)))
 
     def detect(self, images: Sequence[Image | None]) -> list[Detection]:
         """Return the deciding detector's detection of each picture.

@@ -17,6 +17,7 @@ from filelock import FileLock
 from pytest_t2i.adapters.support.black_or_unreadable import gate
 from pytest_t2i.data import Generated, Request, Undetected, digest, sign_of
 from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.generation.check_pictures import as_generated
 from pytest_t2i.generation.detect import detections_of
 from pytest_t2i.generation.generate import Runner
 from pytest_t2i.generation.plan import DetectorRef
@@ -183,7 +184,9 @@ def _pictures(
     """Make the pictures anew, whatever the store has; return them as [prompt][round]."""
     model: Any = session.components.model().get()
     requests = [Request(prompt.text, prompt.seed, session.generation) for prompt in prompts]
-    rounds_of_pictures = [_seen(session, list(model.generate(requests))) for _ in range(rounds)]
+    rounds_of_pictures = [
+        _seen(session, list(as_generated(model.generate(requests)))) for _ in range(rounds)
+    ]
     return [list(of_prompt) for of_prompt in zip(*rounds_of_pictures, strict=True)]
 
 

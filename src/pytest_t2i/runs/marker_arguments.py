@@ -138,8 +138,14 @@ def _extras(value: Any) -> frozenset[str]:
 
 
 def _attributes(value: Any) -> tuple[Attribute, ...]:
-    attributes = tuple(value) if isinstance(value, Iterable) else (value,)
+    is_several = isinstance(value, Iterable) and not isinstance(value, str)
+    attributes = tuple(value) if is_several else (value,)
     for attribute in attributes:
         if not isinstance(attribute, Attribute):
-            raise ConfigurationError(f"marker t2i: expected an Attribute, got {attribute!r}")
+            name = attribute if isinstance(attribute, str) else "hat"
+            raise ConfigurationError(
+                f"marker t2i: expected an Attribute, got {attribute!r}. One has a name and the "
+                f"descriptions of its presence and absence: from pytest_t2i import Attribute, and "
+                f'Attribute({name!r}, "a photo of a person with a {name}", "a photo of a person")'
+            )
     return tuple(dict.fromkeys(attributes))

@@ -60,6 +60,11 @@ class Results:
     # the interface for audits (audits.context.AuditContext)
 
     @property
+    def audits(self) -> tuple[Any, ...]:
+        """The audits of the run, a conftest.py's among them."""
+        return self.session.audits
+
+    @property
     def settings(self) -> Settings:
         """The settings of the run."""
         return self.session.settings

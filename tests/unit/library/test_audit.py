@@ -203,3 +203,19 @@ def test_axes_and_options_are_taken(audited):
 def test_progress_is_told_in_lines(audited, capsys):
     audited(images=2, progress=True)
     assert "t2i: making images" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("space", ["ssim", "prompt"])
+def test_a_verdict_names_the_part_of_a_metric(audited, space):
+    result = audited(None, axes.place.only("gym", "mall"), audits=("neutrality",), spaces=[space])
+    check = result.verdict(f"similarity_gap.{space}", 0.05)
+    assert check.metric == "similarity_gap"
+    assert check.bound == 0.05
+
+
+@pytest.mark.parametrize("name", ["similarity_gap", "similarity_gap.imge", "prompt_bias_score"])
+def test_what_was_typed_is_never_proposed(audited, name):
+    result = audited(None, axes.place.only("gym"), audits=("neutrality",), spaces=["ssim"])
+    with pytest.raises(T2IError) as told:
+        result.verdict(name, 0.05)
+    assert f"Did you mean {name!r}" not in str(told.value)
