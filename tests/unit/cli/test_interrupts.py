@@ -56,7 +56,7 @@ def test_every_command_ends_in_one_line(name, monkeypatch, capsys):
 
     monkeypatch.setattr(module, "add_arguments", lambda parser: None)
     monkeypatch.setattr(module, "run", interrupted)
-    assert main([name]) == INTERRUPTED
+    assert main(name.split(".")) == INTERRUPTED
     told = capsys.readouterr()
     assert told.out == ""
     assert told.err.count("\n") == 1
