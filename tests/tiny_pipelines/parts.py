@@ -105,6 +105,7 @@ def byte_tokenizer(**config: Any) -> PreTrainedTokenizerFast:
     further = {
         "extra_special_tokens": {
             "image_token": "<image>", "grid_bos_token": "<grid>", "grid_eos_token": "</grid>",
+            "boi_token": "<grid>", "eoi_token": "</grid>",
         },
         "chat_template": CHAT,
     }  # fmt: skip
