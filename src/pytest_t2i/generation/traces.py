@@ -56,7 +56,7 @@ def arrays_of(generated: Generated) -> dict[str, np.ndarray]:
     if trace.velocities is not None:
         arrays[ALL_VELOCITIES] = trace.velocities
     if trace.foreseen:
-        arrays[FORESEEN] = packed_strip(trace.foreseen)
+        arrays[FORESEEN] = _packed_strip(trace.foreseen)
     return arrays
 
 
@@ -80,7 +80,7 @@ def asked(request: Request, needs: ImageNeeds) -> Request:
     return replace(request, observe=frozenset(needs.observe), attributes=attributes)
 
 
-def packed_strip(pictures: Sequence[Image]) -> np.ndarray:
+def _packed_strip(pictures: Sequence[Image]) -> np.ndarray:
     """Pictures of one size as an array of bytes: their number, then one PNG with all of them."""
     import numpy as np
     from PIL import Image

@@ -101,14 +101,14 @@ def wording(comparison: ModelComparison) -> Wording:
 def first_model(comparison: ModelComparison) -> str:
     """Return a sentence on which model comes first, or which models may."""
     words = wording(comparison)
-    first, *rivals = [placing for placing in models_by_score(comparison) if placing.rank.low == 1]
+    first, *rivals = [placing for placing in _models_by_score(comparison) if placing.rank.low == 1]
     if not rivals:
         return f"{first.model} is {words.first} of {len(comparison.models)} models."
     names = ", ".join(placing.model for placing in (first, *rivals))
     return f"Which is {words.first} cannot be told from these images: {names}."
 
 
-def models_by_score(comparison: ModelComparison) -> list[Placing]:
+def _models_by_score(comparison: ModelComparison) -> list[Placing]:
     """Return the models by their score on all prompts, the smallest first."""
     scores = {score.model: score for score in comparison.scores if score.prompts == "all"}
     return sorted(comparison.placings, key=lambda placing: scores[placing.model].corrected.estimate)
@@ -133,7 +133,7 @@ def score_text(score: float | None) -> str:
     return "-" if score is None else f"{score:.2f}"
 
 
-def score_cell_text(cell: PromptCell) -> str:
+def _score_cell_text(cell: PromptCell) -> str:
     """Return a prompt's score by one model; for groups other than gender with the largest group."""
     if cell.score is None or cell.male is not None:
         return score_text(cell.score)
@@ -165,7 +165,7 @@ def rows(comparison: ModelComparison) -> list[tuple[Placing, ComparedScore]]:
     """Return each model with its score on all prompts, the smallest score first."""
     return [
         (placing, model_scores(comparison, placing.model)["all"])
-        for placing in models_by_score(comparison)
+        for placing in _models_by_score(comparison)
     ]
 
 
@@ -247,7 +247,7 @@ def _by_prompt(comparison: ModelComparison, words: Wording) -> Iterator[str]:
     yield from header(["Category", "Word", *comparison.models, "Avg."])
     for axis, prompts in by_axis(comparison).items():
         for prompt in prompts:
-            cells = " | ".join(escape(score_cell_text(cell)) for cell in prompt.cells)
+            cells = " | ".join(escape(_score_cell_text(cell)) for cell in prompt.cells)
             yield (
                 f"| {escape(axis)} | {escape(prompt.concept)} | {cells} "
                 f"| {score_text(prompt.average)} |"
@@ -286,13 +286,13 @@ def comparison_page(comparison: ModelComparison, folder: Path) -> str:
         "scores": {model: model_scores(comparison, model) for model in comparison.models},
         "axes": by_axis(comparison),
         "audit_sections": html_sections.drawn(
-            [*value_sections(comparison), *comparison.sections], folder
+            [*_value_sections(comparison), *comparison.sections], folder
         ),
         "strips": list(_strips(comparison, folder)),
         "places": places,
         "probability": probability,
         "score_text": score_text,
-        "cell_text": score_cell_text,
+        "cell_text": _score_cell_text,
         "counts_text": counts_text,
         "shade": _shade,
         "sure": SURE,
@@ -300,7 +300,7 @@ def comparison_page(comparison: ModelComparison, folder: Path) -> str:
     return rendered("comparison.html.j2", contents, PICTURES)
 
 
-def value_sections(comparison: ModelComparison) -> Iterator[Section]:
+def _value_sections(comparison: ModelComparison) -> Iterator[Section]:
     """Yield a section with a table of audits' values by model, for each metric."""
     for metric, values in comparison.tables.items():
         title = plural_metric(metric_words(metric))
@@ -356,7 +356,7 @@ def _strips(
             [
                 Strip(
                     model,
-                    score_cell_text(cell),
+                    _score_cell_text(cell),
                     tuple(
                         (seed, small[file], link(file, folder))
                         for seed, file in zip(prompt.seeds[:SEEDS], files[:SEEDS], strict=True)

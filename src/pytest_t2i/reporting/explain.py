@@ -28,7 +28,7 @@ def assertion_lines(left: Any, right: Any) -> list[str] | None:
 def explained(check: Check) -> list[str]:
     """Return the lines that explain a check."""
     what = "change" if check.against == "baseline" else "measured"
-    lines = [verdict_line(check), f"{what}: {estimate_words(check)}"]
+    lines = [_verdict_line(check), f"{what}: {_estimate_words(check)}"]
     if check.before is not None and check.after is not None:
         lines.insert(1, f"before and now: {check.before:.3f} -> {check.after:.3f}")
     if check.paper is not None:
@@ -56,7 +56,7 @@ def _more_images(check: Check, more: int) -> str:
     return f"{text}. Within its error it takes {image_range.words('more')}"
 
 
-def verdict_line(check: Check) -> str:
+def _verdict_line(check: Check) -> str:
     """Return the verdict in one line."""
     words = {
         Outcome.FAIL: "is outside its",
@@ -68,7 +68,7 @@ def verdict_line(check: Check) -> str:
     )
 
 
-def estimate_words(check: Check) -> str:
+def _estimate_words(check: Check) -> str:
     """Return the estimate with its interval, method, n and p-value."""
     if check.estimate is None:
         return "no evidence"

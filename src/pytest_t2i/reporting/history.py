@@ -56,7 +56,7 @@ def write_history(series: Sequence[Series], folder: Path) -> None:
 
 def history_page(series: Sequence[Series]) -> str:
     """Return the page of a history: each series with its charts and a table of its runs."""
-    rows = [(s, list(lines(s)), [change_clause(s, c) for c in s.changes]) for s in series]
+    rows = [(s, list(lines(s)), [_change_clause(s, c) for c in s.changes]) for s in series]
     contents = {"series": rows, "moment": moment, "width": WIDTH, "height": HEIGHT}
     return rendered("history.html.j2", contents)
 
@@ -105,12 +105,12 @@ def _line(
         if value is not None
     )
     path = " ".join(f"{'L' if k else 'M'}{point.x} {point.y}" for k, point in enumerate(points))
-    marks = tuple((x(c.run - 0.5), change_clause(series, c)) for c in changes)
+    marks = tuple((x(c.run - 0.5), _change_clause(series, c)) for c in changes)
     last = interval_text(intervals[-1]) if intervals else ""
     return Line(name, points, path, marks, last, f"{low:.2g}", f"{high:.2g}")
 
 
-def change_clause(series: Series, change: ChangePoint) -> str:
+def _change_clause(series: Series, change: ChangePoint) -> str:
     """Return a clause that describes a change."""
     before, after = series.runs[change.run - 1], series.runs[change.run]
     moved = change.change
@@ -153,6 +153,6 @@ def history_lines(series: Sequence[Series]) -> Iterator[str]:
             yield f"  {at}  {run.model:<{widest}} {number} {run.outcome}{note}"
         if any(part.repeats[hidden:]):
             yield "repeat: the same images as in an earlier run, no evidence of its own"
-        yield from (change_clause(part, change) for change in part.changes)
+        yield from (_change_clause(part, change) for change in part.changes)
         if not part.changes and len(part.runs) > 1:
             yield "no change can be told from chance"

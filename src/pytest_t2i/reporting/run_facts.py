@@ -29,13 +29,13 @@ def made_images(record: RunRecord, rate: str = "") -> str:
     ``rate`` stands after the number of images made.
     """
     if not record.model:
-        return f"{labelled_total(record)} with people's labels, none made"
+        return f"{_labelled_total(record)} with people's labels, none made"
     work = record.done
     verb = "read from the folder" if work.is_ready_made else "made"
     return f"{work.made} {verb}{rate if work.made else ''}, {_unmade_images(record)}"
 
 
-def labelled_total(record: RunRecord) -> int:
+def _labelled_total(record: RunRecord) -> int:
     """Return the number of labelled images on which detectors were evaluated."""
     entry = record.provenance.get("labelled images")
     images = entry.get("images") if isinstance(entry, Mapping) else 0
@@ -136,7 +136,7 @@ def work_table(record: RunRecord) -> list[tuple[str, str]]:
     """Return all counts of a run as (name, value) rows."""
     work = record.done
     rows = list(_of_model(record)) if record.model else []
-    if labelled := labelled_total(record):
+    if labelled := _labelled_total(record):
         rows.append(("Labelled by people", str(labelled)))
     rows.append(("Looked at by a detector", str(work.detected)))
     rows += [("The detector's certificate", line) for line in certified_lines(record)]
@@ -191,7 +191,7 @@ def facts(record: RunRecord) -> Table:
         ("Model version", _version(record)),
         ("Canary", canary_words(record)),
         ("Seeds", _words(record, "seeding")),
-        ("Labelled images", str(labelled_total(record) or "")),
+        ("Labelled images", str(_labelled_total(record) or "")),
         ("Detectors" if len(detectors) > 1 else "Detector", _detectors(detectors)),
         ("Detector accuracy", how_known(record) if detectors and record.model else ""),
         ("Images per prompt", _per_prompt(record) if images else ""),

@@ -29,7 +29,7 @@ TOPIC = "failure"
 GONE = "the store has none of the baseline's"
 
 
-def steps_after_failures(results: Results, then: Mapping[str, object]) -> Iterator[Step]:
+def _steps_after_failures(results: Results, then: Mapping[str, object]) -> Iterator[Step]:
     """Yield the pictures to look at, and the advice to have people label a sample of images."""
     failed = [check for check in results.checks if check.outcome is Outcome.FAIL]
     beyond = [check for check in failed if check.against == "limit"]
@@ -69,7 +69,7 @@ Reasons = Counter[Undetected]
 """Reason -> number of images."""
 
 
-def undetected_of(session: Session, prompts: Sequence[PromptRecord]) -> Reasons:
+def _undetected_of(session: Session, prompts: Sequence[PromptRecord]) -> Reasons:
     """Count the images without a label by the deciding detector, per reason."""
     reasons: Reasons = Counter()
     for prompt in prompts:
@@ -245,13 +245,13 @@ def _own(
 ) -> Iterator[Step]:
     session, checks = results.session, results.checks
     inconclusive = [check for check in checks if check.outcome is Outcome.INCONCLUSIVE]
-    reasons = undetected_of(session, prompts)
+    reasons = _undetected_of(session, prompts)
     if unknown := calibration.told(session):
         advice = f"{unknown}. Take words that it knows (`t2i init` names them), or another model"
         yield Step(10, advice)
     yield from (Step(20, text) for text in out_of_domain(results, reasons, prompts))
     yield from (Step(30, text) for text in _no_pictures(session, reasons))
-    yield from steps_after_failures(results, then)
+    yield from _steps_after_failures(results, then)
     hanging = [check for check in inconclusive if check.hangs_on_undetected]
     yield from (Step(50, text) for text in _more_labels(session, hanging, reasons))
     still_open = [check for check in inconclusive if not check.hangs_on_undetected]

@@ -385,7 +385,7 @@ class FixedWords:
         clear, rarer = men + women, np.minimum(men, women)
         sizes, prompts = sizes_of(clear), len(clear)
         by_size = {n: rarer[clear == n] for n in sizes.images}
-        least = fewest_clear_images(sizes)
+        least = _fewest_clear_images(sizes)
         below, above = (
             _mean(
                 {n: images for n, images in by_size.items() if n >= least},
@@ -459,7 +459,7 @@ def upper_end(p_less: Callable[[float], float], error: float) -> float:
     return 1.0 - lower_end(lambda bound: p_less(1.0 - bound), error)
 
 
-def fewest_clear_images(sizes: Sizes) -> int:
+def _fewest_clear_images(sizes: Sizes) -> int:
     """Return the fewest clear images of prompts that count in the means of bounding functions.
 
     Sampling errors are as if of ``(sum 1/n)^2 / sum 1/n^2`` prompts alike; prompts of the fewest

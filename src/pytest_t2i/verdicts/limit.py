@@ -132,7 +132,7 @@ class LimitValue:
         Raises ConfigurationError for another metric's limit, or an operator that points the other
         way.
         """
-        check_operator(measurement.metric, self.limit, sign)
+        _check_operator(measurement.metric, self.limit, sign)
         measurement = as_judged(measurement)
         if because := current().open_because(measurement):
             measurement = measurement.without_evidence(because)
@@ -152,7 +152,7 @@ class LimitValue:
         return f"limit {self.limit.bound:g}"
 
 
-def check_operator(metric: MetricInfo, limit: Limit, sign: str) -> None:
+def _check_operator(metric: MetricInfo, limit: Limit, sign: str) -> None:
     """Raise ConfigurationError for another metric's limit, or an operator of the wrong direction.
 
     The message has the right line.

@@ -75,7 +75,7 @@ def stereotype_evidence(
     same = [(test.bound, test.level) for test in tests] == [(edge, level) for edge in edges]
     if "again" in rules or not same:
         return _at_any_look(members, bound, level)
-    return evidence(list(map(stereotype_looks, members, stops)), tests, rules)
+    return evidence(list(map(_stereotype_looks, members, stops)), tests, rules)
 
 
 def settled_stereotype(member: CountedStereotype) -> State | None:
@@ -83,7 +83,7 @@ def settled_stereotype(member: CountedStereotype) -> State | None:
     stop = member.stopping
     if stop is None or stop.test is None or stop.rule == "again":
         return None
-    return stereotype_looks(member, stop).state(stop.test)
+    return _stereotype_looks(member, stop).state(stop.test)
 
 
 def stereotype_interval(member: CountedStereotype) -> Interval:
@@ -103,7 +103,7 @@ def stereotype_interval(member: CountedStereotype) -> Interval:
     return excess(share, real)
 
 
-def stereotype_looks(member: CountedStereotype, stop: Stopping) -> Shown:
+def _stereotype_looks(member: CountedStereotype, stop: Stopping) -> Shown:
     """Return what the images showed at each look; those that could not be judged are left out."""
     looks: list[tuple[int, int]] = []
     lean = before = 0

@@ -137,14 +137,14 @@ def sections(part: StereotypesPart, run: Any) -> Sequence[Section]:
     )
     blocks: tuple[Block, ...] = (
         Note(SHARES.format(lack=lack)),
-        *([Paragraph(highest_score(part), "summary")] if part.highest else ()),
+        *([Paragraph(_highest_score(part), "summary")] if part.highest else ()),
         *_charts(part, judged(run.checks, METRIC)),
         Note(f"Sources: {'; '.join(sources) or 'none given'}."),
     )
     return (Section(TITLE, blocks), *_against_variety(_points(part, run), OF_RUN, f"{AXES}."))
 
 
-def highest_score(part: StereotypesPart) -> str:
+def _highest_score(part: StereotypesPart) -> str:
     """Return the highest score in words; "" without any."""
     if part.highest is None:
         return ""
@@ -226,7 +226,7 @@ def summary(part: StereotypesPart) -> Summary:
     concepts = ", ".join(dict.fromkeys(stereotype.concept for stereotype in part.stereotypes))
     scope = f"Stereotypes of {concepts}: attributes that are more frequent than in the real world."
     return Summary(
-        highest_score(part),
+        _highest_score(part),
         {
             f"{METRIC}/{stereotype.id}": stereotype.score
             for stereotype in part.stereotypes

@@ -103,7 +103,7 @@ def _text_direction(present: np.ndarray | None, absent: np.ndarray | None) -> np
     >>> _text_direction(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
     array([ 1., -1.])
     """
-    if present is None or absent is None or differ_by_rounding_alone([present, absent]):
+    if present is None or absent is None or _differ_by_rounding_alone([present, absent]):
         return None
     return np.asarray(present - absent)
 
@@ -119,7 +119,7 @@ def _image_direction(direction: str, present: np.ndarray, absent: np.ndarray) ->
     if (
         not len(present)
         or not len(absent)
-        or differ_by_rounding_alone([present.mean(0), absent.mean(0)])
+        or _differ_by_rounding_alone([present.mean(0), absent.mean(0)])
     ):
         return None
     labels = np.repeat([1, 0], [len(present), len(absent)])
@@ -136,7 +136,7 @@ def _kernel_of(direction: str) -> str:
     return direction.partition(":")[2] or KERNEL
 
 
-def differ_by_rounding_alone(rows: Sequence[np.ndarray] | np.ndarray) -> bool:
+def _differ_by_rounding_alone(rows: Sequence[np.ndarray] | np.ndarray) -> bool:
     """Return whether features differ by rounding alone.
 
     >>> alike([np.array([0.1, 0.2]), np.array([0.1, 0.2 + 1e-7])])
@@ -253,7 +253,7 @@ class Variety(PromptFeatures):
         images, encoder = self.features, self.instruments.encoder
         if len(images) < FEWEST_IMAGES:
             return f"WALS needs {FEWEST_IMAGES} images, there are {len(images)}"
-        if differ_by_rounding_alone(images):
+        if _differ_by_rounding_alone(images):
             return f"all {len(images)} images are the same to encoder {encoder!r}: no variety"
         if self.rank is not None and self.rank > min(images.shape):
             return f"rank {self.rank} is more than {len(images)} images have ({min(images.shape)})"

@@ -100,7 +100,7 @@ def test_it_says_so_again_while_it_works(tmp_path, monkeypatch):
 
 
 def test_a_store_asks_where_it_lies(tmp_path, monkeypatch):
-    monkeypatch.setattr(places, "kind_of", lambda folder: "fuse.s3fs")
+    monkeypatch.setattr(places, "file_system_of", lambda folder: "fuse.s3fs")
     with pytest.raises(StoreError, match="object storage"):
         Store(tmp_path / "store")
     assert not (tmp_path / "store").exists()
