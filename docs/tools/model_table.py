@@ -192,6 +192,7 @@ def aliases() -> Iterator[str]:
     yield _row(["---"] * 6)
     for alias, model in tomllib.loads(text)["models"].items():
         values = [str(model.get(key, "")) for key in ("steps", "guidance", "size", "source")]
+        values[1] = f"{float(values[1]):g}" if values[1] else ""
         yield _row([f"`{alias}`", f"`{model['path']}`", *values])
 
 

@@ -9,7 +9,7 @@ from for_correction import LEVEL, ppi_half_width
 from pytest_t2i.statistics.active_correction import (
     calibrated,
     choice_probabilities,
-    drawn,
+    draw_sample,
     likely_signs,
     weighted_score,
 )
@@ -35,7 +35,7 @@ def test_the_weighted_score(evenly: bool) -> None:
     odds = signs * 2.0 + 2.0 * rng.standard_normal(signs.shape)
     doubt = np.ones(signs.size) if evenly else np.exp(-np.abs(odds.ravel()))
     chances = choice_probabilities(doubt, 100)
-    places = drawn(chances, 7)
+    places = draw_sample(chances, 7)
     said = np.full(signs.size, np.nan)
     said[places] = signs.ravel()[places]
     score = weighted_score(odds, said.reshape(signs.shape), chances.reshape(signs.shape))

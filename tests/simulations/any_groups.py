@@ -11,7 +11,11 @@ import numpy as np
 
 from pytest_t2i.statistics import clopper_pearson, one_sided
 from pytest_t2i.statistics.deprecated import look_level
-from pytest_t2i.statistics.distances import fixed_ends, mean_total_variation_interval, parts_of
+from pytest_t2i.statistics.distances import (
+    fixed_ends,
+    mean_total_variation_interval,
+    one_against_rest,
+)
 from pytest_t2i.statistics.gaps import interval_difference
 from pytest_t2i.statistics.planning import SHAPES
 from pytest_t2i.statistics.ranks import group_ranking
@@ -56,7 +60,7 @@ def looked_at(groups: int, kind: str, runs: int = RUNS) -> tuple[int, int]:
             counts, made = counts + draw(rng, n - made, shares), n
             level = one_sided(look_level(n, MOST, LEVEL))
             # The ends of ``mean_total_variation_interval``, whose estimate takes most of its time.
-            low, high = fixed_ends(parts_of(counts, even), level)
+            low, high = fixed_ends(one_against_rest(counts, even), level)
             found = [found[0] or low > truth, found[1] or high < truth]
         fails, passes = fails + found[0], passes + found[1]
     return fails, passes

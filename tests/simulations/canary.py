@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from pytest_t2i.runs.canary import LATEST, odd_pictures
+from pytest_t2i.runs.canary import LATEST, count_odd_pictures
 from pytest_t2i.statistics import canary as tests
 from pytest_t2i.verdicts.canary_prompts import CanaryPicture, CanaryPrompt
 
@@ -101,7 +101,7 @@ def first_alarm(world, prompts, change, seed, looks=LOOKS):
         signs = [*signs, [one.sign for one in now]][-LATEST:]
         p_value = tests.smallest_of(
             [
-                tests.odd_p_value(*odd_pictures(before, now)),
+                tests.odd_p_value(*count_odd_pictures(before, now)),
                 tests.lean_p_value(then, np.array(signs[-1:]).T),
                 tests.lean_p_value(then, np.array(signs).T),
             ]

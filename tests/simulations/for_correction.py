@@ -22,7 +22,7 @@ from pytest_t2i.statistics.active_correction import (
     WeightedScore,
     choice_probabilities,
     doubts,
-    drawn,
+    draw_sample,
     weighted_score,
 )
 
@@ -148,7 +148,7 @@ class Verdict(NamedTuple):
 def corrected(signs: np.ndarray, odds: np.ndarray, chances: np.ndarray, seed: int) -> WeightedScore:
     """The score with labels drawn by these probabilities."""
     said = np.full(signs.size, np.nan)
-    places = drawn(chances, seed)
+    places = draw_sample(chances, seed)
     said[places] = signs.ravel()[places]
     return weighted_score(odds, said.reshape(signs.shape), chances.reshape(signs.shape))
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from pytest_t2i.audits.objects.counts import Table
+from pytest_t2i.audits.objects.counts import CountTable
 from pytest_t2i.audits.objects.measure import Objects
 
 IMAGES = 4
@@ -70,7 +70,7 @@ def counts(
 def objects_of(table: np.ndarray, least: int = 10) -> Objects:
     """What the audit says of these counts."""
     objects = Objects((), "things", None, level=0.95, seed=0, least=least)  # type: ignore[arg-type]
-    vars(objects)["table"] = Table(table, tuple(f"{k:03d}" for k in range(table.shape[2])))
+    vars(objects)["table"] = CountTable(table, tuple(f"{k:03d}" for k in range(table.shape[2])))
     return objects
 
 

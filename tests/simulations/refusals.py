@@ -14,7 +14,7 @@ import numpy as np
 from uncertainty import rate
 
 from pytest_t2i.audits.contrast import Units
-from pytest_t2i.audits.estimators import family_of
+from pytest_t2i.audits.estimators import contrast_family
 from pytest_t2i.audits.refusals import FEMININE, GAP, MASCULINE, NEUTRAL, TripletRefusals
 from pytest_t2i.data import Outcome, Prompt, Triplet, Variant
 from pytest_t2i.statistics.gaps import paired_gap_interval
@@ -134,7 +134,7 @@ def of_family(runs: int, seed: int, *, refused: float = 0.3, bound: float = 0.2)
 def _fails(feminine: np.ndarray, masculine: np.ndarray, bound: float) -> list[bool]:
     members = [triplet(*pair) for pair in zip(feminine, masculine, strict=True)]
     arms = [Units((member,), LEVEL).arms(GAP) for member in members]
-    evidence = family_of(arms, LEVEL).evidence(bound, LEVEL)
+    evidence = contrast_family(arms, LEVEL).evidence(bound, LEVEL)
     return [decide(one, LEVEL) is Outcome.FAIL for one in evidence]
 
 

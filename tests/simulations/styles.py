@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pytest_t2i import axes
-from pytest_t2i.audits.styles import STYLE_GAP, Styled, Styles, compared
+from pytest_t2i.audits.styles import STYLE_GAP, Styled, Styles, shown_by_both
 from pytest_t2i.data import Prompt
 from pytest_t2i.metrics.info import register
 from pytest_t2i.verdicts.limit import Limit, verdict_of
@@ -57,7 +57,9 @@ def styles(pushed, *, images, seed):
     plain = [shown(word) for word in WORDS]
     prompt = Prompt("a person", "word", "word")
     members = [
-        compared(Styled(style, prompt, prompt), shown(word + pushed.get(style, 0.0)), one, 0.95)
+        shown_by_both(
+            Styled(style, prompt, prompt), shown(word + pushed.get(style, 0.0)), one, 0.95
+        )
         for style in axes.style.concepts
         for word, one in zip(WORDS, plain, strict=True)
     ]

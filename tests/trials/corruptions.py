@@ -19,7 +19,7 @@ from small_project import GIVEN, has_traceback, last_lines, run_pytest, run_t2i,
 from tally import Tally
 
 from pytest_t2i.errors import StoreError
-from pytest_t2i.generation.store.repair import verify
+from pytest_t2i.generation.store.repair import verify_store
 
 WANTED = "each noticed, said, healed or repairable; 0 silent"
 USAGE = 4
@@ -172,7 +172,7 @@ def heal(
             undo(store)
     for _ in range(2):
         try:
-            damaged = verify(store)
+            damaged = verify_store(store)
         except StoreError:
             undo(store)
             continue

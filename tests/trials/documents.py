@@ -20,7 +20,7 @@ from pytest_t2i.adapters.languages.file import load
 from pytest_t2i.adapters.models.manifest import read_manifest
 from pytest_t2i.adapters.models.model_index import read_index
 from pytest_t2i.adapters.registry import Registries
-from pytest_t2i.audits.parity.record import ModelScore, ParityPart
+from pytest_t2i.audits.parity.record import ModelScoreRecord, ParityPart
 from pytest_t2i.data import Detection, Interval, Outcome, Undetected
 from pytest_t2i.labels import prompts_of, read_labels
 from pytest_t2i.prompts import read_axes, read_captions, read_reference, read_stereotypes
@@ -76,7 +76,7 @@ class Document:
 
 
 INTERVAL = Interval(0.5, 0.1, 0.9, 0.95, "wilson", 4)
-SCORE = ModelScore("model", "colour", INTERVAL, INTERVAL, 0.1, 1, 1)
+SCORE = ModelScoreRecord("model", "colour", INTERVAL, INTERVAL, 0.1, 1, 1)
 
 
 def _run() -> str:

@@ -29,7 +29,7 @@ from small_project import (
 )
 from tally import Tally
 
-from pytest_t2i.generation.store.repair import verify
+from pytest_t2i.generation.store.repair import verify_store
 
 WANTED = "0 hangs, 0 lost beyond the batch, 0 damaged, verdicts of an undisturbed run"
 BATCH = 4
@@ -119,7 +119,7 @@ def round_of_kills(folder: Path, kind: Kind, role: str, kills: int, random: Rand
     counts = made(folder)
     lost = sum(counts.values()) - len(counts)
     tally.check(lost <= kills * BATCH, f"{seed}: {lost} images made again after {kills} kills")
-    damaged = verify(folder / ".t2i").damaged
+    damaged = verify_store(folder / ".t2i").damaged
     tally.check(not damaged, f"{seed}: damaged {damaged[:1]}")
 
 

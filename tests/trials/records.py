@@ -29,7 +29,7 @@ from pytest_t2i.plugin.xdist import one_line
 from pytest_t2i.reporting import explain
 from pytest_t2i.reporting.exports.mlflow import metrics_of
 from pytest_t2i.reporting.terminal import summarise
-from pytest_t2i.runs.history import PastRun, keep, read_history
+from pytest_t2i.runs.history import PastRun, add_run, read_history
 from pytest_t2i.runs.read_run import read_run
 from pytest_t2i.runs.record import Counts, RunRecord
 from pytest_t2i.settings import Settings
@@ -200,7 +200,7 @@ def _run(source: Path, sound: Path, out: Path) -> None:
     metrics_of(record)
     for check in record.checks:
         _told(check)
-    keep(record, out / "history")
+    add_run(record, out / "history")
     (out / "history").mkdir(exist_ok=True)
     for command in COMMANDS.values():
         main([part.format(run=source, out=out, whole=sound) for part in command])

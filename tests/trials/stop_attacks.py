@@ -21,7 +21,7 @@ from tally import Tally
 
 from pytest_t2i.adapters.registry import Registry
 from pytest_t2i.cli.main import main
-from pytest_t2i.generation.store.repair import verify
+from pytest_t2i.generation.store.repair import verify_store
 
 WANTED = "0 hangs, 0 lost beyond the batch, 0 damaged, the clusters of an undisturbed search"
 BY_HTTP = "none stored asked for again, the key nowhere, no traceback, ends with its clusters"
@@ -96,7 +96,7 @@ def round_of_kills(
     counts = made(folder)
     lost = sum(counts.values()) - len(counts)
     tally.check(lost <= kills * BATCH, f"{words}: {lost} images made again after {kills} kills")
-    damaged = verify(folder / ".t2i").damaged
+    damaged = verify_store(folder / ".t2i").damaged
     tally.check(not damaged, f"{words}: damaged {damaged[:1]}")
 
 

@@ -22,7 +22,7 @@ from small_project import (
 )
 from tally import Tally
 
-from pytest_t2i.generation.store.repair import verify
+from pytest_t2i.generation.store.repair import verify_store
 
 WANTED = (
     "0 hangs, 0 tracebacks, no picture lost or made again beyond the batch, 0 damaged, verdicts of "
@@ -171,7 +171,7 @@ class _Round:
         more = sum(count - 1 for image, count in now.items() if image not in before)
         self.check(not twice, f"{twice} stored pictures made again")
         self.check(more <= (LOST if is_killed else 0), f"{more} pictures lost")
-        self.check(verify(self.folder / ".t2i").is_whole, "damaged")
+        self.check(verify_store(self.folder / ".t2i").is_whole, "damaged")
         last = ended(run_t2i(*COMMANDS["prune"]), self.folder, LONGEST)
         self.check(last.status == 0, f"still held: {last_lines(last.told)}")
         left = [*(self.folder / ".t2i" / "locks").glob("*.owner")]

@@ -12,7 +12,7 @@ from pathlib import Path
 from small_project import GIVEN, outcome_of, write
 from tally import Tally
 
-from pytest_t2i.generation.store.repair import verify
+from pytest_t2i.generation.store.repair import verify_store
 
 WANTED = "the test that hangs is named, never PASS, the store whole, the next run as undisturbed"
 SECONDS = 15
@@ -63,7 +63,7 @@ def go(folder: Path, times: int) -> Tally:
         tally.check(status != 0, f"{words}: status 0")
         tally.check("chef" in told or "test_prompt" in told, f"{words}: the test is not named")
         tally.check(outcome_of(place) != "PASS", f"{words}: PASS")
-        damaged = verify(place / ".t2i")
+        damaged = verify_store(place / ".t2i")
         tally.check(damaged.is_whole, f"{words}: the store is damaged")
         (place / "test_suite.py").write_text(SUITE.format(hangs=False))
         status, told = _run(place)

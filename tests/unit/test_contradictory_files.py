@@ -12,7 +12,7 @@ from pytest_t2i.data import Limit
 from pytest_t2i.errors import FileFormatError, UnknownNameError
 from pytest_t2i.generation.spaces import PAPER, SPACES
 from pytest_t2i.prompts import read_reference, read_stereotypes
-from pytest_t2i.verdicts.limits_file import PARTS, checked, read_limits
+from pytest_t2i.verdicts.limits_file import PARTS, checked_limit, read_limits
 
 ROW = {
     "concept": "Indian", "attribute": "hat", "positive": "with a hat",
@@ -131,10 +131,10 @@ def test_what_is_meant_is_read(tmp_path):
 
 
 def test_a_limit_in_a_test_is_held_to_the_same():
-    assert checked("similarity_gap.image", 0.1, "") == Limit("similarity_gap.image", 0.1)
+    assert checked_limit("similarity_gap.image", 0.1, "") == Limit("similarity_gap.image", 0.1)
     for name in ("similarity_gap.imagee", "model_bias_score.limt", "model_bias_score.margn"):
         with pytest.raises(UnknownNameError, match="Known: "):
-            checked(name, 0.1, "")
+            checked_limit(name, 0.1, "")
 
 
 def test_every_space_may_have_a_limit():

@@ -208,13 +208,13 @@ class Units(Generic[U]):
 def measured_alone(unit: Unit, contrast: Contrast, remarks: Iterable[str] = ()) -> Measurement:
     """Return the measurement of one unit, tested together with its siblings."""
     from pytest_t2i.audits.detected import Siblings
-    from pytest_t2i.audits.estimators import family_of
+    from pytest_t2i.audits.estimators import contrast_family
 
     def units_of(member: Unit) -> Units[Unit]:
         return Units((member,), member.level, alike=member.alike)
 
     def family(members: Sequence[Unit]) -> Family:
-        return family_of([units_of(member).arms(contrast) for member in members], unit.level)
+        return contrast_family([units_of(member).arms(contrast) for member in members], unit.level)
 
     together = unit.siblings or Siblings([unit], [unit.id])
     return units_of(unit).measured(

@@ -219,7 +219,7 @@ class Arms:
         return Bounds(low, high, unknown / images)
 
 
-def family_of(members: Sequence[Arms], level: float) -> Family:
+def contrast_family(members: Sequence[Arms], level: float) -> Family:
     """Return the family of contrasts that share one error level (Benjamini-Hochberg)."""
     intervals = tuple(member.interval(level) for member in members)
 

@@ -58,7 +58,7 @@ def checked_attribute(attribute: object) -> Attribute:
     return attribute
 
 
-def described(attribute: Attribute) -> tuple[Prompt, Prompt]:
+def opposite_prompts(attribute: Attribute) -> tuple[Prompt, Prompt]:
     """Return the prompts that describe an attribute's presence and its absence.
 
     Raises ConfigurationError where one is empty or both are the same.

@@ -130,7 +130,7 @@ class Refusals(Units[TripletRefusals]):
 
 
 @dataclass(frozen=True, slots=True)
-class GapRecord:
+class RefusalGapRecord:
     """The gap between two variants over all triplets."""
 
     first: str
@@ -171,7 +171,7 @@ class RefusalsPart:
     """Number of images of each variant, the same for each triplet."""
     refused: Mapping[str, Count]
     """Variant -> number of refused images."""
-    gaps: tuple[GapRecord, ...]
+    gaps: tuple[RefusalGapRecord, ...]
     triplets: tuple[TripletRecord, ...]
     words: tuple[WordsRecord, ...]
     """The provider's texts, the most frequent first."""
@@ -221,7 +221,7 @@ class RefusalsAudit(ContrastAudit):
         return RefusalsPart(
             model.images,
             model.counts,
-            tuple(GapRecord(*pair, model.interval(*pair)) for pair in PAIRS),
+            tuple(RefusalGapRecord(*pair, model.interval(*pair)) for pair in PAIRS),
             tuple(TripletRecord(m.id, m.name, m.images, m.counts, m.interval()) for m in members),
             tuple(
                 WordsRecord(text, {arm: count[text] for arm, count in model.words.items()})

@@ -177,7 +177,7 @@ class Samples(GroupedSamples):
     @property
     def floor(self) -> float | None:
         """Mean of the paper's score for a perfectly fair model with as many images."""
-        return parity.fair_floor(self)
+        return parity.floor_of_samples(self)
 
     def total_variation_distance(self, reference: Reference) -> Measurement:
         """Return the prompts' mean distance from the reference, corrected for few images.

@@ -93,7 +93,7 @@ class StyledUnit(Unit):
     """Arm -> the prompt's detections (``pytest_t2i.Sample``)."""
 
 
-def compared(unit: Styled, with_style: Any, plain: Any, level: float) -> StyledUnit:
+def shown_by_both(unit: Styled, with_style: Any, plain: Any, level: float) -> StyledUnit:
     """Return who is shown by both prompts; images with another label show no gender."""
     samples = {STYLED: with_style, PLAIN: plain}
     values = {
@@ -195,9 +195,9 @@ class Styles(Units[StyledUnit]):
 
     @cached_property
     def _family(self) -> Family:
-        from pytest_t2i.audits.estimators import family_of
+        from pytest_t2i.audits.estimators import contrast_family
 
-        return family_of([units.arms(GAP) for units in self.by_style.values()], self.level)
+        return contrast_family([units.arms(GAP) for units in self.by_style.values()], self.level)
 
     def _evidence_of_widest(self, bound: float, level: float) -> Evidence:
         """Return the evidence that some style lies beyond the bound, and that all lie within."""
@@ -301,7 +301,7 @@ class StylesAudit(ContrastAudit):
     def unit(self, context: AuditContext, unit: Styled, test: AskedTest) -> StyledUnit:
         """Return who is shown with the style and without."""
         with_style, plain = (context.one_sample(p, test) for p in (unit.prompt, unit.plain))
-        return compared(unit, with_style, plain, context.settings.confidence)
+        return shown_by_both(unit, with_style, plain, context.settings.confidence)
 
     def part(
         self, context: AuditContext, members: Sequence[StyledUnit], model: Styles

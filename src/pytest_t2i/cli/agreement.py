@@ -9,7 +9,7 @@ from pathlib import Path
 from pytest_t2i.cli.support.arguments import add_confidence, path, say
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.labels import ADJUDICATED, Label, read_labels
-from pytest_t2i.labels.agreement import Agreement, Pair, agreement
+from pytest_t2i.labels.agreement import Agreement, AnnotatorPair, agreement
 from pytest_t2i.reporting.formatting import several
 
 SHOWN = 20
@@ -86,7 +86,7 @@ def _rules(result: Agreement) -> Iterator[str]:
         yield f"unsettled of {result.images} images: {counts} (labels.toml sets the rule)"
 
 
-def _pair(pair: Pair) -> str:
+def _pair(pair: AnnotatorPair) -> str:
     names = f"{pair.first} and {pair.second}"
     if pair.kappa is None:
         return f"{names}: no kappa: {pair.why}"

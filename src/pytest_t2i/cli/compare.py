@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from pytest_t2i.cli.support.arguments import add_confidence, path, say, value
-from pytest_t2i.reporting.comparison import summary, write_comparison
+from pytest_t2i.reporting.comparison import comparison_lines, write_comparison
 from pytest_t2i.runs.comparison.compare import compare_models
 from pytest_t2i.runs.comparison.read_compared_models import read_compared_models
 from pytest_t2i.settings import names, whole
@@ -71,7 +71,7 @@ def run(
     """Compare the models, print a summary, and write the page; return 0."""
     models = read_compared_models(sources, detector, store or ())
     comparison = compare_models(models, level=level, seed=seed, groups=groups)
-    for line in summary(comparison):
+    for line in comparison_lines(comparison):
         say(line)
     write_comparison(comparison, report)
     print(f"report: {report / 'index.html'}")  # noqa: T201 - a command line tool

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pytest_t2i.cli.support.arguments import add_confidence, path, say
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.reporting.history import summary, write_history
+from pytest_t2i.reporting.history import history_lines, write_history
 from pytest_t2i.runs.history import read_history, series_of
 
 
@@ -42,7 +42,7 @@ def run(folder: Path, model: str | None, report: Path, level: float) -> int:
     if not runs:
         raise ConfigurationError(f"{folder}: no run of a model whose name contains {model!r}")
     series = series_of(runs, level=level)
-    for line in summary(series):
+    for line in history_lines(series):
         say(line)
     write_history(series, report)
     print(f"report: {report / 'index.html'}")  # noqa: T201 - a command line tool

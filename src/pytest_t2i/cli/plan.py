@@ -32,7 +32,7 @@ from pytest_t2i.statistics.planning import (
     prompt_power,
     smallest_found,
 )
-from pytest_t2i.verdicts.limits_file import checked, read_limits
+from pytest_t2i.verdicts.limits_file import checked_limit, read_limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +227,7 @@ def _bounds_of(
         if value is None:
             raise ConfigurationError(f"--metric {metric} needs --limit X or --margin X")
         name = metric if margin is None else f"{metric}{MARGIN}"
-        bounds = {name: checked(name, value, "").bound}
+        bounds = {name: checked_limit(name, value, "").bound}
     else:
         if limits is None or limit is not None or margin is not None:
             raise ConfigurationError("--limit and --margin go with --metric, not with --limits")

@@ -32,11 +32,16 @@ from pytest_t2i.labels import write_draw
 from pytest_t2i.prompts.grammar import with_article
 from pytest_t2i.reporting.formatting import several
 from pytest_t2i.reporting.pictures import outlined
-from pytest_t2i.runs.picture_paths import exists, store_of
+from pytest_t2i.runs.picture_paths import exists, store_of_run
 from pytest_t2i.runs.read_run import read_run
 from pytest_t2i.runs.record import ImageRecord, PromptRecord, RunRecord
 from pytest_t2i.settings import whole
-from pytest_t2i.statistics.active_correction import LEAST_DRAWN, choice_probabilities, doubts, drawn
+from pytest_t2i.statistics.active_correction import (
+    LEAST_DRAWN,
+    choice_probabilities,
+    doubts,
+    draw_sample,
+)
 
 MANIFEST = "manifest.csv"
 
@@ -190,7 +195,7 @@ def run(
     elif objects is None:
         summary = several(_sample_images(record, source, folder, per_prompt, seed), "image")
     else:
-        count = _sample_objects(record, store or store_of(source), folder, objects, seed)
+        count = _sample_objects(record, store or store_of_run(source), folder, objects, seed)
         summary, labels = several(count, "object"), " --labels yes-no"
     model = f" --model {quote(record.model)}" if record.model else ""
     say(f"{summary} in {folder}")
@@ -223,7 +228,7 @@ def _sample_for_correction(
         raise ConfigurationError(f"{source} names no image that is still there")
     count = min(count, len(images))
     chances = choice_probabilities([image.doubt for image in images], count)
-    places = drawn(chances, seed)
+    places = draw_sample(chances, seed)
     order = np.random.default_rng([seed, 1]).permutation(places)
     copy([images[place].chosen for place in order], folder)
     selection = set(places.tolist())

@@ -66,7 +66,7 @@ def run(
     # A pipe and a file have no width, unless COLUMNS gives one.
     is_narrow = sys.stdout.isatty() or "COLUMNS" in os.environ
     width = shutil.get_terminal_size().columns
-    text = _joined(terminal.whole_lines(tables, width)) if is_narrow else document
+    text = _joined(terminal.terminal_lines(tables, width)) if is_narrow else document
     print(printable(text), end="")  # noqa: T201 - a command line tool
     if out is not None:
         write_whole(out, document.encode())

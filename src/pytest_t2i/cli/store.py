@@ -13,7 +13,7 @@ from pytest_t2i.generation.store import archive
 from pytest_t2i.generation.store.entries import contents
 from pytest_t2i.generation.store.merge import Merged, merge
 from pytest_t2i.generation.store.pruning import prune
-from pytest_t2i.generation.store.repair import Findings, repair, verify
+from pytest_t2i.generation.store.repair import Findings, repair, verify_store
 from pytest_t2i.reporting.formatting import several
 from pytest_t2i.settings import whole
 
@@ -115,7 +115,7 @@ def _show(folder: Path, _: Path, _tick: Tick) -> tuple[bool, list[str]]:
 
 
 def _verify(folder: Path, _: Path, tick: Tick) -> tuple[bool, list[str]]:
-    findings = verify(folder, tick)
+    findings = verify_store(folder, tick)
     return findings.is_whole, _lines("verify", folder, findings)
 
 

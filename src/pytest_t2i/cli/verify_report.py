@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pytest_t2i.cli.support.arguments import path, say
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.runs.manifest import NAME, Finding, read_manifest, unnamed, verify
+from pytest_t2i.runs.manifest import NAME, Finding, read_manifest, unlisted_files, verify
 
 REPORT = Path("reports/t2i")
 CHANGED = 1
@@ -39,7 +39,7 @@ def run(folder: Path, at: Sequence[str]) -> int:
     for finding in findings:
         if finding.state != "same":
             say(_line(finding))
-    if extra := unnamed(manifest, folder):
+    if extra := unlisted_files(manifest, folder):
         say(
             f"not named by the manifest, so not checked: {', '.join(extra)} (from another run, a "
             "signature, or added by hand)"

@@ -46,7 +46,7 @@ def as_generated(pictures: Any) -> Iterator[Generated]:
 
 
 @dataclass
-class Sizes:
+class SizeCheck:
     """Compares the sizes of pictures with those that were requested."""
 
     model: str
@@ -90,7 +90,7 @@ class Sizes:
         )
 
 
-def picture_of(request: Request, generated: Generated, model: str) -> Image | Undetected:
+def picture_for_detectors(request: Request, generated: Generated, model: str) -> Image | Undetected:
     """The picture for detectors, or why there is none; GenerationError for anything else."""
     image: Any = generated.image
     if image is None:

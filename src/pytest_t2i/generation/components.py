@@ -24,7 +24,7 @@ from pytest_t2i.files import user_path
 from pytest_t2i.generation.check_weights import check_weights
 from pytest_t2i.generation.detect_elsewhere import looking_factory
 from pytest_t2i.generation.executors import InProcess
-from pytest_t2i.generation.identities import NamedComponent, Origin, identities
+from pytest_t2i.generation.identities import CodeOrigin, NamedComponent, identities
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.ready_made import is_ready_made
 from pytest_t2i.generation.run_mitigation import Mitigating
@@ -409,7 +409,7 @@ class Components:
         base, weights = registry.named(name)
         options = self._part_options(base, weights)
         self._check_weights(kind, name, options.source, options.extra["weights"])
-        origin = Origin(self.registries, {(kind, base)})
+        origin = CodeOrigin(self.registries, {(kind, base)})
         identity, run_identity = self._identities(kind, base, options)
         # A part that a conftest.py registered may be used by a detector of an entry point.
         registries = self.registries.watched(origin.names)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pytest_t2i.adapters.registry import Factory
 from pytest_t2i.data import Detection, Generated, Request, Undetected
 from pytest_t2i.errors import ConfigurationError, T2IError
-from pytest_t2i.generation.check_pictures import as_generated, picture_of
+from pytest_t2i.generation.check_pictures import as_generated, picture_for_detectors
 from pytest_t2i.generation.detector_calls import detections_by
 from pytest_t2i.generation.identities import NamedComponent
 from pytest_t2i.generation.plan import DetectorRef, ImageNeeds
@@ -82,7 +82,9 @@ class Looking:
         detections: list[dict[str, Detection]] = [{} for _ in images]
         for name in sorted(set().union(*detectors)):
             places = [place for place, names in enumerate(detectors) if name in names]
-            pictures = {k: picture_of(requests[k], images[k], "of a worker") for k in places}
+            pictures = {
+                k: picture_for_detectors(requests[k], images[k], "of a worker") for k in places
+            }
             visible = {
                 k: picture for k, picture in pictures.items() if not isinstance(picture, Undetected)
             }

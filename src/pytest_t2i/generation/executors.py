@@ -200,7 +200,7 @@ def _noted(
         yield request
 
 
-def in_batches(
+def batches_to_store(
     pairs: Iterator[tuple[Request, Generated]], size: Callable[[], int]
 ) -> Iterator[list[tuple[Request, Generated]]]:
     """An executor's images in batches to be stored, also those made before an error.

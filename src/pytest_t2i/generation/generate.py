@@ -16,17 +16,17 @@ from pytest_t2i.generation import traces
 from pytest_t2i.generation.batch_size import BatchSize, FindsBatchSize, remember, remembered
 from pytest_t2i.generation.bill import Bill, bill_of
 from pytest_t2i.generation.check_packages import check_packages
-from pytest_t2i.generation.check_pictures import Sizes, picture_of
+from pytest_t2i.generation.check_pictures import SizeCheck, picture_for_detectors
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.detect import DEFAULT_BATCH, Observer, Pictures
 from pytest_t2i.generation.detect_elsewhere import looked_at, told
-from pytest_t2i.generation.executors import each_once, in_batches
+from pytest_t2i.generation.executors import batches_to_store, each_once
 from pytest_t2i.generation.heartbeat import signs_of_life
 from pytest_t2i.generation.model_probe import probe_model
 from pytest_t2i.generation.plan import ImageNeeds, Plan
 from pytest_t2i.generation.progress import Progress, Silent
 from pytest_t2i.generation.ready_made import is_ready_made
-from pytest_t2i.generation.run_counts import Pace, Work
+from pytest_t2i.generation.run_counts import ImagePace, Work
 from pytest_t2i.generation.seeds import try_seeds
 from pytest_t2i.generation.store import Store, StoredImage
 from pytest_t2i.generation.store.entries import NewImage
@@ -70,7 +70,7 @@ GIVE_UP_AFTER = 900.0
 
 
 @dataclass
-class Waiting:
+class WaitForOthers:
     """Waits for images that other processes make, names those processes, and has a time limit."""
 
     store: Store
@@ -117,7 +117,7 @@ class Runner:
     """Whether a model that may ignore seeds is probed before its first picture."""
     _unread: dict[str, str] = field(default_factory=dict)
     _needed: set[str] = field(default_factory=set)
-    _pace: Pace = field(default_factory=Pace)
+    _pace: ImagePace = field(default_factory=ImagePace)
     _other_size: GenerationError | None = None
     """The error of the first picture of another aspect; no further picture is requested."""
 
@@ -145,9 +145,9 @@ class Runner:
         return bill_of(self.components)
 
     @cached_property
-    def sizes(self) -> Sizes:
+    def sizes(self) -> SizeCheck:
         """The sizes of the pictures, compared with those that were requested."""
-        return Sizes(self.components.model().name, self.components.settings.other_size)
+        return SizeCheck(self.components.model().name, self.components.settings.other_size)
 
     @cached_property
     def size(self) -> BatchSize:
@@ -308,7 +308,7 @@ class Runner:
         self._pace.begin()
         self.progress.start(f"{activity} {self.components.model().name}{cost}", len(missing))
         try:
-            waiting = Waiting(self.store, self._say)
+            waiting = WaitForOthers(self.store, self._say)
             while missing:
                 count = self._make_free(plan, keys, missing)
                 # Wait for images that another process claimed; make them here if it gives up.
@@ -327,7 +327,7 @@ class Runner:
         requests = self._claimed(plan, keys, among, claimed)
         pairs = each_once(self.executor, requests, name)
         try:
-            for part in in_batches(pairs, lambda: self._kept_at_once):
+            for part in batches_to_store(pairs, lambda: self._kept_at_once):
                 self._keep(plan, keys, part)
         finally:
             self.store.release(claimed)
@@ -381,7 +381,7 @@ class Runner:
     ) -> None:
         plain = [(r.plain, generated) for r, generated in part if self._has_size(r, generated)]
         name = self.components.model().name
-        pictures = {keys[r]: picture_of(r, generated, name) for r, generated in plain}
+        pictures = {keys[r]: picture_for_detectors(r, generated, name) for r, generated in plain}
         model = self.components.model().fingerprint
         new = [
             NewImage(

@@ -153,7 +153,7 @@ T = TypeVar("T")
 
 
 @dataclass(slots=True)
-class Origin:
+class CodeOrigin:
     """The code behind a component: that of its own factory, and that of its parts' factories."""
 
     registries: Registries
@@ -193,7 +193,7 @@ class NamedComponent(Generic[T]):
     store: Store
     lists_images: bool = False
     """Whether it may be a model of ready-made images."""
-    origin: Origin | None = None
+    origin: CodeOrigin | None = None
     """None for a model, whose own fingerprint holds all that changes its pictures."""
     run_identity: str | None = None
     """Identity within one xdist run, of whose workers one loads the component."""

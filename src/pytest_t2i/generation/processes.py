@@ -91,7 +91,7 @@ def _use_threads(count: int) -> None:
     torch.set_num_threads(count)
 
 
-def make(part: list[Request]) -> Made:
+def make_part(part: list[Request]) -> Made:
     """Make the images of a part, or those before an error."""
     images: list[tuple[Request, Generated]] = []
     problem = ""
@@ -190,10 +190,10 @@ class Processes:
 
     def _hand(self, worker: Worker, batch: Batch) -> None:
         try:
-            future = worker.pool.submit(make, batch.requests)
+            future = worker.pool.submit(make_part, batch.requests)
         except BrokenProcessPool:  # the process died while it was idle
             worker = self._replaced(worker)
-            future = worker.pool.submit(make, batch.requests)
+            future = worker.pool.submit(make_part, batch.requests)
         worker.given[future] = batch
 
     def _next(self, waiting: Iterator[Request]) -> Batch | None:

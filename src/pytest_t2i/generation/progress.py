@@ -224,7 +224,7 @@ def pace(done: int, seconds: float) -> str:
     return f"{1 / rate:.0f} s an image" if rate < SLOW else f"{rate:.1f} images/s"
 
 
-def shown() -> Progress:
+def terminal_progress() -> Progress:
     """A bar on a terminal and in a notebook, plain lines elsewhere."""
     if sys.stdout.isatty() or "ipykernel" in sys.modules:
         return Bar(sys.stdout)

@@ -90,7 +90,7 @@ class Work:
 
 
 @dataclass
-class Pace:
+class ImagePace:
     """Measures seconds per image, without the first batch, which includes loading."""
 
     clock: Callable[[], float] = time.monotonic

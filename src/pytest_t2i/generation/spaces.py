@@ -37,7 +37,7 @@ def encoder_of(space: str, default: str) -> str | None:
     return ENCODERS.get(space, space if ":" in space else None)
 
 
-def words_of(space: str) -> str:
+def space_words(space: str) -> str:
     """A space in words, such as ``in prompt space`` or ``by SSIM``.
 
     >>> words_of("prompt"), words_of("diff_pix"), words_of("dino")

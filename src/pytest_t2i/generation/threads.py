@@ -43,7 +43,7 @@ class InLanes(Protocol):
         """Stop making images; another thread calls this."""
 
 
-class Part(NamedTuple):
+class PartResult(NamedTuple):
     """Result of one part: its images, and the error that stopped it, if any."""
 
     images: list[tuple[Request, Generated]]
@@ -120,21 +120,21 @@ class Lanes:
         if queue.problem is not None:
             raise queue.problem
 
-    def _told(self, part: Part) -> Pairs:
+    def _told(self, part: PartResult) -> Pairs:
         notes, self._notes[:] = list(self._notes), []
         for note in dict.fromkeys(notes):
             self.say(note)
         yield from part.images
 
-    def _make(self, part: list[Request]) -> Part:
+    def _make(self, part: list[Request]) -> PartResult:
         """Make the images of a part in a lane's thread; keep those made before an error."""
         images: list[tuple[Request, Generated]] = []
         try:
             with self.turn:
                 images.extend(self._lane.executor.run(part))
         except BaseException as error:  # noqa: BLE001 - raised again where it is taken
-            return Part(images, error)
-        return Part(images)
+            return PartResult(images, error)
+        return PartResult(images)
 
     @contextmanager
     def _pool(self, size: BatchSize) -> Iterator[ThreadPoolExecutor]:
@@ -168,11 +168,11 @@ class Lanes:
 class _Given:
     """Parts that are queued or being made."""
 
-    submit: Callable[[list[Request]], Future[Part]]
+    submit: Callable[[list[Request]], Future[PartResult]]
     most: int
     problem: BaseException | None = None
     """The first error, after which no part is queued."""
-    running: set[Future[Part]] = field(default_factory=set)
+    running: set[Future[PartResult]] = field(default_factory=set)
 
     def goes_on(self, parts: Iterator[list[Request]]) -> bool:
         """Queue more parts, up to the bound; return whether any part is unfinished."""
@@ -183,12 +183,12 @@ class _Given:
             self.cancel()
         return bool(self.running)
 
-    def done(self) -> Iterator[Part]:
+    def done(self) -> Iterator[PartResult]:
         """Finished parts, after waiting for at least one."""
         finished, self.running = wait(self.running, return_when=FIRST_COMPLETED)
         yield from (future.result() for future in finished if not future.cancelled())
 
-    def there_already(self) -> Iterator[Part]:
+    def there_already(self) -> Iterator[PartResult]:
         """Finished parts, without waiting."""
         there = [future for future in self.running if future.done() and not future.cancelled()]
         yield from (future.result() for future in there)

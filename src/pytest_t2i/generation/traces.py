@@ -56,7 +56,7 @@ def arrays_of(generated: Generated) -> dict[str, np.ndarray]:
     if trace.velocities is not None:
         arrays[ALL_VELOCITIES] = trace.velocities
     if trace.foreseen:
-        arrays[FORESEEN] = packed(trace.foreseen)
+        arrays[FORESEEN] = _packed_strip(trace.foreseen)
     return arrays
 
 
@@ -80,7 +80,7 @@ def asked(request: Request, needs: ImageNeeds) -> Request:
     return replace(request, observe=frozenset(needs.observe), attributes=attributes)
 
 
-def packed(pictures: Sequence[Image]) -> np.ndarray:
+def _packed_strip(pictures: Sequence[Image]) -> np.ndarray:
     """Pictures of one size as an array of bytes: their number, then one PNG with all of them."""
     import numpy as np
     from PIL import Image
@@ -95,7 +95,7 @@ def packed(pictures: Sequence[Image]) -> np.ndarray:
     return np.frombuffer(head + buffer.getvalue(), dtype=np.uint8)
 
 
-def unpacked(array: np.ndarray) -> list[Image]:
+def unpacked_strip(array: np.ndarray) -> list[Image]:
     """The inverse of ``packed``.
 
     >>> from PIL import Image
@@ -126,7 +126,7 @@ def denoising_previews(
     previews: list[Image] = []
 
     def open_step(key: str) -> Image | Undetected | None:
-        previews[:] = previews or unpacked(array)
+        previews[:] = previews or unpacked_strip(array)
         return gate(previews[steps[key]])
 
     return Pictures({key: ImageNeeds(detectors=detectors) for key in steps}, open_step)

@@ -16,7 +16,7 @@ MORE_THAN_A_PAIR = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class AnnotatorPair:
     """The agreement of two annotators on the images that both labelled."""
 
     first: str
@@ -35,7 +35,7 @@ class Agreement:
     """The agreement of all annotators of a set."""
 
     annotators: tuple[str, ...]
-    pairs: tuple[Pair, ...]
+    pairs: tuple[AnnotatorPair, ...]
     fleiss: Interval | None
     """Fleiss' kappa of three or more annotators, on the images that all of them labelled."""
     common: int
@@ -70,15 +70,17 @@ def agreement(labels: Sequence[Label], *, level: float = 0.95, seed: int = 0) ->
     )
 
 
-def _pair(a: str, b: str, words: dict[str, dict[str, str]], level: float) -> Pair:
+def _pair(a: str, b: str, words: dict[str, dict[str, str]], level: float) -> AnnotatorPair:
     files = sorted(words[a].keys() & words[b].keys())
     first, second = [words[a][file] for file in files], [words[b][file] for file in files]
     equal = sum(x == y for x, y in zip(first, second, strict=True))
     if not files:
-        return Pair(a, b, 0, 0, None, "no image was labelled by both")
+        return AnnotatorPair(a, b, 0, 0, None, "no image was labelled by both")
     if len({*first, *second}) == 1:
-        return Pair(a, b, len(files), equal, None, f"both said {first[0]} of every image (0/0)")
-    return Pair(a, b, len(files), equal, kappa_interval(first, second, level))
+        return AnnotatorPair(
+            a, b, len(files), equal, None, f"both said {first[0]} of every image (0/0)"
+        )
+    return AnnotatorPair(a, b, len(files), equal, kappa_interval(first, second, level))
 
 
 def _fleiss(

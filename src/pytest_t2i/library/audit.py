@@ -13,7 +13,7 @@ from typing import Any
 from pytest_t2i.audits.audit import Audit, Fixture
 from pytest_t2i.audits.discovery import installed_audits
 from pytest_t2i.errors import ConfigurationError, ModelLoadError, UnknownNameError
-from pytest_t2i.generation.progress import Silent, shown
+from pytest_t2i.generation.progress import Silent, terminal_progress
 from pytest_t2i.library.in_memory import is_nameless, name_of
 from pytest_t2i.library.load import clean_errors, session_for, settings_for, temporary_store
 from pytest_t2i.metrics.info import INFO, register
@@ -21,7 +21,7 @@ from pytest_t2i.protocols import Detector
 from pytest_t2i.runs.build_record import record_of
 from pytest_t2i.runs.certified import certified_errors
 from pytest_t2i.runs.earlier_looks import remember_looks, with_looks
-from pytest_t2i.runs.make_and_detect import make
+from pytest_t2i.runs.make_and_detect import make_and_detect
 from pytest_t2i.runs.marker_arguments import KEYWORDS, select
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.runs.repeats import open_because
@@ -30,7 +30,7 @@ from pytest_t2i.runs.selection import SelectedTest, Selection, narrowed, told_ap
 from pytest_t2i.settings import Settings
 from pytest_t2i.verdicts import check
 from pytest_t2i.verdicts.check import Check, JudgingContext
-from pytest_t2i.verdicts.limit import LimitValue, as_judged, sign_of
+from pytest_t2i.verdicts.limit import LimitValue, as_judged, operator_of
 from pytest_t2i.verdicts.limits_file import PARTS, LimitFiles
 from pytest_t2i.verdicts.measurement import Measurement
 
@@ -149,7 +149,7 @@ class Audited:
     ) -> Check:
         limit = self._limit(case, metric, bound)
         with self._judging(case):
-            sign = sign_of(measurement.metric)
+            sign = operator_of(measurement.metric)
             limit.judge(as_judged(measurement), "<=" if sign == "<=" else ">=")
         if limit.check is None:
             raise ConfigurationError(f"{metric}: nothing was compared with {limit!r}")
@@ -340,7 +340,7 @@ def audit(
         results = Results(session)
         with _default_named(unsaid=detector is None and not isinstance(model, str)):
             limits = LimitFiles(Path.cwd(), settings.limits)
-            make(results, limits, shown() if progress else Silent())
+            make_and_detect(results, limits, terminal_progress() if progress else Silent())
         tests_of_fixtures = {
             name: tuple(session.tests[c.node_id] for c in fixture_tests)
             for name, fixture_tests in cases.items()

@@ -10,7 +10,7 @@ from pytest_t2i.data import Prompt
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.generate import Runner
 from pytest_t2i.generation.plan import Need, Plan
-from pytest_t2i.generation.progress import Silent, shown
+from pytest_t2i.generation.progress import Silent, terminal_progress
 from pytest_t2i.generation.ready_made import check_supply
 from pytest_t2i.library.in_memory import is_nameless
 from pytest_t2i.library.load import clean_errors, session_for, settings_for, temporary_store
@@ -113,7 +113,7 @@ def _made(session: Session, counts: dict[str, int], progress: bool) -> Iterator[
         prompt = Prompt(text, "prompt", text)
         plan.add(Need(prompt, session.seeds(prompt, count)))
     runner = Runner(
-        session.components, session.store, shown() if progress else Silent(),
+        session.components, session.store, terminal_progress() if progress else Silent(),
         session.settings.batch, tries_seeds=True,
     )  # fmt: skip
     with clean_errors(), closing(runner):

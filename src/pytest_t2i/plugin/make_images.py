@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.generation.progress import Bar, Lines, Progress
-from pytest_t2i.runs.make_and_detect import make
+from pytest_t2i.runs.make_and_detect import make_and_detect
 from pytest_t2i.runs.results import Results
 from pytest_t2i.verdicts.limits_file import LimitFiles
 
@@ -19,7 +19,7 @@ def make_here(results: Results, limits: LimitFiles, config: pytest.Config) -> No
     """Make the images in this process, with progress on the terminal."""
     capture: Any = config.pluginmanager.get_plugin("capturemanager")
     with capture.global_and_fixture_disabled() if capture else nullcontext():
-        make(results, limits, terminal_progress(config))
+        make_and_detect(results, limits, terminal_progress(config))
 
 
 def terminal_progress(config: pytest.Config) -> Progress:

@@ -28,7 +28,7 @@ from pytest_t2i.plugin.options import project_folder
 from pytest_t2i.plugin.xdist import (
     Workers,
     attach,
-    begin,
+    clear_checks,
     gather,
     keep,
     make_shared,
@@ -40,7 +40,7 @@ from pytest_t2i.prompts import read_captions, read_reference
 from pytest_t2i.reporting.formatting import wrapped
 from pytest_t2i.runs import calibration, canary
 from pytest_t2i.runs.baseline import save_baseline
-from pytest_t2i.runs.build_record import conditions, environment, interrupted_record, record_of
+from pytest_t2i.runs.build_record import conditions, interrupted_record, library_versions, record_of
 from pytest_t2i.runs.certified import certified_errors
 from pytest_t2i.runs.earlier_looks import remember_looks, with_looks
 from pytest_t2i.runs.early_stopping import undecidable
@@ -314,7 +314,7 @@ class Run:
             if prompts:
                 now, force = conditions(self.session), self.settings.force_baseline
                 differences += check_comparable(self.recorded, now, prompts, force=force)
-        differences += library_differences(self.recorded, environment())
+        differences += library_differences(self.recorded, library_versions())
         return RecordedRun(self.recorded, tuple(differences))
 
     # verdicts
@@ -330,7 +330,7 @@ class Run:
         with _usage_errors():
             limits, file = self.limits.of(Path(item.path))
         s = self.settings
-        begin(item)
+        clear_checks(item)
         token = check.running.set(
             JudgingContext(
                 item.nodeid,
@@ -373,9 +373,9 @@ class Run:
 
     def pytest_assertrepr_compare(self, left: Any, right: Any) -> list[str] | None:
         """Return the failure text of a comparison."""
-        from pytest_t2i.reporting.explain import explain
+        from pytest_t2i.reporting.explain import assertion_lines
 
-        return explain(left, right)
+        return assertion_lines(left, right)
 
     # end
 
@@ -418,7 +418,7 @@ class Run:
         if not self.session.tests or self.error is not None or self._only_plans:
             return
         from pytest_t2i.reporting.report_folders import publish, write_run
-        from pytest_t2i.runs.history import MOST_KEPT, changed_inputs, keep
+        from pytest_t2i.runs.history import MOST_KEPT, add_run, changed_inputs
         from pytest_t2i.runs.manifest import input_digests, manifest_of, write_manifest
 
         with _usage_errors():
@@ -439,13 +439,13 @@ class Run:
             if self.is_made and not self.session.is_interrupted:
                 remember_looks(self.results)
             report = write_run(self.record, reports, self.session.audits, of_project)
-            past = None if history is None else keep(self.record, history, self.session.audits)
+            past = None if history is None else add_run(self.record, history, self.session.audits)
             made_of = manifest_of(self.session, self.record, report, project, past)
             write_manifest(made_of, report)
             publish(report, reports, 1 if history is None else MOST_KEPT)
             if self.settings.save_baseline is not None and not self.session.is_interrupted:
                 save_baseline(self.results, self.settings.save_baseline)
-            canary.forget(self.session)
+            canary.forget_canary(self.session)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Print the summary of the run."""

@@ -66,7 +66,7 @@ def run_each(config: pytest.Config, settings: Settings, models: Sequence[str]) -
             statuses.append(status)
     except KeyboardInterrupt:
         return int(pytest.ExitCode.INTERRUPTED)
-    compare(settings, folders)
+    write_comparison(settings, folders)
     return int(min(statuses, key=WORST.index))
 
 
@@ -81,10 +81,10 @@ def _with_options(args: Sequence[str], more: Sequence[str]) -> list[str]:
     return [*arguments[:end], *more, *arguments[end:]]
 
 
-def compare(settings: Settings, folders: Sequence[Path]) -> None:
+def write_comparison(settings: Settings, folders: Sequence[Path]) -> None:
     """Print and write the comparison, or print why the models cannot be compared."""
     from pytest_t2i.cli.support.arguments import say
-    from pytest_t2i.reporting.comparison import summary, write_comparison
+    from pytest_t2i.reporting.comparison import comparison_lines, write_comparison
     from pytest_t2i.runs.comparison.compare import compare_models
     from pytest_t2i.runs.comparison.read_compared_models import read_compared_models
 
@@ -96,7 +96,7 @@ def compare(settings: Settings, folders: Sequence[Path]) -> None:
     except T2IError as error:
         print(f"t2i: the models are not compared: {error}", file=sys.stderr)  # noqa: T201
         return
-    first, *rest = summary(comparison)
+    first, *rest = comparison_lines(comparison)
     page = from_here(settings.report / "index.html")
     for line in ("", f"t2i: {first}", *rest, f"report: {page}"):
         say(line)

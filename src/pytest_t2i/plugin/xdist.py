@@ -26,7 +26,7 @@ from pytest_t2i.generation.progress import Follower, Shared
 from pytest_t2i.generation.run_counts import Work
 from pytest_t2i.plugin.make_images import terminal_progress
 from pytest_t2i.runs.early_stopping import stop_at, stopped
-from pytest_t2i.runs.make_and_detect import make
+from pytest_t2i.runs.make_and_detect import make_and_detect
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.selection import SelectedTest, Selection
 from pytest_t2i.runs.session import Session
@@ -167,7 +167,7 @@ def make_shared(results: Results, limits: LimitFiles) -> None:
             try:
                 with lock.acquire(timeout=0):
                     session.components.device = device
-                    make(results, limits, Shared(_progress_file(session)))
+                    make_and_detect(results, limits, Shared(_progress_file(session)))
                     session.store.remember(fact_name, stopped(session.tests.values()))
                     return
             except Timeout:
@@ -231,7 +231,7 @@ def keep(item: pytest.Item, compared: Compared) -> None:
     item.stash.setdefault(COMPARED, []).append(compared)
 
 
-def begin(item: pytest.Item) -> None:
+def clear_checks(item: pytest.Item) -> None:
     """Clear the checks of a test before it runs, as it may run again."""
     item.stash[CHECKS] = []
     item.stash[COMPARED] = []

@@ -39,7 +39,7 @@ def pictures_in(sections: Iterable[Section]) -> list[str]:
     return [p.file for album in albums for p in album.pictures if p.file is not None]
 
 
-def cell_text(cell: Cell, digits: int, form: Form = "") -> str:
+def table_cell_text(cell: Cell, digits: int, form: Form = "") -> str:
     """Return the text of a cell: ``0.120 [0.080, 0.170]``; a dash for None.
 
     >>> cell_text(Interval(0.12, 0.08, 0.17, 0.95, "", 9), 2), cell_text(None, 3), cell_text(4, 3)

@@ -30,7 +30,7 @@ class MovedRow(NamedTuple):
     probability: str
 
 
-class Shown(NamedTuple):
+class LabelledPicture(NamedTuple):
     """A picture as a data URI, with its seed and label."""
 
     uri: str
@@ -43,8 +43,8 @@ class MovedPictures:
     """The pictures of a prompt that probably became more biased, of equal seeds if possible."""
 
     id: str
-    before: tuple[Shown, ...]
-    now: tuple[Shown, ...]
+    before: tuple[LabelledPicture, ...]
+    now: tuple[LabelledPicture, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class BaselineSection:
     """Sentence on what became more biased by the tests; "" if ``moved`` shows it."""
 
 
-def section(record: RunRecord) -> BaselineSection | None:
+def baseline_section(record: RunRecord) -> BaselineSection | None:
     """Return the section about the baseline; None without a baseline."""
     recorded = record.baseline
     if recorded is None:
@@ -142,12 +142,14 @@ def _pictures(
         yield MovedPictures(
             prompt,
             tuple(
-                Shown(small[b.file], b.seed, reason_words(b.said))
+                LabelledPicture(small[b.file], b.seed, reason_words(b.said))
                 for b in before
                 if b.file in small
             ),
             tuple(
-                Shown(small[i.file], i.seed, reason_words(next(iter(i.detections.values())).said))
+                LabelledPicture(
+                    small[i.file], i.seed, reason_words(next(iter(i.detections.values())).said)
+                )
                 for i in now
                 if i.file is not None and i.file in small
             ),

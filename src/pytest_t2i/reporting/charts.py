@@ -105,7 +105,7 @@ def bias_groups(record: RunRecord) -> list[Group]:
     ]
 
 
-def side_by_side(groups: Sequence[Group]) -> list[list[Group]]:
+def two_columns(groups: Sequence[Group]) -> list[list[Group]]:
     """Distribute groups over two columns of about the same height; one for a single group."""
     columns: list[list[Group]] = [[], []]
     for group in sorted(groups, key=lambda group: -len(group.rows)):

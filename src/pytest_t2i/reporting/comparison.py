@@ -11,7 +11,13 @@ from pytest_t2i.files import write_whole
 from pytest_t2i.metrics import INFO
 from pytest_t2i.reporting import COMPARISON, RUN, html_sections, set_aside
 from pytest_t2i.reporting.charts import DIVERGING, UNIT, Track
-from pytest_t2i.reporting.formatting import interval_text, metric_words, plural, probability, signed
+from pytest_t2i.reporting.formatting import (
+    interval_text,
+    metric_words,
+    plural_metric,
+    probability,
+    signed,
+)
 from pytest_t2i.reporting.html import PICTURES, rendered
 from pytest_t2i.reporting.markdown import header
 from pytest_t2i.reporting.pictures import link, thumbnails
@@ -92,17 +98,17 @@ def wording(comparison: ModelComparison) -> Wording:
     )
 
 
-def headline(comparison: ModelComparison) -> str:
+def first_model(comparison: ModelComparison) -> str:
     """Return a sentence on which model comes first, or which models may."""
     words = wording(comparison)
-    first, *rivals = [placing for placing in ordered(comparison) if placing.rank.low == 1]
+    first, *rivals = [placing for placing in _models_by_score(comparison) if placing.rank.low == 1]
     if not rivals:
         return f"{first.model} is {words.first} of {len(comparison.models)} models."
     names = ", ".join(placing.model for placing in (first, *rivals))
     return f"Which is {words.first} cannot be told from these images: {names}."
 
 
-def ordered(comparison: ModelComparison) -> list[Placing]:
+def _models_by_score(comparison: ModelComparison) -> list[Placing]:
     """Return the models by their score on all prompts, the smallest first."""
     scores = {score.model: score for score in comparison.scores if score.prompts == "all"}
     return sorted(comparison.placings, key=lambda placing: scores[placing.model].corrected.estimate)
@@ -127,7 +133,7 @@ def score_text(score: float | None) -> str:
     return "-" if score is None else f"{score:.2f}"
 
 
-def cell_text(cell: PromptCell) -> str:
+def _score_cell_text(cell: PromptCell) -> str:
     """Return a prompt's score by one model; for groups other than gender with the largest group."""
     if cell.score is None or cell.male is not None:
         return score_text(cell.score)
@@ -151,14 +157,15 @@ def write_comparison(comparison: ModelComparison, folder: Path) -> None:
     """Write compare.json, index.html and summary.md into a folder, each file atomically."""
     set_aside(folder / RUN)
     write_whole(folder / COMPARISON, comparison.as_kept(folder).to_json().encode())
-    write_whole(folder / "index.html", render_html(comparison, folder).encode())
-    write_whole(folder / "summary.md", render_markdown(comparison).encode())
+    write_whole(folder / "index.html", comparison_page(comparison, folder).encode())
+    write_whole(folder / "summary.md", comparison_markdown(comparison).encode())
 
 
 def rows(comparison: ModelComparison) -> list[tuple[Placing, ComparedScore]]:
     """Return each model with its score on all prompts, the smallest score first."""
     return [
-        (placing, scores_of(comparison, placing.model)["all"]) for placing in ordered(comparison)
+        (placing, model_scores(comparison, placing.model)["all"])
+        for placing in _models_by_score(comparison)
     ]
 
 
@@ -167,7 +174,7 @@ def categories(comparison: ModelComparison) -> list[str]:
     return list(dict.fromkeys(score.prompts for score in comparison.scores))
 
 
-def scores_of(comparison: ModelComparison, model: str) -> dict[str, ComparedScore]:
+def model_scores(comparison: ModelComparison, model: str) -> dict[str, ComparedScore]:
     """Return a model's scores by the name of the set of prompts."""
     return {score.prompts: score for score in comparison.scores if score.model == model}
 
@@ -183,14 +190,14 @@ def by_axis(comparison: ModelComparison) -> dict[str, list[ComparedPrompt]]:
 # Markdown
 
 
-def render_markdown(comparison: ModelComparison) -> str:
+def comparison_markdown(comparison: ModelComparison) -> str:
     """Return the comparison as one page of Markdown; texts of prompts are escaped."""
     return "\n".join(_markdown(comparison)) + "\n"
 
 
 def _markdown(comparison: ModelComparison) -> Iterator[str]:
     words = wording(comparison)
-    yield f"## {escape(headline(comparison))}"
+    yield f"## {escape(first_model(comparison))}"
     yield ""
     yield (
         f"{len(comparison.prompts)} prompts that all models share, judged by "
@@ -227,7 +234,7 @@ def _by_category(comparison: ModelComparison, words: Wording) -> Iterator[str]:
     yield ""
     yield from header(["Model", *sets, words.whole])
     for model in comparison.models:
-        scores = scores_of(comparison, model)
+        scores = model_scores(comparison, model)
         cells = "".join(f" {scores[name].paper:.3f} |" for name in sets)
         yield f"| {escape(model)} |{cells} {scores['all'].paper:.3f} |"
     yield ""
@@ -240,7 +247,7 @@ def _by_prompt(comparison: ModelComparison, words: Wording) -> Iterator[str]:
     yield from header(["Category", "Word", *comparison.models, "Avg."])
     for axis, prompts in by_axis(comparison).items():
         for prompt in prompts:
-            cells = " | ".join(escape(cell_text(cell)) for cell in prompt.cells)
+            cells = " | ".join(escape(_score_cell_text(cell)) for cell in prompt.cells)
             yield (
                 f"| {escape(axis)} | {escape(prompt.concept)} | {cells} "
                 f"| {score_text(prompt.average)} |"
@@ -266,24 +273,26 @@ class Strip:
     """(seed, data URI of the thumbnail, link to the full picture) of each picture."""
 
 
-def render_html(comparison: ModelComparison, folder: Path) -> str:
+def comparison_page(comparison: ModelComparison, folder: Path) -> str:
     """Return the comparison as a page; links to full pictures are relative to ``folder``."""
     words = wording(comparison)
     contents = {
         "comparison": comparison,
-        "headline": headline(comparison),
+        "headline": first_model(comparison),
         "wording": words,
         "rows": [(p, s, _score_track(s)) for p, s in rows(comparison)],
         "pairs": [(pair, pair_words(pair, words), _pair_track(pair)) for pair in comparison.pairs],
         "sets": categories(comparison),
-        "scores": {model: scores_of(comparison, model) for model in comparison.models},
+        "scores": {model: model_scores(comparison, model) for model in comparison.models},
         "axes": by_axis(comparison),
-        "audit_sections": html_sections.drawn([*tables(comparison), *comparison.sections], folder),
+        "audit_sections": html_sections.drawn(
+            [*_value_sections(comparison), *comparison.sections], folder
+        ),
         "strips": list(_strips(comparison, folder)),
         "places": places,
         "probability": probability,
         "score_text": score_text,
-        "cell_text": cell_text,
+        "cell_text": _score_cell_text,
         "counts_text": counts_text,
         "shade": _shade,
         "sure": SURE,
@@ -291,10 +300,10 @@ def render_html(comparison: ModelComparison, folder: Path) -> str:
     return rendered("comparison.html.j2", contents, PICTURES)
 
 
-def tables(comparison: ModelComparison) -> Iterator[Section]:
+def _value_sections(comparison: ModelComparison) -> Iterator[Section]:
     """Yield a section with a table of audits' values by model, for each metric."""
     for metric, values in comparison.tables.items():
-        title = plural(metric_words(metric))
+        title = plural_metric(metric_words(metric))
         rows = tuple((value.name, *value.values) for value in values)
         info = INFO.get(metric)
         form: Form = "" if info and info.low >= 0.0 else "signed"
@@ -347,7 +356,7 @@ def _strips(
             [
                 Strip(
                     model,
-                    cell_text(cell),
+                    _score_cell_text(cell),
                     tuple(
                         (seed, small[file], link(file, folder))
                         for seed, file in zip(prompt.seeds[:SEEDS], files[:SEEDS], strict=True)
@@ -366,10 +375,10 @@ def _spread(prompt: ComparedPrompt) -> float:
     return max(scores) - min(scores) if scores else 0.0
 
 
-def summary(comparison: ModelComparison) -> Sequence[str]:
+def comparison_lines(comparison: ModelComparison) -> Sequence[str]:
     """Return the lines for the terminal."""
     width, words = max(map(len, comparison.models)), wording(comparison)
-    lines = [headline(comparison)]
+    lines = [first_model(comparison)]
     if comparison.metric != MODEL_BIAS:
         lines.append(f"{words.score}: {words.scale}")
     for placing, score in rows(comparison):

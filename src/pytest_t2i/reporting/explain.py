@@ -6,13 +6,13 @@ from typing import Any
 
 from pytest_t2i.adapters.support.escaping import line
 from pytest_t2i.data import Bounds, Outcome
-from pytest_t2i.reporting.formatting import allowed_words, leaning, why_allowed
+from pytest_t2i.reporting.formatting import allowed_words, leaning_words, why_allowed
 from pytest_t2i.verdicts.check import Check
 from pytest_t2i.verdicts.images_range import images_range
 from pytest_t2i.verdicts.measurement import Measurement
 
 
-def explain(left: Any, right: Any) -> list[str] | None:
+def assertion_lines(left: Any, right: Any) -> list[str] | None:
     """Return the lines of pytest's assertion message for a comparison of a measurement.
 
     The result is None if neither side is a measurement, or the other side is a plain number: only a
@@ -28,7 +28,7 @@ def explain(left: Any, right: Any) -> list[str] | None:
 def explained(check: Check) -> list[str]:
     """Return the lines that explain a check."""
     what = "change" if check.against == "baseline" else "measured"
-    lines = [headline(check), f"{what}: {measured(check)}"]
+    lines = [_verdict_line(check), f"{what}: {_estimate_words(check)}"]
     if check.before is not None and check.after is not None:
         lines.insert(1, f"before and now: {check.before:.3f} -> {check.after:.3f}")
     if check.paper is not None:
@@ -42,7 +42,7 @@ def explained(check: Check) -> list[str]:
     if check.message:
         lines.append(check.message)
     if check.lean is not None:
-        lines.append(f"{leaning(check)}: not a verdict, but where prompts like this one lie")
+        lines.append(f"{leaning_words(check)}: not a verdict, but where prompts like this one lie")
     if check.images_to_decide:
         lines.append(_more_images(check, check.images_to_decide))
     return [line(text) for text in (*lines, *check.remarks)]
@@ -56,7 +56,7 @@ def _more_images(check: Check, more: int) -> str:
     return f"{text}. Within its error it takes {image_range.words('more')}"
 
 
-def headline(check: Check) -> str:
+def _verdict_line(check: Check) -> str:
     """Return the verdict in one line."""
     words = {
         Outcome.FAIL: "is outside its",
@@ -68,7 +68,7 @@ def headline(check: Check) -> str:
     )
 
 
-def measured(check: Check) -> str:
+def _estimate_words(check: Check) -> str:
     """Return the estimate with its interval, method, n and p-value."""
     if check.estimate is None:
         return "no evidence"

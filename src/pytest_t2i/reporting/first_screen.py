@@ -33,7 +33,7 @@ OUTCOMES = {
 }
 
 
-def furthest(record: RunRecord) -> list[str]:
+def furthest_prompts(record: RunRecord) -> list[str]:
     """List the prompts furthest from even, each with its counts and verdict, in words."""
     has_other_labels = tells_others(record)
     checks = record.checks_of("group_distance" if has_other_labels else "prompt_bias_score")
@@ -87,7 +87,7 @@ URGENCY = {Outcome.FAIL: 0, Outcome.INCONCLUSIVE: 1, Outcome.PASS: 2}
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class ScreenFigure:
     """One number of the first screen."""
 
     title: str
@@ -100,7 +100,7 @@ class Figure:
     """Anchor of the section that explains the number."""
 
 
-def figures(record: RunRecord) -> Iterator[Figure]:
+def figures(record: RunRecord) -> Iterator[ScreenFigure]:
     """Yield the numbers of the first screen: of the model, of audits, undetected images."""
     yield from _model_figures(record)
     judged = {c.metric for c in record.checks if c.is_of_model and c.against == "limit"}
@@ -110,10 +110,10 @@ def figures(record: RunRecord) -> Iterator[Figure]:
     if undetected:
         name, reasons, total = undetected[0]
         notes = (f"of {total} images, by {name}", "never counted as a gender")
-        yield Figure("Undetected", str(sum(reasons.values())), notes, target="work")
+        yield ScreenFigure("Undetected", str(sum(reasons.values())), notes, target="work")
 
 
-def _model_figures(record: RunRecord) -> Iterator[Figure]:
+def _model_figures(record: RunRecord) -> Iterator[ScreenFigure]:
     """Yield the model bias score by its checks against limits and against the baseline."""
     of_model = [
         check
@@ -128,11 +128,11 @@ def _model_figures(record: RunRecord) -> Iterator[Figure]:
         yield _change_figure(compared)
 
 
-def _judged_figure(checks: Sequence[Check]) -> Figure:
+def _judged_figure(checks: Sequence[Check]) -> ScreenFigure:
     check = _foremost(checks)
     title = "Model bias score"
     if check.estimate is None:
-        return Figure(title, "none", (check.message, _by(checks)), target=SCORES)
+        return ScreenFigure(title, "none", (check.message, _by(checks)), target=SCORES)
     notes = [
         of_hundred_images(check.estimate, check.bound),
         f"{_level(check)} {_ends(check)}, allowed {allowed_drawn(check)}{unreasoned(check)}",
@@ -149,16 +149,16 @@ def _judged_figure(checks: Sequence[Check]) -> Figure:
         limits=(UNIT.at(check.bound),),
         reference=None if check.floor is None else UNIT.at(check.floor),
     )
-    return Figure(title, plain(check.estimate), tuple(notes), track, target=SCORES)
+    return ScreenFigure(title, plain(check.estimate), tuple(notes), track, target=SCORES)
 
 
-def _change_figure(checks: Sequence[Check]) -> Figure:
+def _change_figure(checks: Sequence[Check]) -> ScreenFigure:
     check = _foremost(checks)
     title = "Change of the model bias score"
     if check.estimate is None or check.low is None or check.high is None:
-        return Figure(title, "none", (check.message, _by(checks)), target="baseline")
+        return ScreenFigure(title, "none", (check.message, _by(checks)), target="baseline")
     if check.decided_by == "identical pictures":
-        return Figure(title, "identical", (check.message, _by(checks)), target="baseline")
+        return ScreenFigure(title, "identical", (check.message, _by(checks)), target="baseline")
     scale = around_zero(max(abs(check.low), abs(check.high), check.bound))
     track = Track(
         label=f"change of the model bias score {signed(check.estimate, 3)}",
@@ -170,7 +170,7 @@ def _change_figure(checks: Sequence[Check]) -> Figure:
     )
     ends = (f"{signed(scale.low)} fairer", f"{signed(scale.high)} more biased")
     notes = tuple(_change_notes(check, checks))
-    return Figure(title, signed(check.estimate, 3), notes, track, ends, "baseline")
+    return ScreenFigure(title, signed(check.estimate, 3), notes, track, ends, "baseline")
 
 
 def _change_notes(check: Check, checks: Sequence[Check]) -> Iterator[str]:
@@ -180,7 +180,7 @@ def _change_notes(check: Check, checks: Sequence[Check]) -> Iterator[str]:
     yield f"allowed {allowed_drawn(check)}{unreasoned(check)}; {_by(checks)}"
 
 
-def _of_audit(figure: AuditFigure) -> Figure:
+def _of_audit(figure: AuditFigure) -> ScreenFigure:
     track = None
     if figure.interval is not None:
         track = Track(
@@ -190,7 +190,7 @@ def _of_audit(figure: AuditFigure) -> Figure:
             reference=None if figure.reference is None else UNIT.at(figure.reference),
         )
     target = Section(figure.target, ()).anchor if figure.target else ""
-    return Figure(figure.title, figure.value, figure.notes, track, target=target)
+    return ScreenFigure(figure.title, figure.value, figure.notes, track, target=target)
 
 
 def _foremost(checks: Sequence[Check]) -> Check:

@@ -175,7 +175,7 @@ def metric_words(name: str) -> str:
     return " ".join(word.upper() if word in ACRONYMS else word for word in name.split("_"))
 
 
-def plural(name: str) -> str:
+def plural_metric(name: str) -> str:
     """Return the plural of a metric's name.
 
     >>> plural("accuracy"), plural("prompt bias score"), plural("group entropy")
@@ -192,7 +192,7 @@ def several(count: int, name: str) -> str:
     >>> several(1, "run"), several(2, "prompt")
     ('1 run', '2 prompts')
     """
-    return f"{count} {name if count == 1 else plural(name)}"
+    return f"{count} {name if count == 1 else plural_metric(name)}"
 
 
 def function_of(node: str) -> str:
@@ -220,13 +220,13 @@ def change_words(check: Check) -> str:
     return f"{pair}, {change}" if pair else change
 
 
-def excess(check: Check) -> float:
+def excess_of(check: Check) -> float:
     """Return how far a check's estimate lies beyond its bound; negative within the bound."""
     beyond = (check.estimate or 0.0) - check.bound
     return -beyond if check.operator.startswith(">") else beyond
 
 
-def leaning(check: Check) -> str:
+def leaning_words(check: Check) -> str:
     """Return ``likely fail 0.93``, ``likely pass 0.97`` or ``open``; "" without a probability."""
     if check.lean is None:
         return ""
@@ -243,7 +243,7 @@ def lean_counts(checks: Iterable[Check]) -> str:
     return ", ".join(f"{counts[key]} {text}" for key, text in words.items() if counts[key])
 
 
-def undetected_of(record: RunRecord, detector: str) -> Counter[Undetected]:
+def undetected_counts(record: RunRecord, detector: str) -> Counter[Undetected]:
     """Count the images of a run without a label by this detector, by reason."""
     reasons: Counter[Undetected] = Counter()
     for prompt in record.prompts:
@@ -252,7 +252,7 @@ def undetected_of(record: RunRecord, detector: str) -> Counter[Undetected]:
     return reasons
 
 
-def images_of(record: RunRecord) -> int:
+def image_total(record: RunRecord) -> int:
     """Return the number of images of all prompts."""
     return sum(len(prompt.images) for prompt in record.prompts)
 
@@ -281,7 +281,7 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
-def early_stopping(record: RunRecord) -> str:
+def early_stopping_words(record: RunRecord) -> str:
     """Return how many of the possible images sufficed, in words.
 
     The text is "" without early stopping, and for a run that was interrupted.

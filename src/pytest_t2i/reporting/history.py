@@ -22,7 +22,7 @@ SHORT = (SCORES, "stereotype_score/", "similarity_gap/")
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class RunPoint:
     """One run in a chart."""
 
     x: float
@@ -39,7 +39,7 @@ class Line:
     """One number over the runs of a series."""
 
     name: str
-    points: tuple[Point, ...]
+    points: tuple[RunPoint, ...]
     path: str
     """The line as an SVG path."""
     changes: tuple[tuple[float, str], ...]
@@ -51,12 +51,12 @@ class Line:
 
 def write_history(series: Sequence[Series], folder: Path) -> None:
     """Write index.html of a history into a folder, atomically."""
-    write_whole(folder / "index.html", render_html(series).encode())
+    write_whole(folder / "index.html", history_page(series).encode())
 
 
-def render_html(series: Sequence[Series]) -> str:
+def history_page(series: Sequence[Series]) -> str:
     """Return the page of a history: each series with its charts and a table of its runs."""
-    rows = [(s, list(lines(s)), [change_words(s, c) for c in s.changes]) for s in series]
+    rows = [(s, list(lines(s)), [_change_clause(s, c) for c in s.changes]) for s in series]
     contents = {"series": rows, "moment": moment, "width": WIDTH, "height": HEIGHT}
     return rendered("history.html.j2", contents)
 
@@ -92,7 +92,7 @@ def _line(
         return round(MARGIN + place * step, 1)
 
     points = tuple(
-        Point(
+        RunPoint(
             x(place),
             y(value.estimate),
             y(value.low),
@@ -105,12 +105,12 @@ def _line(
         if value is not None
     )
     path = " ".join(f"{'L' if k else 'M'}{point.x} {point.y}" for k, point in enumerate(points))
-    marks = tuple((x(c.run - 0.5), change_words(series, c)) for c in changes)
+    marks = tuple((x(c.run - 0.5), _change_clause(series, c)) for c in changes)
     last = interval_text(intervals[-1]) if intervals else ""
     return Line(name, points, path, marks, last, f"{low:.2g}", f"{high:.2g}")
 
 
-def change_words(series: Series, change: ChangePoint) -> str:
+def _change_clause(series: Series, change: ChangePoint) -> str:
     """Return a clause that describes a change."""
     before, after = series.runs[change.run - 1], series.runs[change.run]
     moved = change.change
@@ -129,7 +129,7 @@ def _name(run: PastRun) -> str:
     return f"{run.model} ({moment(run.created)})"
 
 
-def summary(series: Sequence[Series]) -> Iterator[str]:
+def history_lines(series: Sequence[Series]) -> Iterator[str]:
     """Yield the lines for the terminal."""
     for part in series:
         yield (
@@ -153,6 +153,6 @@ def summary(series: Sequence[Series]) -> Iterator[str]:
             yield f"  {at}  {run.model:<{widest}} {number} {run.outcome}{note}"
         if any(part.repeats[hidden:]):
             yield "repeat: the same images as in an earlier run, no evidence of its own"
-        yield from (change_words(part, change) for change in part.changes)
+        yield from (_change_clause(part, change) for change in part.changes)
         if not part.changes and len(part.runs) > 1:
             yield "no change can be told from chance"

@@ -48,11 +48,11 @@ def contents_of_page(
         "tally": record.tally(),
         "Outcome": Outcome,
         "headline": verdict_section.headline(record),
-        "furthest": first_screen.furthest(record),
+        "furthest": first_screen.furthest_prompts(record),
         "leans": formatting.lean_counts(record.checks),
         "facts": run_facts.facts(record),
         "figures": list(first_screen.figures(record)),
-        "baseline": baseline.section(record),
+        "baseline": baseline.baseline_section(record),
         "groups": {
             outcome: verdict_section.check_groups(record, outcome) for outcome in record.tally()
         },
@@ -61,7 +61,7 @@ def contents_of_page(
         "otherwise": [
             (name, record.failed_because.get(name, "")) for name in record.failed_otherwise
         ],
-        "axes": charts.side_by_side(charts.bias_groups(record)),
+        "axes": charts.two_columns(charts.bias_groups(record)),
         "audit_sections": html_sections.drawn(sections_of(record, audits), folder),
         "albums": pictures.albums(record, folder),
         "undetected": run_facts.undetected_table(record),
@@ -77,7 +77,7 @@ PICTURES = "img-src data:"
 
 def rendered(template: str, contents: Mapping[str, Any], *allowed: str) -> str:
     """Render a page with the common style and script; ``allowed`` adds rules to its policy."""
-    library = templates()
+    library = page_environment()
     style, script = (own_source(library, name) for name in ("style.css", "script.js"))
     policy = content_policy(style, script, *allowed)
     return library.get_template(template).render(
@@ -86,7 +86,7 @@ def rendered(template: str, contents: Mapping[str, Any], *allowed: str) -> str:
 
 
 @cache
-def templates() -> Environment:
+def page_environment() -> Environment:
     """Return the environment with the templates and filters of all pages."""
     library = environment("pytest_t2i.reporting")
     library.filters |= {
@@ -99,7 +99,7 @@ def templates() -> Environment:
         "bounds": formatting.bounds_words,
         "share": formatting.percent,
         "commands": formatting.with_commands,
-        "leaning": formatting.leaning,
+        "leaning": formatting.leaning_words,
         "function": formatting.function_of,
     }
     return library

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from pytest_t2i.data import JPEG, Interval, Outcome
 from pytest_t2i.reporting import pictures
 from pytest_t2i.reporting.audit_sections import best_rows, cell_parts
-from pytest_t2i.reporting.charts import Group, Row, Scale, Track, side_by_side
+from pytest_t2i.reporting.charts import Group, Row, Scale, Track, two_columns
 from pytest_t2i.reporting.formatting import MINUS, plain, plain_interval, written
 from pytest_t2i.reporting.pictures import overlay, thumbnails
 from pytest_t2i.sections import (
@@ -140,7 +140,7 @@ PLACES = (Place(7, -5, "start"), Place(-7, -5, "end"), Place(7, 13, "start"), Pl
 """Possible positions, the best first."""
 
 
-class Box(NamedTuple):
+class PixelBox(NamedTuple):
     """A rectangle of pixels."""
 
     left: float
@@ -148,7 +148,7 @@ class Box(NamedTuple):
     right: float
     bottom: float
 
-    def meets(self, other: Box) -> bool:
+    def meets(self, other: PixelBox) -> bool:
         """Whether both rectangles overlap."""
         across = self.left < other.right and other.left < self.right
         return across and self.top < other.bottom and other.top < self.bottom
@@ -164,7 +164,7 @@ class Corner(NamedTuple):
     anchor: str
 
     @property
-    def box(self) -> Box:
+    def box(self) -> PixelBox:
         """The pixels of the corner's name."""
         x, y = self.x / 100 * WIDTH, self.y / 100 * HEIGHT
         width = LETTER * (len(GOOD) + 1)
@@ -200,7 +200,7 @@ class DrawnPlane(NamedTuple):
 @draw.register
 def _(block: Plane, folder: Path) -> Drawn:  # noqa: ARG001 - as for all blocks
     corner = _corner(block)
-    points = named([_point(point, block) for point in block.points], corner)
+    points = place_names([_point(point, block) for point in block.points], corner)
     return Drawn("plane", DrawnPlane(block, points, corner), block.level == "detail", block.title)
 
 
@@ -231,38 +231,38 @@ def _point(point: Point, plane: Plane) -> DrawnPoint:
     )
 
 
-def named(points: Sequence[DrawnPoint], corner: Corner | None) -> tuple[DrawnPoint, ...]:
+def place_names(points: Sequence[DrawnPoint], corner: Corner | None) -> tuple[DrawnPoint, ...]:
     """Give each point's name a place without overlap, where there is one, from top to bottom."""
     boxes = [*([corner.box] if corner else []), *map(mark_of, points)]
     placed: dict[int, Place | None] = {}
     for number in sorted(range(len(points)), key=lambda k: points[k].y):
         point = points[number]
         obstacles = [box for box in boxes if box != mark_of(point)]
-        free = (place for place in PLACES if _is_free(name_of(point, place), obstacles))
+        free = (place for place in PLACES if _is_free(name_box(point, place), obstacles))
         placed[number] = place = next(free, None)
         if place:
-            boxes.append(name_of(point, place))
+            boxes.append(name_box(point, place))
     return tuple(replace(point, place=placed[k]) for k, point in enumerate(points))
 
 
-def mark_of(point: DrawnPoint) -> Box:
+def mark_of(point: DrawnPoint) -> PixelBox:
     """Return the pixels of a point's dot or sign."""
     x, y = point.x / 100 * WIDTH, point.y / 100 * HEIGHT
-    return Box(x - 4, y - 4, x + 4, y + 4)
+    return PixelBox(x - 4, y - 4, x + 4, y + 4)
 
 
-def name_of(point: DrawnPoint, place: Place) -> Box:
+def name_box(point: DrawnPoint, place: Place) -> PixelBox:
     """Return the pixels of a point's name at this place."""
     x, y = point.x / 100 * WIDTH + place.dx, point.y / 100 * HEIGHT + place.dy
     return _plane_line(x, y, LETTER * len(point.name), place.anchor)
 
 
-def _plane_line(x: float, y: float, width: float, anchor: str) -> Box:
+def _plane_line(x: float, y: float, width: float, anchor: str) -> PixelBox:
     left = x if anchor == "start" else x - width
-    return Box(left, y - ABOVE, left + width, y + BELOW)
+    return PixelBox(left, y - ABOVE, left + width, y + BELOW)
 
 
-def _is_free(name: Box, boxes: Sequence[Box]) -> bool:
+def _is_free(name: PixelBox, boxes: Sequence[PixelBox]) -> bool:
     inside = name.left >= 0 and name.right <= WIDTH and name.top >= 0 and name.bottom <= HEIGHT
     return inside and not any(name.meets(box) for box in boxes)
 
@@ -352,7 +352,7 @@ def _is_plain_chart(block: Block) -> bool:
 def _charts(charts: Sequence[BarChart]) -> Charts:
     reference = next((chart.reference for chart in charts if chart.reference), "")
     groups = [_group(chart) for chart in charts]
-    return Charts(side_by_side(groups), any(map(_has_limits, charts)), reference)
+    return Charts(two_columns(groups), any(map(_has_limits, charts)), reference)
 
 
 def _has_limits(chart: BarChart) -> bool:

@@ -10,19 +10,19 @@ from typing import Any
 from pytest_t2i.adapters.support.escaping import code, escape, with_code
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.data import Outcome, Undetected
-from pytest_t2i.reporting.audit_sections import at_level, cell_text, sections_of
+from pytest_t2i.reporting.audit_sections import at_level, sections_of, table_cell_text
 from pytest_t2i.reporting.baseline import counts_words, moved_prompts, whose
 from pytest_t2i.reporting.formatting import (
     allowed_words,
     change_words,
     detector_names,
-    early_stopping,
-    excess,
+    early_stopping_words,
+    excess_of,
     function_of,
-    images_of,
+    image_total,
     lean_counts,
     metric_words,
-    undetected_of,
+    undetected_counts,
     unreasoned,
 )
 from pytest_t2i.reporting.run_facts import (
@@ -135,7 +135,7 @@ def _(block: BarChart) -> list[str]:
 
 def _cell(cell: Cell, digits: int, form: Form = "") -> str:
     """Return the text of a cell; only strings are escaped, because they may hold anything."""
-    text = cell_text(cell, digits, form)
+    text = table_cell_text(cell, digits, form)
     return escape(text) if isinstance(cell, str) else text
 
 
@@ -215,7 +215,9 @@ def _title(record: RunRecord) -> str:
 
 def made(record: RunRecord) -> str:
     """Return a sentence on how many images were made and how many the store had."""
-    stopped = f" {early_stopping(record).capitalize()}." if early_stopping(record) else ""
+    stopped = (
+        f" {early_stopping_words(record).capitalize()}." if early_stopping_words(record) else ""
+    )
     distinct = f" Distinct pictures: {distinct_words(record)}." if record.distinct else ""
     looks = f" Looked at before: {looks_words(record)}." if record.looked_at_before else ""
     certified = "".join(f" Certificate: {escape(line)}." for line in certified_lines(record))
@@ -276,7 +278,7 @@ def _failures(record: RunRecord) -> list[str]:
     failed = [check for check in record.checks if check.outcome is Outcome.FAIL]
     rows = [
         (f"{escape(check.metric)} of {escape(check.subject)}", _result(check), _allowed(check))
-        for check in sorted(failed, key=excess, reverse=True)
+        for check in sorted(failed, key=excess_of, reverse=True)
     ]
     return table_lines(("failed", "measured", "allowed"), rows)
 
@@ -284,8 +286,8 @@ def _failures(record: RunRecord) -> list[str]:
 def _undetected(record: RunRecord) -> list[str]:
     reasons: Counter[Undetected] = Counter()
     for name in detector_names(record)[:1]:
-        reasons = undetected_of(record, name)
+        reasons = undetected_counts(record, name)
     if not reasons:
         return []
     listed = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
-    return [f"Undetected: {reasons.total()} of {images_of(record)} images ({listed}).", ""]
+    return [f"Undetected: {reasons.total()} of {image_total(record)} images ({listed}).", ""]

@@ -23,7 +23,7 @@ from pytest_t2i.data import Detection, Mask
 from pytest_t2i.errors import StoreError
 from pytest_t2i.files import checksum, stamp, write_whole
 from pytest_t2i.generation.store.thumbnails import (
-    Origin,
+    IndexedPicture,
     ThumbnailRow,
     add_thumbnails,
     origins,
@@ -113,7 +113,7 @@ def _cached(folder: Path, files: Sequence[str]) -> dict[str, bytes]:
     return contents
 
 
-def _hash_of(file: str, origin: Origin | None) -> str | None:
+def _hash_of(file: str, origin: IndexedPicture | None) -> str | None:
     """Return the SHA-256 of a picture; it is read only if it was touched since it was stored."""
     now = stamp(file)
     if now is None:
@@ -220,7 +220,7 @@ class Grid:
 
 
 @dataclass(frozen=True, slots=True)
-class Album:
+class PictureAlbum:
     """The grids of one axis."""
 
     axis: str
@@ -228,7 +228,7 @@ class Album:
     grids: tuple[Grid, ...]
 
 
-def albums(record: RunRecord, folder: Path) -> list[Album]:
+def albums(record: RunRecord, folder: Path) -> list[PictureAlbum]:
     """Return the image grids by axis, in the order of the charts.
 
     A large run shows only the first images of each prompt.
@@ -236,7 +236,7 @@ def albums(record: RunRecord, folder: Path) -> list[Album]:
     most = pictures_of_each(record)
     small = thumbnails(i.file for p in record.prompts for i in p.images[:most] if i.file)
     return [
-        Album(
+        PictureAlbum(
             axis, leanings(prompts), tuple(_grid(prompt, small, folder, most) for prompt in prompts)
         )
         for axis, prompts in prompts_by_axis(record).items()

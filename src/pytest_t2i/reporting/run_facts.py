@@ -11,10 +11,10 @@ from pytest_t2i.errors import some
 from pytest_t2i.reporting.formatting import (
     detector_names,
     duration,
-    early_stopping,
-    images_of,
+    early_stopping_words,
+    image_total,
     moment,
-    undetected_of,
+    undetected_counts,
 )
 from pytest_t2i.runs.earlier_looks import looks_in_words
 from pytest_t2i.runs.record import RunRecord
@@ -29,13 +29,13 @@ def made_images(record: RunRecord, rate: str = "") -> str:
     ``rate`` stands after the number of images made.
     """
     if not record.model:
-        return f"{labelled_images(record)} with people's labels, none made"
+        return f"{_labelled_total(record)} with people's labels, none made"
     work = record.done
     verb = "read from the folder" if work.is_ready_made else "made"
     return f"{work.made} {verb}{rate if work.made else ''}, {_unmade_images(record)}"
 
 
-def labelled_images(record: RunRecord) -> int:
+def _labelled_total(record: RunRecord) -> int:
     """Return the number of labelled images on which detectors were evaluated."""
     entry = record.provenance.get("labelled images")
     images = entry.get("images") if isinstance(entry, Mapping) else 0
@@ -136,7 +136,7 @@ def work_table(record: RunRecord) -> list[tuple[str, str]]:
     """Return all counts of a run as (name, value) rows."""
     work = record.done
     rows = list(_of_model(record)) if record.model else []
-    if labelled := labelled_images(record):
+    if labelled := _labelled_total(record):
         rows.append(("Labelled by people", str(labelled)))
     rows.append(("Looked at by a detector", str(work.detected)))
     rows += [("The detector's certificate", line) for line in certified_lines(record)]
@@ -170,7 +170,7 @@ def _of_model(record: RunRecord) -> list[tuple[str, str]]:
         rows.append(("Spent", f"{work.spent} ({work.paid} requests at {work.price})"))
         if not is_cut_short:
             rows.append(("Saved by the store", str(work.saved)))
-    if stopped := early_stopping(record):
+    if stopped := early_stopping_words(record):
         rows.insert(1, ("Early stopping", stopped.partition(": ")[2]))
     return rows
 
@@ -191,7 +191,7 @@ def facts(record: RunRecord) -> Table:
         ("Model version", _version(record)),
         ("Canary", canary_words(record)),
         ("Seeds", _words(record, "seeding")),
-        ("Labelled images", str(labelled_images(record) or "")),
+        ("Labelled images", str(_labelled_total(record) or "")),
         ("Detectors" if len(detectors) > 1 else "Detector", _detectors(detectors)),
         ("Detector accuracy", how_known(record) if detectors and record.model else ""),
         ("Images per prompt", _per_prompt(record) if images else ""),
@@ -317,9 +317,9 @@ def undetected_table(record: RunRecord) -> list[tuple[str, dict[str, int], int]]
     """
     rows = []
     for name in detector_names(record):
-        reasons = sorted(undetected_of(record, name).items())
+        reasons = sorted(undetected_counts(record, name).items())
         words = {reason_words(reason): count for reason, count in reasons}
-        rows.append((name, words, images_of(record)))
+        rows.append((name, words, image_total(record)))
     return rows if any(reasons for _, reasons, _ in rows) else []
 
 

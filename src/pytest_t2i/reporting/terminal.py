@@ -11,19 +11,19 @@ from pytest_t2i.audits.audit import Audit
 from pytest_t2i.data import Outcome
 from pytest_t2i.files import from_here
 from pytest_t2i.generation.heartbeat import clock_time
-from pytest_t2i.reporting.audit_sections import at_level, cell_text, sections_of
+from pytest_t2i.reporting.audit_sections import at_level, sections_of, table_cell_text
 from pytest_t2i.reporting.baseline import counts_words, moved_prompts, whose
 from pytest_t2i.reporting.formatting import (
     change_words,
     detector_names,
-    early_stopping,
-    excess,
-    images_of,
+    early_stopping_words,
+    excess_of,
+    image_total,
     lean_counts,
-    leaning,
+    leaning_words,
     metric_words,
     several,
-    undetected_of,
+    undetected_counts,
     unreasoned,
     wrapped,
 )
@@ -74,7 +74,7 @@ def summary_lines(sections: Sequence[Section]) -> Iterator[tuple[str, dict[str, 
             yield from ((line, markup) for line in _section_lines(block))
 
 
-def whole_lines(sections: Sequence[Section], width: int) -> Iterator[str]:
+def terminal_lines(sections: Sequence[Section], width: int) -> Iterator[str]:
     """Yield the lines of whole sections with their titles, for a command that shows them alone.
 
     Each row of a table becomes a block of lines.
@@ -88,7 +88,7 @@ def whole_lines(sections: Sequence[Section], width: int) -> Iterator[str]:
 
 def _rows(table: Table) -> Iterator[str]:
     for row in table.rows:
-        cells = [cell_text(cell, table.digits, table.style(k)) for k, cell in enumerate(row)]
+        cells = [table_cell_text(cell, table.digits, table.style(k)) for k, cell in enumerate(row)]
         pairs = list(zip(table.columns, cells, strict=True))[table.names :]
         longest = max((len(name) for name, _ in pairs), default=0)
         yield ": ".join(cells[: table.names])
@@ -127,7 +127,7 @@ def _(block: CurveChart) -> list[str]:
 def _(block: Table) -> list[str]:
     return [
         ", ".join(
-            f"{name} {cell_text(cell, block.digits, block.style(k))}"
+            f"{name} {table_cell_text(cell, block.digits, block.style(k))}"
             for k, (name, cell) in enumerate(zip(block.columns, row, strict=True))
         )
         for row in block.rows
@@ -142,12 +142,16 @@ def _(block: BarChart) -> list[str]:
 def _bar(bar: Bar, chart: BarChart) -> str:
     """Return a bar in words: ``all 0.700 [0.500, 0.900], Detector clip``."""
     more = zip(chart.columns, bar.cells, strict=True)
-    parts = [f"{name} {cell_text(cell, chart.digits, chart.form)}" for name, cell in more]
+    parts = [f"{name} {table_cell_text(cell, chart.digits, chart.form)}" for name, cell in more]
     if bar.score is not None and chart.score:
-        parts.insert(0, f"{chart.score} {cell_text(bar.score, chart.digits, chart.form)}")
+        parts.insert(0, f"{chart.score} {table_cell_text(bar.score, chart.digits, chart.form)}")
     if bar.reference is not None and chart.reference:
-        parts.insert(0, f"{chart.reference} {cell_text(bar.reference, chart.digits, chart.form)}")
-    return ", ".join([f"{bar.name} {cell_text(bar.interval, chart.digits, chart.form)}", *parts])
+        parts.insert(
+            0, f"{chart.reference} {table_cell_text(bar.reference, chart.digits, chart.form)}"
+        )
+    return ", ".join(
+        [f"{bar.name} {table_cell_text(bar.interval, chart.digits, chart.form)}", *parts]
+    )
 
 
 SHOWN = 3
@@ -285,7 +289,7 @@ def _worst_checks(record: RunRecord) -> list[Check]:
     """Return the failed checks, else those that are likely to fail; those of the model first."""
     failed = [check for check in record.checks if check.outcome is Outcome.FAIL]
     leaning_fail = [check for check in record.checks if check.leaning == "fail"]
-    return sorted(failed or leaning_fail, key=lambda c: (not c.is_of_model, -excess(c)))
+    return sorted(failed or leaning_fail, key=lambda c: (not c.is_of_model, -excess_of(c)))
 
 
 def _worst(record: RunRecord) -> Iterator[str]:
@@ -309,14 +313,14 @@ def _otherwise(record: RunRecord) -> str:
 
 
 def _undetected(record: RunRecord) -> str:
-    missing = sum(undetected_of(record, name).total() for name in detector_names(record)[:1])
-    return f"undetected: {missing} of {images_of(record)} images" if missing else ""
+    missing = sum(undetected_counts(record, name).total() for name in detector_names(record)[:1])
+    return f"undetected: {missing} of {image_total(record)} images" if missing else ""
 
 
 def _failure(check: Check) -> str:
     if check.against == "baseline":
         return f"  {check.metric} of {check.subject}: {_grown(check)}"
-    lean = f", {leaning(check)}" if leaning(check) else ""
+    lean = f", {leaning_words(check)}" if leaning_words(check) else ""
     return (
         f"  {check.metric} of {check.subject}: {check.estimate:+.3f} "
         f"[{check.low:+.3f}, {check.high:+.3f}], allowed {check.operator} {check.bound:g}{lean}"
@@ -334,7 +338,7 @@ def _work(record: RunRecord) -> str:
     work = record.done
     rate = f" ({clock_time(work.seconds)})"
     refused = f", {work.refused} refused" if work.refused else ""
-    stopped = [early_stopping(record)] if early_stopping(record) else []
+    stopped = [early_stopping_words(record)] if early_stopping_words(record) else []
     notes = "".join(f"; {note}" for note in [*stopped, *work.notes])
     costs = [tried(record), watched(record), failed(record), paid(record)]
     cost = "".join(f"; {words}" for words in costs if words)

@@ -11,9 +11,9 @@ from pytest_t2i.errors import some
 from pytest_t2i.reporting.formatting import (
     allowed_drawn,
     counted,
-    excess,
+    excess_of,
     metric_words,
-    plural,
+    plural_metric,
     why_allowed,
 )
 from pytest_t2i.runs.record import RunRecord
@@ -142,7 +142,7 @@ def _failed(checks: Sequence[Check]) -> str:
     parts = []
     for metric, count in sorted(failed.items(), key=lambda pair: total[pair[0]]):
         name = metric_words(metric)
-        of_several = f"{count} of {total[metric]} {plural(name)}"
+        of_several = f"{count} of {total[metric]} {plural_metric(name)}"
         parts.append(f"the {name}" if total[metric] == 1 else of_several)
     return ", ".join(parts)
 
@@ -182,4 +182,9 @@ def _whole_first(group: tuple[tuple[str, str, str], list[Check]]) -> tuple[bool,
 def _urgency(check: Check) -> tuple[float, float, float, str]:
     """Return the sort key of a check: the likeliest to fail first, then the furthest beyond."""
     lean = 0.0 if check.lean is None else check.lean
-    return (-lean, -excess(check), 1.0 if check.p_value is None else check.p_value, check.subject)
+    return (
+        -lean,
+        -excess_of(check),
+        1.0 if check.p_value is None else check.p_value,
+        check.subject,
+    )

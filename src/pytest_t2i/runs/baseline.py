@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from pytest_t2i.runs import canary
-from pytest_t2i.runs.build_record import conditions, environment
+from pytest_t2i.runs.build_record import conditions, library_versions
 from pytest_t2i.runs.picture_paths import without_machine
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.session import distinct
@@ -20,7 +20,7 @@ def save_baseline(results: Results, path: Path) -> Baseline:
         model=without_machine(session.settings.under_test),
         model_fingerprint=session.components.model().fingerprint if session.has_model else "",
         conditions=conditions(session),
-        environment=environment(),
+        environment=library_versions(),
         prompts=_prompts(results),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         seed=session.settings.seed,
@@ -30,7 +30,7 @@ def save_baseline(results: Results, path: Path) -> Baseline:
             for audit in session.audits
             if (plain := audit.recorded(results)) is not None
         },
-        canary=canary.recorded(session),
+        canary=canary.recorded_canary(session),
     )
     baseline.write(path)
     return baseline

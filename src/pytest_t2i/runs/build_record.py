@@ -190,7 +190,7 @@ def _without_results(session: Session, command: str, project: Path | None) -> Ru
 def _baseline_record(results: Results, recorded: Baseline) -> BaselineRecord:
     """Return the record of the baseline and of its differences from the run."""
     session = results.session
-    differences = library_differences(recorded, environment())
+    differences = library_differences(recorded, library_versions())
     if session.needs_model:
         # Differences that forbid a comparison raised an error before, unless it was forced.
         differences += check_comparable(recorded, conditions(session), (), force=True)
@@ -220,7 +220,7 @@ def provenance(session: Session) -> dict[str, Any]:
         }
         if (seeding := seeding_of(session.store, model.fingerprint)) is not None:
             facts["seeding"] = asdict(seeding) | {"words": seeding.words}
-        if (compared := canary.compared(session)) is not None:
+        if (compared := canary.canary_values(session)) is not None:
             facts["canary"] = compared
     if (mitigating := session.components.mitigating()) is not None:
         facts["mitigation"] = mitigating.named.facts
@@ -258,11 +258,11 @@ def provenance(session: Session) -> dict[str, Any]:
             for name in session.detectors
         },
         "generation": asdict(session.generation),
-        "environment": environment(),
+        "environment": library_versions(),
     }
 
 
-def environment() -> dict[str, str]:
+def library_versions() -> dict[str, str]:
     """Return the versions of Python, the platform and the main libraries."""
     return dict(_environment())
 

@@ -26,7 +26,7 @@ def _unknown_prompts(session: Session, selections: Iterable[Selection]) -> list[
     ]
 
 
-def open_because(session: Session, selection: Selection) -> str:
+def uncalibrated_because(session: Session, selection: Selection) -> str:
     """Return why a test's checks stay open; "" if the model is calibrated for all its prompts."""
     unknown = _unknown_prompts(session, [selection])
     if not unknown:

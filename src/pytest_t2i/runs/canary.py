@@ -123,20 +123,20 @@ def look_at_canary(session: Session, recorded: Baseline | None, runner: Runner) 
         )
 
 
-def compared(session: Session) -> dict[str, Any] | None:
+def canary_values(session: Session) -> dict[str, Any] | None:
     """Return the result of this run's canary as plain values; None if none was compared."""
     fact = session.store.fact(_of_run(session)) if session.settings.canary else None
     result: dict[str, Any] | None = None if fact is None else fact["compared"]
     return result
 
 
-def recorded(session: Session) -> tuple[CanaryPrompt, ...]:
+def recorded_canary(session: Session) -> tuple[CanaryPrompt, ...]:
     """Return the canary of this run for a new baseline; () if the run has none."""
     fact = session.store.fact(_of_run(session)) if session.settings.canary else None
     return () if fact is None else read_canary(session.store.folder, fact["recorded"])
 
 
-def forget(session: Session) -> None:
+def forget_canary(session: Session) -> None:
     """Remove the canary of this run from the store, once the run's record is written."""
     session.store.forget(_of_run(session))
 
@@ -230,7 +230,7 @@ def distance(one: bytes | None, other: bytes | None) -> float:
     return float(apart.mean()) if apart.max() >= LEAST else 0.0
 
 
-def odd_pictures(before: Sequence[CanaryPrompt], now: Sequence[CanaryPicture]) -> tests.Odd:
+def count_odd_pictures(before: Sequence[CanaryPrompt], now: Sequence[CanaryPicture]) -> tests.Odd:
     """Count today's pictures that are farther from both of the baseline's than those are apart."""
     then, today = [], []
     for prompt, picture in zip(before, now, strict=True):
@@ -252,7 +252,7 @@ def _compare(
     looks = _looks(session, name)
     look, signs = looks.count + 1, [*looks.signs, [picture.sign for picture in now]][-LATEST:]
     then = np.array([[picture.sign for picture in prompt.pictures] for prompt in before])
-    pictures = odd_pictures(before, now)
+    pictures = count_odd_pictures(before, now)
     p_value = tests.smallest_of(
         [
             tests.odd_p_value(*pictures),

@@ -102,7 +102,7 @@ def _counts(prompt: PromptRecord, detector: str) -> tuple[int, int, int]:
     return male, female, sum(labels.values()) + sum(counts.undetected.values()) - male - female
 
 
-def keep(
+def add_run(
     record: RunRecord, folder: Path, audits: Sequence[Audit[Any]] | None = None
 ) -> Path | None:
     """Add a finished run to a history and return its file; delete the oldest files beyond 500.

@@ -41,7 +41,7 @@ Sha256 = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ManifestPart:
     """The files of one kind, relative to one folder."""
 
     folder: str | None
@@ -53,7 +53,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest:
+class ReportManifest:
     """The manifest of one report."""
 
     created: Moment
@@ -62,22 +62,22 @@ class Manifest:
     """Name and version of the program that wrote the manifest."""
     project: str | None = None
     """Folder of the project, relative to the manifest; None if the report lies outside of it."""
-    parts: Mapping[Name, Part] = field(default_factory=dict)
+    parts: Mapping[Name, ManifestPart] = field(default_factory=dict)
     schema: str = SCHEMA
 
-    def with_part(self, name: str, part: Part) -> Manifest:
+    def with_part(self, name: str, part: ManifestPart) -> ReportManifest:
         """Return the manifest with a part added or replaced."""
         return replace(self, parts={**self.parts, name: part})
 
 
-def new_manifest(report: Path, project: Path) -> Manifest:
+def new_manifest(report: Path, project: Path) -> ReportManifest:
     """Return a manifest without parts for a report of this project."""
     now = datetime.now(UTC).isoformat(timespec="seconds")
     tool = f"pytest-t2i {version('pytest-t2i')}"
-    return Manifest(now, tool, _relative_folder(project, report, project))
+    return ReportManifest(now, tool, _relative_folder(project, report, project))
 
 
-def write_manifest(manifest: Manifest, folder: Path) -> Path:
+def write_manifest(manifest: ReportManifest, folder: Path) -> Path:
     """Write manifest.json into a folder, and return its path."""
     file = folder / NAME
     text = json.dumps(asdict(manifest), indent=1, sort_keys=True, ensure_ascii=False)
@@ -85,13 +85,13 @@ def write_manifest(manifest: Manifest, folder: Path) -> Path:
     return file
 
 
-def read_manifest(folder: Path) -> Manifest:
+def read_manifest(folder: Path) -> ReportManifest:
     """Read the manifest of a folder; raise FileFormatError if it is absent or malformed."""
     file = folder / NAME
     remedy = "Every run writes one beside its report."
     plain = read_json(file, SCHEMA, kind="manifest of a report", remedy=remedy)
-    manifest = convert(file, plain, Manifest)
-    if RUN not in manifest.parts.get(REPORT, Part(".", {})).hashes:
+    manifest = convert(file, plain, ReportManifest)
+    if RUN not in manifest.parts.get(REPORT, ManifestPart(".", {})).hashes:
         # A manifest without files would pass every verification.
         raise FileFormatError(file, f"expected {RUN} among the files of its report.")
     for name, part in manifest.parts.items():
@@ -127,7 +127,7 @@ def parts_of(
     report: Path,
     project: Path,
     known: Mapping[Path, str] = MappingProxyType({}),
-) -> dict[str, Part]:
+) -> dict[str, ManifestPart]:
     """Return a part of the files in the project, and one of the files elsewhere, by name.
 
     Absent files are left out. ``known`` holds the SHA-256 of files that need not be read; none of
@@ -156,9 +156,9 @@ def parts_of(
     return parts
 
 
-def _part(files: Mapping[Path, str], root: Path, folder: str | None) -> Part:
+def _part(files: Mapping[Path, str], root: Path, folder: str | None) -> ManifestPart:
     names = {encodable(file.relative_to(root).as_posix()): sha for file, sha in files.items()}
-    return Part(folder, names)
+    return ManifestPart(folder, names)
 
 
 def _file_named(folder: Path, name: str) -> Path:
@@ -200,7 +200,7 @@ def manifest_of(
     report: Path,
     project: Path,
     history: Path | None = None,
-) -> Manifest:
+) -> ReportManifest:
     """Return the manifest of a run whose report was just written into ``report``.
 
     Absent files are left out. ``history`` is the file of the run in the history.
@@ -227,14 +227,14 @@ def manifest_of(
             manifest = manifest.with_part(kind, part)
     detectors = tuple(sorted(record.provenance.get("detectors", {}).values()))
     if digests := row_digests(store, keys, detectors):
-        index = Part(_relative_folder(store, report, project), digests, detectors)
+        index = ManifestPart(_relative_folder(store, report, project), digests, detectors)
         manifest = manifest.with_part(INDEX, index)
     return manifest.with_part(REPORT, report_part(report))
 
 
-def report_part(report: Path) -> Part:
+def report_part(report: Path) -> ManifestPart:
     """Return the part with the files of a report as they are now."""
-    return Part(".", {name: sha for name in FILES if (sha := sha256_of(report / name))})
+    return ManifestPart(".", {name: sha for name in FILES if (sha := sha256_of(report / name))})
 
 
 def _suite(session: Session, project: Path) -> Iterator[Path]:
@@ -289,12 +289,12 @@ def _pictures(record: RunRecord) -> set[Path]:
     return {Path(file) for file in images | before if file}
 
 
-def manifest_beside(source: Path) -> Manifest | None:
+def manifest_beside(source: Path) -> ReportManifest | None:
     """Return the manifest beside a run.json if it holds the hash of that run.json; else None."""
     if not (source.parent / NAME).is_file():
         return None
     manifest = read_manifest(source.parent)
-    digest = manifest.parts.get(REPORT, Part(".", {})).hashes.get(source.name)
+    digest = manifest.parts.get(REPORT, ManifestPart(".", {})).hashes.get(source.name)
     return manifest if digest is not None and digest == sha256_of(source) else None
 
 
@@ -312,7 +312,7 @@ def add_outputs(source: Path, part: str, files: Sequence[Path]) -> None:
         write_manifest(manifest.with_part(part, outputs), report)
 
 
-def rendered_anew(manifest: Manifest, before: Path, report: Path) -> None:
+def rendered_anew(manifest: ReportManifest, before: Path, report: Path) -> None:
     """Write the manifest of a report that was rendered again, in its own or another folder."""
     project = before / (manifest.project or ".")
     moved = {
@@ -343,7 +343,7 @@ class Finding(NamedTuple):
     name: str
 
 
-def verify(manifest: Manifest, report: Path, given: Mapping[str, Path]) -> Iterator[Finding]:
+def verify(manifest: ReportManifest, report: Path, given: Mapping[str, Path]) -> Iterator[Finding]:
     """Compare everything in the manifest with what exists now, and yield a finding for each."""
     for name in given:
         if name not in manifest.parts:
@@ -360,7 +360,7 @@ def verify(manifest: Manifest, report: Path, given: Mapping[str, Path]) -> Itera
             yield Finding(_state(expected, there[path]), name, path)
 
 
-def unnamed(manifest: Manifest, report: Path) -> list[str]:
+def unlisted_files(manifest: ReportManifest, report: Path) -> list[str]:
     """List the files beside a manifest that are not in it, such as signatures or later additions.
 
     Folders, such as those of other runs, and hidden files are left out.
@@ -381,7 +381,7 @@ def unnamed(manifest: Manifest, report: Path) -> list[str]:
     )
 
 
-def _there(name: str, part: Part, folder: Path) -> dict[str, str | None]:
+def _there(name: str, part: ManifestPart, folder: Path) -> dict[str, str | None]:
     """Return the present hash of everything in a part; None for what is absent."""
     if name != INDEX:
         return {path: sha256_of(_file_named(folder, path)) for path in part.hashes}

@@ -15,7 +15,7 @@ from pytest_t2i.generation.identities import NamedComponent
 from pytest_t2i.generation.plan import DetectorRef, Plan
 from pytest_t2i.generation.store import Store
 from pytest_t2i.runs import calibration
-from pytest_t2i.runs.price import counted_checks, is_ready_made, price, price_of_both
+from pytest_t2i.runs.price import counted_checks, has_ready_pictures, price, price_of_both
 from pytest_t2i.runs.record import PromptRecord, RunRecord
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.session import Session
@@ -29,7 +29,7 @@ TOPIC = "failure"
 GONE = "the store has none of the baseline's"
 
 
-def after_failures(results: Results, then: Mapping[str, object]) -> Iterator[Step]:
+def _steps_after_failures(results: Results, then: Mapping[str, object]) -> Iterator[Step]:
     """Yield the pictures to look at, and the advice to have people label a sample of images."""
     failed = [check for check in results.checks if check.outcome is Outcome.FAIL]
     beyond = [check for check in failed if check.against == "limit"]
@@ -69,7 +69,7 @@ Reasons = Counter[Undetected]
 """Reason -> number of images."""
 
 
-def undetected_of(session: Session, prompts: Sequence[PromptRecord]) -> Reasons:
+def _undetected_of(session: Session, prompts: Sequence[PromptRecord]) -> Reasons:
     """Count the images without a label by the deciding detector, per reason."""
     reasons: Reasons = Counter()
     for prompt in prompts:
@@ -77,14 +77,14 @@ def undetected_of(session: Session, prompts: Sequence[PromptRecord]) -> Reasons:
             reasons.update(counts.undetected)
     if not prompts and session.work.refused:
         # A run of triplets or stereotypes alone has no detections, only counts of refused images.
-        ready = session.has_model and is_ready_made(session)
+        ready = session.has_model and has_ready_pictures(session)
         reasons[Undetected.UNREADABLE if ready else Undetected.REFUSED] = session.work.refused
     return reasons
 
 
 def _no_pictures(session: Session, reasons: Reasons) -> Iterator[str]:
     """Yield the advice for refused, black and unreadable images."""
-    ready = session.has_model and is_ready_made(session)
+    ready = session.has_model and has_ready_pictures(session)
     refused, black, unreadable = (reasons[reason] for reason in NO_PICTURE)
     if refused:
         yield (
@@ -245,13 +245,13 @@ def _own(
 ) -> Iterator[Step]:
     session, checks = results.session, results.checks
     inconclusive = [check for check in checks if check.outcome is Outcome.INCONCLUSIVE]
-    reasons = undetected_of(session, prompts)
+    reasons = _undetected_of(session, prompts)
     if unknown := calibration.told(session):
         advice = f"{unknown}. Take words that it knows (`t2i init` names them), or another model"
         yield Step(10, advice)
     yield from (Step(20, text) for text in out_of_domain(results, reasons, prompts))
     yield from (Step(30, text) for text in _no_pictures(session, reasons))
-    yield from after_failures(results, then)
+    yield from _steps_after_failures(results, then)
     hanging = [check for check in inconclusive if check.hangs_on_undetected]
     yield from (Step(50, text) for text in _more_labels(session, hanging, reasons))
     still_open = [check for check in inconclusive if not check.hangs_on_undetected]
@@ -313,7 +313,7 @@ def _more_images(results: Results, inconclusive: list[Check]) -> Iterator[str]:
         )
         return
     most = ANY_LOOK * images
-    if is_ready_made(session):
+    if has_ready_pictures(session):
         yield (
             f"add images up to {most} per prompt and go on with --t2i-sequential --t2i-images "
             f"{most}{WHY}"
@@ -382,6 +382,6 @@ def _by_changes(results: Results, checks: Sequence[Check]) -> int | None:
     for check in checks:
         test, change = results.session.tests.get(check.test), check.interval
         if test is not None and change is not None:
-            more = judge.images_to_decide(change, check.bound, "higher", test.images)
+            more = judge.more_images_to_decide(change, check.bound, "higher", test.images)
             needed += [] if more is None else [test.images + more]
     return plain.median_low(needed) if needed else None

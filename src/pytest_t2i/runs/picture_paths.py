@@ -82,7 +82,7 @@ def check_labelled_pictures(
     _check(files, source, [*stores, *_folders(source), *project])
 
 
-def store_of(source: Path) -> Path:
+def store_of_run(source: Path) -> Path:
     """Return the store of a run.json: the first .t2i beside or above it."""
     places = [up / STORE for up in source.absolute().parents]
     for place in places:

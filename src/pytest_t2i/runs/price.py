@@ -22,12 +22,12 @@ def price(session: Session, images: int) -> str:
 
 def price_of_both(session: Session, images: int) -> str:
     """Return the price when the baseline's model needs as many images as the run, in words."""
-    if is_ready_made(session):
+    if has_ready_pictures(session):
         return "in the folder of the baseline and in this one"
     return f"then and now ({price(session, images)}, and as many of the baseline's model)"
 
 
-def is_ready_made(session: Session) -> bool:
+def has_ready_pictures(session: Session) -> bool:
     """Whether the model has ready-made pictures and makes none."""
     return ready_made.is_ready_made(session.components.model())
 

@@ -99,7 +99,7 @@ class TestedRepeats:
 
 def open_because(results: Results, test: SelectedTest) -> Callable[[Measurement], str]:
     """Return the function that says why a measurement of a test cannot be decided."""
-    if because := calibration.open_because(results.session, test.selection):
+    if because := calibration.uncalibrated_because(results.session, test.selection):
         return lambda _: because
     if not test.selection.detectors and (because := certified.open_because(results.session)):
         return lambda _: because

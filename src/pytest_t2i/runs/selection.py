@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from pytest_t2i.audits.audit import About, Audit, Fixture
 from pytest_t2i.audits.early_stopping import Stopping
-from pytest_t2i.audits.instruments import described
+from pytest_t2i.audits.instruments import opposite_prompts
 from pytest_t2i.data import Attribute, Prompt, Triplet
 from pytest_t2i.prompts import Stereotype
 from pytest_t2i.runs.prompt_ids import Tags, tagged, tags_of
@@ -80,7 +80,7 @@ class Selection:
     def checked(self) -> Selection:
         """Return this selection; raise ConfigurationError for an attribute without descriptions."""
         for _, attribute in self.subjects:
-            described(attribute)
+            opposite_prompts(attribute)
         return self
 
     @property

@@ -51,7 +51,7 @@ def choice_probabilities(doubt: npt.ArrayLike, count: int) -> inputs.Floats:
         sure |= beyond
 
 
-def drawn(probabilities: npt.ArrayLike, seed: int) -> npt.NDArray[np.int64]:
+def draw_sample(probabilities: npt.ArrayLike, seed: int) -> npt.NDArray[np.int64]:
     """Draw a fixed number of images with given inclusion probabilities (Deville and Tille 1998)."""
     left = np.array(inputs.in_range("probabilities", probabilities, 0.0, 1.0))
     if abs(left.sum() - round(left.sum())) > ROUNDING * max(1, len(left)):

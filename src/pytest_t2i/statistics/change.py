@@ -91,7 +91,7 @@ SCORES_DIFFER = 0.1
 """The same for "the score did not change", two-sided: a FAIL against a margin is always bounded."""
 
 
-class Ends(NamedTuple):
+class ChangeEnds(NamedTuple):
     """The ends of an interval of a change."""
 
     low: float
@@ -123,7 +123,7 @@ def moved_p_value(before: Whole, after: Whole) -> float:
     return float(scipy.special.ndtr(-excess / math.sqrt(variance))) if variance > 0.0 else 1.0
 
 
-def bounded_change(before: Whole, after: Whole, level: float) -> Ends:
+def bounded_change(before: Whole, after: Whole, level: float) -> ChangeEnds:
     """Return a change of the model bias score that holds for any distributions of bias.
 
     .. math:: E c_below(after) - E c_above(before) <= change <= E c_above(after) - E c_below(before)
@@ -132,7 +132,7 @@ def bounded_change(before: Whole, after: Whole, level: float) -> Ends:
     z = float(scipy.special.ndtri((1.0 + level) / 2.0))
     low = new.below.value - old.above.value - z * math.hypot(new.below.error, old.above.error)
     high = new.above.value - old.below.value + z * math.hypot(new.above.error, old.below.error)
-    return Ends(low, high)
+    return ChangeEnds(low, high)
 
 
 @lru_cache(maxsize=65536)

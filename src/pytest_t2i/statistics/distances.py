@@ -237,7 +237,7 @@ EVEN = 0.5
 
 def total_variation_floor(counts: npt.ArrayLike, reference: npt.ArrayLike) -> float:
     """Return the expected mean plug-in distance of a model that follows the reference."""
-    parts = parts_of(counts, reference)
+    parts = one_against_rest(counts, reference)
     return float(np.mean(np.sum(_floors(parts), axis=1)) * parts.weight)
 
 
@@ -260,7 +260,7 @@ def mean_total_variation_interval(
     """
     check_resampling(level, resamples)
     check_words(words)
-    parts = parts_of(counts, reference)
+    parts = one_against_rest(counts, reference)
     is_score = parts.expected.shape[1] == 1 and bool(np.all(parts.expected == EVEN))
     if is_score and words == "fixed" and len(parts.n) > 1:
         label_counts = parts.shown[:, 0]
@@ -304,7 +304,7 @@ def _sampled_ends(parts: Parts, level: float, seed: int, resamples: int) -> tupl
     return low, min(1.0, ceiling(parts, resampled(plug_in, 0.0).high))
 
 
-def parts_of(counts: npt.ArrayLike, reference: npt.ArrayLike) -> Parts:
+def one_against_rest(counts: npt.ArrayLike, reference: npt.ArrayLike) -> Parts:
     """Return the counts as shares of one label against the rest, for prompts with an image."""
     numbers = inputs.whole_counts("counts", counts)
     if numbers.ndim != 2 or numbers.shape[1] < 2:  # noqa: PLR2004 - prompts and labels

@@ -261,7 +261,7 @@ def _looks(test: SequentialTest) -> tuple[int, ...]:
 AFTER_STOPPING = "exact after stopping"
 
 
-class Ends(NamedTuple):
+class StoppingOutcomes(NamedTuple):
     """All outcomes in which a test can end."""
 
     successes: inputs.Floats
@@ -304,7 +304,7 @@ def _interval(
     return Interval(estimate, low, high, level, AFTER_STOPPING, n)
 
 
-def log_chances(ends: Ends, p: float) -> inputs.Floats:
+def log_chances(ends: StoppingOutcomes, p: float) -> inputs.Floats:
     """Return the logarithm of the probability of each outcome where the share is p."""
     return np.asarray(
         ends.log_ways
@@ -314,7 +314,7 @@ def log_chances(ends: Ends, p: float) -> inputs.Floats:
 
 
 @lru_cache(maxsize=1024)
-def ways_to_end(test: SequentialTest, looks: tuple[int, ...]) -> Ends:
+def ways_to_end(test: SequentialTest, looks: tuple[int, ...]) -> StoppingOutcomes:
     """Return all outcomes of a test at the looks so far and at the planned later looks."""
     looks = (*looks, *(n for n in test.looks if n > looks[-1]))
     # Share of the 2^n sequences of n images that continue the test and have k successes so far.
@@ -328,7 +328,7 @@ def ways_to_end(test: SequentialTest, looks: tuple[int, ...]) -> Ends:
             if outcome is not None:
                 rows.append((k, n - k, float(np.log(open_[k])) + n * math.log(2.0), outcome))
                 open_[k] = 0.0
-    return Ends(*np.array(rows, dtype=np.float64).T)
+    return StoppingOutcomes(*np.array(rows, dtype=np.float64).T)
 
 
 SIDES = {Outcome.FAIL: 1.0, Outcome.PASS: -1.0}

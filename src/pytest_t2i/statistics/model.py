@@ -225,7 +225,7 @@ def sizes_of(clear: Whole) -> Sizes:
     return Sizes(tuple(images.tolist()), tuple(prompts.tolist()))
 
 
-def alike(sizes: Sizes, mean: float) -> tuple[float, ...]:
+def equal_magnitudes(sizes: Sizes, mean: float) -> tuple[float, ...]:
     """Return the same |2p - 1| for each size of prompt."""
     return (mean,) * len(sizes.images)
 
@@ -236,7 +236,7 @@ def least_shown(sizes: Sizes, mean: float) -> tuple[float, ...]:
     The slope of the expected score is the same for every size (Lagrange).
     """
     if len(sizes.images) == 1:
-        return alike(sizes, mean)
+        return equal_magnitudes(sizes, mean)
     slopes = [_slopes(n) for n in sizes.images]
 
     def spread(slope: float) -> inputs.Floats:
@@ -261,7 +261,7 @@ def least_favourable(sizes: Sizes, mean: float) -> list[tuple[float, ...]]:
     are tried, and the largest p-value counts: prompts of few images scatter more where less biased.
     """
     if len(sizes.images) == 1:
-        return [alike(sizes, mean)]
+        return [equal_magnitudes(sizes, mean)]
     least_scores, weights = np.array(least_shown(sizes, mean)), np.array(sizes.prompts)
     candidates = []
     for tilt in TILTS:
@@ -385,7 +385,7 @@ class FixedWords:
         clear, rarer = men + women, np.minimum(men, women)
         sizes, prompts = sizes_of(clear), len(clear)
         by_size = {n: rarer[clear == n] for n in sizes.images}
-        least = fewest_images(sizes)
+        least = _fewest_clear_images(sizes)
         below, above = (
             _mean(
                 {n: images for n, images in by_size.items() if n >= least},
@@ -395,7 +395,7 @@ class FixedWords:
             for side, extreme in SIDES.items()
         )
         plug_in = _mean(by_size, plug_in_function)
-        even = score_tails(sizes, alike(sizes, 0.0), plug_in.value).below
+        even = score_tails(sizes, equal_magnitudes(sizes, 0.0), plug_in.value).below
         mixed = int(np.count_nonzero(rarer[clear >= least]))
         return cls(sizes, plug_in.value, below, above, plug_in, even, mixed)
 
@@ -407,7 +407,7 @@ class FixedWords:
 
     def p_greater(self, bound: float) -> float:
         """Return the p-value against "the model bias score is at most the bound"."""
-        exact = score_tails(self.sizes, alike(self.sizes, bound), self.score).above
+        exact = score_tails(self.sizes, equal_magnitudes(self.sizes, bound), self.score).above
         if self.sizes.total == 1:
             return exact
         return max(exact, self.below.p_above(bound))
@@ -425,12 +425,12 @@ class FixedWords:
         return min(1.0, TWO_WAYS * min(exact, float(student)))
 
     def _p_paper_greater(self, bound: float) -> float:
-        bias = alike(self.sizes, float(most_bias(self._clear, bound)))
+        bias = equal_magnitudes(self.sizes, float(most_bias(self._clear, bound)))
         exact = score_tails(self.sizes, bias, self.score).above
         return exact if self.sizes.total == 1 else max(exact, self.plug_in.p_above(bound))
 
     def _p_paper_less(self, bound: float) -> float:
-        exact = self._exact_less(alike(self.sizes, float(most_bias(self._clear, bound))))
+        exact = self._exact_less(equal_magnitudes(self.sizes, float(most_bias(self._clear, bound))))
         return exact if self.sizes.total == 1 else max(exact, 1.0 - self.plug_in.p_above(bound))
 
     def _exact_less(self, bias: tuple[float, ...]) -> float:
@@ -459,7 +459,7 @@ def upper_end(p_less: Callable[[float], float], error: float) -> float:
     return 1.0 - lower_end(lambda bound: p_less(1.0 - bound), error)
 
 
-def fewest_images(sizes: Sizes) -> int:
+def _fewest_clear_images(sizes: Sizes) -> int:
     """Return the fewest clear images of prompts that count in the means of bounding functions.
 
     Sampling errors are as if of ``(sum 1/n)^2 / sum 1/n^2`` prompts alike; prompts of the fewest

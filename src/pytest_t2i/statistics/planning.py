@@ -29,7 +29,7 @@ from pytest_t2i.statistics.change import (
 from pytest_t2i.statistics.distances import (
     fixed_ends,
     mean_total_variation_interval,
-    parts_of,
+    one_against_rest,
     total_variation_interval,
     total_variation_p_value,
 )
@@ -595,7 +595,7 @@ def group_model_power(
 def _ends(counts: np.ndarray, even: inputs.Floats, level: float) -> tuple[float, float]:
     """Return the ends of ``mean_total_variation_interval``, without its slow estimate."""
     if len(counts) > 1 and len(even) > TWO:
-        return fixed_ends(parts_of(counts, even), level)
+        return fixed_ends(one_against_rest(counts, even), level)
     interval = mean_total_variation_interval(counts, even, level=level, seed=0)
     return interval.low, interval.high
 

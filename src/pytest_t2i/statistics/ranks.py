@@ -12,7 +12,7 @@ import scipy
 from pytest_t2i.data import TIE
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.change import FEWEST_IMAGES, count_table
-from pytest_t2i.statistics.distances import bounding_mean, parts_of
+from pytest_t2i.statistics.distances import bounding_mean, one_against_rest
 from pytest_t2i.statistics.families import holm
 from pytest_t2i.statistics.model import SMALLEST_ERROR, FixedWords
 from pytest_t2i.statistics.shares import check_level
@@ -173,6 +173,6 @@ def group_ranking(
     if not used.any():
         raise ValueError(f"no prompt of {used.size} has two images with a label of every model")
     even = np.full(numbers.shape[2], 1.0 / numbers.shape[2])
-    models = [parts_of(model[used], even) for model in numbers]
+    models = [one_against_rest(model[used], even) for model in numbers]
     ends = [(bounding_mean(parts, "below"), bounding_mean(parts, "above")) for parts in models]
     return _ranks_between(ends, level=level)

@@ -11,8 +11,8 @@ from pytest_t2i.errors import ConfigurationError, UnknownNameError
 from pytest_t2i.metrics.info import INFO
 from pytest_t2i.verdicts import judge
 from pytest_t2i.verdicts.baseline_file import Baseline
-from pytest_t2i.verdicts.check import Check, JudgingContext, check_of_change, current, settle
-from pytest_t2i.verdicts.limit import sign_of
+from pytest_t2i.verdicts.check import Check, JudgingContext, check_of_change, current, record_check
+from pytest_t2i.verdicts.limit import operator_of
 from pytest_t2i.verdicts.limits_file import MARGIN
 from pytest_t2i.verdicts.measurement import Change, Measurement, Sign
 
@@ -83,7 +83,7 @@ class RecordedValue:
         self.check = context.with_looks(
             check_of_change(context.test, change_measurement, change, sign)
         )
-        return settle(self.check, measurement.compared)
+        return record_check(self.check, measurement.compared)
 
     def _change(self, measurement: Measurement, context: JudgingContext) -> Change:
         """Return the change against the baseline, or an INCONCLUSIVE one with its reason."""
@@ -105,7 +105,7 @@ class RecordedValue:
         return replace(verdict, limit=replace(verdict.limit, reason=reason, author=author))
 
     def _check_operands(self, measurement: Measurement, sign: str) -> None:
-        right = sign_of(measurement.metric)
+        right = operator_of(measurement.metric)
         if measurement.name != self.metric or measurement.change is None or sign[0] != right[0]:
             raise ConfigurationError(
                 f"compare with a baseline as: {measurement.name} {right} "

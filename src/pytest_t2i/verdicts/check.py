@@ -223,7 +223,7 @@ def current() -> JudgingContext:
     return context
 
 
-def settle(check: Check, compared: Compared | None = None) -> bool:
+def record_check(check: Check, compared: Compared | None = None) -> bool:
     """Record a check and what was compared, and tell whether its test goes on."""
     context = current()
     context.record(check)

@@ -116,7 +116,7 @@ def _with_leans(verdicts: list[Verdict], leans: Sequence[float]) -> list[Verdict
     ]
 
 
-def images_to_decide(
+def more_images_to_decide(
     interval: Interval, bound: float, worse: Direction, n_images: int
 ) -> int | None:
     """Return about how many more images would decide, if the estimate stayed the same.

@@ -18,7 +18,7 @@ from pytest_t2i.data import (
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.verdicts import judge
 from pytest_t2i.verdicts.certificate import CertifiedCase, CertifiedErrors
-from pytest_t2i.verdicts.check import Check, check_of, current, settle
+from pytest_t2i.verdicts.check import Check, check_of, current, record_check
 from pytest_t2i.verdicts.limits_file import look_up, metric_of, with_bound
 from pytest_t2i.verdicts.measurement import Measurement, Sign
 
@@ -132,7 +132,7 @@ class LimitValue:
         Raises ConfigurationError for another metric's limit, or an operator that points the other
         way.
         """
-        check_direction(measurement.metric, self.limit, sign)
+        _check_operator(measurement.metric, self.limit, sign)
         measurement = as_judged(measurement)
         if because := current().open_because(measurement):
             measurement = measurement.without_evidence(because)
@@ -146,13 +146,13 @@ class LimitValue:
             case = _certified_case(measurement, self.limit, verdict, errors, current().confidence)
             check = replace(check, by_certificate=case)
         self.check = current().with_looks(check)
-        return settle(self.check, measurement.compared)
+        return record_check(self.check, measurement.compared)
 
     def __repr__(self) -> str:
         return f"limit {self.limit.bound:g}"
 
 
-def check_direction(metric: MetricInfo, limit: Limit, sign: str) -> None:
+def _check_operator(metric: MetricInfo, limit: Limit, sign: str) -> None:
     """Raise ConfigurationError for another metric's limit, or an operator of the wrong direction.
 
     The message has the right line.
@@ -162,7 +162,7 @@ def check_direction(metric: MetricInfo, limit: Limit, sign: str) -> None:
             f"{metric.name} was compared with limit({limit.metric!r}), which is a limit on "
             f"{metric_of(limit.metric).name}. Compare it with limit({metric.name!r}, ...)"
         )
-    right = sign_of(metric)
+    right = operator_of(metric)
     if not sign.startswith(right[0]):
         raise ConfigurationError(
             f"for {metric.name}, {WORSE[metric.worse]}: write `{metric.name} {right} "
@@ -178,7 +178,7 @@ WORSE = {
 }
 
 
-def sign_of(metric: MetricInfo) -> str:
+def operator_of(metric: MetricInfo) -> str:
     """Return the operator with which a measurement of this metric lies within its limit."""
     return ">=" if metric.worse == "lower" else "<="
 
@@ -300,4 +300,4 @@ def _images_to_decide(measurement: Measurement, limit: Limit, level: float) -> i
             level=level,
         )
     worse = _direction_of(measurement.metric)
-    return judge.images_to_decide(interval, limit.bound, worse, images) or None
+    return judge.more_images_to_decide(interval, limit.bound, worse, images) or None

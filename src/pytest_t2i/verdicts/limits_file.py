@@ -74,7 +74,7 @@ def with_bound(
     Raises ConfigurationError where the file has another bound of this name: one of the two would
     hold without a word.
     """
-    limit, recorded = checked(name, bound, reason), limits.get(name)
+    limit, recorded = checked_limit(name, bound, reason), limits.get(name)
     if recorded is None:
         return limit
     check_bounds_agree(name, limit.bound, limits, file)
@@ -139,7 +139,7 @@ def _collect(path: Path, table: Mapping[str, Any], prefix: str, limits: dict[str
                 )
             try:
                 grounds = inner.get("reason", ""), inner.get("author", "")
-                limits[name] = checked(name, inner["limit"], *grounds)
+                limits[name] = checked_limit(name, inner["limit"], *grounds)
             except ConfigurationError as error:
                 raise FileFormatError(path, str(error), where=f"key {name!r}") from None
         rest = {k: v for k, v in inner.items() if k not in KEYS}
@@ -148,7 +148,7 @@ def _collect(path: Path, table: Mapping[str, Any], prefix: str, limits: dict[str
         _collect(path, rest, f"{name}.", limits)
 
 
-def checked(name: str, bound: Any, reason: Any = "", author: Any = "") -> Limit:
+def checked_limit(name: str, bound: Any, reason: Any = "", author: Any = "") -> Limit:
     """Return a limit whose metric exists and whose bound lies in the metric's range.
 
     A reason or author that is still to be written, ``TODO ...``, becomes "". Raises

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pytest_t2i import axes, intersection
-from pytest_t2i.audits.styles import STYLE_GAP, Styled, Styles, compared, styled
+from pytest_t2i.audits.styles import STYLE_GAP, Styled, Styles, shown_by_both, styled
 from pytest_t2i.data import Outcome, Prompt
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
 from pytest_t2i.metrics.info import register
@@ -46,7 +46,7 @@ def of(shares, *, images=20, words=4, seed=0, plain=0.5, lost=0, by="fixed"):
     without = [Shown(int(rng.binomial(images, plain)), images) for _ in range(words)]
     word = Prompt("a nurse", "job", "nurse")
     members = [
-        compared(
+        shown_by_both(
             Styled(style, word, word),
             Shown(int(rng.binomial(images - lost, share)), images - lost, lost),
             one,

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_t2i.audits.parity.record import ModelScore, ParityPart
+from pytest_t2i.audits.parity.record import ModelScoreRecord, ParityPart
 from pytest_t2i.cli.main import main
 from pytest_t2i.cli.support.seconds_per_image import HISTORY
 from pytest_t2i.data import Interval
-from pytest_t2i.runs.history import keep
+from pytest_t2i.runs.history import add_run
 from pytest_t2i.runs.read_run import read_run
 from pytest_t2i.runs.record import AuditRecord, RunRecord
 
@@ -97,10 +97,10 @@ def test_a_limits_file(tmp_path, capsys):
 
 def test_minutes_are_those_of_the_last_run_here(tmp_path, capsys):
     score = Interval(0.1, 0.0, 0.2, 0.95, "test", 20)
-    scores = (ModelScore("model", "clip", score, score, 0.1, 2, 40),)
+    scores = (ModelScoreRecord("model", "clip", score, score, 0.1, 2, 40),)
     audits = {"parity": AuditRecord(1, ParityPart(scores))}
     run = replace(read_run(write_run(tmp_path, made=40, seconds=60.0)), audits=audits)
-    keep(run, HISTORY)
+    add_run(run, HISTORY)
     assert main([*PROMPT, "--budget", "10min"]) == 0
     told = capsys.readouterr().out
     assert f"minutes: at 1.5 s an image (as {run.model} took on {run.created[:10]})" in told

@@ -245,7 +245,7 @@ def test_a_process_divides_what_it_is_given_and_tells_what_it_found(monkeypatch)
     given = []
     while (batch := parent._next(waiting)) is not None:
         given.append(len(batch.requests))
-        list(parent._told(processes.make(batch.requests)))
+        list(parent._told(processes.make_part(batch.requests)))
     # What is handed on shrinks to what the process found: two batches of each size, then one.
     assert model.batches[:8] == [1, 1, 2, 2, 4, 4, 2, 8]
     assert given[0] == 16

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_t2i.generation.run_counts import Pace, Work
+from pytest_t2i.generation.run_counts import ImagePace, Work
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def clock():
 
 
 def test_the_first_batch_counts_only_where_it_is_alone(clock):
-    pace = Pace(clock)
+    pace = ImagePace(clock)
     pace.begin()
     clock.now += 60.0
     assert pace.batch(30) == pytest.approx(2.0)
@@ -30,7 +30,7 @@ def test_the_first_batch_counts_only_where_it_is_alone(clock):
 
 
 def test_what_passes_between_two_stretches_is_not_counted(clock):
-    pace = Pace(clock)
+    pace = ImagePace(clock)
     pace.begin()
     pace.batch(8)
     clock.now += 4.0

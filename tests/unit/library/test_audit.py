@@ -94,7 +94,7 @@ def test_a_default_detector_that_is_not_there_is_named(monkeypatch, tmp_path):
     def absent(*_):
         raise ModelLoadError("its weights cannot be fetched.")
 
-    monkeypatch.setattr("pytest_t2i.library.audit.make", absent)
+    monkeypatch.setattr("pytest_t2i.library.audit.make_and_detect", absent)
     model, told = fakes.biased(LoadOptions()), "its weights cannot be fetched."
     where = {"progress": False, "store": tmp_path / "store"}
     with pytest.raises(ModelLoadError) as unsaid:

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from pytest_t2i.audits.neutrality import GapRecord, NeutralityPart
-from pytest_t2i.audits.parity.record import ModelScore, ParityPart
+from pytest_t2i.audits.parity.record import ModelScoreRecord, ParityPart
 from pytest_t2i.audits.stereotypes.report import StereotypeRecord, StereotypesPart
 from pytest_t2i.data import Bounds, Detection, Interval, Outcome, Undetected
 from pytest_t2i.runs.record import AuditRecord, Counts, ImageRecord, PromptRecord, RunRecord
@@ -125,8 +125,8 @@ def record(tmp_path: Path) -> RunRecord:
               "notes": ["halved"]},
         checks=CHECKS,
         audits={"parity": AuditRecord(1, ParityPart(tuple(
-            ModelScore("model", name, between(0.7, 0.5, 0.9), between(0.75, 0.55, 0.95), 0.37, 3, 7,
-                       Bounds(0.3, 0.85, 0.3))
+            ModelScoreRecord("model", name, between(0.7, 0.5, 0.9), between(0.75, 0.55, 0.95), 0.37,
+                             3, 7, Bounds(0.3, 0.85, 0.3))
             for name in ("colour", "second")
         ))), "stereotypes": AuditRecord(1, StereotypesPart((
             StereotypeRecord("nationality-iranian-turban", "Iranian", "turban", "colour", 0.02,

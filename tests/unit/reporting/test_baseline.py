@@ -43,6 +43,6 @@ def test_which_prompts_grew_is_what_their_tests_found(checks, told):
     record = RunRecord(
         "2026-11-22T18:55:00+00:00", 1.0, "mine", {}, {}, {}, tuple(checks), baseline=recorded
     )
-    section = baseline.section(record)
+    section = baseline.baseline_section(record)
     assert section is not None
     assert section.which == told

@@ -35,10 +35,10 @@ def test_prompts_go_from_male_to_female_and_those_without_a_score_come_last(reco
 def test_columns_are_of_about_the_same_height():
     rows = (charts.Row("", Track(""), ""),)
     groups = [Group(str(n), rows * n) for n in (10, 30, 40, 10, 10)]
-    left, right = charts.side_by_side(groups)
+    left, right = charts.two_columns(groups)
     assert [len(entry.rows) for entry in left] == [40, 10]
     assert [len(entry.rows) for entry in right] == [30, 10, 10]
-    assert charts.side_by_side(groups[:1]) == [groups[:1]]
+    assert charts.two_columns(groups[:1]) == [groups[:1]]
 
 
 def test_the_worst_outcome_is_shown(record):

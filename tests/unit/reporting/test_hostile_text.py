@@ -21,9 +21,9 @@ from pytest_t2i.labels import Label, read_labels, write_labels
 from pytest_t2i.plugin.xdist import note
 from pytest_t2i.reporting import explain
 from pytest_t2i.reporting import history as history_page
-from pytest_t2i.reporting.comparison import render_html as compared_page
-from pytest_t2i.reporting.comparison import render_markdown as compared_markdown
-from pytest_t2i.reporting.comparison import summary as compared_lines
+from pytest_t2i.reporting.comparison import comparison_lines as compared_lines
+from pytest_t2i.reporting.comparison import comparison_markdown as compared_markdown
+from pytest_t2i.reporting.comparison import comparison_page as compared_page
 from pytest_t2i.reporting.exports.cards import fairness_card, model_card, write_fairness_card
 from pytest_t2i.reporting.exports.mlflow import _parameters, metrics_of
 from pytest_t2i.reporting.exports.sarif import write_sarif
@@ -183,7 +183,7 @@ HARMLESS = re.compile(r"#|data:image/jpeg;|$|[\w.%/-]+$")
 def pages(record, folder):
     yield render_html(record, folder)
     yield compared_page(comparison_of(record), folder)
-    yield history_page.render_html(series_of([past_run(record)], level=0.95))
+    yield history_page.history_page(series_of([past_run(record)], level=0.95))
     write_fairness_card(record, folder, (record.model,))
     yield (folder / "fairness-card.html").read_text()
 

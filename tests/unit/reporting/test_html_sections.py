@@ -8,13 +8,13 @@ import pytest
 
 from pytest_t2i.data import Interval
 from pytest_t2i.reporting.html_sections import (
-    Box,
     Corner,
     DrawnPoint,
+    PixelBox,
     draw,
     mark_of,
-    name_of,
-    named,
+    name_box,
+    place_names,
 )
 from pytest_t2i.sections import Axis, Plane, Point
 
@@ -39,9 +39,9 @@ def points(*places):
     ids=["one place", "all at the bottom", "corners", "spread"],
 )
 def test_no_name_lies_on_another_one_or_on_a_point(places):
-    placed = named(points(*places), CORNER)
+    placed = place_names(points(*places), CORNER)
     assert [point.name for point in placed] == [f"attribute {k}" for k in range(len(places))]
-    names = [(point, name_of(point, point.place)) for point in placed if point.place]
+    names = [(point, name_box(point, point.place)) for point in placed if point.place]
     assert names
     for (_, one), (_, other) in combinations(names, 2):
         assert not one.meets(other)
@@ -52,13 +52,13 @@ def test_no_name_lies_on_another_one_or_on_a_point(places):
 
 
 def test_the_highest_score_is_named_first():
-    low, high = named(points((50.0, 53.0), (50.0, 50.0)), None)
+    low, high = place_names(points((50.0, 53.0), (50.0, 50.0)), None)
     assert high.place is not None
     assert low.place != high.place
 
 
 def test_points_with_room_are_all_named():
-    placed = named(points((10.0, 20.0), (10.0, 60.0), (70.0, 20.0)), CORNER)
+    placed = place_names(points((10.0, 20.0), (10.0, 60.0), (70.0, 20.0)), CORNER)
     assert all(point.place for point in placed)
 
 
@@ -77,7 +77,7 @@ def test_the_good_corner_is_where_both_axes_are_better(tmp_path, x, y, where):
     assert (corner and corner[:2]) == where
     if corner:
         name = corner.box
-        assert Box(0, 0, 320, 260).meets(name)
+        assert PixelBox(0, 0, 320, 260).meets(name)
         assert name.left >= 0
         assert name.right <= 320
 

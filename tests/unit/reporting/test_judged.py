@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_t2i.audits.parity.record import ModelScore, ParityPart
+from pytest_t2i.audits.parity.record import ModelScoreRecord, ParityPart
 from pytest_t2i.data import Interval, Limit, Outcome
 from pytest_t2i.metrics import INFO
 from pytest_t2i.reporting import baseline, first_screen, formatting, verdict_section
-from pytest_t2i.reporting.explain import explain
+from pytest_t2i.reporting.explain import assertion_lines
 from pytest_t2i.reporting.html import render_html
 from pytest_t2i.reporting.markdown import render_markdown
 from pytest_t2i.reporting.terminal import summarise
@@ -51,7 +51,7 @@ RECORDED = BaselineRecord(
     "shipped.json", "sdxl", "0123456789abcdef", "2026-11-20T17:07:52+00:00", 20, 3,
     is_same_model=False, differences=("torch: baseline 2.4, now 2.5",),
 )  # fmt: skip
-NINE = ModelScore(
+NINE = ModelScoreRecord(
     "model", "colour", Interval(0.055, 0.0, 0.1, 0.95, "x", 9), None, 0.09, 9, 180
 )  # fmt: skip
 
@@ -188,7 +188,7 @@ def test_failed_metrics_have_proper_plurals(metric, text):
     ("name", "text"), [("toy", "toys"), ("loss", "losses"), ("index", "indexes"), ("gap", "gaps")]
 )
 def test_plural(name, text):
-    assert formatting.plural(name) == text
+    assert formatting.plural_metric(name) == text
 
 
 @pytest.mark.parametrize(
@@ -319,7 +319,7 @@ def test_markdown_says_why_a_test_failed_without_a_verdict():
 
 def test_the_failure_text_tells_before_and_now():
     measured = Measurement(INFO["model_bias_score"], "model", None)
-    lines = explain(measured, LimitValue(Limit("model_bias_score", 0.0), GROWN))
+    lines = assertion_lines(measured, LimitValue(Limit("model_bias_score", 0.0), GROWN))
     assert lines[1] == "before and now: 0.210 -> 0.300"
     assert lines[2].startswith("change: 0.090, 95% interval [0.030, 0.150]")
     assert "allowed: no growth that a permutation test finds (none stated)" in lines

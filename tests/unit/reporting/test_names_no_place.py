@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from pytest_t2i.reporting.exports.cards import fairness_card, render_html
+from pytest_t2i.reporting.exports.cards import card_page, fairness_card
 from pytest_t2i.reporting.html import render_html as render_page
 from pytest_t2i.reporting.markdown import render_markdown
 
@@ -25,7 +25,7 @@ def test_card_page_and_summary_name_no_place(record, tmp_path):
     )
     card = fairness_card(placed, ())
     page = render_page(placed, tmp_path)
-    for text in (json.dumps(card), render_html(card), page, render_markdown(placed)):
+    for text in (json.dumps(card), card_page(card), page, render_markdown(placed)):
         assert HOME not in text
         assert "/usr/lib" not in text
     assert card["system"]["source"] == "people/weights"

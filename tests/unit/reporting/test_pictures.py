@@ -18,7 +18,7 @@ from pytest_t2i.data import Mask
 from pytest_t2i.generation.store import Store
 from pytest_t2i.generation.store.index import NAME
 from pytest_t2i.generation.store.pruning import note_needed, prune
-from pytest_t2i.generation.store.repair import verify
+from pytest_t2i.generation.store.repair import verify_store
 from pytest_t2i.reporting.pictures import (
     LARGEST,
     OVERLAY_SIDE,
@@ -146,11 +146,11 @@ def test_an_exchanged_thumbnail_is_named_and_never_shown(folder, exchange, keeps
     assert shown(folder) == before
     assert are_true(folder)
     exchange(*files, folder)
-    findings = verify(folder)
+    findings = verify_store(folder)
     assert not findings.is_whole
     assert files[0] in findings.damaged or findings.changed
     assert are_true(folder)
-    assert verify(folder).is_whole
+    assert verify_store(folder).is_whole
 
 
 def test_thumbnails_of_earlier_versions_are_made_again(folder):
@@ -160,13 +160,13 @@ def test_thumbnails_of_earlier_versions_are_made_again(folder):
         index.commit()
     swapped(*[folder / "thumbnails" / f"{key}.webp" for key in ("abcd", "ab12")], folder)
     assert shown(folder) == expected
-    assert verify(folder).is_whole
+    assert verify_store(folder).is_whole
 
 
 def test_a_removed_thumbnail_is_no_damage(folder):
     before = shown(folder)
     (folder / "thumbnails" / "abcd.webp").unlink()
-    assert verify(folder).is_whole
+    assert verify_store(folder).is_whole
     assert shown(folder) == before
 
 

@@ -30,7 +30,7 @@ PARTS = {
     "Bounds": Bounds,
     "Detection": Detection,
     "checks": Check,
-    "model_scores": parity.ModelScore,
+    "model_scores": parity.ModelScoreRecord,
     "prompts": records.PromptRecord,
     "stereotypes": stereotypes.StereotypeRecord,
     "gaps": neutrality.GapRecord,

@@ -11,7 +11,7 @@ from pytest_t2i.audits.detector_validation.report import TrialRecord, TrialsPart
 from pytest_t2i.data import Interval, Limit, Outcome
 from pytest_t2i.metrics import INFO
 from pytest_t2i.reporting import write_all
-from pytest_t2i.reporting.explain import explain
+from pytest_t2i.reporting.explain import assertion_lines
 from pytest_t2i.reporting.markdown import render_markdown
 from pytest_t2i.reporting.run_facts import NEVER, how_known
 from pytest_t2i.reporting.terminal import summarise
@@ -89,13 +89,13 @@ def test_failure_text(record, golden, place):
     check = record.checks[place]
     check = replace(check, remarks=("images: here",))
     measurement = Measurement(INFO[check.metric], check.subject, None)
-    lines = explain(measurement, LimitValue(Limit(check.metric, check.bound), check))
+    lines = assertion_lines(measurement, LimitValue(Limit(check.metric, check.bound), check))
     golden(f"failure-{place}.txt", "\n".join(lines) + "\n")
 
 
 def test_other_comparisons_are_not_explained(record):
-    assert explain(1, 2) is None
-    assert explain(Measurement(INFO["ssim"], "x", None), 2) is None
+    assert assertion_lines(1, 2) is None
+    assert assertion_lines(Measurement(INFO["ssim"], "x", None), 2) is None
 
 
 def test_all_files_are_written_and_read_back(record, tmp_path):

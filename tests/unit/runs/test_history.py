@@ -10,14 +10,14 @@ import pytest
 
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.audits.parity import ParityAudit
-from pytest_t2i.audits.parity.record import ModelScore, ParityPart
+from pytest_t2i.audits.parity.record import ModelScoreRecord, ParityPart
 from pytest_t2i.audits.summary import Summary
 from pytest_t2i.cli.main import main
 from pytest_t2i.data import Detection, Interval, Outcome
 from pytest_t2i.errors import FileFormatError
-from pytest_t2i.reporting.history import lines, render_html, summary
+from pytest_t2i.reporting.history import history_lines, history_page, lines
 from pytest_t2i.runs import history
-from pytest_t2i.runs.history import PastRun, keep, past_run, read_history, series_of
+from pytest_t2i.runs.history import PastRun, add_run, past_run, read_history, series_of
 from pytest_t2i.runs.record import AuditRecord, Counts, ImageRecord, PromptRecord, RunRecord
 
 
@@ -39,7 +39,7 @@ def recorded(day=1, men=10, **more):
         for k in range(2)
     )  # fmt: skip
     score = Interval(abs(men / 10 - 1), 0.0, 1.0, 0.95, "test", 2)
-    scores = (ModelScore("model", "clip", score, score, 0.1, 2, 40),)
+    scores = (ModelScoreRecord("model", "clip", score, score, 0.1, 2, 40),)
     return RunRecord(
         f"2026-11-{day:02}T10:00:00+00:00", 1.0, "my model/v2", {"images": 20, "seed": 3},
         {"model": {"fingerprint": "f" * 64}}, {}, prompts=prompts,
@@ -58,7 +58,7 @@ def past(day, men, *, fingerprint="f", name="m", n=20, prompts=20):
 
 
 def test_a_run_comes_back_as_it_was_kept(tmp_path):
-    file = keep(recorded(), tmp_path)
+    file = add_run(recorded(), tmp_path)
     assert file.name.startswith("20261101T100000-my-model-v2-")
     assert file.stat().st_size < 2000
     assert read_history(tmp_path) == [past_run(recorded())]
@@ -66,15 +66,15 @@ def test_a_run_comes_back_as_it_was_kept(tmp_path):
 
 
 def test_an_unfinished_run_is_not_kept(tmp_path):
-    assert keep(recorded(is_interrupted=True), tmp_path) is None
-    assert keep(replace(recorded(), audits={}, prompts=()), tmp_path) is None
+    assert add_run(recorded(is_interrupted=True), tmp_path) is None
+    assert add_run(replace(recorded(), audits={}, prompts=()), tmp_path) is None
     assert list(tmp_path.iterdir()) == []
 
 
 def test_the_oldest_go_first(tmp_path, monkeypatch):
     monkeypatch.setattr(history, "MOST_KEPT", 3)
     for day in range(1, 7):
-        keep(recorded(day), tmp_path)
+        add_run(recorded(day), tmp_path)
     assert [run.created[8:10] for run in read_history(tmp_path)] == ["04", "05", "06"]
 
 
@@ -82,26 +82,26 @@ def test_a_change_is_named_with_its_runs():
     runs = [past(day, 10) for day in range(4)] + [past(day, 17, name="new") for day in (4, 5)]
     (series,) = series_of(runs, level=0.95)
     assert [change.run for change in series.changes] == [4]
-    told = list(summary([series]))
+    told = list(history_lines([series]))
     assert "the model bias score rose by" in told[-1]
     assert "and new (" in told[-1]
     assert sum("<- changed" in line for line in told) == 1
-    assert render_html([series]).count('class="change"') == 1
+    assert history_page([series]).count('class="change"') == 1
 
 
 def test_the_same_images_again_are_no_evidence():
     runs = [past(0, 10), past(0, 10), past(1, 10)]
     (series,) = series_of(runs, level=0.95)
     assert series.repeats == (False, True, False)
-    told = list(summary([series]))
+    told = list(history_lines([series]))
     assert [line.endswith(" repeat") for line in told[1:4]] == [False, True, False]
     assert told[4].startswith("repeat: the same images as in an earlier run")
-    assert "repeat" not in "".join(summary(series_of(runs[1:], level=0.95)))
+    assert "repeat" not in "".join(history_lines(series_of(runs[1:], level=0.95)))
 
 
 def test_a_run_of_the_reference_is_told_in_one_line_of_80_columns():
     runs = [replace(past(0, 10, name="reference-biased"), outcome=Outcome.INCONCLUSIVE)] * 2
-    rows = list(summary(series_of(runs, level=0.95)))[1:3]
+    rows = list(history_lines(series_of(runs, level=0.95)))[1:3]
     assert max(map(len, rows)) <= 80
 
 
@@ -123,7 +123,7 @@ def test_unequal_images_are_compared():
 
 
 def test_words_of_others_are_escaped():
-    page = render_html(series_of([past(0, 10, name="<script>x"), past(1, 10)], level=0.95))
+    page = history_page(series_of([past(0, 10, name="<script>x"), past(1, 10)], level=0.95))
     assert "<script>x" not in page
 
 
@@ -143,7 +143,7 @@ def test_what_is_no_history_is_said(tmp_path, content, problem):
 
 def test_the_command(tmp_path, capsys):
     for day in (1, 2):
-        keep(recorded(day), tmp_path / "h")
+        add_run(recorded(day), tmp_path / "h")
     out = tmp_path / "out"
     assert main(["compare", "history", str(tmp_path / "h"), "--report", str(out)]) == 0
     assert "2 runs of 2 prompts, by clip" in capsys.readouterr().out
@@ -154,7 +154,7 @@ def test_the_command(tmp_path, capsys):
 
 
 def test_numbers_are_plain(tmp_path):
-    assert json.loads(keep(recorded(), tmp_path).read_text())["schema"] == "pytest-t2i/history/1"
+    assert json.loads(add_run(recorded(), tmp_path).read_text())["schema"] == "pytest-t2i/history/1"
 
 
 class Simpson(Audit[Kept]):
@@ -169,7 +169,7 @@ class Simpson(Audit[Kept]):
 def test_series_of_any_audit_are_followed(tmp_path):
     index = Interval(0.25, 0.2, 0.3, 0.95, "test", 20)
     audits = {**recorded().audits, "simpson": AuditRecord(1, Kept(index))}
-    keep(replace(recorded(), audits=audits), tmp_path, (ParityAudit(), Simpson()))
+    add_run(replace(recorded(), audits=audits), tmp_path, (ParityAudit(), Simpson()))
     (series,) = series_of(read_history(tmp_path), level=0.95)
     assert series.runs[0].series["simpson/model"] == index
     assert [line.name for line in lines(series)] == ["all prompts", "simpson/model"]
@@ -186,7 +186,9 @@ def test_a_line_is_named_for_what_was_measured_where_its_metric_is_plain():
 
 def test_a_run_without_parity_is_kept(tmp_path):
     run = replace(recorded(), audits={})
-    assert keep(run, tmp_path)
+    assert add_run(run, tmp_path)
     (kept,) = read_history(tmp_path)
     assert kept.model_score is None
-    assert any("no model bias score" in told for told in summary(series_of([kept], level=0.95)))
+    assert any(
+        "no model bias score" in told for told in history_lines(series_of([kept], level=0.95))
+    )

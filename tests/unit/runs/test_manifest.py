@@ -11,8 +11,8 @@ from pytest_t2i.errors import FileFormatError
 from pytest_t2i.runs.manifest import (
     NAME,
     REPORT,
-    Manifest,
-    Part,
+    ManifestPart,
+    ReportManifest,
     add_outputs,
     manifest_beside,
     new_manifest,
@@ -21,7 +21,7 @@ from pytest_t2i.runs.manifest import (
     rendered_anew,
     report_part,
     sha256_of,
-    unnamed,
+    unlisted_files,
     write_manifest,
 )
 
@@ -161,7 +161,7 @@ def test_a_report_rendered_anew_has_a_manifest_of_its_own(report, tmp_path, plac
     assert set(made.parts[REPORT].hashes) == {"run.json", "index.html"}
     given = ["--at", f"labels elsewhere={tmp_path / 'labels'}"]
     if place.endswith("elsewhere"):
-        assert made.parts["limits"] == Part(None, manifest.parts["limits"].hashes)
+        assert made.parts["limits"] == ManifestPart(None, manifest.parts["limits"].hashes)
         given += ["--at", f"limits={tmp_path / 'project'}"]
     assert main(["report", "verify", str(folder), *given]) == 0
 
@@ -173,17 +173,17 @@ def test_leftovers_of_another_run_are_named_and_turn_nothing(tmp_path, capsys, m
     for name in ("run.json", "fairness.pdf", "manifest.json.sig", "card.html", ".latest.lock"):
         (report / name).write_text(name)
     hashes = {name: sha256_of(report / name) or "" for name in ("run.json", "card.html")}
-    manifest = Manifest(
+    manifest = ReportManifest(
         "2026-01-01T00:00:00+00:00",
         "pytest-t2i",
         "../..",
         {
-            REPORT: Part(".", {"run.json": hashes["run.json"]}),
-            "card": Part("../..", {"reports/t2i/card.html": hashes["card.html"]}),
+            REPORT: ManifestPart(".", {"run.json": hashes["run.json"]}),
+            "card": ManifestPart("../..", {"reports/t2i/card.html": hashes["card.html"]}),
         },
     )
     write_manifest(manifest, report)
-    assert unnamed(manifest, report) == ["fairness.pdf", "manifest.json.sig"]
+    assert unlisted_files(manifest, report) == ["fairness.pdf", "manifest.json.sig"]
     assert main(["report", "verify", str(report)]) == 0
     told = capsys.readouterr().out
     assert "not named by the manifest, so not checked: fairness.pdf, manifest.json.sig (" in told

@@ -12,7 +12,7 @@ from pytest_t2i.data import Interval, Mask, Outcome
 from pytest_t2i.reporting.audit_sections import sections_of
 from pytest_t2i.reporting.html import render_html
 from pytest_t2i.reporting.markdown import render_markdown, section_lines
-from pytest_t2i.reporting.terminal import summary_lines, whole_lines
+from pytest_t2i.reporting.terminal import summary_lines, terminal_lines
 from pytest_t2i.runs.record import AuditRecord, RunRecord
 from pytest_t2i.sections import (
     Album,
@@ -214,7 +214,7 @@ def test_a_table_in_full_has_a_block_for_each_row():
         "t", ("a", "b", "share"), (("x", "y", KNOWN), ("z", "w", None)),
         form="fine percent", names=2,
     )  # fmt: skip
-    lines = list(whole_lines([Section("Shares", (Paragraph("Of hats."), table))], 80))
+    lines = list(terminal_lines([Section("Shares", (Paragraph("Of hats."), table))], 80))
     assert lines == [
         "Shares", "", "Of hats.", "",
         "x: y", "  share  25.0 % [12.5, 50.0]", "", "z: w", "  share  -", "",

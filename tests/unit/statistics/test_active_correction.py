@@ -14,7 +14,7 @@ from pytest_t2i.statistics.active_correction import (
     calibrated,
     choice_probabilities,
     doubts,
-    drawn,
+    draw_sample,
     likely_signs,
     weighted_score,
 )
@@ -49,7 +49,7 @@ def test_each_is_drawn_as_often_as_said_and_always_as_many():
     chances = np.array([1.0, 0.9, 0.7, 0.5, 0.3, 0.3, 0.2, 0.1])
     taken = np.zeros(8)
     for seed in range(3000):
-        places = drawn(chances, seed)
+        places = draw_sample(chances, seed)
         assert len(places) == 4
         taken[places] += 1
     # Five standard errors.
@@ -58,18 +58,18 @@ def test_each_is_drawn_as_often_as_said_and_always_as_many():
 
 def test_one_seed_draws_the_same_and_another_others():
     chances = np.full(50, 0.4)
-    assert drawn(chances, 3).tolist() == drawn(chances, 3).tolist()
-    assert drawn(chances, 3).tolist() != drawn(chances, 4).tolist()
+    assert draw_sample(chances, 3).tolist() == draw_sample(chances, 3).tolist()
+    assert draw_sample(chances, 3).tolist() != draw_sample(chances, 4).tolist()
 
 
 def test_no_whole_number_is_refused():
     with pytest.raises(ValueError, match=r"whole number, got 1\.2"):
-        drawn([0.6, 0.6], 0)
+        draw_sample([0.6, 0.6], 0)
 
 
 def test_what_has_no_chance_is_never_drawn():
     for seed in range(20):
-        assert drawn([0.0, 0.0, 1.0, 0.0, 0.0], seed).tolist() == [2]
+        assert draw_sample([0.0, 0.0, 1.0, 0.0, 0.0], seed).tolist() == [2]
 
 
 def test_a_lone_word_against_all_others_is_likely_wrong():
@@ -144,7 +144,7 @@ def world(seed, share=0.8, prompts=40, images=20, accuracy=0.85):
 
 def labelled(signs, chances, seed=0):
     said = np.full(signs.size, NAN)
-    places = drawn(chances.ravel(), seed)
+    places = draw_sample(chances.ravel(), seed)
     said[places] = signs.ravel()[places]
     return said.reshape(signs.shape)
 

@@ -15,7 +15,7 @@ from pytest_t2i.statistics.bounding import (
     plug_in_function,
     rarer_chances,
 )
-from pytest_t2i.statistics.model import Sizes, alike, least_shown, score_tails, sizes_of
+from pytest_t2i.statistics.model import Sizes, equal_magnitudes, least_shown, score_tails, sizes_of
 
 BIAS = np.linspace(0.0, 1.0, 997)
 SIDES: Any = ("below", "above")
@@ -129,7 +129,7 @@ def test_ten_thousand_prompts_are_nearly_normal() -> None:
     mean = fair @ score
     deviation = np.sqrt((fair @ score**2 - mean**2) / 10_000)
     for z in (-2.0, 0.5, 3.0):
-        tails = score_tails(sizes, alike(sizes, 0.0), mean + z * deviation)
+        tails = score_tails(sizes, equal_magnitudes(sizes, 0.0), mean + z * deviation)
         assert tails.below == pytest.approx(stats.norm.cdf(z), abs=0.004)
 
 
@@ -142,7 +142,7 @@ def test_fewer_images_carry_more_of_the_bias_that_is_least_shown() -> None:
     shown = [
         sum(k * rarer_chances(n, np.array([b]))[0] @ (1 - 2 * np.arange(n // 2 + 1) / n)
             for n, k, b in zip(*sizes, bias, strict=True))
-        for bias in (least_shown(sizes, 0.5), alike(sizes, 0.5))
+        for bias in (least_shown(sizes, 0.5), equal_magnitudes(sizes, 0.5))
     ]  # fmt: skip
     assert shown[0] < shown[1] - 0.1
     assert sizes_of(np.array([7, 3, 7])) == Sizes((3, 7), (1, 2))

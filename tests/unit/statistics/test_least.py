@@ -18,7 +18,13 @@ from pytest_t2i.statistics.diversity import wals_interval
 from pytest_t2i.statistics.families import decidable, fewest_images
 from pytest_t2i.statistics.gaps import parity_shares
 from pytest_t2i.statistics.means import gap_sign_p_value
-from pytest_t2i.statistics.model import Sizes, alike, fair_p_value, least_shown, score_tails
+from pytest_t2i.statistics.model import (
+    Sizes,
+    equal_magnitudes,
+    fair_p_value,
+    least_shown,
+    score_tails,
+)
 from pytest_t2i.statistics.permutation import paired_change_p_value
 from pytest_t2i.statistics.planning import Design, model_power, prompt_power
 from pytest_t2i.statistics.sequences import looks
@@ -134,7 +140,7 @@ def test_no_chance_exceeds_one():
             assert score_tails(size, bias, 1.0).below == pytest.approx(1.0)
             assert score_tails(size, bias, 0.0).above <= 1.0
             assert score_tails(size, bias, 1.0).below <= 1.0
-    assert least_shown(Sizes((9,), (4,)), 0.3) == alike(Sizes((9,), (4,)), 0.3)
+    assert least_shown(Sizes((9,), (4,)), 0.3) == equal_magnitudes(Sizes((9,), (4,)), 0.3)
 
 
 def test_no_score_exceeds_one():

@@ -32,7 +32,7 @@ from pytest_t2i.statistics.distances import (
     ceiling,
     fixed_ends,
     mean_total_variation_interval,
-    parts_of,
+    one_against_rest,
     total_variation_bounds,
     total_variation_interval,
 )
@@ -226,7 +226,9 @@ def test_the_first_look_within_counts_both_even_outcomes(bound):
 
 
 def test_the_ceiling_of_many_labels_follows_from_their_plug_in():
-    parts = parts_of(np.array([[29, 26, 25], [32, 24, 24], [27, 27, 26]]), np.full(3, 1 / 3))
+    parts = one_against_rest(
+        np.array([[29, 26, 25], [32, 24, 24], [27, 27, 26]]), np.full(3, 1 / 3)
+    )
     low, high = fixed_ends(parts, 0.9)
     mean = float(parts.distances.sum(axis=1).mean()) / 2.0
     student = stats.t.ppf(0.95, 237)

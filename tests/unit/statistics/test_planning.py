@@ -141,7 +141,7 @@ def test_the_plan_and_the_message_of_an_open_verdict_agree(bias: float, bound: f
     n = 20
     men = round(n * (1 + bias) / 2)
     result = statistics.prompt_bias_interval(men, n - men, 0.95)
-    more = verdicts.images_to_decide(abs(result), bound, "higher", n)
+    more = verdicts.more_images_to_decide(abs(result), bound, "higher", n)
     assert more is not None
     # What is told of other metrics goes by a two-sided interval and a square-root law; exact
     # tests are one-sided beyond the limit and so need less there.

@@ -12,7 +12,7 @@ from pytest_t2i.metrics import INFO
 from pytest_t2i.verdicts import judge
 from pytest_t2i.verdicts.check import check_of
 from pytest_t2i.verdicts.limit import never_beyond, verdict_of
-from pytest_t2i.verdicts.limits_file import checked
+from pytest_t2i.verdicts.limits_file import checked_limit
 from pytest_t2i.verdicts.measurement import Family, Measurement, unchanged
 
 
@@ -25,20 +25,20 @@ def test_a_limit_may_lie_at_either_end_of_its_metric(metric):
     info = INFO[metric]
     for bound in (info.low, info.high):
         if math.isfinite(bound):
-            assert checked(metric, bound, "").bound == bound
+            assert checked_limit(metric, bound, "").bound == bound
     for bound in (info.low - 0.01, info.high + 0.01):
         if math.isfinite(bound):
             with pytest.raises(ConfigurationError, match="lies between"):
-                checked(metric, bound, "")
+                checked_limit(metric, bound, "")
 
 
 def test_no_margin_is_a_margin_and_no_end_is_none():
     name = "model_bias_score.margin"
-    assert checked(name, 0, "").bound == 0.0
-    assert checked(name, 3.5, "").bound == 3.5
+    assert checked_limit(name, 0, "").bound == 0.0
+    assert checked_limit(name, 3.5, "").bound == 3.5
     for bound in (-0.001, math.inf, math.nan):
         with pytest.raises(ConfigurationError, match="a margin is at least 0"):
-            checked(name, bound, "")
+            checked_limit(name, bound, "")
 
 
 def test_zero_is_a_bound_of_what_leans_to_either_side():
@@ -51,10 +51,12 @@ def test_zero_is_a_bound_of_what_leans_to_either_side():
 
 
 def test_one_image_may_ask_for_more():
-    assert judge.images_to_decide(interval(0.4, 0.8), 0.5, "higher", 1) == 3
+    assert judge.more_images_to_decide(interval(0.4, 0.8), 0.5, "higher", 1) == 3
     # Half-width and distance are alike up to rounding.
     assert (
-        judge.images_to_decide(Interval(0.1, 0.0, 0.5 + 1e-9, 0.9, "test", 9), 0.5, "higher", 9)
+        judge.more_images_to_decide(
+            Interval(0.1, 0.0, 0.5 + 1e-9, 0.9, "test", 9), 0.5, "higher", 9
+        )
         == 1
     )
 
@@ -62,7 +64,7 @@ def test_one_image_may_ask_for_more():
 def test_more_than_ten_million_images_are_no_advice():
     def asked(distance):
         seen = Interval(0.5 + distance, 0.4, 0.9, 0.95, "test", 100)
-        return judge.images_to_decide(seen, 0.5, "higher", 100)
+        return judge.more_images_to_decide(seen, 0.5, "higher", 100)
 
     # (0.1 + d)^2 / d^2 times 100 reaches ten million at d = 0.1 / (sqrt(1e5) - 1).
     edge = 0.1 / (math.sqrt(1e5) - 1)
@@ -166,7 +168,7 @@ def test_a_prompt_of_a_family_asks_for_images_by_its_own_test(metric):
     measured = Measurement(INFO[metric], "profession-nurse", seen, images=20, family=family)
     asked = verdict_of(measured, limit, 0.95).images_to_decide
     by_test = judge.prompt_images_to_decide(0.2, 0.5, 20, prompts=2, level=0.95)
-    by_interval = judge.images_to_decide(seen, 0.5, "higher", 20)
+    by_interval = judge.more_images_to_decide(seen, 0.5, "higher", 20)
     assert by_test != by_interval
     assert asked == (by_test if metric == "prompt_bias_score" else by_interval)
 

@@ -8,7 +8,7 @@ from pytest_t2i import limit
 from pytest_t2i.data import Interval, Limit, Outcome
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.metrics import INFO
-from pytest_t2i.reporting.explain import explain
+from pytest_t2i.reporting.explain import assertion_lines
 from pytest_t2i.verdicts.check import JudgingContext, running
 from pytest_t2i.verdicts.measurement import Measurement
 
@@ -176,10 +176,10 @@ def test_a_plain_number_prints_no_earlier_verdict(checks):
     score = measured("model_bias_score", 0.9)
     compared = limit("model_bias_score", 0.5)
     assert not score <= compared
-    assert explain(score, compared)[0].startswith("FAIL: model_bias_score of model")
+    assert assertion_lines(score, compared)[0].startswith("FAIL: model_bias_score of model")
     assert not score <= 0.2
-    assert explain(score, 0.2) is None
-    assert explain(float(score), 0.2) is None
+    assert assertion_lines(score, 0.2) is None
+    assert assertion_lines(float(score), 0.2) is None
 
 
 def test_each_limit_tells_of_its_own_comparison(checks):
@@ -187,9 +187,9 @@ def test_each_limit_tells_of_its_own_comparison(checks):
     score = measured("model_bias_score", 0.9)
     assert not score <= near
     assert score <= far
-    assert explain(score, near)[0].startswith("FAIL")
-    assert explain(score, far)[0].startswith("PASS")
-    assert explain(score, limit("model_bias_score", 0.7)) is None
+    assert assertion_lines(score, near)[0].startswith("FAIL")
+    assert assertion_lines(score, far)[0].startswith("PASS")
+    assert assertion_lines(score, limit("model_bias_score", 0.7)) is None
 
 
 @pytest.mark.parametrize("bound", [0, 0.2, 1])

@@ -97,14 +97,14 @@ def test_evidence_decides_whatever_the_interval(
 
 
 def test_images_to_decide() -> None:
-    assert verdicts.images_to_decide(interval(0.1, 0.9), 0.5, "higher", 20) is None
-    assert verdicts.images_to_decide(interval(0.1, 0.2), 0.5, "higher", 20) == 0
-    assert verdicts.images_to_decide(interval(0.0998, 0.9), 0.5, "higher", 20) is None
-    assert verdicts.images_to_decide(interval(0.4, 0.8), 0.5, "higher", 25) == 75
-    assert verdicts.images_to_decide(interval(0.4, 0.8), 0.5, "lower", 25) == 75
-    assert verdicts.images_to_decide(interval(-0.8, -0.4), 0.5, "away_from_zero", 25) == 75
+    assert verdicts.more_images_to_decide(interval(0.1, 0.9), 0.5, "higher", 20) is None
+    assert verdicts.more_images_to_decide(interval(0.1, 0.2), 0.5, "higher", 20) == 0
+    assert verdicts.more_images_to_decide(interval(0.0998, 0.9), 0.5, "higher", 20) is None
+    assert verdicts.more_images_to_decide(interval(0.4, 0.8), 0.5, "higher", 25) == 75
+    assert verdicts.more_images_to_decide(interval(0.4, 0.8), 0.5, "lower", 25) == 75
+    assert verdicts.more_images_to_decide(interval(-0.8, -0.4), 0.5, "away_from_zero", 25) == 75
     with pytest.raises(ValueError, match="n_images=0"):
-        verdicts.images_to_decide(interval(0.1, 0.9), 0.5, "higher", 0)
+        verdicts.more_images_to_decide(interval(0.1, 0.9), 0.5, "higher", 0)
 
 
 def test_a_family_is_judged_member_by_member() -> None:

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from drawn_styles import write
 from pytest_t2i import Interval, axes, intersection
-from pytest_t2i.audits.styles import STYLE_GAP, Styled, Styles, compared
+from pytest_t2i.audits.styles import STYLE_GAP, Styled, Styles, shown_by_both
 from pytest_t2i.data import Prompt
 from pytest_t2i.labels import Label, write_labels
 from pytest_t2i.metrics.info import register
@@ -139,7 +139,7 @@ def widest(shuffled: int | None, images: int = IMAGES) -> Interval:
         for (_, word, style), row in zip(prompts, people, strict=True)
     }
     members = tuple(
-        compared(
+        shown_by_both(
             Styled(style, Prompt(word, "word", word), Prompt(word, "word", word)),
             shown[word, style],
             shown[word, ""],

@@ -12,7 +12,7 @@ from pytest_t2i import statistics
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.dependencies.groups import GROUPS, Placed, maps_of, placed, tally
 from pytest_t2i.audits.objects import counts
-from pytest_t2i.audits.objects.counts import PEOPLE, Counted
+from pytest_t2i.audits.objects.counts import PEOPLE, CountedTriplets
 from pytest_t2i.audits.objects.measure import Objects
 from pytest_t2i.data import ATTENTION, ATTENTION_MAPS, Interval, Prompt
 from pytest_t2i.errors import ConfigurationError, DetectorError
@@ -40,7 +40,7 @@ def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
 
 
 @dataclass(frozen=True, repr=False)
-class Dependencies(Counted):
+class Dependencies(CountedTriplets):
     """The objects of triplets, told apart by what brought them into the picture.
 
     >>> import pytest
@@ -106,7 +106,7 @@ class Dependencies(Counted):
         for name in names or ("",):
             if name not in GROUPS:
                 raise ConfigurationError(f"expected a group of {', '.join(GROUPS)}, got {name!r}")
-        shared = {f.name: getattr(self, f.name) for f in fields(Counted)}
+        shared = {f.name: getattr(self, f.name) for f in fields(CountedTriplets)}
         return GroupObjects(**shared, groups=names, dependencies=self)
 
     def independence(self, group: str, *variants: str) -> Measurement:
@@ -187,7 +187,7 @@ class GroupObjects(Objects):
 
 def dependencies_of(context: AuditContext, test: AskedTest) -> Dependencies:
     """Return the objects in the images of a test's triplets, by dependency group."""
-    return counts.counted(Dependencies, context, test)
+    return counts.count_triplets(Dependencies, context, test)
 
 
 def _clearness(placement: Placed) -> float:

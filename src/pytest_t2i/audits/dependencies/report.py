@@ -167,7 +167,7 @@ def summary(record: DependenciesRecord) -> Summary:
         for group in record.groups
     ]  # fmt: skip
     frame = Frame(columns, rows, ("presence", "independence_p_value"))
-    return Summary(headline(record), frames={"dependency_groups": frame})
+    return Summary(_groups_known(record), frames={"dependency_groups": frame})
 
 
 def sections(record: DependenciesRecord, run: Any) -> Sequence[Section]:  # noqa: ARG001 - as it is called
@@ -175,7 +175,7 @@ def sections(record: DependenciesRecord, run: Any) -> Sequence[Section]:  # noqa
     groups = record.groups
     blocks: tuple[Block, ...] = (
         Note(f"{READ} {_looked_at(record)}"),
-        Paragraph(headline(record), "summary"),
+        Paragraph(_groups_known(record), "summary"),
     )
     if record.images:
         blocks += (
@@ -196,7 +196,7 @@ def sections(record: DependenciesRecord, run: Any) -> Sequence[Section]:  # noqa
     return (Section("Dependency groups", blocks),)
 
 
-def headline(record: DependenciesRecord) -> str:
+def _groups_known(record: DependenciesRecord) -> str:
     """Return the number of images whose groups are known, in words."""
     if not record.images:
         return f"dependency groups: none of {record.left_out} images shows word attention"

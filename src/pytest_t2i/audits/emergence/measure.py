@@ -18,7 +18,7 @@ from pytest_t2i import statistics
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.detected import DetectedPrompt
 from pytest_t2i.audits.evidence import IntervalAt, inverted
-from pytest_t2i.audits.instruments import Instruments, described
+from pytest_t2i.audits.instruments import Instruments, opposite_prompts
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.data import VELOCITY, Attribute, Evidence, Interval, Prompt, spi_name
 from pytest_t2i.errors import ConfigurationError
@@ -38,7 +38,7 @@ def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
     if VELOCITY not in test.selection.observe:
         return
     for prompt, attribute in test.selection.subjects:
-        described(attribute)
+        opposite_prompts(attribute)
         seeds = context.seeds(prompt, test.images)
         attributes = frozenset({attribute})
         yield Need(prompt, seeds, observe=frozenset({VELOCITY}), attributes=attributes)
@@ -83,7 +83,7 @@ class Emergence:
     value."""
 
     def __post_init__(self) -> None:
-        described(self.attribute)
+        opposite_prompts(self.attribute)
         self.instruments.require(VELOCITY, self.attribute, f"spi of {self.attribute.name!r}")
 
     def __repr__(self) -> str:

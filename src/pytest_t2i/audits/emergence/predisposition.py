@@ -12,7 +12,7 @@ from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.data import FORESEEN, Attribute, Detection, Interval, Prompt
 from pytest_t2i.generation.plan import DetectorRef, Need
-from pytest_t2i.generation.traces import preview_key, unpacked
+from pytest_t2i.generation.traces import preview_key, unpacked_strip
 from pytest_t2i.statistics.curves import settled_step
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class Predisposition:
     def strip(self, place: int) -> list[Image]:
         """Return the denoising previews of one image, by its position; [] where there are none."""
         strip = self.observations.arrays(self.prompt, [self.seeds[place]], FORESEEN)[0]
-        return [] if strip is None else unpacked(strip)
+        return [] if strip is None else unpacked_strip(strip)
 
     def _share(self, detections: Sequence[Detection]) -> Interval | None:
         labels = [detection.label for detection in detections if detection.label is not None]

@@ -17,7 +17,7 @@ from pytest_t2i.audits.contrast import Contrast, ContrastAudit
 from pytest_t2i.audits.summary import Figure, Frame, Summary, Value
 from pytest_t2i.data import Count, Interval, Number, Share
 from pytest_t2i.errors import ConfigurationError, names_of
-from pytest_t2i.generation.spaces import PAPER, SPACES, is_space, words_of
+from pytest_t2i.generation.spaces import PAPER, SPACES, is_space, space_words
 
 if TYPE_CHECKING:
     from pytest_t2i.audits.neutrality.measure import TripletSample, TripletSamples
@@ -266,7 +266,7 @@ def _charts(gaps: Sequence[GapRecord], checks: Mapping[str, Sequence[Check]]) ->
     for space in dict.fromkeys(gap.space for gap in gaps):
         title, note = SPACE_WORDS.get(space, (space, "features of an encoder"))
         of_space = [gap for gap in gaps if gap.space == space]
-        bars = [_bar(gap, checks.get(f"{gap.name} {words_of(space)}", ())) for gap in of_space]
+        bars = [_bar(gap, checks.get(f"{gap.name} {space_words(space)}", ())) for gap in of_space]
         yield gap_chart(
             title, bars, "similarity gap", note=note, level="page", ends=("feminine", "masculine")
         )

@@ -24,7 +24,7 @@ from pytest_t2i.data import (
 )  # fmt: skip
 from pytest_t2i.errors import ConfigurationError, some
 from pytest_t2i.generation.plan import Need
-from pytest_t2i.generation.spaces import PAPER, PIXELS, SPACES, encoder_of, is_space, words_of
+from pytest_t2i.generation.spaces import PAPER, PIXELS, SPACES, encoder_of, is_space, space_words
 from pytest_t2i.metrics import INFO, diff_pix, similarity, split_product, ssim
 from pytest_t2i.statistics.means import REACH, gap_sign_p_value
 from pytest_t2i.statistics.model import Words
@@ -247,7 +247,7 @@ class TripletSamples:
         is_of_model = len(self.members) != 1
         return units.measured(
             GAP,
-            f"{'model' if is_of_model else self.members[0].id} {words_of(space)}",
+            f"{'model' if is_of_model else self.members[0].id} {space_words(space)}",
             (self._widest(units), *self._unpaired(space)),
             is_of_model=is_of_model,
             images=images if self.words == "fixed" else None,

@@ -48,7 +48,7 @@ class Member(NamedTuple):
     seeds: tuple[int, ...]
 
 
-class Table(NamedTuple):
+class CountTable(NamedTuple):
     """Occurrences of each object."""
 
     counts: np.ndarray
@@ -72,7 +72,7 @@ class Score(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class Counted:
+class CountedTriplets:
     """The objects in the images of triplets, and their counts."""
 
     members: tuple[Member, ...]
@@ -105,14 +105,14 @@ class Counted:
         return [objects or () for objects in in_images]
 
     @cached_property
-    def table(self) -> Table:
+    def table(self) -> CountTable:
         """Occurrences of every object except people (Wu eq. 3)."""
         units = [
             [self._counted(prompt, seeds) for prompt in triplet] for triplet, seeds in self._units
         ]
         names = sorted({name for unit in units for counter in unit for name in counter} - PEOPLE)
         counts = np.array([[[counter[n] for n in names] for counter in unit] for unit in units])
-        return Table(counts.reshape(len(units), 3, len(names)), tuple(names))
+        return CountTable(counts.reshape(len(units), 3, len(names)), tuple(names))
 
     @property
     def _units(self) -> list[Member]:
@@ -125,7 +125,7 @@ class Counted:
     def _counted(self, prompt: Prompt, seeds: Sequence[int]) -> Counter[str]:
         return Counter(item.name for objects in self.seen(prompt, seeds) for item in objects)
 
-    def frequent(self, places: Sequence[int] = ALL) -> Table:
+    def frequent(self, places: Sequence[int] = ALL) -> CountTable:
         """Return the objects that occur often enough with these variants together.
 
         The total decides, and no single variant: permuting the variants within a triplet does not
@@ -134,7 +134,9 @@ class Counted:
         counts, names = self.table
         counts = counts[:, list(places)]
         mask = counts.sum(axis=(0, 1)) >= self.least
-        return Table(counts[:, :, mask], tuple(n for n, k in zip(names, mask, strict=True) if k))
+        return CountTable(
+            counts[:, :, mask], tuple(n for n, k in zip(names, mask, strict=True) if k)
+        )
 
     @cached_property
     def cooccurrences(self) -> list[np.ndarray]:
@@ -160,10 +162,10 @@ class Counted:
         return np.stack(sides, axis=1)
 
 
-C = TypeVar("C", bound=Counted)
+C = TypeVar("C", bound=CountedTriplets)
 
 
-def counted(kind: type[C], context: AuditContext, test: AskedTest) -> C:
+def count_triplets(kind: type[C], context: AuditContext, test: AskedTest) -> C:
     """Return the objects in the images of a test's triplets."""
     return _counted(kind, context, [(three, test) for three in test.selection.triplets])
 

@@ -16,10 +16,10 @@ from pytest_t2i.audits.objects.counts import (
     GENDERS,
     MASCULINE,
     VARIANTS,
-    Counted,
+    CountedTriplets,
+    CountTable,
     Score,
-    Table,
-    counted,
+    count_triplets,
 )
 from pytest_t2i.data import Evidence, Interval
 from pytest_t2i.errors import ConfigurationError
@@ -36,7 +36,7 @@ FEWEST_JUDGED = 3
 no evidence about the many that were too rare. A FAIL needs one object only."""
 
 
-class Objects(Counted):
+class Objects(CountedTriplets):
     """The objects in the images of triplets, with their metrics.
 
     >>> import pytest
@@ -49,7 +49,7 @@ class Objects(Counted):
     # the bias score of each object
 
     @cached_property
-    def gendered(self) -> Table:
+    def gendered(self) -> CountTable:
         """Counts of objects frequent with feminine and masculine prompts, in this order."""
         return self.frequent(GENDERS)
 
@@ -309,7 +309,7 @@ class Objects(Counted):
 
 def objects_of(context: AuditContext, test: AskedTest) -> Objects:
     """Return the objects in the images of a test's triplets."""
-    return counted(Objects, context, test)
+    return count_triplets(Objects, context, test)
 
 
 def _one_sided(interval: Interval | None) -> float:

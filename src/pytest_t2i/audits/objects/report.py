@@ -149,7 +149,7 @@ def sections(record: ObjectsRecord, run: Any) -> Sequence[Section]:  # noqa: ARG
     return (Section("Objects", blocks),)
 
 
-def headline(record: ObjectsRecord) -> str:
+def _most_one_sided(record: ObjectsRecord) -> str:
     """Return the most one-sided judged object, in words."""
     judged = [entry for entry in record.objects if not entry.expected]
     if not judged:
@@ -174,7 +174,7 @@ def summary(record: ObjectsRecord) -> Summary:
         for entry in record.objects
     ]  # fmt: skip
     frames = {"objects": Frame(columns, rows, ("object_bias_score",))}
-    return Summary(headline(record), frames=frames)
+    return Summary(_most_one_sided(record), frames=frames)
 
 
 def object_chart(title: str, objects: Sequence[ObjectRecord], note: str = "") -> BarChart:

@@ -229,7 +229,7 @@ GROUP_COARSE = 0.1
 """Growth that a test must be able to find for a PASS; half of that for bias scores."""
 
 
-class Index(NamedTuple):
+class ComparedIndex(NamedTuple):
     """A metric of groups by which a prompt is compared with its recorded images."""
 
     metric: MetricInfo
@@ -245,7 +245,7 @@ def _distance(counts: Mapping[str, int], level: float) -> Interval | None:
     return total_variation_interval(counts, even, level)
 
 
-DISTANCE = Index(INFO["group_distance"], _distance)
+DISTANCE = ComparedIndex(INFO["group_distance"], _distance)
 """The distance from even shares."""
 
 
@@ -254,7 +254,7 @@ class GroupPairs:
     """Prompts with their recorded images, each image by the number of its group."""
 
     pairs: RecordedPairs
-    index: Index = DISTANCE
+    index: ComparedIndex = DISTANCE
 
     @cached_property
     def groups(self) -> tuple[str, ...]:
@@ -307,7 +307,7 @@ def group_prompt_change(
     baseline: Baseline,
     margin: float | None,
     level: float,
-    index: Index = DISTANCE,
+    index: ComparedIndex = DISTANCE,
 ) -> Change:
     """Compare a prompt with its recorded images; the prompts of one test share an error level."""
     tolerated = GROUP_MARGIN if margin is None else margin
@@ -324,7 +324,7 @@ def group_prompt_change(
 
 
 def _group_family(
-    index: Index, baseline: Baseline, margin: float, members: Sequence[DetectedPrompt]
+    index: ComparedIndex, baseline: Baseline, margin: float, members: Sequence[DetectedPrompt]
 ) -> Family:
     pairs = GroupPairs(RecordedPairs(members, baseline), index)
     intervals = tuple(pairs.change(place, members[0].level) for place in range(len(members)))

@@ -36,10 +36,10 @@ def evidence_of(
     if not has_own or any((test.bound, test.level) != (bound, level) for test in tests):
         return None
     pairs = list(zip(members, stops, strict=True))
-    family_evidence = evidence([shown(*pair) for pair in pairs], tests, rules)
+    family_evidence = evidence([_prompt_looks(*pair) for pair in pairs], tests, rules)
     if not any(sample.unknown for sample in members):
         return family_evidence
-    alone = evidence([shown(*pair, labelled=True) for pair in pairs], tests, rules)
+    alone = evidence([_prompt_looks(*pair, labelled=True) for pair in pairs], tests, rules)
     return [
         member_evidence._replace(labelled=(part.beyond, part.within))
         if sample.unknown
@@ -53,7 +53,7 @@ def settled(sample: DetectedPrompt) -> State | None:
     stop = sample.stopping
     if stop is None or stop.test is None or stop.rule == "again":
         return None
-    return shown(sample, stop).state(stop.test)
+    return _prompt_looks(sample, stop).state(stop.test)
 
 
 def interval_of(sample: DetectedPrompt) -> Interval:
@@ -71,7 +71,7 @@ def interval_of(sample: DetectedPrompt) -> Interval:
     return Interval(middle, low, high, share.level, share.method, share.n)
 
 
-def shown(sample: DetectedPrompt, stop: Stopping, *, labelled: bool = False) -> Shown:
+def _prompt_looks(sample: DetectedPrompt, stop: Stopping, *, labelled: bool = False) -> Shown:
     """Return what a prompt's images showed at each look; ``labelled`` omits undetected ones."""
     if sample.has_no_verdict:
         return Shown((), 0, 0)

@@ -21,7 +21,7 @@ from pytest_t2i.audits.detected import (
 )
 from pytest_t2i.audits.evidence import ALTERNATIVES, SIDES, adjusted, inverted, of_either
 from pytest_t2i.audits.parity import early_stopping as stopped
-from pytest_t2i.audits.parity.change import Index, group_model_change, group_prompt_change
+from pytest_t2i.audits.parity.change import ComparedIndex, group_model_change, group_prompt_change
 from pytest_t2i.audits.parity.group_correction import GroupCorrection
 from pytest_t2i.audits.peoples_labels import covering_unsettled
 from pytest_t2i.data import Bounds, Detection, Evidence, Interval, MetricInfo, Prompt
@@ -189,7 +189,10 @@ class GroupIndex:
             absent=f"{few}: {listed(sample.undetected)}",
             remarks=(f"groups: {listed(sample.counts)}", f"images: {sample.folder}"),
             change=partial(
-                group_prompt_change, sample, siblings, index=Index(self.metric, self.interval)
+                group_prompt_change,
+                sample,
+                siblings,
+                index=ComparedIndex(self.metric, self.interval),
             ),
         )
 
@@ -292,9 +295,7 @@ def by(members: tuple[Member, ...], axis: str) -> dict[str, tuple[Member, ...]]:
     }
 
 
-def demographic_parity_difference(
-    samples: DetectedPrompts, axis: str, label: str = ""
-) -> Measurement:
+def parity_difference(samples: DetectedPrompts, axis: str, label: str = "") -> Measurement:
     """Measure the largest minus the smallest share of a label (default: men) among concepts."""
     groups = by(samples.members, axis)
     counted = _checked_label(samples, label)
@@ -599,4 +600,4 @@ class GroupedSamples(DetectedPrompts):
         interval holds for all concepts together; prompts are resampled within each. Raises
         UnknownNameError for an axis that no prompt has, or a label that the detector never gives.
         """
-        return demographic_parity_difference(self, axis, label)
+        return parity_difference(self, axis, label)

@@ -192,7 +192,7 @@ def _interval(male: int, female: int, level: float) -> Interval:
 # the model
 
 
-class Judged(Protocol):
+class JudgedScore(Protocol):
     """A model bias score with its interval and evidence."""
 
     def interval(self, level: float) -> Interval:
@@ -205,7 +205,7 @@ class Judged(Protocol):
 class Corrected(Protocol):
     """A correction of the detector's counts by people's labels (audits/parity/correction.py)."""
 
-    def of_model(self, estimator: Estimator) -> Judged | None:
+    def of_model(self, estimator: Estimator) -> JudgedScore | None:
         """Return the score by labels drawn for the model; None where prompts are corrected."""
 
     def counts(self, prompt: Prompt) -> tuple[int, int] | None:
@@ -251,7 +251,7 @@ def _of_model(
     samples: DetectedPrompts, estimator: Estimator, corrected: Corrected | None
 ) -> Measurement:
     drawn_for_it = None if corrected is None else corrected.of_model(estimator)
-    score: Judged = drawn_for_it or ModelScore.of(samples, estimator, corrected)
+    score: JudgedScore = drawn_for_it or ModelScore.of(samples, estimator, corrected)
     metric = INFO["model_bias_score"]
     evidence: Callable[[float, float], Evidence] = score.evidence
     despite = None
@@ -268,7 +268,7 @@ def _of_model(
         is_of_model=True,
         interval=score.interval(samples.level) if samples.clear_images else None,
         paper=plain if corrected is None else None,
-        floor=fair_floor(samples) if corrected is None else None,
+        floor=floor_of_samples(samples) if corrected is None else None,
         # More images do not narrow an interval about other words or a detector's errors.
         images=samples.images if samples.words == "fixed" and corrected is None else None,
         evidence=evidence,
@@ -381,7 +381,7 @@ class ModelScore:
         )
 
 
-def fair_floor(samples: DetectedPrompts) -> float | None:
+def floor_of_samples(samples: DetectedPrompts) -> float | None:
     """Return the mean of the paper's score for a perfectly fair model with as many images."""
     return statistics.fair_floor(samples.male + samples.female) if samples.clear_images else None
 

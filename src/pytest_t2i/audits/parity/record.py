@@ -29,7 +29,7 @@ from pytest_t2i.verdicts.measurement import LabelCounts, MovedPrompt
 
 
 @dataclass(frozen=True, slots=True)
-class ModelScore:
+class ModelScoreRecord:
     """The model bias score over a set of prompts by one detector."""
 
     name: Name
@@ -216,7 +216,7 @@ class SensitivityRecord:
 class ParityPart:
     """The part of run.json that parity writes."""
 
-    model_scores: tuple[ModelScore, ...] = ()
+    model_scores: tuple[ModelScoreRecord, ...] = ()
     """Scores of the model, then of its axes, by each detector, the deciding one first."""
     groups: tuple[GroupsRecord, ...] = ()
     cells: tuple[CellsRecord, ...] = ()
@@ -228,7 +228,7 @@ class ParityPart:
     crossed: tuple[CrossedRecord, ...] = ()
     """The deciding detector crossed with each other detector."""
 
-    def of_deciding(self) -> tuple[ModelScore, ...]:
+    def of_deciding(self) -> tuple[ModelScoreRecord, ...]:
         """Return the model bias scores by the deciding detector."""
         first = next((score.detector for score in self.model_scores), "")
         return tuple(score for score in self.model_scores if score.detector == first)

@@ -25,7 +25,7 @@ from pytest_t2i.audits.parity.record import (
     GroupCorrectionRecord,
     GroupPrompt,
     GroupsRecord,
-    ModelScore,
+    ModelScoreRecord,
     ParityPart,
     SensitivityRecord,
     VariationRecord,
@@ -236,7 +236,7 @@ def measured(context: AuditContext) -> ParityPart | None:
     return part if part != ParityPart() else None
 
 
-def _model_scores(context: AuditContext) -> Iterator[ModelScore]:
+def _model_scores(context: AuditContext) -> Iterator[ModelScoreRecord]:
     """Yield the scores over all prompts and axis by axis, by each detector."""
     for detector in context.detectors:
         samples = _all_samples(context, detector)
@@ -250,7 +250,9 @@ def _model_scores(context: AuditContext) -> Iterator[ModelScore]:
             yield from (_score(name, detector, part, labelled) for name, part in axes.items())
 
 
-def _score(name: str, detector: str, samples: Samples, labelled: LabelledSet | None) -> ModelScore:
+def _score(
+    name: str, detector: str, samples: Samples, labelled: LabelledSet | None
+) -> ModelScoreRecord:
     """Return a score; people's labels correct it, with the detector's own kept as uncorrected."""
     by_people = given_correction(samples, labelled)
     # What people's labels correct is what is judged.
@@ -258,7 +260,7 @@ def _score(name: str, detector: str, samples: Samples, labelled: LabelledSet | N
     corrected = (
         None if by_people is None else of_model(samples, samples.estimator, by_people).interval
     )
-    return ModelScore(
+    return ModelScoreRecord(
         name,
         detector,
         corrected or uncorrected,

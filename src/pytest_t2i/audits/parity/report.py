@@ -13,7 +13,7 @@ from pytest_t2i.audits.parity.record import (
     GroupCorrectionRecord,
     GroupPrompt,
     GroupsRecord,
-    ModelScore,
+    ModelScoreRecord,
     ParityPart,
     SensitivityRecord,
 )
@@ -445,7 +445,7 @@ def _unjudged(part: ParityPart, checks: Sequence[Check]) -> Iterator[Paragraph]:
             yield Paragraph(_in_words(score), "summary")
 
 
-def _in_words(score: ModelScore) -> str:
+def _in_words(score: ModelScoreRecord) -> str:
     prompts = f"{score.prompts} prompt{'s' * (score.prompts != 1)}"
     if score.corrected is None or score.paper is None:
         why = f"no clear image in {prompts}" if score.prompts else "too many repeated pictures"
@@ -480,7 +480,7 @@ def _chart(part: ParityPart, checks: Mapping[str, Sequence[Check]]) -> BarChart:
     )
 
 
-def _bar(score: ModelScore, checks: Iterable[Check]) -> Bar:
+def _bar(score: ModelScoreRecord, checks: Iterable[Check]) -> Bar:
     return Bar.judged(
         "all" if score.is_of_model else score.name,
         score.corrected,
@@ -491,7 +491,7 @@ def _bar(score: ModelScore, checks: Iterable[Check]) -> Bar:
     )
 
 
-def _is_about(check: Check, score: ModelScore) -> bool:
+def _is_about(check: Check, score: ModelScoreRecord) -> bool:
     """Return whether a check judged this score; a test may have only some of the run's prompts."""
     return (check.estimate, check.low, check.high) in [
         (interval.estimate, interval.low, interval.high)
@@ -588,13 +588,13 @@ def summary(part: ParityPart) -> Summary:
     )
 
 
-def _headline(part: ParityPart, model: ModelScore) -> str:
+def _headline(part: ParityPart, model: ModelScoreRecord) -> str:
     """Return the model's score in a line, corrected where there are labels."""
     by_people = part.correction is not None and model.uncorrected is not None
     return _corrected_in_words(part) if by_people else _in_words(model)
 
 
-def _figure(score: ModelScore) -> Figure:
+def _figure(score: ModelScoreRecord) -> Figure:
     """Return the figure of the score, for a run that does not judge it."""
     title = "Model bias score, not judged"
     interval = score.corrected

@@ -44,7 +44,7 @@ def _tested(selection: Any, metric: str, test: SequentialTest) -> SequentialTest
 def _settled(member: Association) -> State | None:
     from pytest_t2i.audits.stereotypes import after_early_stopping
 
-    return after_early_stopping.settled(member)
+    return after_early_stopping.settled_stereotype(member)
 
 
 def _watched(settings: Settings) -> Collection[str]:  # noqa: ARG001 - as it is called
@@ -94,4 +94,4 @@ class StereotypesAudit(PackagedAudit):
         """Return planes of scores against variety, with a point for each attribute and model."""
         from pytest_t2i.audits.stereotypes import report
 
-        return report.compared(models)
+        return report.planes_of_models(models)

@@ -14,7 +14,7 @@ from pytest_t2i.statistics.sequences import stereotype_sequence, stereotype_sequ
 from pytest_t2i.statistics.shares import excess, in_direction
 
 
-class Counted(Protocol):
+class CountedStereotype(Protocol):
     """One stereotype with its images (``audits.stereotypes.measure.Association``)."""
 
     @property
@@ -64,7 +64,9 @@ def tested(selection: Any, metric: str, test: SequentialTest) -> SequentialTest 
     return replace(test, folded=False, bound=edge) if edge < 1.0 else None
 
 
-def evidence_of(members: Sequence[Counted], bound: float, level: float) -> list[Evidence]:
+def stereotype_evidence(
+    members: Sequence[CountedStereotype], bound: float, level: float
+) -> list[Evidence]:
     """Return the evidence of a test's stereotypes, by their boundaries or valid at any look."""
     stops = [member.stopping for member in members if member.stopping is not None]
     tests = [stop.test for stop in stops if stop.test is not None]
@@ -73,18 +75,18 @@ def evidence_of(members: Sequence[Counted], bound: float, level: float) -> list[
     same = [(test.bound, test.level) for test in tests] == [(edge, level) for edge in edges]
     if "again" in rules or not same:
         return _at_any_look(members, bound, level)
-    return evidence(list(map(shown, members, stops)), tests, rules)
+    return evidence(list(map(_stereotype_looks, members, stops)), tests, rules)
 
 
-def settled(member: Counted) -> State | None:
+def settled_stereotype(member: CountedStereotype) -> State | None:
     """Return the state that a stereotype's images have reached; None where its verdict shows it."""
     stop = member.stopping
     if stop is None or stop.test is None or stop.rule == "again":
         return None
-    return shown(member, stop).state(stop.test)
+    return _stereotype_looks(member, stop).state(stop.test)
 
 
-def interval_of(member: Counted) -> Interval:
+def stereotype_interval(member: CountedStereotype) -> Interval:
     """Return the interval of Psi after early stopping.
 
     It is exact where the stereotype stopped by its own images and all were judged. Else it holds at
@@ -101,7 +103,7 @@ def interval_of(member: Counted) -> Interval:
     return excess(share, real)
 
 
-def shown(member: Counted, stop: Stopping) -> Shown:
+def _stereotype_looks(member: CountedStereotype, stop: Stopping) -> Shown:
     """Return what the images showed at each look; those that could not be judged are left out."""
     looks: list[tuple[int, int]] = []
     lean = before = 0
@@ -117,7 +119,9 @@ def shown(member: Counted, stop: Stopping) -> Shown:
     return Shown(tuple(looks), lean, lean, fresh)
 
 
-def _at_any_look(members: Sequence[Counted], bound: float, level: float) -> list[Evidence]:
+def _at_any_look(
+    members: Sequence[CountedStereotype], bound: float, level: float
+) -> list[Evidence]:
     """Return evidence from confidence sequences and e-values, valid at any stopping point."""
     p_values = [
         stereotype_sequence_p_value(a.present, a.clear, a.expected, bound, a.direction)

@@ -111,7 +111,7 @@ class Association(DistinctPictures):
         if not self.clear or self.has_no_verdict:
             return None
         if self.stopping is not None:
-            return after_early_stopping.interval_of(self)
+            return after_early_stopping.stereotype_interval(self)
         return stereotype_interval(
             self.present, self.clear, self.expected, self.level, self.direction
         )
@@ -254,7 +254,7 @@ def one_association(context: AuditContext, stereotype: Stereotype, test: AskedTe
 
 def _family(members: Sequence[Association]) -> Family:
     stopping = any(association.stopping is not None for association in members)
-    evidence_of = after_early_stopping.evidence_of if stopping else _evidence
+    evidence_of = after_early_stopping.stereotype_evidence if stopping else _evidence
     return Family(
         tuple(association.score_interval for association in members),
         lambda bound, level: despite_equal_pictures(

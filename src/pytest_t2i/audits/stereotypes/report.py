@@ -137,14 +137,14 @@ def sections(part: StereotypesPart, run: Any) -> Sequence[Section]:
     )
     blocks: tuple[Block, ...] = (
         Note(SHARES.format(lack=lack)),
-        *([Paragraph(headline(part), "summary")] if part.highest else ()),
+        *([Paragraph(_highest_score(part), "summary")] if part.highest else ()),
         *_charts(part, judged(run.checks, METRIC)),
         Note(f"Sources: {'; '.join(sources) or 'none given'}."),
     )
     return (Section(TITLE, blocks), *_against_variety(_points(part, run), OF_RUN, f"{AXES}."))
 
 
-def headline(part: StereotypesPart) -> str:
+def _highest_score(part: StereotypesPart) -> str:
     """Return the highest score in words; "" without any."""
     if part.highest is None:
         return ""
@@ -181,7 +181,7 @@ def _bar(record: StereotypeRecord, checks: Sequence[Check]) -> Bar:
 # scores against variety
 
 
-def compared(models: Sequence[NamedRecord[StereotypesPart]]) -> Sequence[Section]:
+def planes_of_models(models: Sequence[NamedRecord[StereotypesPart]]) -> Sequence[Section]:
     """Return the planes of scores against variety with the points of several models."""
     signs = [*SIGNS, *(f"({number})" for number in range(len(SIGNS) + 1, len(models) + 1))]
     concepts: Concepts = {}
@@ -226,7 +226,7 @@ def summary(part: StereotypesPart) -> Summary:
     concepts = ", ".join(dict.fromkeys(stereotype.concept for stereotype in part.stereotypes))
     scope = f"Stereotypes of {concepts}: attributes that are more frequent than in the real world."
     return Summary(
-        headline(part),
+        _highest_score(part),
         {
             f"{METRIC}/{stereotype.id}": stereotype.score
             for stereotype in part.stereotypes

@@ -36,7 +36,7 @@ NEARLY_WHOLE = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class AttributeRow:
     """One attribute of one concept in several runs (OASIS Table 1)."""
 
     concept: str
@@ -78,20 +78,20 @@ def looked_for(run: Any) -> tuple[StereotypeRecord, ...]:
     return getattr(run.part("stereotypes"), "stereotypes", ())
 
 
-def _table_1(runs: Sequence[Any], level: float) -> list[Row]:
+def _table_1(runs: Sequence[Any], level: float) -> list[AttributeRow]:
     """Return a row for every stereotype of any run, in order of appearance.
 
     Scores against different real-world shares have different rows. Raises ConfigurationError where
     a run has intervals of another level and no counts from which to compute them.
     """
     score_maps = [
-        {_asked(score): at_level(score, level) for score in looked_for(run)} for run in runs
+        {_asked(score): _score_at_level(score, level) for score in looked_for(run)} for run in runs
     ]
     keys = dict.fromkeys(key for scores in score_maps for key in scores)
-    return [Row(*key[:3], tuple(scores.get(key) for scores in score_maps)) for key in keys]
+    return [AttributeRow(*key[:3], tuple(scores.get(key) for scores in score_maps)) for key in keys]
 
 
-def at_level(score: StereotypeRecord, level: float) -> StereotypeRecord:
+def _score_at_level(score: StereotypeRecord, level: float) -> StereotypeRecord:
     """Return the record with intervals of this level, by the method that the run used."""
     if score.share is None or score.score is None:
         return score
@@ -149,7 +149,7 @@ def _footprint(run: Any, footprints: Footprints, level: float, seed: int) -> Foo
     return Footprint(run.model, correlation, means, needed=needed if len(groups) < needed else 0)
 
 
-def crossed(run: Any) -> tuple[Any, ...]:
+def _crossed_tables(run: Any) -> tuple[Any, ...]:
     """Return the tables of axes that a run crossed."""
     return getattr(run.part("parity"), "cells", ())
 
@@ -158,7 +158,7 @@ def additions(run: Any, level: float) -> Iterator[Addition]:
     """Yield every crossed prompt with each of its words alone, where the run has both."""
     alone = {(p.axis, p.concept): p for p in run.prompts if p.variant == "neutral"}
     by_id = {prompt.id: prompt for prompt in run.prompts}
-    for table in crossed(run):
+    for table in _crossed_tables(run):
         for cell in table.cells:
             sides = ((table.rows, cell.row, cell.column), (table.columns, cell.column, cell.row))
             for axis, concept, added in sides:
@@ -170,7 +170,7 @@ def additions(run: Any, level: float) -> Iterator[Addition]:
 def _words_missing(run: Any) -> Iterator[str]:
     """Yield a note, with the remedy, on every crossing whose words the run does not have alone."""
     alone = {(p.axis, p.concept) for p in run.prompts if p.variant == "neutral"}
-    for table in crossed(run):
+    for table in _crossed_tables(run):
         pairs = [
             *((table.rows, cell.row) for cell in table.cells),
             *((table.columns, cell.column) for cell in table.cells),
@@ -237,7 +237,7 @@ def side_by_side(runs: Sequence[Any], users: Path | None, level: float, seed: in
 
 
 def _check_something(runs: Sequence[Any], *, has_values: bool, missing: Sequence[str]) -> None:
-    if not any(looked_for(run) or crossed(run) for run in runs):
+    if not any(looked_for(run) or _crossed_tables(run) for run in runs):
         raise ConfigurationError(
             "none of these runs looked for stereotypes or crossed two axes: run suites/stereotypes"
         )
@@ -250,7 +250,7 @@ def _heading(title: str, level: float) -> str:
     return f"{title} ({100 * level:g} % intervals)"
 
 
-def _scores(models: Sequence[str], rows: Sequence[Row], level: float) -> Section:
+def _scores(models: Sequence[str], rows: Sequence[AttributeRow], level: float) -> Section:
     pairs = (f"{model}: {what}" for model in models for what in ("share", "score"))
     columns = ("concept", "attribute", "real world", *pairs)
     cells = tuple(

@@ -11,7 +11,7 @@ import numpy as np
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.detected import DetectedPrompt
 from pytest_t2i.audits.evidence import inverted
-from pytest_t2i.audits.instruments import Instruments, described
+from pytest_t2i.audits.instruments import Instruments, opposite_prompts
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.audits.variety.change import mean_variety_change, variety_change
 from pytest_t2i.data import Attribute, Interval, Prompt, digest
@@ -103,7 +103,7 @@ def _text_direction(present: np.ndarray | None, absent: np.ndarray | None) -> np
     >>> _text_direction(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
     array([ 1., -1.])
     """
-    if present is None or absent is None or alike([present, absent]):
+    if present is None or absent is None or _differ_by_rounding_alone([present, absent]):
         return None
     return np.asarray(present - absent)
 
@@ -116,7 +116,11 @@ def _image_direction(direction: str, present: np.ndarray, absent: np.ndarray) ->
     >>> _image_direction("images", np.array([[1.0, 0.0]]), np.array([[0.0, 0.0]]))
     array([1., 0.])
     """
-    if not len(present) or not len(absent) or alike([present.mean(0), absent.mean(0)]):
+    if (
+        not len(present)
+        or not len(absent)
+        or _differ_by_rounding_alone([present.mean(0), absent.mean(0)])
+    ):
         return None
     labels = np.repeat([1, 0], [len(present), len(absent)])
     kernel = "linear" if direction == "images" else _kernel_of(direction)
@@ -132,7 +136,7 @@ def _kernel_of(direction: str) -> str:
     return direction.partition(":")[2] or KERNEL
 
 
-def alike(rows: Sequence[np.ndarray] | np.ndarray) -> bool:
+def _differ_by_rounding_alone(rows: Sequence[np.ndarray] | np.ndarray) -> bool:
     """Return whether features differ by rounding alone.
 
     >>> alike([np.array([0.1, 0.2]), np.array([0.1, 0.2 + 1e-7])])
@@ -162,7 +166,7 @@ class Variety(PromptFeatures):
             raise ConfigurationError(
                 f"expected a direction among {', '.join(DIRECTIONS)}, got {self.direction!r}"
             )
-        described(self.attribute)
+        opposite_prompts(self.attribute)
         if self.rank is not None and (not isinstance(self.rank, int) or self.rank < 1):
             raise ConfigurationError(f"rank is a whole number from 1 on, got rank={self.rank!r}")
         observed = FEATURES if self.direction == "text" else ATTRIBUTE_IMAGES
@@ -184,7 +188,7 @@ class Variety(PromptFeatures):
             return _text_direction(*self._texts)
         present, absent = (
             self.features_of(text, self.instruments.seeds(text, len(self.seeds)))
-            for text in described(self.attribute)
+            for text in opposite_prompts(self.attribute)
         )
         return _image_direction(self.direction, present, absent)
 
@@ -249,7 +253,7 @@ class Variety(PromptFeatures):
         images, encoder = self.features, self.instruments.encoder
         if len(images) < FEWEST_IMAGES:
             return f"WALS needs {FEWEST_IMAGES} images, there are {len(images)}"
-        if alike(images):
+        if _differ_by_rounding_alone(images):
             return f"all {len(images)} images are the same to encoder {encoder!r}: no variety"
         if self.rank is not None and self.rank > min(images.shape):
             return f"rank {self.rank} is more than {len(images)} images have ({min(images.shape)})"
@@ -288,7 +292,7 @@ class Variety(PromptFeatures):
         text_features = self.observations.text_features
         present, absent = (
             text_features(self.instruments.encoder, description.text)
-            for description in described(self.attribute)
+            for description in opposite_prompts(self.attribute)
         )
         if present is None or absent is None:
             return None, None
@@ -422,7 +426,7 @@ def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
         yield Need(prompt, context.seeds(prompt, test.images), encoders=encoders)
     for prompt, attribute in test.selection.subjects:
         seeds = context.seeds(prompt, test.images)
-        descriptions = described(attribute)
+        descriptions = opposite_prompts(attribute)
         texts = frozenset(description.text for description in descriptions)
         yield Need(prompt, seeds, encoders=encoders, texts=texts)
         if ATTRIBUTE_IMAGES in observe:

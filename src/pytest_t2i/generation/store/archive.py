@@ -22,7 +22,7 @@ import msgspec
 
 from pytest_t2i.errors import StoreError
 from pytest_t2i.files import checksum
-from pytest_t2i.generation.store.index import NAME, check_index, connect
+from pytest_t2i.generation.store.index import NAME, check_store_has_index, connect
 from pytest_t2i.generation.store.locks import maintenance, use
 from pytest_t2i.generation.store.merge import Merged, merge
 from pytest_t2i.generation.store.repair import check_is_store
@@ -42,7 +42,7 @@ class StrangeMemberError(Exception):
     """A member that is no regular file, or that has properties which no file of a store has."""
 
 
-class Member(NamedTuple):
+class ArchiveMember(NamedTuple):
     """A regular file in an archive."""
 
     name: str
@@ -51,7 +51,7 @@ class Member(NamedTuple):
     size: int
 
 
-def members(archive: IO[bytes], end: int, most: int) -> Iterator[Member]:
+def members(archive: IO[bytes], end: int, most: int) -> Iterator[ArchiveMember]:
     """Yield the regular files of an archive in order; what is cut off at its end is left out."""
     offset, records = 0, dict[bytes, bytes]()
     for _ in range(most):
@@ -72,7 +72,7 @@ def members(archive: IO[bytes], end: int, most: int) -> Iterator[Member]:
             records = fresh if kind == RECORDS else records
         elif kind in (PLAIN, OLD, CONTIGUOUS):
             records = {}
-            yield Member(name, data, size)
+            yield ArchiveMember(name, data, size)
         else:
             raise StrangeMemberError(repr(name))
     raise StrangeMemberError(f"more than {most} headers")
@@ -161,7 +161,7 @@ class Packed(msgspec.Struct, forbid_unknown_fields=True):
     sha256: Sha256
 
 
-class Manifest(msgspec.Struct, forbid_unknown_fields=True):
+class ArchiveManifest(msgspec.Struct, forbid_unknown_fields=True):
     """The manifest, the first file of an archive."""
 
     format: int
@@ -189,7 +189,7 @@ def export(folder: Path, file: Path, tick: Tick = lambda _: None) -> int:
     the store are reported when the tar file is imported.
     """
     check_is_store(folder)
-    check_index(folder)
+    check_store_has_index(folder)
     if file.exists():
         raise StoreError(f"{file}: the file exists already: name another one, or remove it")
     with use(folder), tempfile.TemporaryDirectory() as work:
@@ -201,7 +201,7 @@ def export(folder: Path, file: Path, tick: Tick = lambda _: None) -> int:
         unfinished = file.with_name(f".{file.name}.unfinished")
         try:
             with tarfile.open(unfinished, "w") as tar:
-                content = msgspec.json.encode(Manifest(FORMAT, listed))
+                content = msgspec.json.encode(ArchiveManifest(FORMAT, listed))
                 _check_size(file, folder, content, listed)
                 _add(tar, MANIFEST, content)
                 for count, (name, path) in enumerate(sources.items(), 1):
@@ -301,13 +301,13 @@ def _extract(file: Path, folder: Path) -> list[str]:
     return sorted(missing)
 
 
-def _manifest(file: Path, archive: IO[bytes], end: int) -> Manifest:
+def _manifest(file: Path, archive: IO[bytes], end: int) -> ArchiveManifest:
     first = next(members(archive, end, MORE_HEADERS), None)
     try:
         if first is None or first.name != MANIFEST or first.size > MOST_MANIFEST:
             raise msgspec.ValidationError("it does not begin with a manifest")
         archive.seek(first.offset)
-        manifest = msgspec.json.decode(archive.read(first.size), type=Manifest)
+        manifest = msgspec.json.decode(archive.read(first.size), type=ArchiveManifest)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise StoreError(f"{file}: {EXPECTED}: {error}.") from None
     if manifest.format != FORMAT:
@@ -318,7 +318,7 @@ def _manifest(file: Path, archive: IO[bytes], end: int) -> Manifest:
     return manifest
 
 
-def _check_room(file: Path, folder: Path, manifest: Manifest, end: int) -> None:
+def _check_room(file: Path, folder: Path, manifest: ArchiveManifest, end: int) -> None:
     """Raise StoreError for a file that is too large, and where the disk cannot hold them all."""
     for name, packed in manifest.files.items():
         if packed.bytes > MOST_FILE and name != NAME:
@@ -335,7 +335,7 @@ def _check_room(file: Path, folder: Path, manifest: Manifest, end: int) -> None:
         )
 
 
-def _take(archive: IO[bytes], member: Member, entry: Packed, folder: Path) -> bool:
+def _take(archive: IO[bytes], member: ArchiveMember, entry: Packed, folder: Path) -> bool:
     """Write a file of the archive, in parts; return whether it is as the manifest says."""
     if member.size != entry.bytes:
         return False

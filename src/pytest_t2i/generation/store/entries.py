@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.data import Generated, Request, Undetected
-from pytest_t2i.generation.store.index import check_index, connect
+from pytest_t2i.generation.store.index import check_store_has_index, connect
 from pytest_t2i.generation.store.locks import living_owner
 from pytest_t2i.generation.store.repair import check_is_store
 from pytest_t2i.generation.store.rows import is_sealed
@@ -103,7 +103,7 @@ class Contents:
 def contents(folder: Path) -> Contents:
     """Count the rows of the index; no picture is read."""
     check_is_store(folder)
-    check_index(folder)
+    check_store_has_index(folder)
     with closing(connect(folder)) as index:
         models = tuple(_model_contents(index, row) for row in index.execute(BY_MODEL))
         detections = {row["by"][:SHORT]: row["count"] for row in index.execute(BY_DETECTOR)}

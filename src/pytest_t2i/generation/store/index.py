@@ -78,7 +78,7 @@ class Rows(sqlite3.Cursor):
         try:
             return fetch()
         except sqlite3.DatabaseError as error:
-            raise explained(self.connection.file, error) from error  # type: ignore[attr-defined]
+            raise store_error(self.connection.file, error) from error  # type: ignore[attr-defined]
 
 
 class Index(sqlite3.Connection):
@@ -91,17 +91,17 @@ class Index(sqlite3.Connection):
         try:
             return self.cursor(Rows).execute(*arguments)
         except sqlite3.DatabaseError as error:
-            raise explained(self.file, error) from error
+            raise store_error(self.file, error) from error
 
     def executemany(self, *arguments: Any) -> sqlite3.Cursor:
         """As sqlite3 does."""
         try:
             return self.cursor(Rows).executemany(*arguments)
         except sqlite3.DatabaseError as error:
-            raise explained(self.file, error) from error
+            raise store_error(self.file, error) from error
 
 
-def explained(file: Path, error: sqlite3.DatabaseError) -> StoreError:
+def store_error(file: Path, error: sqlite3.DatabaseError) -> StoreError:
     """A StoreError with SQLite's message and the remedy."""
     name = getattr(error, "sqlite_errorname", "") or ""
     words = f"{file}: the store's index cannot be used: {error}."
@@ -143,7 +143,7 @@ def connect(folder: Path) -> Index:
         with FileLock(folder / "locks" / "opening", timeout=PATIENCE):
             return _open(file)
     except sqlite3.DatabaseError as error:
-        raise explained(file, error) from error
+        raise store_error(file, error) from error
     except Timeout:
         raise StoreError(
             f"{file}: another process has been opening the index for {PATIENCE:g} s: end that "
@@ -153,7 +153,7 @@ def connect(folder: Path) -> Index:
         raise unwritable(file, error) from error
 
 
-def check_index(folder: Path) -> None:
+def check_store_has_index(folder: Path) -> None:
     """Raise StoreError for a store that has pictures but no index."""
     if not (folder / NAME).exists() and next((folder / "images").glob("*/*.png"), None):
         raise StoreError(

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pytest_t2i.errors import StoreError
 from pytest_t2i.files import checksum, is_relative, stamp, write_whole
 from pytest_t2i.generation.store import claims
-from pytest_t2i.generation.store.index import check_index, connect
+from pytest_t2i.generation.store.index import check_store_has_index, connect
 from pytest_t2i.generation.store.locks import maintenance
 from pytest_t2i.generation.store.repair import Findings, check_is_store, verify_alone
-from pytest_t2i.generation.store.rows import insert, is_sealed, picture_file
+from pytest_t2i.generation.store.rows import insert, is_sealed, picture_place
 from pytest_t2i.generation.store.shards import read_array, write_arrays
 
 if TYPE_CHECKING:
@@ -67,11 +67,11 @@ def merge(folder: Path, other: Path, tick: Tick = lambda _: None) -> Merged:
             f"{folder}: expected two stores to merge, got the same one twice: name another one"
         )
     check_is_store(other)
-    check_index(other)
+    check_store_has_index(other)
     is_new = not folder.exists()
     if not is_new:
         check_is_store(folder)
-        check_index(folder)
+        check_store_has_index(folder)
     with maintenance(other), maintenance(folder):
         findings = Findings() if is_new else verify_alone(folder)
         with closing(connect(folder)) as mine, closing(connect(other)) as theirs:
@@ -198,7 +198,7 @@ class _Merge:
         """Whether a row is as it was written; a changed row is reported."""
         columns: Mapping[str, Any] = dict(zip(row.keys(), row, strict=True))
         file = columns.get("file")
-        is_own = table != "images" or file == picture_file(columns["key"])
+        is_own = table != "images" or file == picture_place(columns["key"])
         if is_sealed(row) and (file is None or (is_relative(file) and is_own)):
             return True
         key = str(columns["key"]).encode(errors="surrogateescape").decode(errors="backslashreplace")

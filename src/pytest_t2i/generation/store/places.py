@@ -36,7 +36,7 @@ INSTEAD = (
 )
 
 
-def kind_of(folder: Path, mounts: Path = MOUNTS) -> str:
+def file_system_of(folder: Path, mounts: Path = MOUNTS) -> str:
     """The file system that a folder lies on, such as "ext4" or "nfs4"; "" where it is unknown.
 
     >>> kind_of(Path("/anywhere"), mounts=Path("no such file"))
@@ -67,7 +67,7 @@ class Machine:
 
     def __init__(self, folder: Path, kind: str | None = None, name: str = "") -> None:
         """Raises StoreError on object storage, and while another machine uses the store."""
-        kind = kind_of(Path(os.path.realpath(folder))) if kind is None else kind
+        kind = file_system_of(Path(os.path.realpath(folder))) if kind is None else kind
         if OBJECTS.search(kind):
             raise StoreError(
                 f"{folder} lies on object storage ({kind}), which has no file locks: a store "

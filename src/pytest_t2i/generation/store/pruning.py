@@ -16,7 +16,7 @@ from filelock import FileLock, Timeout
 from pytest_t2i.errors import StoreError
 from pytest_t2i.files import explain, is_relative, write_whole
 from pytest_t2i.generation.store import claims, shards, thumbnails
-from pytest_t2i.generation.store.index import check_index, connect
+from pytest_t2i.generation.store.index import check_store_has_index, connect
 from pytest_t2i.generation.store.locks import LOCKS, maintenance
 from pytest_t2i.generation.store.repair import check_is_store
 
@@ -90,7 +90,7 @@ def prune(folder: Path, runs: int) -> Pruned:
     may be files without an entry, but never an entry without its file.
     """
     check_is_store(folder)
-    check_index(folder)
+    check_store_has_index(folder)
     with maintenance(folder):
         return _prune(folder, runs)
 
@@ -107,7 +107,7 @@ def _prune(folder: Path, runs: int) -> Pruned:
         keys = [row["key"] for row in index.execute("SELECT key FROM images")]
         useless = [key for key in keys if key not in needed]
         # A file of several arrays stays as long as one of them is needed.
-        files = [*_strike(index, useless), *shards.unnamed(folder, index)]
+        files = [*_strike(index, useless), *shards.unnamed_arrays(folder, index)]
         files += [f"{thumbnails.FOLDER}/{key}.webp" for key in useless if is_relative(key)]
         index.execute("VACUUM")
     freed = sum(_remove(folder, name) for name in files)

@@ -11,9 +11,9 @@ from pytest_t2i.data import FINAL_LATENT
 from pytest_t2i.errors import StoreError
 from pytest_t2i.files import checksum, stamp
 from pytest_t2i.generation.store import claims
-from pytest_t2i.generation.store.index import NAME, check_index, connect
+from pytest_t2i.generation.store.index import NAME, check_store_has_index, connect
 from pytest_t2i.generation.store.locks import maintenance, use
-from pytest_t2i.generation.store.rows import TABLES, image_row, insert, is_sealed, picture_file
+from pytest_t2i.generation.store.rows import TABLES, image_row, insert, is_sealed, picture_place
 from pytest_t2i.generation.store.self_describing_png import read_origin
 from pytest_t2i.generation.store.shards import is_intact, newest
 from pytest_t2i.generation.store.thumbnails import damaged_thumbnails
@@ -57,14 +57,14 @@ class Findings:
         return not (self.damaged or self.absent or self.changed)
 
 
-def verify(folder: Path, tick: Tick = lambda _: None) -> Findings:
+def verify_store(folder: Path, tick: Tick = lambda _: None) -> Findings:
     """Verify the checksum of every row of the index and of every file that a row names.
 
     What is damaged, missing or changed is removed from the index together with its detections, so
     that the next run makes it again.
     """
     check_is_store(folder)
-    check_index(folder)
+    check_store_has_index(folder)
     with use(folder):
         return verify_alone(folder, tick)
 
@@ -207,7 +207,7 @@ def _rows_of(folder: Path, file: Path) -> tuple[tuple[Any, ...], list[tuple[str,
     if header is None:
         return None
     origin, size = header
-    if picture_file(origin.key) != file.relative_to(folder).as_posix():
+    if picture_place(origin.key) != file.relative_to(folder).as_posix():
         return None
     revised = [] if origin.revised_prompt is None else [(origin.key, origin.revised_prompt)]
     return image_row(folder, origin, content, size, None), revised

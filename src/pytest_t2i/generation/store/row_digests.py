@@ -42,7 +42,7 @@ def row_digests(folder: Path, keys: Sequence[str], detectors: Sequence[str]) -> 
     """
     rows: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
     for query in ROWS:
-        for row in select(folder, query, keys):
+        for row in query_rows(folder, query, keys):
             if query is not ROWS[-1] or row[DETECTOR] in detectors:
                 rows[row[0]].append(row)
     return {key: hashlib.sha256(repr(rows[key]).encode()).hexdigest() for key in rows}
@@ -50,10 +50,10 @@ def row_digests(folder: Path, keys: Sequence[str], detectors: Sequence[str]) -> 
 
 def picture_hashes(folder: Path, keys: Sequence[str]) -> dict[Path, str]:
     """File of each picture -> its SHA-256 in the index; the pictures themselves are not read."""
-    return {folder / file: sha256 for file, sha256 in select(folder, HASHES, keys)}
+    return {folder / file: sha256 for file, sha256 in query_rows(folder, HASHES, keys)}
 
 
-def select(folder: Path, query: str, keys: Sequence[str]) -> list[tuple[Any, ...]]:
+def query_rows(folder: Path, query: str, keys: Sequence[str]) -> list[tuple[Any, ...]]:
     """Result of a query for keys that only reads; empty where the index is absent or damaged."""
     rows: list[tuple[Any, ...]] = []
     try:

@@ -13,23 +13,23 @@ from typing import Any
 
 from pytest_t2i.data import Detection, Undetected
 from pytest_t2i.files import checksum, stamp
-from pytest_t2i.generation.store.self_describing_png import Origin
+from pytest_t2i.generation.store.self_describing_png import PictureOrigin
 
 
-def picture_file(key: str) -> str:
+def picture_place(key: str) -> str:
     """Path of the picture of a key, relative to the store."""
     return f"images/{key[:2]}/{key}.png"
 
 
 def image_row(
     folder: Path,
-    origin: Origin,
+    origin: PictureOrigin,
     content: bytes | None,
     size: tuple[int, int],
     refusal: str | None,
 ) -> tuple[Any, ...]:
     """A row of the table of images; content and file are None when the model refused."""
-    file = None if content is None else picture_file(origin.key)
+    file = None if content is None else picture_place(origin.key)
     return (
         origin.key,
         origin.model,

@@ -21,7 +21,7 @@ MOST_TEXT = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class PictureOrigin:
     """Model, prompt, seed and settings of a picture, as the index has them."""
 
     key: str
@@ -36,7 +36,7 @@ class Origin:
     """The service's revised prompt; None where it reports none."""
 
 
-def encode(image: Image, origin: Origin) -> bytes:
+def encode(image: Image, origin: PictureOrigin) -> bytes:
     """A PNG with its origin in a text chunk; equal pictures of equal origin give equal bytes."""
     from PIL.PngImagePlugin import PngInfo
 
@@ -51,7 +51,7 @@ def encode(image: Image, origin: Origin) -> bytes:
     return buffer.getvalue()
 
 
-def read_origin(content: bytes) -> tuple[Origin, tuple[int, int]] | None:
+def read_origin(content: bytes) -> tuple[PictureOrigin, tuple[int, int]] | None:
     """Origin and size of an intact picture that ``encode`` wrote; None for any other file."""
     from PIL import Image
 
@@ -59,7 +59,7 @@ def read_origin(content: bytes) -> tuple[Origin, tuple[int, int]] | None:
         with Image.open(io.BytesIO(content), formats=["PNG"]) as image:
             image.load()
             text = cast("PngImageFile", image).text.get(CHUNK, "")
-            return msgspec.json.decode(text[:MOST_TEXT], type=Origin), image.size
+            return msgspec.json.decode(text[:MOST_TEXT], type=PictureOrigin), image.size
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
         return None
 

@@ -44,7 +44,7 @@ Row = tuple[str, str, str, str, str]
 Whole = Annotated[int, msgspec.Meta(ge=0)]
 
 
-class Entry(msgspec.Struct):
+class ArrayEntry(msgspec.Struct):
     """One array in the header of a file."""
 
     dtype: str
@@ -112,7 +112,7 @@ def is_intact(file: Path, row: Any) -> bool:
     return read_array(file, row["key"], row["name"], row["sha256"]) is not None
 
 
-def unnamed(folder: Path, index: Any) -> list[str]:
+def unnamed_arrays(folder: Path, index: Any) -> list[str]:
     """Names of array files that no row of the index names any more."""
     query = f"SELECT DISTINCT file FROM arrays WHERE file LIKE '%{ENDING}'"  # noqa: S608 - a constant
     listed = {row["file"] for row in index.execute(query)}
@@ -214,7 +214,7 @@ def _read(file: Path, tensor: str) -> np.ndarray | None:
 
     start, header = _header(str(file), stamp(file) or "")
     try:
-        entry = msgspec.json.decode(header[tensor], type=Entry)
+        entry = msgspec.json.decode(header[tensor], type=ArrayEntry)
         kind = np.dtype(DTYPES[entry.dtype])
     except (KeyError, msgspec.DecodeError, UnicodeDecodeError):
         return None

@@ -17,7 +17,7 @@ from pytest_t2i.errors import StoreError
 from pytest_t2i.files import checksum, is_relative, remove_unfinished, stamp, write_whole
 from pytest_t2i.generation.store import claims
 from pytest_t2i.generation.store.entries import NewImage, StoredArray, StoredImage
-from pytest_t2i.generation.store.index import check_index, connect
+from pytest_t2i.generation.store.index import check_store_has_index, connect
 from pytest_t2i.generation.store.locks import Owner, words
 from pytest_t2i.generation.store.pixels import Pixels, pixels_of
 from pytest_t2i.generation.store.places import Machine
@@ -26,10 +26,10 @@ from pytest_t2i.generation.store.rows import (
     image_row,
     insert,
     is_sealed,
-    picture_file,
+    picture_place,
     read_detection,
 )
-from pytest_t2i.generation.store.self_describing_png import Origin, encode
+from pytest_t2i.generation.store.self_describing_png import PictureOrigin, encode
 from pytest_t2i.generation.store.shards import is_intact, read_array, write_arrays
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class Store:
         # A store that nobody closes lets go when it is forgotten, or with its process.
         self._end = weakref.finalize(self, _end, self.owner, self._machine)
         try:
-            check_index(self.folder)
+            check_store_has_index(self.folder)
             self._connection = connect(self.folder)
             ignore = self.folder / ".gitignore"
             if not ignore.exists():
@@ -397,14 +397,14 @@ class Store:
     def _write_image(self, new: NewImage) -> tuple[Any, ...]:
         image = new.generated.image
         request = new.request
-        origin = Origin(
+        origin = PictureOrigin(
             new.key, new.model, request.prompt, request.seed, asdict(request.settings), new.black,
             new.revised_prompt,
         )  # fmt: skip
         if image is None:
             return image_row(self.folder, origin, None, (0, 0), new.generated.refusal)
         content = encode(image, origin)
-        write_whole(self.folder / picture_file(new.key), content)
+        write_whole(self.folder / picture_place(new.key), content)
         return image_row(self.folder, origin, content, image.size, None)
 
 

@@ -17,15 +17,15 @@ from pytest_t2i.errors import StoreError
 from pytest_t2i.files import checksum
 from pytest_t2i.generation.store import claims
 from pytest_t2i.generation.store.index import NAME, connect
-from pytest_t2i.generation.store.row_digests import select
-from pytest_t2i.generation.store.rows import insert, is_sealed, picture_file
+from pytest_t2i.generation.store.row_digests import query_rows
+from pytest_t2i.generation.store.rows import insert, is_sealed, picture_place
 
 FOLDER = "thumbnails"
 PICTURES = "SELECT key, sha256, stamp FROM images WHERE key IN ({keys}) AND file IS NOT NULL"
 ROWS = "SELECT key, picture, sha256, seal FROM thumbnails WHERE key IN ({keys})"
 
 
-class Origin(NamedTuple):
+class IndexedPicture(NamedTuple):
     """A picture as the index knows it."""
 
     sha256: str
@@ -53,20 +53,23 @@ def store_of(file: Path) -> Path | None:
     >>> store_of(Path("no store/images/ab/abcd.png")) is None
     True
     """
-    if len(file.parents) <= 2 or picture_file(file.stem) != "/".join(file.parts[-3:]):  # noqa: PLR2004 - two folders up
+    if len(file.parents) <= 2 or picture_place(file.stem) != "/".join(file.parts[-3:]):  # noqa: PLR2004 - two folders up
         return None
     folder = file.parents[2]
     return folder if os.path.isfile(folder / NAME) else None  # noqa: PTH113 - no error for odd names
 
 
-def origins(folder: Path, keys: Sequence[str]) -> dict[str, Origin]:
+def origins(folder: Path, keys: Sequence[str]) -> dict[str, IndexedPicture]:
     """The pictures of these keys; empty where the index is absent or damaged."""
-    return {key: Origin(sha256, stamp) for key, sha256, stamp in select(folder, PICTURES, keys)}
+    return {
+        key: IndexedPicture(sha256, stamp)
+        for key, sha256, stamp in query_rows(folder, PICTURES, keys)
+    }
 
 
 def thumbnail_rows(folder: Path, keys: Sequence[str]) -> dict[str, ThumbnailRow]:
     """The intact rows of these keys; empty where the index is absent or damaged."""
-    rows = select(folder, ROWS, keys)
+    rows = query_rows(folder, ROWS, keys)
     return {row[0]: ThumbnailRow(*row[:-1]) for row in rows if is_sealed(row)}
 
 

@@ -19,10 +19,10 @@ from pytest_t2i.reporting.formatting import (
     allowed_drawn,
     allowed_words,
     detector_names,
-    images_of,
+    image_total,
     interval_text,
     metric_words,
-    undetected_of,
+    undetected_counts,
     unreasoned,
 )
 from pytest_t2i.reporting.html import rendered
@@ -49,8 +49,8 @@ def _limitations(record: RunRecord) -> Iterator[str]:
             f"Gender is the label that the detector {detectors[0]} gives a picture, male or "
             "female: neither a person's gender nor all genders."
         )
-        undetected = undetected_of(record, detectors[0])
-        share = sum(undetected.values()) / max(1, images_of(record))
+        undetected = undetected_counts(record, detectors[0])
+        share = sum(undetected.values()) / max(1, image_total(record))
         if share:
             yield f"{share:.1%} of the images have no label; they count as neither gender."
     yield from (sentence for summary in summaries(record) for sentence in summary.limitations)
@@ -94,7 +94,7 @@ def write_fairness_card(record: RunRecord, folder: Path, authors: tuple[str, ...
     card = clean(fairness_card(record, authors))
     text = json.dumps(card, indent=1, ensure_ascii=False, allow_nan=False)
     write_whole(folder / "fairness-card.json", text.encode())
-    write_whole(folder / "fairness-card.html", render_html(card).encode())
+    write_whole(folder / "fairness-card.html", card_page(card).encode())
 
 
 def fairness_card(record: RunRecord, authors: tuple[str, ...]) -> dict[str, Any]:
@@ -228,7 +228,7 @@ def _refusals(record: RunRecord) -> dict[str, Any]:
         "images stay open",
         "counts": {
             detector: {
-                str(reason): count for reason, count in undetected_of(record, detector).items()
+                str(reason): count for reason, count in undetected_counts(record, detector).items()
             }
             for detector in detector_names(record)
         },
@@ -245,12 +245,12 @@ def _metrics(record: RunRecord) -> list[dict[str, Any]]:
     ]
 
 
-def render_html(card: dict[str, Any]) -> str:
+def card_page(card: dict[str, Any]) -> str:
     """Return the card as a page."""
-    return rendered("fairness_card.html.j2", shown(card))
+    return rendered("fairness_card.html.j2", template_variables(card))
 
 
-def shown(card: dict[str, Any]) -> dict[str, Any]:
+def template_variables(card: dict[str, Any]) -> dict[str, Any]:
     """Return the variables of the card's templates."""
     scope, system = card["fairness_scope"], card["system"]
     again = {

@@ -20,9 +20,9 @@ from pytest_t2i.adapters.support.escaping import clean
 from pytest_t2i.adapters.support.html import content_policy, own_source
 from pytest_t2i.errors import ConfigurationError, MissingExtraError, printable
 from pytest_t2i.files import write_whole
-from pytest_t2i.reporting.exports.cards import fairness_card, shown
-from pytest_t2i.reporting.html import contents_of_page, templates
-from pytest_t2i.reporting.pictures import Album
+from pytest_t2i.reporting.exports.cards import fairness_card, template_variables
+from pytest_t2i.reporting.html import contents_of_page, page_environment
+from pytest_t2i.reporting.pictures import PictureAlbum
 from pytest_t2i.reporting.run_facts import identity
 from pytest_t2i.reporting.verdict_section import headline
 from pytest_t2i.runs.picture_paths import portable
@@ -165,7 +165,7 @@ OUTWARD = re.compile(r' href="(?!#)[^"]*"')
 """A link to a file, which is useless on paper and would reveal paths of the machine in a PDF."""
 
 
-class Entry(NamedTuple):
+class ContentsEntry(NamedTuple):
     """One line of the table of contents."""
 
     anchor: str
@@ -177,7 +177,7 @@ def write_pdf(record: RunRecord, file: Path, authors: tuple[str, ...]) -> bool:
     """Write card and report as a PDF; return whether its table of contents has page numbers."""
     if not record.model:
         raise ConfigurationError("a PDF is about a model; this run tried detectors on images")
-    library = templates()
+    library = page_environment()
     style = own_source(library, "style.css") + own_source(library, "document.css")
     body = _body(record, file.parent, authors)
     content = printed(_document(record, body, style, {}), style)
@@ -192,7 +192,7 @@ def write_pdf(record: RunRecord, file: Path, authors: tuple[str, ...]) -> bool:
 def _document(record: RunRecord, body: str, style: Markup, pages: Mapping[str, int]) -> str:
     shown_of_run = portable(record)
     return (
-        templates()
+        page_environment()
         .get_template("document.html.j2")
         .render(
             record=shown_of_run,
@@ -213,12 +213,12 @@ def _body(record: RunRecord, folder: Path, authors: tuple[str, ...]) -> str:
     context = contents_of_page(record, folder, None)
     context["albums"] = [_shortened(album) for album in context["albums"]]
     context["is_on_paper"] = True
-    card = shown(clean(fairness_card(record, authors)))
-    text = templates().get_template("document_body.html.j2").render(card | context)
+    card = template_variables(clean(fairness_card(record, authors)))
+    text = page_environment().get_template("document_body.html.j2").render(card | context)
     return OUTWARD.sub("", FOLDED.sub("<details open", text))
 
 
-def _shortened(album: Album) -> Album:
+def _shortened(album: PictureAlbum) -> PictureAlbum:
     """Return the album with only the first pictures of each prompt."""
     grids = (
         replace(
@@ -231,10 +231,13 @@ def _shortened(album: Album) -> Album:
     return replace(album, grids=tuple(grids))
 
 
-def _contents(body: str) -> list[Entry]:
+def _contents(body: str) -> list[ContentsEntry]:
     """Return the entries of parts and sections in their order in the body."""
     entries = [
-        (match.start(), Entry(unescape(match[1]), unescape(TAG.sub("", match[2])), pattern is PART))
+        (
+            match.start(),
+            ContentsEntry(unescape(match[1]), unescape(TAG.sub("", match[2])), pattern is PART),
+        )
         for pattern in (PART, SECTION)
         for match in pattern.finditer(body)
     ]

@@ -203,7 +203,7 @@ Scores = BiasScores | GroupDistances
 """A score of a model on fixed prompts, with its test of a difference between two models."""
 
 
-def scores_of(models: Sequence[ComparedModel], groups: Sequence[str] = ()) -> Scores:
+def _scores_of(models: Sequence[ComparedModel], groups: Sequence[str] = ()) -> Scores:
     """Return the score by which these models are compared."""
     words = {word for e in models for prompt in e.prompts.values() for word in prompt.labels}
     if groups:
@@ -263,7 +263,7 @@ def compare_models(
     groups: Sequence[str] = (),
 ) -> ModelComparison:
     """Compare models on the prompts that all of them share."""
-    scores = scores_of(models, groups)
+    scores = _scores_of(models, groups)
     texts = [text for text in models[0].prompts if _is_shared(text, models, scores)]
     if not texts:
         raise ConfigurationError(

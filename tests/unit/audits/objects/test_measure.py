@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pytest_t2i import metrics, triplet
-from pytest_t2i.audits.objects.counts import UNPAIRED, Member, Table
+from pytest_t2i.audits.objects.counts import UNPAIRED, CountTable, Member
 from pytest_t2i.audits.objects.measure import Objects
 from pytest_t2i.data import Box, FoundObject, Outcome, Variant
 from pytest_t2i.errors import ConfigurationError
@@ -113,7 +113,7 @@ def counted(table):
     """The audit of counts that are there."""
     objects = objects_of(of_gender, least=20)
     names = tuple(f"object {k:02d}" for k in range(table.shape[2]))
-    vars(objects)["table"] = Table(table, names)
+    vars(objects)["table"] = CountTable(table, names)
     return objects
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_t2i import triplet
 from pytest_t2i.audits.objects import ObjectsAudit
-from pytest_t2i.audits.objects.counts import VARIANTS, Counted, all_counted
+from pytest_t2i.audits.objects.counts import VARIANTS, CountedTriplets, all_counted
 from pytest_t2i.audits.objects.report import SHOWN, IndependenceRecord, ObjectRecord, ObjectsRecord
 from pytest_t2i.data import Interval
 from pytest_t2i.reporting.html import render_html
@@ -139,10 +139,10 @@ def test_a_run_counts_each_triplet_once_with_its_most_images():
         observations=SimpleNamespace(distinct=lambda prompts, seeds: tuple(seeds)),
         settings=SimpleNamespace(confidence=0.95, seed=0, least_objects=5, words="fixed"),
     )
-    counted = all_counted(Counted, context, "objects")
+    counted = all_counted(CountedTriplets, context, "objects")
     assert [(m.triplet, len(m.seeds)) for m in counted.members] == [(birds, 5), (cats, 2)]
     assert counted.expected == {"cup": "b", "tie": "a"}
-    assert all_counted(Counted, context, "dependencies") is None
+    assert all_counted(CountedTriplets, context, "dependencies") is None
 
 
 def test_every_object_is_a_row():

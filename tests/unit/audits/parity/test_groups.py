@@ -14,7 +14,7 @@ from pytest_t2i import limit
 from pytest_t2i.audits.detected import Siblings
 from pytest_t2i.audits.early_stopping import Stopping
 from pytest_t2i.audits.parity.group_correction import GroupCorrection
-from pytest_t2i.audits.parity.groups import INDICES, by, concepts, demographic_parity_difference
+from pytest_t2i.audits.parity.groups import INDICES, by, concepts, parity_difference
 from pytest_t2i.audits.parity.record import GroupsRecord, ParityPart
 from pytest_t2i.audits.parity.recording import recorded_groups
 from pytest_t2i.audits.parity.report import groups_frames, groups_section
@@ -412,7 +412,7 @@ def test_an_axis_that_no_prompt_has_is_told():
 
 
 def test_the_widest_difference_between_groups():
-    gap = demographic_parity_difference(crossed(**LETTERS), "nationality")
+    gap = parity_difference(crossed(**LETTERS), "nationality")
     assert gap.estimate == pytest.approx(1.0)
     assert gap.subject == "model by nationality"
     assert gap.remarks[0].startswith("largest share of men: Iranian 1.000")
@@ -424,6 +424,6 @@ def test_the_widest_difference_between_groups():
 
 def test_one_group_has_no_difference():
     made = crossed(Iranian_chef="mm", Iranian_judge="mf")
-    gap = demographic_parity_difference(made, "nationality")
+    gap = parity_difference(made, "nationality")
     assert gap.interval is None
     assert gap.absent == "fewer than two of 1 groups have a clear image among 4 images"

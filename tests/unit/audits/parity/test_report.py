@@ -15,7 +15,7 @@ from pytest_t2i.audits.parity.record import (
     CorrectionRecord,
     GroupCorrectionRecord,
     GroupsRecord,
-    ModelScore,
+    ModelScoreRecord,
     ParityPart,
     SensitivityRecord,
     VariationRecord,
@@ -33,7 +33,7 @@ def between(estimate, low, high, method="test"):
     return Interval(estimate, low, high, 0.95, method, 4)
 
 
-SCORE = ModelScore(
+SCORE = ModelScoreRecord(
     "model", "clip", between(0.7, 0.5, 0.9), between(0.75, 0.55, 0.95), 0.37, 3, 7,
     Bounds(0.3, 0.85, 0.3),
 )  # fmt: skip

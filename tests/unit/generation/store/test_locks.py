@@ -20,7 +20,7 @@ from pytest_t2i.generation.store.locks import Owner, maintenance, this_process
 from pytest_t2i.generation.store.merge import merge
 from pytest_t2i.generation.store.places import Machine
 from pytest_t2i.generation.store.pruning import note_needed, prune
-from pytest_t2i.generation.store.repair import repair, verify
+from pytest_t2i.generation.store.repair import repair, verify_store
 
 LINUX = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at /proc")
 READER = """
@@ -110,7 +110,9 @@ def test_two_commands_exclude_one_another(folder, change, monkeypatch):
     change(folder)
 
 
-@pytest.mark.parametrize("read", [verify, lambda folder: archive.export(folder, Path("x.tar"))])
+@pytest.mark.parametrize(
+    "read", [verify_store, lambda folder: archive.export(folder, Path("x.tar"))]
+)
 def test_what_reads_the_whole_store_waits_and_then_says_for_whom(
     folder, read, monkeypatch, tmp_path
 ):
@@ -212,7 +214,7 @@ def test_a_store_that_cannot_be_opened_holds_nothing(folder):
 
 
 def test_a_run_on_another_machine_is_known_by_its_note(folder, monkeypatch):
-    monkeypatch.setattr("pytest_t2i.generation.store.places.kind_of", lambda _: "nfs4")
+    monkeypatch.setattr("pytest_t2i.generation.store.places.file_system_of", lambda _: "nfs4")
     elsewhere = Machine(folder, "nfs4", name="another")
     for change in (repair, CHANGES["prune"], CHANGES["merge from it"]):
         with pytest.raises(StoreError, match="another used the store"):

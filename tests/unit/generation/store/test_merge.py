@@ -16,7 +16,7 @@ from pytest_t2i.errors import StoreError
 from pytest_t2i.generation.store import Store, archive
 from pytest_t2i.generation.store.entries import contents
 from pytest_t2i.generation.store.merge import merge
-from pytest_t2i.generation.store.repair import verify
+from pytest_t2i.generation.store.repair import verify_store
 
 LATENT = np.arange(4, dtype=np.float32).reshape(1, 2, 2)
 
@@ -98,7 +98,7 @@ def _check_merge(tmp_path, size):
         # What was said here of a damaged one went with it.
         said = [None, "male"] if k in {key(n) for n in here} else words
         assert now[k] == (picture, latent, *said), k
-    assert verify(one).is_whole
+    assert verify_store(one).is_whole
     assert merged.copied == size // 2 - 5 + 5
     assert merge(one, one.parent / "other").copied == 0
 

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_t2i.errors import StoreError
 from pytest_t2i.generation.store import Store, places
-from pytest_t2i.generation.store.places import LEASE, Machine, kind_of
+from pytest_t2i.generation.store.places import LEASE, Machine, file_system_of
 
 MOUNTS = r"""
 21 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
@@ -39,11 +39,11 @@ def mounts(tmp_path):
     ],
 )
 def test_the_deepest_and_last_mount_tells(mounts, folder, kind):
-    assert kind_of(Path(folder), mounts) == kind
+    assert file_system_of(Path(folder), mounts) == kind
 
 
 def test_this_folder_has_a_kind(tmp_path):
-    assert kind_of(tmp_path) or not places.MOUNTS.exists()
+    assert file_system_of(tmp_path) or not places.MOUNTS.exists()
 
 
 @pytest.mark.parametrize("kind", ["ext4", "xfs", "apfs", "overlay", "tmpfs", "9p", ""])
@@ -100,7 +100,7 @@ def test_it_says_so_again_while_it_works(tmp_path, monkeypatch):
 
 
 def test_a_store_asks_where_it_lies(tmp_path, monkeypatch):
-    monkeypatch.setattr(places, "kind_of", lambda folder: "fuse.s3fs")
+    monkeypatch.setattr(places, "file_system_of", lambda folder: "fuse.s3fs")
     with pytest.raises(StoreError, match="object storage"):
         Store(tmp_path / "store")
     assert not (tmp_path / "store").exists()

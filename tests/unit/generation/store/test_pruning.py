@@ -21,7 +21,7 @@ from pytest_t2i.generation.generate import Runner
 from pytest_t2i.generation.plan import DetectorRef, Need, Plan
 from pytest_t2i.generation.store import Store, pruning
 from pytest_t2i.generation.store.pruning import note_needed, prune
-from pytest_t2i.generation.store.repair import verify
+from pytest_t2i.generation.store.repair import verify_store
 from pytest_t2i.settings import Settings
 
 KEYS = ["aa1", "ab2", "ac3", "ad4"]
@@ -63,7 +63,7 @@ def test_what_the_last_runs_needed_stays_with_all_that_is_known_of_it(folder, ru
     assert (done.bytes > 0) == (len(kept) < 3)
     # Their latents lie in one file, the features of the labelled picture in another.
     assert len(list(folder.rglob("*.safetensors"))) == 2
-    assert verify(folder).is_whole
+    assert verify_store(folder).is_whole
     assert prune(folder, runs).removed == 0
     assert len(list((folder / "runs").iterdir())) == min(runs, 3)
 

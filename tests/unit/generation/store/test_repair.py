@@ -14,8 +14,8 @@ from writing import new
 from pytest_t2i.data import FINAL_LATENT, Detection
 from pytest_t2i.errors import StoreError
 from pytest_t2i.generation.store import Store
-from pytest_t2i.generation.store.index import NAME, explained
-from pytest_t2i.generation.store.repair import repair, verify
+from pytest_t2i.generation.store.index import NAME, store_error
+from pytest_t2i.generation.store.repair import repair, verify_store
 from pytest_t2i.generation.store.rows import TABLES, insert
 from pytest_t2i.generation.store.self_describing_png import nameless, read_origin
 
@@ -57,7 +57,7 @@ def test_a_lost_index_gives_back_what_a_service_drew(folder):
     store = Store(folder)
     assert store.revised_prompts(KEYS) == {"aa1": "a smiling nurse"}
     store.close()
-    assert verify(folder).is_whole
+    assert verify_store(folder).is_whole
 
 
 def test_a_changed_revised_prompt_is_struck_alone(folder):
@@ -65,8 +65,8 @@ def test_a_changed_revised_prompt_is_struck_alone(folder):
     store.add_images([new("aa1", drawn="a smiling nurse")])
     store._connection.execute("UPDATE revised_prompts SET text = 'a nurse'")
     store.close()
-    assert verify(folder).changed == ["revised_prompts aa1"]
-    assert verify(folder).is_whole
+    assert verify_store(folder).changed == ["revised_prompts aa1"]
+    assert verify_store(folder).is_whole
 
 
 def test_a_picture_whose_service_tells_nothing_has_the_bytes_it_had_before(folder):
@@ -91,7 +91,7 @@ def test_what_people_label_does_not_say_it(tmp_path, folder):
 
 
 def test_an_undamaged_store_is_whole(folder):
-    findings = verify(folder)
+    findings = verify_store(folder)
     assert (findings.images, findings.arrays) == (3, 1)
     assert findings.damaged == findings.absent == []
 
@@ -106,12 +106,12 @@ def test_rot_with_an_unchanged_time_is_noticed_and_struck(folder):
 
     os.utime(rotten, ns=(times.st_atime_ns, times.st_mtime_ns))
     gone.unlink()
-    findings = verify(folder)
+    findings = verify_store(folder)
     assert (findings.damaged, findings.absent) == ([rotten], [gone])
     known, latents, said = look(folder)
     assert list(known) == list(said) == ["ac3"]
     assert latents == {}
-    assert verify(folder).damaged == []
+    assert verify_store(folder).damaged == []
 
 
 @pytest.mark.parametrize("harm", ["gone", "garbage", "truncated"])
@@ -152,7 +152,7 @@ def test_a_store_at_work_is_not_repaired(folder):
 
 
 def test_what_is_no_store_is_said(tmp_path):
-    for action in (verify, repair):
+    for action in (verify_store, repair):
         with pytest.raises(StoreError, match="expected the folder of a store"):
             action(tmp_path)
 
@@ -169,7 +169,7 @@ def test_what_is_no_store_is_said(tmp_path):
 def test_what_the_index_complains_of_comes_with_what_mends_it(tmp_path, code, advice):
     error = sqlite3.DatabaseError("told by SQLite")
     error.sqlite_errorname = code
-    assert advice in str(explained(tmp_path / NAME, error))
+    assert advice in str(store_error(tmp_path / NAME, error))
 
 
 def test_a_row_of_no_number_is_as_if_absent(folder):
@@ -249,11 +249,11 @@ def test_a_row_changed_by_hand_is_as_if_absent(full, where):
 @pytest.mark.parametrize("where", CHANGES)
 def test_a_row_changed_by_hand_is_found_and_struck(full, where):
     change(full, where)
-    findings = verify(full)
+    findings = verify_store(full)
     (changed,) = findings.changed
     assert changed.startswith(CHANGES[where][0])
     assert findings.damaged == findings.absent == []
-    assert verify(full).is_whole
+    assert verify_store(full).is_whole
 
 
 def test_a_page_that_is_damaged_is_told_while_rows_are_read(tmp_path):
@@ -271,7 +271,7 @@ def test_a_page_that_is_damaged_is_told_while_rows_are_read(tmp_path):
     content[middle : middle + 64] = b"\xff" * 64
     index.write_bytes(content)
     with pytest.raises(StoreError, match="t2i store repair"):
-        verify(tmp_path)
+        verify_store(tmp_path)
 
 
 def test_a_row_names_no_file_outside_of_the_store(full, tmp_path):
@@ -298,11 +298,11 @@ def test_a_store_of_the_format_without_seals_is_sealed_as_it_is(full):
     connection.commit()
     connection.close()
     assert known_of_the_first(full) == before
-    findings = verify(full)
+    findings = verify_store(full)
     assert findings.is_whole
     assert (findings.images, findings.arrays) == (3, 1)
     change(full, "label")
-    assert verify(full).changed == ["detections aa1 d"]
+    assert verify_store(full).changed == ["detections aa1 d"]
 
 
 def test_an_array_that_changed_after_the_look_is_damaged_and_struck(folder):

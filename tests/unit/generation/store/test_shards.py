@@ -19,7 +19,7 @@ from pytest_t2i.generation.plan import Need, Plan
 from pytest_t2i.generation.store import Store, archive, shards
 from pytest_t2i.generation.store.merge import merge
 from pytest_t2i.generation.store.pruning import note_needed, prune
-from pytest_t2i.generation.store.repair import repair, verify
+from pytest_t2i.generation.store.repair import repair, verify_store
 from pytest_t2i.generation.store.rows import insert
 from pytest_t2i.generation.store.shards import read_array, write_arrays
 from pytest_t2i.settings import Settings
@@ -125,12 +125,12 @@ def test_no_changed_byte_gives_other_numbers(folder):
 def test_damage_is_named_once_and_strikes_what_it_met(folder):
     (file,) = files(folder)
     flip(file, -1)  # the bytes of the last one
-    findings = verify(folder)
+    findings = verify_store(folder)
     assert (findings.damaged, findings.arrays, findings.images) == ([file], 2, 3)
     assert latents(folder) == {"aa1": 0.0, "ab2": 1.0}
-    assert verify(folder).is_whole
+    assert verify_store(folder).is_whole
     file.write_bytes(b"rot")
-    assert verify(folder).damaged == [file]
+    assert verify_store(folder).damaged == [file]
     assert latents(folder) == {}
 
 
@@ -186,7 +186,7 @@ def as_before(folder, key, number):
 def test_files_of_older_versions_are_read_verified_moved_and_removed(tmp_path, folder):
     old = as_before(folder, "ab2", 7)
     assert latents(folder) == {"aa1": 0.0, "ab2": 7.0, "ac3": 2.0}
-    assert verify(folder).is_whole
+    assert verify_store(folder).is_whole
     assert archive.export(folder, tmp_path / "store.tar") == 1 + 3 + 2
     assert archive.unpack(tmp_path / "store.tar", tmp_path / "copy").is_whole
     assert latents(tmp_path / "copy") == latents(folder)
@@ -199,7 +199,7 @@ def test_files_of_older_versions_are_read_verified_moved_and_removed(tmp_path, f
     prune(folder, 1)
     assert not old.exists()
     flip(as_before(folder, "aa1", 8), -1)
-    assert verify(folder).arrays == 0
+    assert verify_store(folder).arrays == 0
 
 
 def test_a_file_goes_with_the_last_row_that_names_it(folder):
@@ -218,12 +218,12 @@ def test_a_file_goes_with_the_last_row_that_names_it(folder):
     assert not file.exists()
     assert done.bytes > 100
     assert latents(folder) == {"ab2": 6.0}
-    assert verify(folder).is_whole
+    assert verify_store(folder).is_whole
 
 
 def test_a_file_without_rows_as_a_kill_leaves_it_is_of_no_effect_and_goes(folder):
     write_arrays(folder, [("ff9", FINAL_LATENT, latent(9))])
-    assert verify(folder).is_whole
+    assert verify_store(folder).is_whole
     note_needed(folder, "20260101T000000-r", KEYS)
     prune(folder, 1)
     assert len(files(folder)) == 1
@@ -238,7 +238,7 @@ def test_a_merge_names_a_damaged_file_once_and_copies_what_is_whole(tmp_path, fo
     file.unlink()
     assert merge(tmp_path / "newer", folder).there.absent == [file]
     assert latents(tmp_path / "newer") == {}
-    assert verify(tmp_path / "newer").is_whole
+    assert verify_store(tmp_path / "newer").is_whole
 
 
 def test_a_lost_index_finds_the_latents_that_were_written_last(folder):
@@ -250,5 +250,5 @@ def test_a_lost_index_finds_the_latents_that_were_written_last(folder):
     assert repair(folder).arrays == 3
     assert latents(folder) == {"aa1": 0.0, "ab2": 6.0, "ac3": 2.0}
     flip(file, 3)
-    assert verify(folder).damaged == [file]
+    assert verify_store(folder).damaged == [file]
     assert latents(folder) == {"ab2": 6.0}

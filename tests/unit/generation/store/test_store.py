@@ -19,7 +19,7 @@ from pytest_t2i.data import Box, Detection, FoundObject, Mask, Undetected
 from pytest_t2i.errors import StoreError
 from pytest_t2i.files import explain, write_whole
 from pytest_t2i.generation.store import Store
-from pytest_t2i.generation.store.index import explained
+from pytest_t2i.generation.store.index import store_error
 from pytest_t2i.generation.store.store import packed, unpacked
 
 
@@ -242,7 +242,7 @@ def test_a_picture_that_cannot_be_read_is_told_and_not_forgotten(store):
 def test_a_disk_that_refuses_is_not_called_damage():
     refused = sqlite3.OperationalError("disk I/O error")
     refused.sqlite_errorname = "SQLITE_IOERR_WRITE"
-    told = str(explained(Path("index.sqlite"), refused))
+    told = str(store_error(Path("index.sqlite"), refused))
     assert "check its free space" in told
     assert "damaged" not in told
 

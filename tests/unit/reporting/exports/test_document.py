@@ -61,8 +61,8 @@ def test_contents_have_titles_and_anchors_as_they_are():
         '<h1 class="part" id="p">P</h1><section id="it&#39;s" class="a"><h2>It&#39;s <b>A</b></h2>'
     )
     assert document._contents(body) == [
-        document.Entry("p", "P", is_part=True),
-        document.Entry("it's", "It's A", is_part=False),
+        document.ContentsEntry("p", "P", is_part=True),
+        document.ContentsEntry("it's", "It's A", is_part=False),
     ]
 
 

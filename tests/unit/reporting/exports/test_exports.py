@@ -14,7 +14,7 @@ from huggingface_hub import ModelCard
 
 from pytest_t2i import Interval, RunRecord
 from pytest_t2i.audits.neutrality import GapRecord, NeutralityPart
-from pytest_t2i.audits.parity.record import ModelScore, ParityPart
+from pytest_t2i.audits.parity.record import ModelScoreRecord, ParityPart
 from pytest_t2i.audits.stereotypes.report import StereotypeRecord, StereotypesPart
 from pytest_t2i.cli.main import main
 from pytest_t2i.data import Detection, Outcome, Undetected
@@ -25,9 +25,9 @@ from pytest_t2i.errors import (
     UnknownNameError,
 )
 from pytest_t2i.reporting.exports.cards import (
+    card_page,
     fairness_card,
     model_card,
-    render_html,
     section,
     write_model_card,
 )
@@ -63,7 +63,7 @@ COLUMNS = {
     ),
 }  # fmt: skip
 GAP = GapRecord("image", "model", SCORE, 0.1, 0.2, 3)
-MODEL = ModelScore("model", "clip", SCORE, SCORE, 0.1, 1, 1)
+MODEL = ModelScoreRecord("model", "clip", SCORE, SCORE, 0.1, 1, 1)
 
 
 def check(outcome, subject="model", test="suites/test_a.py::test_m"):
@@ -196,7 +196,7 @@ def test_a_fairness_card_says_what_it_does_not_show(run):
     # It speaks of "the limits stated below": each is, with what its checks came to.
     limits = card["verdict"]["limits"]
     assert sum(sum(one["checks"].values()) for one in limits) == len(run.checks)
-    page = render_html(card)
+    page = card_page(card)
     assert all(html.escape(one["allowed"]) in page for one in limits)
     assert "<model>" not in page
     assert "What this does not show" in page
@@ -227,7 +227,7 @@ def test_a_fairness_card_says_who_answers_for_what(run):
     assert card["fairness_scope"]["not_tested"]
     marks = {one["reason"]: one["lacks_reason"] for one in card["verdict"]["limits"]}
     assert marks == {"": True, "agreed <in> May": False}
-    page = render_html(card)
+    page = card_page(card)
     for told in (
         "stock pictures", "not stated", "B. Boss", "no name given", "agreed &lt;in&gt; May",
         "no reason given", "pytest-t2i 1.2.3", "never measured", card["commit"], "a &lt;b&gt;",

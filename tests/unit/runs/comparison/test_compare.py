@@ -13,11 +13,11 @@ from pytest_t2i.audits.summary import Summary
 from pytest_t2i.data import Detection, Interval, Undetected
 from pytest_t2i.errors import ConfigurationError, FileFormatError
 from pytest_t2i.reporting.comparison import (
-    headline,
+    comparison_lines,
+    comparison_markdown,
+    comparison_page,
+    first_model,
     pair_words,
-    render_html,
-    render_markdown,
-    summary,
     write_comparison,
 )
 from pytest_t2i.runs.comparison.compare import ComparedModel, PromptOfModel, compare_models
@@ -59,7 +59,7 @@ def test_scores_places_and_differences():
     assert pair.p_value < 0.01
     assert pair.same_seeds
     assert pair_words(pair) == "biased is more biased than fair"
-    assert headline(result) == "fair is the least biased of 2 models."
+    assert first_model(result) == "fair is the least biased of 2 models."
     # Of many pairs the p-value is adjusted and the interval is not: the words go by the p-value.
     assert pair_words(replace(pair, p_value=0.21)) == "no difference can be told"
 
@@ -70,7 +70,7 @@ def test_the_same_labels_are_identical_and_not_told_apart():
     assert pair_words(result.pairs[0]) == "identical: the same seeds, the same labels"
     assert [(p.rank.low, p.rank.high) for p in result.placings] == [(1, 2), (1, 2)]
     assert result.placings[0].rank.least_biased is None
-    assert "cannot be told" in headline(result)
+    assert "cannot be told" in first_model(result)
 
 
 def test_other_seeds_are_compared_by_counts():
@@ -104,11 +104,11 @@ def test_nothing_in_common_is_said():
 
 def test_another_detector_is_told():
     result = compare(FAIR, model("x", {"job": [10] * 10}, detector="blip2"))
-    assert "the detectors differ: clip, blip2" in summary(result)[-1]
+    assert "the detectors differ: clip, blip2" in comparison_lines(result)[-1]
 
 
 def test_lyus_tables_come_out():
-    text = render_markdown(compare(FAIR, BIASED))
+    text = comparison_markdown(compare(FAIR, BIASED))
     assert "| Model | job | place | MBS |" in text
     assert "| biased | 1.000 | 0.600 | 0.800 |" in text
     assert "| job | word 0 | 0.00 | 1.00 | 0.50 |" in text
@@ -118,7 +118,7 @@ def test_lyus_tables_come_out():
 def test_the_page_escapes_and_the_numbers_are_plain(tmp_path):
     nasty = model("<b>|x", {"job": [20] * 10})
     result = compare(nasty, model("y", {"job": [10] * 10}))
-    assert "<b>|x" not in render_html(result, tmp_path)
+    assert "<b>|x" not in comparison_page(result, tmp_path)
     write_comparison(result, tmp_path)
     assert json.loads((tmp_path / "compare.json").read_text())["models"] == ["<b>|x", "y"]
 
@@ -188,7 +188,7 @@ def test_what_audits_follow_of_two_models_stands_side_by_side(tmp_path):
     assert list(result.tables) == ["height_of"]
     (value,) = result.tables["height_of"]
     assert (value.name, value.values) == ("b", (interval(0.2), interval(-0.4)))
-    page = render_html(result, tmp_path)
+    page = comparison_page(result, tmp_path)
     assert ">Height ofs</h2>" in page
     assert "\u22120.400 <small>[\u22120.420, \u22120.380]</small>" in page
     assert "fair run of fair, biased run of biased; 0.9, 3" in page
@@ -234,14 +234,14 @@ def test_groups_are_compared_by_their_distance_from_even_shares(tmp_path):
     cell = result.prompts[0].cells[1]
     assert (cell.male, cell.undetected, cell.counts["senior"]) == (None, 1, 21)
     assert all(prompt.p_value < 0.01 for prompt in result.prompts)
-    lines = summary(result)
+    lines = comparison_lines(result)
     assert lines[0] == "even is the nearest to even shares of 2 models."
     assert "0 is even shares of 3 groups (child, adult, senior), 0.67 is one group only" in lines[1]
     assert lines[-1].endswith("old is further from even shares than even")
-    text = render_markdown(result)
+    text = comparison_markdown(result)
     assert "| job | word 0 | 0.00 (child) | 0.54 (senior) | 0.27 |" in text
     assert "biased" not in text
-    page = render_html(result, tmp_path)
+    page = comparison_page(result, tmp_path)
     assert 'title="1 child, 2 adult, 21 senior, 1 undetected"' in page
     assert "biased" not in page.partition("<body>")[2].partition("<script>")[0]
 
