@@ -63,7 +63,7 @@ def opposite_prompts(attribute: Attribute) -> tuple[Prompt, Prompt]:
 
     Raises ConfigurationError where one is empty or both are the same.
 
-    >>> [prompt.id for prompt in described(Attribute("hat", "a man with a hat", "a man"))]
+    >>> [prompt.id for prompt in opposite_prompts(Attribute("hat", "a man with a hat", "a man"))]
     ['attribute-hat-present', 'attribute-hat-absent']
     """
     check_descriptions(checked_attribute(attribute))

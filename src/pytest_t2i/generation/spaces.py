@@ -40,7 +40,7 @@ def encoder_of(space: str, default: str) -> str | None:
 def space_words(space: str) -> str:
     """A space in words, such as ``in prompt space`` or ``by SSIM``.
 
-    >>> words_of("prompt"), words_of("diff_pix"), words_of("dino")
+    >>> space_words("prompt"), space_words("diff_pix"), space_words("dino")
     ('in prompt space', 'by Diff. Pix', 'by dino')
     """
     names = {"ssim": "SSIM", "diff_pix": "Diff. Pix", "split_product": "split-product"}

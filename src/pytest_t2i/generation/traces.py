@@ -96,11 +96,11 @@ def _packed_strip(pictures: Sequence[Image]) -> np.ndarray:
 
 
 def unpacked_strip(array: np.ndarray) -> list[Image]:
-    """The inverse of ``packed``.
+    """The inverse of ``_packed_strip``.
 
     >>> from PIL import Image
     >>> pictures = [Image.new("RGB", (4, 3), colour) for colour in ("red", "blue")]
-    >>> [picture.getpixel((0, 0)) for picture in unpacked(packed(pictures))]
+    >>> [picture.getpixel((0, 0)) for picture in unpacked_strip(_packed_strip(pictures))]
     [(255, 0, 0), (0, 0, 255)]
     """
     from PIL import Image

@@ -42,9 +42,10 @@ def pictures_in(sections: Iterable[Section]) -> list[str]:
 def table_cell_text(cell: Cell, digits: int, form: Form = "") -> str:
     """Return the text of a cell: ``0.120 [0.080, 0.170]``; a dash for None.
 
-    >>> cell_text(Interval(0.12, 0.08, 0.17, 0.95, "", 9), 2), cell_text(None, 3), cell_text(4, 3)
+    >>> cells = (Interval(0.12, 0.08, 0.17, 0.95, "", 9), 2), (None, 3), (4, 3)
+    >>> tuple(table_cell_text(*cell) for cell in cells)
     ('0.12 [0.08, 0.17]', '-', '4')
-    >>> cell_text(Bounds(0.2, 0.6, 0.4), 2), cell_text(0.25, 2, "percent")
+    >>> table_cell_text(Bounds(0.2, 0.6, 0.4), 2), table_cell_text(0.25, 2, "percent")
     ('0.20 to 0.60', '25 %')
     """
     return " ".join(filter(None, cell_parts(cell, digits, form)))

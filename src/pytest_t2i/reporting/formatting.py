@@ -178,7 +178,7 @@ def metric_words(name: str) -> str:
 def plural_metric(name: str) -> str:
     """Return the plural of a metric's name.
 
-    >>> plural("accuracy"), plural("prompt bias score"), plural("group entropy")
+    >>> tuple(map(plural_metric, ("accuracy", "prompt bias score", "group entropy")))
     ('accuracies', 'prompt bias scores', 'group entropies')
     """
     if name.endswith("y") and name[-2:-1] not in set("aeiou"):

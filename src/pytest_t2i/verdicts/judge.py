@@ -126,7 +126,7 @@ def more_images_to_decide(
 
     .. math:: n (half-width / distance)^2 - n
 
-    >>> images_to_decide(Interval(0.2, 0.0, 0.4, 0.95, "wilson", 20), 0.3, "higher", 20)
+    >>> more_images_to_decide(Interval(0.2, 0.0, 0.4, 0.95, "wilson", 20), 0.3, "higher", 20)
     60
     """
     if n_images < 1:

@@ -139,7 +139,7 @@ def _kernel_of(direction: str) -> str:
 def _differ_by_rounding_alone(rows: Sequence[np.ndarray] | np.ndarray) -> bool:
     """Return whether features differ by rounding alone.
 
-    >>> alike([np.array([0.1, 0.2]), np.array([0.1, 0.2 + 1e-7])])
+    >>> _differ_by_rounding_alone([np.array([0.1, 0.2]), np.array([0.1, 0.2 + 1e-7])])
     True
     """
     return bool(np.ptp(np.asarray(rows), axis=0).max() <= ALIKE)

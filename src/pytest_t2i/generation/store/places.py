@@ -39,7 +39,7 @@ INSTEAD = (
 def file_system_of(folder: Path, mounts: Path = MOUNTS) -> str:
     """The file system that a folder lies on, such as "ext4" or "nfs4"; "" where it is unknown.
 
-    >>> kind_of(Path("/anywhere"), mounts=Path("no such file"))
+    >>> file_system_of(Path("/anywhere"), mounts=Path("no such file"))
     ''
     """
     try:
