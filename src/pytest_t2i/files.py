@@ -319,7 +319,7 @@ def _lines(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def read_toml(path: Path) -> dict[str, Any]:
+def read_toml(path: Path | str) -> dict[str, Any]:
     """Read a TOML file as a dict; raise FileFormatError with file and line.
 
     >>> read_toml(Path("absent.toml"))
@@ -327,6 +327,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     ...
     pytest_t2i.errors.FileFormatError: absent.toml: no such file. Check the path.
     """
+    path = Path(path)
     content = read_text(path)
     try:
         plain = tomllib.loads(content)
