@@ -50,7 +50,8 @@ def test_what_cannot_be_used_is_one_line(project, text, told):
 
 FACTS = {
     "preset": "gate", "question": "q", "axes": (), "left_out": (), "limits": (), "model": "m",
-    "runs_on": "ubuntu-latest", "tests_prompts": False, "tests_growth": False, "keys": (), "detector": "",
+    "runs_on": "ubuntu-latest", "tests_prompts": False, "tests_growth": False, "keys": (),
+    "detector": "",
 }  # fmt: skip
 
 
