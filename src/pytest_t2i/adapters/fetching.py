@@ -104,10 +104,6 @@ def how_to_fetch(part: str) -> str:
     return f"Run: t2i detector fetch {entry.name} ({facts})."
 
 
-with needs("fetching weights", "fetch"):
-    import httpx
-    import huggingface_hub
-
 SILENT = 30.0
 """Seconds without a byte after which a download ends with an error."""
 LONGEST = 3600.0
@@ -133,6 +129,9 @@ def fetch(weights: PublishedWeights, told: Told = lambda _: None) -> list[Path]:
 
 
 def _from_hub(repository: str) -> Path:
+    with needs("fetching weights", "fetch"):
+        import huggingface_hub
+
     try:
         return Path(huggingface_hub.snapshot_download(repository, allow_patterns=list(KEPT)))
     except Exception as error:  # noqa: BLE001 - the hub's library raises many kinds
@@ -190,6 +189,9 @@ def _received(weights: PublishedWeights, file: IO[bytes], progress: Told) -> tup
 
 
 def _chunks(weights: PublishedWeights, progress: Told) -> Iterator[bytes]:
+    with needs("fetching weights", "fetch"):
+        import httpx
+
     came, until = 0, time.monotonic() + LONGEST
     try:
         with httpx.stream("GET", weights.url, follow_redirects=True, timeout=SILENT) as reply:
