@@ -140,7 +140,7 @@ def test_a_hub_repository_comes_without_pickles(monkeypatch, tmp_path):
         asked[repository] = allow_patterns
         return str(tmp_path)
 
-    monkeypatch.setattr(fetching.huggingface_hub, "snapshot_download", download)
+    monkeypatch.setattr("huggingface_hub.snapshot_download", download)
     entry = PublishedWeights("two", "two", "MIT", ("a",), hub=("some/one", "some/other"))
     assert fetch(entry) == [tmp_path, tmp_path]
     assert [*asked] == ["some/one", "some/other"]
@@ -151,7 +151,7 @@ def test_the_hub_out_of_reach_is_one_message(monkeypatch):
     def download(repository, allow_patterns):
         raise ConnectionError("no route")
 
-    monkeypatch.setattr(fetching.huggingface_hub, "snapshot_download", download)
+    monkeypatch.setattr("huggingface_hub.snapshot_download", download)
     with pytest.raises(ModelLoadError, match="cannot be reached"):
         fetch(published()["clip"])
 
