@@ -108,8 +108,8 @@ class Unit:
 
     def mean(self, arm: str) -> float | None:
         """Return the mean of an arm's known values; None without any."""
-        known = [value for value in self.values[arm] if not math.isnan(value)]
-        return sum(known) / len(known) if known else None
+        numbers = [value for value in self.values[arm] if not math.isnan(value)]
+        return sum(numbers) / len(numbers) if numbers else None
 
     def first(self, images: int) -> Self:
         """Return the unit with its first images alone."""
@@ -366,11 +366,11 @@ class ContrastAudit(Audit[Any]):
             if is_distinct:
                 seeds = context.observations.distinct(tuple(arms.values()), seeds)
             return dict.fromkeys(arms, seeds)
-        own = {arm: context.seeds(prompt, test.images) for arm, prompt in arms.items()}
+        seeds_of_arms = {arm: context.seeds(prompt, test.images) for arm, prompt in arms.items()}
         if not is_distinct:
-            return own
+            return seeds_of_arms
         distinct = context.observations.distinct
-        return {arm: distinct([arms[arm]], seeds) for arm, seeds in own.items()}
+        return {arm: distinct([arms[arm]], seeds) for arm, seeds in seeds_of_arms.items()}
 
     def needs(self, context: AuditContext, test: AskedTest) -> Iterable[Need]:
         """Yield the need for the prompts of every unit, where a test asks for a fixture."""
@@ -403,8 +403,8 @@ class ContrastAudit(Audit[Any]):
         """The fixtures of all units, and of one."""
         fixtures = {self.fixture: Fixture(self.measured, self.about, doc=self.doc)}
         if self.single:
-            one = Fixture(self.measured_one, self.about, one_by_one=True, doc=self.single_doc)
-            fixtures[self.single] = one
+            fixture = Fixture(self.measured_one, self.about, one_by_one=True, doc=self.single_doc)
+            fixtures[self.single] = fixture
         return fixtures
 
     def measured(self, context: AuditContext, test: AskedTest) -> Any:

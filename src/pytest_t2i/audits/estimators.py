@@ -148,10 +148,10 @@ class Arms:
 
     def interval(self, level: float) -> Interval | None:
         """Return the interval of the known values; None where they are too few."""
-        known = self.known
-        if not self.estimator.fewest(known, self.words):
+        rows = self.known
+        if not self.estimator.fewest(rows, self.words):
             return None
-        return self.estimator.interval(known, self.words, level)
+        return self.estimator.interval(rows, self.words, level)
 
     def evidence(self, bound: float, level: float) -> Evidence:
         """Return the weaker evidence of both extremes of what the unknown values may be.
@@ -159,24 +159,24 @@ class Arms:
         Where 0 lies between the extremes' gaps, there is no evidence of a gap beyond the bound.
         """
         del level
-        known, extremes = self.p_values(bound), [self.filled(end) for end in (0, 1)]
+        p_values, extremes = self.p_values(bound), [self.filled(end) for end in (0, 1)]
         if all(extreme is self for extreme in extremes):
-            return Evidence(*known)
+            return Evidence(*p_values)
         worst = [extreme.p_values(bound) for extreme in extremes]
         beyond, within = (max(pair) for pair in zip(*worst, strict=True))
         low, high = (extreme.estimate for extreme in extremes)
         if self.metric.worse == "away_from_zero" and low < 0.0 < high:
             beyond = 1.0
-        return Evidence(beyond, within, labelled=known)
+        return Evidence(beyond, within, labelled=p_values)
 
     def p_values(self, bound: float) -> PValues:
         """Return the p-values of the known values."""
-        metric, known = self.metric, self.known
+        metric, rows = self.metric, self.known
         if self.estimator.p_values is not None:
-            interval_at = partial(self.estimator.interval, known, self.words)
+            interval_at = partial(self.estimator.interval, rows, self.words)
             return self.estimator.p_values(interval_at, bound, metric.worse)
         reach = max(-metric.low, metric.high) if self.estimator.is_drawn else math.inf
-        p_value = partial(gap_p_value, _differences(known), bound, words=self.words, reach=reach)
+        p_value = partial(gap_p_value, _differences(rows), bound, words=self.words, reach=reach)
         greater, less = p_value(alternative="greater"), p_value(alternative="less")
         return (less, greater) if metric.worse == "lower" else (greater, less)
 

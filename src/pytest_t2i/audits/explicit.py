@@ -75,8 +75,8 @@ class Explicit(Units[Unit]):
         """The counts in words."""
         parts = []
         for variant, label in ASKED.items():
-            known = sum(member.known(variant) for member in self.members)
-            counts = f"{self.hits(variant)} of {known}, {self.images - known} undetected"
+            labelled = sum(member.known(variant) for member in self.members)
+            counts = f"{self.hits(variant)} of {labelled}, {self.images - labelled} undetected"
             parts.append(f"{variant}: {label} in {counts}")
         return "; ".join(parts)
 
@@ -118,7 +118,7 @@ class ExplicitTriplet:
     @property
     def missed(self) -> int:
         """Number of labelled images that show another gender than the prompt names."""
-        return sum(labelled - drawn for drawn, labelled in self.counts)
+        return sum(labelled - hits for hits, labelled in self.counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,9 +161,9 @@ class ExplicitAudit(ContrastAudit):
         self, context: AuditContext, prompt: Prompt, seeds: Sequence[int]
     ) -> Sequence[float]:
         """Return 1 for the named gender, 0 for another label, NaN for undetected."""
-        asked = ASKED[prompt.variant.value]
+        gender = ASKED[prompt.variant.value]
         labels = (detection.label for detection in self.detections(context, prompt, seeds))
-        return [math.nan if label is None else float(label == asked) for label in labels]
+        return [math.nan if label is None else float(label == gender) for label in labels]
 
     def part(self, context: AuditContext, members: Sequence[Unit], model: Explicit) -> ExplicitPart:
         """Return shares, the gap, and the counts of each triplet."""
@@ -201,7 +201,7 @@ class ExplicitAudit(ContrastAudit):
             key=lambda triplet: (-triplet.missed, triplet.triplet),
         )
         rows: tuple[tuple[Cell, ...], ...] = tuple(
-            (t.concept, *(f"{drawn} of {labelled}" for drawn, labelled in t.counts))
+            (t.concept, *(f"{hits} of {labelled}" for hits, labelled in t.counts))
             for t in missed[:SHOWN]
         )
         table = Table("Followed least", ("Prompt", *ASKED), rows, "detail")

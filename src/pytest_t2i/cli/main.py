@@ -165,7 +165,8 @@ class Parser(argparse.ArgumentParser):
         guesses = [
             f"Did you mean {option}?"
             for flag in (word.partition("=")[0] for word in self._words)
-            if flag.startswith("--") and not any(known.startswith(flag) for known in options)
+            if flag.startswith("--")
+            and not any(option_string.startswith(flag) for option_string in options)
             if (option := nearest(flag, options))
         ]
         if (typed := _quoted_choice(message)) and (choice := nearest(typed, self._choices())):
@@ -174,8 +175,8 @@ class Parser(argparse.ArgumentParser):
 
     def options(self) -> list[str]:
         """Return the options of this parser and of its commands."""
-        own = [option for action in self._actions for option in action.option_strings]
-        return own + [option for parser in self._parsers() for option in parser.options()]
+        strings = [option for action in self._actions for option in action.option_strings]
+        return strings + [option for parser in self._parsers() for option in parser.options()]
 
     def _choices(self) -> list[str]:
         """Return what the arguments and commands of this parser may be."""
@@ -193,8 +194,8 @@ def _quoted_choice(message: str) -> str:
     >>> _quoted_choice("argument kind: invalid choice: 'modls' (choose from 'models', 'axes')")
     'modls'
     """
-    _, found, rest = message.partition("invalid choice: '")
-    return rest.partition("'")[0] if found else ""
+    _, separator, rest = message.partition("invalid choice: '")
+    return rest.partition("'")[0] if separator else ""
 
 
 def _chosen(words: Sequence[str]) -> tuple[str, list[str]]:
@@ -224,20 +225,20 @@ def _list_group(name: str, rest: Sequence[str], helps: Mapping[str, str]) -> int
     from pytest_t2i.adapters.registry import INSTALL
 
     members = _members(group, helps)
-    asked = rest[0] if rest and name == group else name.partition(".")[2]
-    install = INSTALL.get(("command", f"{group}.{asked}")) or (
+    member_name = rest[0] if rest and name == group else name.partition(".")[2]
+    install = INSTALL.get(("command", f"{group}.{member_name}")) or (
         "" if members else INSTALL.get(("command", group), "")
     )
     if install:
-        words = f"{group} {asked}" if members else group
+        words = f"{group} {member_name}" if members else group
         _print_error(f"ERROR: t2i {words} is not installed. Run: {install}")
         return 2
     if not members:
         raise UnknownNameError("command", group, _top(helps), "t2i --help lists them.")
-    if asked and asked not in HELP:
+    if member_name and member_name not in HELP:
         raise UnknownNameError(
             "command",
-            f"{group} {asked}",
+            f"{group} {member_name}",
             [_as_typed(member) for member in members],
             f"t2i {group} --help lists them.",
         )
@@ -252,10 +253,10 @@ def _print_help() -> None:
     helps = _helps(None)
     width = shutil.get_terminal_size((80, 24)).columns
     core = [name for name in ORDER if name in _top(helps)]
-    others = [name for name in _top(helps) if name not in ORDER]
+    companions = [name for name in _top(helps) if name not in ORDER]
     _print("usage: t2i COMMAND ...   (t2i COMMAND --help explains one; t2i --version)")
-    column = max(map(len, [*core, *others]))
-    for heading, names in (("", core), ("of other distributions:", others)):
+    column = max(map(len, [*core, *companions]))
+    for heading, names in (("", core), ("of other distributions:", companions)):
         if names:
             _print(heading)
         for name in names:

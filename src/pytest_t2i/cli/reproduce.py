@@ -165,14 +165,14 @@ def _documents(paper: str | None) -> dict[str, Sequence[Row]]:
 
 
 def _only(documents: dict[str, Sequence[Row]], label: str) -> dict[str, Sequence[Row]]:
-    found = {
+    rows_by_document = {
         name: [row for row in rows if row.label.casefold() == label.strip().casefold()]
         for name, rows in documents.items()
     }
-    if not any(found.values()):
-        known = ", ".join(row.label for rows in documents.values() for row in rows)
-        raise ConfigurationError(f"--row: expected one of {known}, got {label!r}")
-    return {name: rows for name, rows in found.items() if rows}
+    if not any(rows_by_document.values()):
+        labels = ", ".join(row.label for rows in documents.values() for row in rows)
+        raise ConfigurationError(f"--row: expected one of {labels}, got {label!r}")
+    return {name: rows for name, rows in rows_by_document.items() if rows}
 
 
 def listed(documents: dict[str, Sequence[Row]]) -> Iterator[str]:
@@ -212,8 +212,8 @@ def _run_all(documents: dict[str, Sequence[Row]]) -> int:
         # Output of this process comes before that of the command.
         sys.stdout.flush()
         command = [sys.executable, *_STARTED[program], *arguments]
-        done = subprocess.run(command, check=False)  # noqa: S603 - a command of reproduce.toml
-        status = max(status, int(done.returncode not in _FINISHED[program]))
+        count = subprocess.run(command, check=False)  # noqa: S603 - a command of reproduce.toml
+        status = max(status, int(count.returncode not in _FINISHED[program]))
         if way.published:
             say(f"published: {way.published}")
     return status

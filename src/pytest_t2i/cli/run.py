@@ -121,8 +121,8 @@ def _is_name(words: Sequence[str], place: int, folders: Mapping[str, Path]) -> b
 def _pytest(arguments: Sequence[str], command: str) -> int:
     """Run pytest on suites that lie elsewhere as if they lay in the current folder."""
     # Pytest reads conftest.py beside and above tests, and these lie elsewhere.
-    own = ["-p", "conftest"] if Path("conftest.py").is_file() else []
-    words = [sys.executable, "-m", "pytest", *_as_if_here(arguments), *own, *arguments]
+    conftest = ["-p", "conftest"] if Path("conftest.py").is_file() else []
+    words = [sys.executable, "-m", "pytest", *_as_if_here(arguments), *conftest, *arguments]
     environment = {**os.environ, TYPED: command}
     if os.name == "nt":
         return subprocess.call(words, env=environment)  # noqa: S603 - the Python that runs this
@@ -172,11 +172,11 @@ def _listed(arguments: Sequence[str]) -> Iterator[str]:
     parser = argparse.ArgumentParser(prog="t2i run", add_help=False, allow_abbrev=False)
     for name in ("model", "price", "images"):
         parser.add_argument(f"--t2i-{name}", dest=name)
-    options, other = parser.parse_known_args(list(arguments))
-    if other:
+    options, unknown = parser.parse_known_args(list(arguments))
+    if unknown:
         raise ConfigurationError(
             f"expected the name of a suite, one of {', '.join(suites())}; got only "
-            f"{shlex.join(other)}. t2i run alone lists the suites; --model, --images and --price "
+            f"{shlex.join(unknown)}. t2i run alone lists the suites; --model, --images and --price "
             "go with the list"
         )
     money = _price(options.price)

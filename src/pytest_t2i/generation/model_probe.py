@@ -98,13 +98,18 @@ def probed(model: Any, settings: GenerationSettings) -> ModelProbe | None:
     """
     first = Request(PROMPT, SEED, settings)
     second = Request(PROMPT, OTHER_SEED, settings)
-    one, other = as_generated(model.generate([first, second]))
+    first_picture, second_picture = as_generated(model.generate([first, second]))
     (alone,) = as_generated(model.generate([first]))
     guided = None
     changed = model.other_guidance(settings)
     if changed is not None:
         (guided,) = as_generated(model.generate([Request(PROMPT, SEED, changed)]))
-    pictures: Sequence[Generated] = [one, other, alone, *([guided] if guided else [])]
+    pictures: Sequence[Generated] = [
+        first_picture,
+        second_picture,
+        alone,
+        *([guided] if guided else []),
+    ]
     if any(picture.image is None for picture in pictures):
         return None
     images: list[Any] = [picture.image for picture in pictures]

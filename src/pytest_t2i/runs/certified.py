@@ -102,8 +102,10 @@ def _weights(
     by_label: dict[str, Counter[str]] = {MALE: Counter(), FEMALE: Counter()}
     mixtures = []
     for sample in samples:
-        told = results.observations.detections(sample.prompt, sample.seeds, DetectorRef(detector))
-        groups = [_group(detection, split) for detection in told]
+        detections = results.observations.detections(
+            sample.prompt, sample.seeds, DetectorRef(detector)
+        )
+        groups = [_group(detection, split) for detection in detections]
         counts: Counter[str] = Counter()
         for own, group in zip(sample.detections, groups, strict=True):
             if own.label in by_label:

@@ -449,7 +449,7 @@ class Replicate(Service):
         # An input that a model does not have is ignored by the service.
         fields: dict[str, Any] = {"prompt": call.body["input"]["prompt"]}
         for name, value in call.body["input"].items():
-            names = [other for other in self.other_names.get(name, ()) if other in inputs]
+            names = [alias for alias in self.other_names.get(name, ()) if alias in inputs]
             if names and (name != "output_format" or "png" in json.dumps(schemas)):
                 fields[names[0]] = value
             elif name in {"num_inference_steps", "guidance_scale", "negative_prompt", "width"}:
@@ -690,8 +690,10 @@ class Comfy(Service):
                 f"workflow, got none of {' and '.join(missing)}: write "
                 '"text": "{prompt}" and "seed": "{seed}" in place of the values'
             )
-        taken = tuple(name for name in FIELDS if name in marks and name not in {"prompt", "seed"})
-        return cls(nodes, marks, taken)
+        settings = tuple(
+            name for name in FIELDS if name in marks and name not in {"prompt", "seed"}
+        )
+        return cls(nodes, marks, settings)
 
     def header(self, key: str) -> Mapping[str, str]:
         return {"Authorization": f"Bearer {key}"}
@@ -719,9 +721,9 @@ class Comfy(Service):
             return [self._filled(inner, values) for inner in value]
         if not isinstance(value, str):
             return value
-        whole = MARK.fullmatch(value.strip())
-        if whole and whole[1] in values:
-            return self._value(whole, values)
+        mark = MARK.fullmatch(value.strip())
+        if mark and mark[1] in values:
+            return self._value(mark, values)
         return MARK.sub(
             lambda match: str(self._value(match, values)) if match[1] in values else match[0], value
         )
@@ -860,16 +862,20 @@ class ServiceModel(EndpointModel):
         text = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
         raise fault_in(text) or BrokenPictureError("expected a picture in the answer, got none")
 
-    def _compare_price(self, told: Money | None) -> None:
+    def _compare_price(self, charged: Money | None) -> None:
         """Report, once an amount, that the service charged another price than the run counts."""
-        if told is None or self.spending is None or told.currency != self.spending.price.currency:
+        if (
+            charged is None
+            or self.spending is None
+            or charged.currency != self.spending.price.currency
+        ):
             return
         with self._lock:
-            is_new = str(told) not in self._prices and len(self._prices) < 3  # noqa: PLR2004
-            self._prices.add(str(told))
-        if is_new and told != self.spending.price:
+            is_new = str(charged) not in self._prices and len(self._prices) < 3  # noqa: PLR2004
+            self._prices.add(str(charged))
+        if is_new and charged != self.spending.price:
             self.say(
-                f"the service charged {told} for a picture; the run counts {self.spending.price}"
+                f"the service charged {charged} for a picture; the run counts {self.spending.price}"
             )
 
     def ask_versions(self, seconds: float) -> Mapping[str, str]:
