@@ -22,7 +22,7 @@ from PIL import Image, ImageDraw
 
 from pytest_t2i import Prompt, axes
 from pytest_t2i.audits.dependencies.groups import Placed, maps_of, word_mask
-from pytest_t2i.data import ATTENTION
+from pytest_t2i.data import ATTENTION_MAPS
 
 OUT = Path("reports/sheets")
 SIDE, LINE = 320, 20
@@ -71,7 +71,7 @@ def _shown(dependencies: Any) -> Iterator[Shown]:
         prompt = list(triplet)[number % 3]
         seen = dependencies.observations
         (placed,) = dependencies.placed_in(prompt, [seed])
-        (attention,) = seen.arrays(prompt, [seed], ATTENTION)
+        (attention,) = seen.arrays(prompt, [seed], ATTENTION_MAPS)
         (picture,) = seen.pictures(prompt, [seed])
         maps = maps_of(prompt.text, attention)
         masks = {noun: word_mask(each, picture.size) for noun, each in maps.items()}

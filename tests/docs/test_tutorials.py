@@ -67,8 +67,8 @@ def reader(pytester, monkeypatch, fake_reference, capsys):
             result = pytester.runpytest_inprocess("-p", "no:cacheprovider", *arguments)
             return int(result.ret), result.stdout.str() + result.stderr.str()
         assert program == "t2i", f"neither pytest nor t2i: {line}"
-        if arguments[0] == "label":
-            label_by_colour(pytester.path / arguments[1], arguments[-1])
+        if arguments[:2] == ["label", "page"]:
+            label_by_colour(pytester.path / arguments[2], arguments[-1])
             return 0, ""
         capsys.readouterr()
         status = main(arguments)

@@ -140,6 +140,7 @@ def test_bedrock_is_signed_where_there_is_no_bearer_key(monkeypatch):
 
 
 def test_bedrock_without_credentials_says_what_to_set(monkeypatch, tmp_path):
+    pytest.importorskip("botocore")
     monkeypatch.delenv("AWS_BEARER_TOKEN_BEDROCK")
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)
