@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import sys
-import zlib
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -44,23 +42,8 @@ BRINGS_TORCH = re.compile(r"^\s*(import|from) (torch|transformers|diffusers)\b",
 SLOW_AS_A_WHOLE = re.compile(r"^pytestmark = (\[\n\s*)?pytest\.mark\.slow\b", re.MULTILINE)
 
 
-def share(text: str) -> tuple[int, int]:
-    """The argument of ``--slow-share``: which part, and how many parts there are."""
-    part, _, parts = text.partition("/")
-    if not (part.isdecimal() and parts.isdecimal() and 1 <= int(part) <= int(parts)):
-        raise argparse.ArgumentTypeError(f"expected K/N with K from 1 to N, got {text!r}")
-    return int(part), int(parts)
-
-
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """All slow tests take most of an hour: several runs may share them."""
-    parser.addoption(
-        "--slow-share",
-        type=share,
-        default=(1, 1),
-        metavar="K/N",
-        help="run the K-th of N parts of the tests that are marked slow, and all others",
-    )
+    """Options of the tests of this repository."""
     parser.addoption(
         "--minutes",
         action="store_true",
@@ -69,25 +52,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--all-simulations",
         action="store_true",
-        help="run simulations and the slow tests of companions also where their code is unchanged "
-        "since they passed",
+        help="run slow tests also where what they depend on is unchanged since they passed",
     )
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep this run's share of the slow tests, without those whose code has not changed."""
-    if not config.getoption("all_simulations"):
-        last_results.skip_unchanged(items)
-    part, parts = config.getoption("slow_share")
-    if parts == 1:
-        return
-    left_out = {
-        item
-        for item in items
-        if item.get_closest_marker("slow") and zlib.crc32(item.nodeid.encode()) % parts != part - 1
-    }
-    config.hook.pytest_deselected(items=[item for item in items if item in left_out])
-    items[:] = [item for item in items if item not in left_out]
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -95,6 +61,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
     Of a suite's workers a single one makes the images, and may use them all.
     """
+    everything = config.getoption("all_simulations")
+    config.pluginmanager.register(last_results.LeftOut(config, everything=everything), "left-out")
     if "PYTEST_XDIST_WORKER" not in os.environ:
         config.pluginmanager.register(last_results.Recorder(), "last-results")
         if config.getoption("minutes"):
@@ -113,9 +81,11 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     is_test = collection_path.name.startswith("test_")
     if "tests" in collection_path.relative_to(HERE).parts and not is_test:
         return True
+    text = collection_path.read_text(encoding="utf-8")
+    if not config.option.markexpr and is_test and SLOW_AS_A_WHOLE.search(text):
+        return config.pluginmanager.get_plugin("left-out").is_unchanged(collection_path) or None
     if config.option.markexpr != "not slow":
         return None
-    text = collection_path.read_text(encoding="utf-8")
     if is_test:
         slow = SLOW_AS_A_WHOLE.search(text) is not None
     else:
