@@ -74,23 +74,35 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.setdefault("OMP_NUM_THREADS", str(threads))
 
 
+def is_slow(path: Path) -> bool:
+    """Whether all tests of a file are slow: so it says, or it is a module that brings torch."""
+    text = path.read_text(encoding="utf-8")
+    if path.name.startswith("test_"):
+        return SLOW_AS_A_WHOLE.search(text) is not None
+    return any(folder in path.parents for folder in SLOW_FOLDERS) or (
+        any(folder in path.parents for folder in (ADAPTERS, COMPANIONS))
+        and BRINGS_TORCH.search(text) is not None
+    )
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Helpers of tests hold no examples; ``-m "not slow"`` does not even import what is slow."""
+    """Helpers of tests hold no examples; what is slow is not even imported where it is not run."""
     if collection_path.suffix != ".py":
         return None
     is_test = collection_path.name.startswith("test_")
     if "tests" in collection_path.relative_to(HERE).parts and not is_test:
         return True
-    text = collection_path.read_text(encoding="utf-8")
-    if not config.option.markexpr and is_test and SLOW_AS_A_WHOLE.search(text):
-        return config.pluginmanager.get_plugin("left-out").is_unchanged(collection_path) or None
-    if config.option.markexpr != "not slow":
-        return None
-    if is_test:
-        slow = SLOW_AS_A_WHOLE.search(text) is not None
-    else:
-        slow = any(folder in collection_path.parents for folder in SLOW_FOLDERS) or (
-            any(folder in collection_path.parents for folder in (ADAPTERS, COMPANIONS))
-            and BRINGS_TORCH.search(text) is not None
-        )
-    return True if slow else None
+    if not is_test and ">>>" not in collection_path.read_text(encoding="utf-8"):
+        return True
+    if config.option.markexpr == "not slow":
+        return is_slow(collection_path) or None
+    left_out = config.pluginmanager.get_plugin("left-out")
+    if not config.option.markexpr and is_slow(collection_path):
+        return left_out.is_unchanged(collection_path) or None
+    return None
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Examples of modules that bring torch are slow, too."""
+    if isinstance(item, pytest.DoctestItem) and is_slow(item.path):
+        item.add_marker("slow")

@@ -268,8 +268,8 @@ class LeftOut:
             (config.invocation_params.dir / argument.partition("::")[0]).resolve()
             for argument in config.args
         }
-        is_part = any("::" in argument for argument in config.args) or config.getoption("lf")
-        self.records = not is_part
+        is_part = any("::" in argument for argument in config.args)
+        self.records = not (is_part or config.getoption("lf", default=False))
         """Whether files are collected whole, so that what passed can be recorded."""
 
     def is_unchanged(self, path: Path) -> bool:
