@@ -47,7 +47,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--minutes",
         action="store_true",
-        help="print the minutes that the tests of each folder took, beside their budget",
+        help="print the minutes of processor time of the tests of each folder, beside their budget",
     )
     parser.addoption(
         "--all-simulations",
@@ -63,6 +63,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     everything = config.getoption("all_simulations")
     config.pluginmanager.register(last_results.LeftOut(config, everything=everything), "left-out")
+    if config.getoption("minutes"):
+        config.pluginmanager.register(minutes.Clock(), "clock")
     if "PYTEST_XDIST_WORKER" not in os.environ:
         config.pluginmanager.register(last_results.Recorder(), "last-results")
         if config.getoption("minutes"):
