@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import re
 import sys
 from importlib.util import find_spec
@@ -54,6 +55,25 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="run slow tests also where what they depend on is unchanged since they passed",
     )
+    parser.addoption(
+        "--shuffled",
+        type=int,
+        metavar="SEED",
+        help="run the files in a random order, and the tests of each",
+    )
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With ``--shuffled``, mix the files and the tests of each, in all workers alike."""
+    if config.option.shuffled is None:
+        return
+    draw = random.Random(config.option.shuffled)
+    files: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.path, []).append(item)
+    mixed = draw.sample(list(files.values()), len(files))
+    items[:] = [item for tests in mixed for item in draw.sample(tests, len(tests))]
 
 
 def pytest_configure(config: pytest.Config) -> None:
