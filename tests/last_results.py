@@ -36,8 +36,10 @@ ADAPTERS_BY_NAME = "adapters/registry.py"
 """Loads adapters by name: what imports it depends on all adapters."""
 STARTS_MORE = re.compile(r"\b(pytester|subprocess|multiprocessing|run_apart|entry_points)\b")
 """A test that says one of these words depends on the whole source, too."""
-READERS = ("docs", "examples", "layout", "golden", "trials", "benchmarks", "gpu")
-"""Folders of tests that read pages, examples and suites."""
+READERS = ("docs", "examples", "layout", "trials", "benchmarks")
+"""Folders of tests that read pages, examples and scripts."""
+OWN = ("last_results.py", "minutes.py")
+"""Modules of tests on which no result depends."""
 IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+([^\n]*))",
     re.MULTILINE,
@@ -76,7 +78,7 @@ def _dependencies(path: Path) -> frozenset[Path]:
         STARTS_MORE.search(text) for text in texts
     )
     is_reader = path.relative_to(ROOT).parts[1] in READERS and companion is None
-    if is_whole or is_reader:
+    if is_whole or is_reader or path.parent == TESTS / "golden":
         files |= _everything(with_pages=is_reader)
     return frozenset({*files, *(data for file in files for data in _beside(file))})
 
@@ -99,8 +101,10 @@ def _everything(*, with_pages: bool) -> frozenset[Path]:
     """All that a started process may load; with the pages that some tests read."""
     folders = [ROOT / "src", ROOT / "suites", *(ROOT / "plugins").glob("*/src")]
     single = [ROOT / "pyproject.toml", *(ROOT / "plugins").glob("*/pyproject.toml")]
+    single += [file for file in TESTS.glob("*.py") if file.name not in OWN]
     if with_pages:
         folders += [ROOT / "docs", ROOT / "examples"]
+        folders += [entry for entry in TESTS.iterdir() if entry.is_dir()]
         single += [ROOT / "README.md", ROOT / "mkdocs.yml", ROOT / "action.yml"]
     return frozenset({*single, *(file for folder in folders for file in _files(folder))})
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 
+import last_results
 import pytest
-from layout import source
 
 CONFTEST = """
 import last_results
@@ -53,7 +53,7 @@ def repository(pytester, monkeypatch):
     for name, text in FILES.items():
         (pytester.path / name).parent.mkdir(parents=True, exist_ok=True)
         (pytester.path / name).write_text(text)
-    shutil.copy(source.REPOSITORY / "tests" / "last_results.py", pytester.path / "tests")
+    shutil.copy(last_results.__file__, pytester.path / "tests")
 
     def run(*arguments):
         """How many passed, failed and were left out."""
@@ -68,6 +68,8 @@ def repository(pytester, monkeypatch):
     return run
 
 
+@pytest.mark.slow
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n", "2")], ids=["alone", "two workers"])
 def test_what_passed_is_left_out_until_what_it_depends_on_changes(repository, workers):
     assert repository(*workers) == (1 + ALL, 0, 0)
@@ -91,6 +93,7 @@ def test_data_beside_a_module_count(repository):
     assert repository() == (1 + 3, 0, 2)
 
 
+@pytest.mark.slow
 def test_a_test_that_failed_is_run_until_it_passes(repository):
     (repository.path / "broken").touch()
     assert repository() == (ALL, 1, 0)

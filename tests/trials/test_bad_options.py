@@ -41,6 +41,7 @@ def test_there_are_many(rows):
     assert sum(row.is_wrong and row.program == "pytest" for row in rows) >= 250
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [FEW, pytest.param(MANY, marks=pytest.mark.slow)])
 def test_so_many_of_them(folder, rows, count):
     for row in rows[:: len(rows) // count]:

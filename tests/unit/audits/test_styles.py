@@ -130,6 +130,7 @@ def test_shuffled_styles_find_nothing():
     assert alarms <= 10
 
 
+@pytest.mark.slow
 def test_planted_men_are_found_nearly_always():
     shares = FAIR | {"Ukiyo-e": 0.8}
     found = [

@@ -67,6 +67,7 @@ def run(model, count, size, notes=None):
     return list(executor.run(iter(requests(count))))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [OnGpu, OnGpuInALane])
 def test_batches_grow_while_they_make_more_images_a_second(kind):
     # 1 / (1 + 0.1) = 0.9, 2 / 1.2 = 1.7, 2.9, 4.4, 6.2, 7.6, 8.6, and 9.3 is 1.07 times as many.
