@@ -69,7 +69,6 @@ def repository(pytester, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 @pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n", "2")], ids=["alone", "two workers"])
 def test_what_passed_is_left_out_until_what_it_depends_on_changes(repository, workers):
     assert repository(*workers) == (1 + ALL, 0, 0)

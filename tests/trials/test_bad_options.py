@@ -42,7 +42,7 @@ def test_there_are_many(rows):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("count", [FEW, pytest.param(MANY, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [FEW, MANY])
 def test_so_many_of_them(folder, rows, count):
     for row in rows[:: len(rows) // count]:
         refuse(folder, row)
