@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import subprocess
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -116,12 +117,25 @@ def _adapters() -> frozenset[Path]:
 
 
 @cache
+def _repository() -> dict[Path, frozenset[Path]]:
+    """Folder -> files under it, but those that git ignores: what runs leave is no code."""
+    asked = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
+    try:
+        listed = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        files = [path for path in ROOT.rglob("*") if "__pycache__" not in path.parts]
+    else:
+        files = [ROOT / name for name in listed.stdout.split("\0") if name]
+    under: dict[Path, set[Path]] = {}
+    for file in files:
+        if file.is_file():
+            for folder in file.parents:
+                under.setdefault(folder, set()).add(file)
+    return {folder: frozenset(found) for folder, found in under.items()}
+
+
 def _files(folder: Path) -> frozenset[Path]:
-    return frozenset(
-        file
-        for file in folder.rglob("*")
-        if file.is_file() and not {"__pycache__", ".pytest_cache"} & set(file.parts)
-    )
+    return _repository().get(folder, frozenset())
 
 
 def _beside(file: Path) -> frozenset[Path]:
@@ -137,18 +151,14 @@ def _beside(file: Path) -> frozenset[Path]:
 @cache
 def _data(folder: Path) -> frozenset[Path]:
     """Data in a folder, and in those of its folders that have no code."""
-    found = set()
-    for entry in folder.iterdir():
-        if entry.is_file():
-            found.add(entry)
-        elif entry.name != "__pycache__" and not any(entry.glob("*.py")):
-            found |= _files(entry)
-    return frozenset(
-        file for file in found if file.suffix not in _NO_DATA and file.name != _DIGESTS
-    )
+    data = {file for file in _files(folder) if file.suffix != ".py" and file.name != _DIGESTS}
+    first = {file: folder / file.relative_to(folder).parts[0] for file in data}
+    has_code = {
+        inner for inner in set(first.values()) if any(f.suffix == ".py" for f in _files(inner))
+    }
+    return frozenset(file for file in data if first[file] not in has_code)
 
 
-_NO_DATA = (".py", ".pyc")
 _DIGESTS = "kept_digests.toml"
 """Follows every change of an adapter, and changes nothing that a test of another one sees."""
 
