@@ -328,10 +328,13 @@ class LeftOut:
         """Workers collect alike: any one of them knows what all left out."""
         self.tests = Counter(getattr(node, "workeroutput", {}).get("left_out", {})) | self.tests
 
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """A worker hands on what it left out."""
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """A worker hands on what it left out; where that was all, the run passes."""
         if hasattr(session.config, "workeroutput"):
             session.config.workeroutput["left_out"] = dict(self.tests)
+        elif exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and self.tests:
+            session.exitstatus = pytest.ExitCode.OK
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Say how many tests were left out, and why."""

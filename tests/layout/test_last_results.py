@@ -59,6 +59,7 @@ def repository(pytester, monkeypatch):
         """How many passed, failed and were left out."""
         result = pytester.runpytest_subprocess("-W", "ignore", *arguments)
         counts = result.parseoutcomes()
+        assert result.ret == bool(counts.get("failed"))
         left = [line for line in result.outlines if "slow tests of" in line]
         number = int(left[0].split()[0]) if left else 0
         return counts.get("passed", 0), counts.get("failed", 0), number
@@ -121,6 +122,11 @@ def test_a_part_of_a_file_proves_nothing_of_the_rest(repository, arguments):
     repository(*arguments)
     table = repository.path / "tests/last_results.json"
     assert not table.exists() or "tests/test_whole.py" not in repository.table()
+
+
+def test_a_run_that_leaves_out_all_passes(repository):
+    repository()
+    assert repository("-m", "slow") == (0, 0, ALL)
 
 
 def test_a_file_that_is_named_is_run(repository):
