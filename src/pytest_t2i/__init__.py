@@ -218,7 +218,7 @@ _HOMES = {
     ),
     "protocols": (
         "AnswerLimits", "Calibrated", "ComparingMitigation", "Detector", "Encoder", "Executor",
-        "ExecutorOptions", "FaceDetector", "Language", "LoadOptions", "MadeFor",
+        "ExecutorOptions", "FaceDetector", "Language", "LoadOptions", "LooksAhead", "MadeFor",
         "MakesEach", "MayIgnoreSeeds", "Mitigation",
         "NextTokens", "ObjectFinder", "OpenSet", "PassesBySettings", "PersonDetector",
         "PipelineMitigation", "PromptMitigation", "ReadyMade",

@@ -26,6 +26,7 @@ SMALLEST = {
     "people": ("--overlaps", "0.7"),
     "plain_loop": ("--prompts", "1", "--images", "2", "--rounds", "1"),
     "report_size": (),
+    "png": ("--pixels", "64", "--pictures", "2"),
     "spi_passes": (str(WEIGHTS), "1"),
 }
 """Script -> what makes it small."""
