@@ -27,6 +27,7 @@ SMALLEST = {
     "plain_loop": ("--prompts", "1", "--images", "2", "--rounds", "1"),
     "report_size": (),
     "png": ("--pixels", "64", "--pictures", "2"),
+    "whole_run_on_gpu": ("--small",),
     "spi_passes": (str(WEIGHTS), "1"),
 }
 """Script -> what makes it small."""
