@@ -238,8 +238,8 @@ class Run:
         started = time.time()
         with watched() as self.use:
             done = subprocess.run(
-                command, cwd=folder, env={**os.environ, "WORDS": str(WORDS), **further}, capture_output=True,
-                text=True, check=False,
+                command, cwd=folder, capture_output=True, text=True, check=False,
+                env={**os.environ, "WORDS": str(WORDS), **further},
             )  # fmt: skip
         self.seconds = time.time() - started
         self.output = done.stdout + done.stderr
