@@ -174,8 +174,8 @@ _HOMES = {
     "statistics": (),
     "prompts.strategies": (),
     "data": (
-        "PLAIN", "Attribute", "Box", "Detection", "Evidence", "FoundObject", "Generated",
-        "GenerationSettings", "Interval", "Mask", "MetricInfo", "NextToken", "Outcome",
+        "FINAL_LATENT", "PLAIN", "Attribute", "Box", "Detection", "Evidence", "FoundObject",
+        "Generated", "GenerationSettings", "Interval", "Mask", "MetricInfo", "NextToken", "Outcome",
         "PicturePath", "Prompt", "Request", "Trace", "Triplet", "Undetected", "Variant",
         "Variation", "digest",
     ),
