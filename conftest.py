@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import os
+import random
 import re
 import sys
-import zlib
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -44,50 +43,37 @@ BRINGS_TORCH = re.compile(r"^\s*(import|from) (torch|transformers|diffusers)\b",
 SLOW_AS_A_WHOLE = re.compile(r"^pytestmark = (\[\n\s*)?pytest\.mark\.slow\b", re.MULTILINE)
 
 
-def share(text: str) -> tuple[int, int]:
-    """The argument of ``--slow-share``: which part, and how many parts there are."""
-    part, _, parts = text.partition("/")
-    if not (part.isdecimal() and parts.isdecimal() and 1 <= int(part) <= int(parts)):
-        raise argparse.ArgumentTypeError(f"expected K/N with K from 1 to N, got {text!r}")
-    return int(part), int(parts)
-
-
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """All slow tests take most of an hour: several runs may share them."""
-    parser.addoption(
-        "--slow-share",
-        type=share,
-        default=(1, 1),
-        metavar="K/N",
-        help="run the K-th of N parts of the tests that are marked slow, and all others",
-    )
+    """Options of the tests of this repository."""
     parser.addoption(
         "--minutes",
         action="store_true",
-        help="print the minutes that the tests of each folder took, beside their budget",
+        help="print the minutes of processor time of the tests of each folder, beside their budget",
     )
     parser.addoption(
         "--all-simulations",
         action="store_true",
-        help="run simulations and the slow tests of companions also where their code is unchanged "
-        "since they passed",
+        help="run slow tests also where what they depend on is unchanged since they passed",
+    )
+    parser.addoption(
+        "--shuffled",
+        type=int,
+        metavar="SEED",
+        help="run the files in a random order, and the tests of each",
     )
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep this run's share of the slow tests, without those whose code has not changed."""
-    if not config.getoption("all_simulations"):
-        last_results.skip_unchanged(items)
-    part, parts = config.getoption("slow_share")
-    if parts == 1:
+    """With ``--shuffled``, mix the files and the tests of each, in all workers alike."""
+    if config.option.shuffled is None:
         return
-    left_out = {
-        item
-        for item in items
-        if item.get_closest_marker("slow") and zlib.crc32(item.nodeid.encode()) % parts != part - 1
-    }
-    config.hook.pytest_deselected(items=[item for item in items if item in left_out])
-    items[:] = [item for item in items if item not in left_out]
+    draw = random.Random(config.option.shuffled)
+    files: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.path, []).append(item)
+    mixed = draw.sample(list(files.values()), len(files))
+    items[:] = [item for tests in mixed for item in draw.sample(tests, len(tests))]
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -95,6 +81,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
     Of a suite's workers a single one makes the images, and may use them all.
     """
+    everything = config.getoption("all_simulations")
+    config.pluginmanager.register(last_results.LeftOut(config, everything=everything), "left-out")
+    if config.getoption("minutes"):
+        config.pluginmanager.register(minutes.Clock(), "clock")
     if "PYTEST_XDIST_WORKER" not in os.environ:
         config.pluginmanager.register(last_results.Recorder(), "last-results")
         if config.getoption("minutes"):
@@ -106,21 +96,35 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.setdefault("OMP_NUM_THREADS", str(threads))
 
 
+def is_slow(path: Path) -> bool:
+    """Whether all tests of a file are slow: so it says, or it is a module that brings torch."""
+    text = path.read_text(encoding="utf-8")
+    if path.name.startswith("test_"):
+        return SLOW_AS_A_WHOLE.search(text) is not None
+    return any(folder in path.parents for folder in SLOW_FOLDERS) or (
+        any(folder in path.parents for folder in (ADAPTERS, COMPANIONS))
+        and BRINGS_TORCH.search(text) is not None
+    )
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Helpers of tests hold no examples; ``-m "not slow"`` does not even import what is slow."""
+    """Helpers of tests hold no examples; what is slow is not even imported where it is not run."""
     if collection_path.suffix != ".py":
         return None
     is_test = collection_path.name.startswith("test_")
     if "tests" in collection_path.relative_to(HERE).parts and not is_test:
         return True
-    if config.option.markexpr != "not slow":
-        return None
-    text = collection_path.read_text(encoding="utf-8")
-    if is_test:
-        slow = SLOW_AS_A_WHOLE.search(text) is not None
-    else:
-        slow = any(folder in collection_path.parents for folder in SLOW_FOLDERS) or (
-            any(folder in collection_path.parents for folder in (ADAPTERS, COMPANIONS))
-            and BRINGS_TORCH.search(text) is not None
-        )
-    return True if slow else None
+    if not is_test and ">>>" not in collection_path.read_text(encoding="utf-8"):
+        return True
+    if config.option.markexpr == "not slow":
+        return is_slow(collection_path) or None
+    left_out = config.pluginmanager.get_plugin("left-out")
+    if not config.option.markexpr and is_slow(collection_path):
+        return left_out.is_unchanged(collection_path) or None
+    return None
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Examples of modules that bring torch are slow, too."""
+    if isinstance(item, pytest.DoctestItem) and is_slow(item.path):
+        item.add_marker("slow")

@@ -1,111 +1,243 @@
-"""Slow tests whose code has not changed since they last passed are not run again.
+"""Slow tests whose code has not changed since they last passed are left out.
 
-This holds for simulations, which judge code by random numbers of a fixed seed, and for the slow
-tests of companions. Each is known by a digest of every module that it imports, directly or not.
-``last_results.json`` holds the digest, the date and the seconds of each test that passed; a run
-writes it, and it is committed. ``--all-simulations`` runs everything.
+The slow tests of a file are known by a digest of the file and of what they depend on: every module
+of this repository that it imports, directly or not, and the data beside them. Where pytest or
+another process is started, or parts are looked up by name, that is the whole source. A row of
+``last_results.json`` holds the digest of a file and how many of its tests passed with it. Nobody
+but a run that saw them pass writes a row; a test that did not pass is named in it and is run again,
+and where a digest is missing or another one, all are run. ``--all-simulations`` runs everything,
+and so does the name of a file on the command line.
 """
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import json
+import re
+import subprocess
+import tomllib
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
+TESTS = ROOT / "tests"
 SOURCE = ROOT / "src" / "pytest_t2i"
-TABLE = Path(__file__).with_name("last_results.json")
+TABLE = TESTS / "last_results.json"
 DIGEST = "last_results_digest"
-"""Name of the property of a report."""
-EVERYTHING = ("plugin", "library", "runs", "adapters/registry", "cli")
+"""Name of the property of a report: the digest and the number of slow tests of its file."""
+BY_NAME = ("plugin", "library", "runs", "cli/main")
 """Modules that load others by name: what imports one of them depends on the whole source."""
-
-
-def is_kept(path: Path) -> bool:
-    """Whether slow tests of a file are run only where their code has changed."""
-    parts = path.relative_to(ROOT).parts if ROOT in path.parents else ()
-    return parts[:2] == ("tests", "simulations") or (parts[:1] == ("plugins",) and "tests" in parts)
+ADAPTERS_BY_NAME = "adapters/registry.py"
+"""Loads adapters by name: what imports it depends on all adapters."""
+STARTS_MORE = re.compile(r"\b(pytester|subprocess|multiprocessing|run_apart|entry_points)\b")
+"""A test that says one of these words depends on the whole source, too."""
+READERS = ("docs", "examples", "layout", "trials", "benchmarks")
+"""Folders of tests that read pages, examples and scripts."""
+OWN = ("last_results.py", "minutes.py")
+"""Modules of tests on which no result depends."""
+IMPORT = re.compile(
+    r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+([^\n]*))",
+    re.MULTILINE,
+)
+NAME = re.compile(r"[\w.]+")
+COMMENT = re.compile(r"#[^\n]*")
 
 
 @cache
 def digest(path: Path) -> str:
-    """The digest of a test's file and of all modules that it imports."""
-    files = {path, *_closure(path)}
-    if ROOT / "plugins" in path.parents:
-        companion = next(parent for parent in path.parents if (parent / "pyproject.toml").is_file())
-        own = [file for file in (companion / "src").rglob("*.py") if file.is_file()]
-        files |= {*own, *(path.parent.glob("*.py"))}
-        for file in own:
+    """The digest of a test's file and of all that it depends on."""
+    lines = sorted(_line(file) for file in _dependencies(path))
+    return hashlib.sha256("".join(lines).encode()).hexdigest()[:20]
+
+
+@cache
+def _line(file: Path) -> str:
+    content = hashlib.sha256(file.read_bytes()).hexdigest()
+    return f"{file.relative_to(ROOT).as_posix()} {content}\n"
+
+
+@cache
+def _dependencies(path: Path) -> frozenset[Path]:
+    """The file itself, what it imports, and the data beside what it imports."""
+    companion = _companion(path)
+    own = _files(companion / "src") if companion else frozenset()
+    files = {path, ROOT / "conftest.py", *_conftests(path), *own}
+    for file in list(files - {ROOT / "conftest.py"}):
+        if file.suffix == ".py":
             files |= _closure(file)
-    total = hashlib.sha256()
-    for file in sorted(files):
-        total.update(file.relative_to(ROOT).as_posix().encode())
-        total.update(hashlib.sha256(file.read_bytes()).digest())
-    return total.hexdigest()[:20]
+    if SOURCE / ADAPTERS_BY_NAME in files:
+        files |= _adapters()
+    in_source = {file.relative_to(SOURCE).as_posix() for file in files if SOURCE in file.parents}
+    texts = (file.read_text("utf-8") for file in files if "tests" in file.relative_to(ROOT).parts)
+    is_whole = any(name.startswith(BY_NAME) for name in in_source) or any(
+        STARTS_MORE.search(text) for text in texts
+    )
+    is_reader = path.relative_to(ROOT).parts[1] in READERS and companion is None
+    if is_whole or is_reader or path.parent == TESTS / "golden":
+        files |= _everything(with_pages=is_reader)
+    return frozenset({*files, *(data for file in files for data in _beside(file))})
+
+
+def _companion(path: Path) -> Path | None:
+    inside = path.relative_to(ROOT).parts
+    return ROOT / inside[0] / inside[1] if inside[0] == "plugins" else None
+
+
+def _conftests(path: Path) -> Iterator[Path]:
+    for folder in path.parents:
+        if folder == ROOT:
+            return
+        if (folder / "conftest.py").is_file():
+            yield folder / "conftest.py"
+
+
+@cache
+def _everything(*, with_pages: bool) -> frozenset[Path]:
+    """All that a started process may load; with the pages that some tests read."""
+    folders = [ROOT / "src", ROOT / "suites", *(ROOT / "plugins").glob("*/src")]
+    single = [ROOT / "pyproject.toml", *(ROOT / "plugins").glob("*/pyproject.toml")]
+    single += [file for file in TESTS.glob("*.py") if file.name not in OWN]
+    if with_pages:
+        folders += [ROOT / "docs", ROOT / "examples"]
+        folders += [entry for entry in TESTS.iterdir() if entry.is_dir()]
+        single += [ROOT / "README.md", ROOT / "mkdocs.yml", ROOT / "action.yml"]
+    return frozenset({*single, *(file for folder in folders for file in _files(folder))})
+
+
+@cache
+def _adapters() -> frozenset[Path]:
+    modules = frozenset((SOURCE / "adapters").rglob("*.py"))
+    return modules.union(*(_closure(file) for file in modules))
+
+
+@cache
+def _repository() -> dict[Path, frozenset[Path]]:
+    """Folder -> files under it, but those that git ignores: what runs leave is no code."""
+    asked = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
+    try:
+        listed = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        files = [path for path in ROOT.rglob("*") if "__pycache__" not in path.parts]
+    else:
+        files = [ROOT / name for name in listed.stdout.split("\0") if name]
+    under: dict[Path, set[Path]] = {}
+    for file in files:
+        if file.is_file():
+            for folder in file.parents:
+                under.setdefault(folder, set()).add(file)
+    return {folder: frozenset(found) for folder, found in under.items()}
+
+
+def _files(folder: Path) -> frozenset[Path]:
+    return _repository().get(folder, frozenset())
+
+
+def _beside(file: Path) -> frozenset[Path]:
+    """Data of a module: of tables beside a simulation those of its name, else all of its folder."""
+    if file.suffix != ".py" or file.parent in {TESTS, ROOT}:
+        return frozenset()
+    data = _data(file.parent)
+    if file.parent.name == "simulations":
+        return frozenset(entry for entry in data if entry.stem == file.stem)
+    return data
+
+
+@cache
+def _data(folder: Path) -> frozenset[Path]:
+    """Data in a folder, and in those of its folders that have no code."""
+    data = {file for file in _files(folder) if file.suffix != ".py" and file.name != _DIGESTS}
+    first = {file: folder / file.relative_to(folder).parts[0] for file in data}
+    has_code = {
+        inner for inner in set(first.values()) if any(f.suffix == ".py" for f in _files(inner))
+    }
+    return frozenset(file for file in data if first[file] not in has_code)
+
+
+_DIGESTS = "kept_digests.toml"
+"""Follows every change of an adapter, and changes nothing that a test of another one sees."""
 
 
 @cache
 def _closure(path: Path) -> frozenset[Path]:
-    """Files of this repository that a file imports, directly or not, and the data beside them."""
+    """Files of this repository that a file imports, directly or not."""
     found: set[Path] = set()
     waiting = [path]
     while waiting:
-        for file in _imported(waiting.pop()):
-            if file not in found:
-                found.add(file)
+        for file in _imported(waiting.pop()) - found:
+            found.add(file)
+            # It looks every name up where it lies: what is used of it stands beside the use.
+            if file != SOURCE / "__init__.py":
                 waiting.append(file)
-    names = {file.relative_to(SOURCE).as_posix() for file in found if SOURCE in file.parents}
-    if any(name.startswith(EVERYTHING) for name in names) or "pytester" in path.read_text("utf-8"):
-        found |= set(SOURCE.rglob("*.py"))
-    folders = {file.parent for file in found if SOURCE in file.parents}
-    return frozenset({*found, *(data for folder in folders for data in folder.glob("*.toml"))})
+    return frozenset(found)
 
 
 @cache
 def _imported(path: Path) -> frozenset[Path]:
     names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    for module, parts, modules in IMPORT.findall(path.read_text("utf-8")):
+        if module:
+            inside = NAME.findall(COMMENT.sub("", parts))
+            names |= {module, *(f"{module}.{name}" for name in inside)}
+        else:
+            names |= set(NAME.findall(COMMENT.sub("", modules)))
+            if "pytest_t2i" in names:
+                names |= {f"pytest_t2i.{name}" for name in _homes()}
     return frozenset(file for name in names for file in _files_of(name, path.parent))
 
 
-def _files_of(name: str, beside: Path) -> Iterator[Path]:
-    """The file of a module; of a name of the package ``pytest_t2i``, that of its home."""
+@cache
+def _files_of(name: str, beside: Path) -> tuple[Path, ...]:
+    return tuple(_found(name, beside))
+
+
+def _found(name: str, beside: Path) -> Iterator[Path]:
+    """The file of a module and its packages; of a public name, that of its home."""
     parts = name.split(".")
     if parts[0] == "pytest_t2i":
         if len(parts) == 2 and parts[1] in _homes():
             parts = ["pytest_t2i", *_homes()[parts[1]].split(".")]
-        folder = SOURCE.parent
+        folders: Iterable[Path] = (SOURCE.parent,)
     elif parts[0].startswith("pytest_t2i_"):
-        folder = ROOT / "plugins" / parts[0].replace("_", "-") / "src"
+        folders = (ROOT / "plugins" / parts[0].replace("_", "-") / "src",)
     else:
-        folder = beside
-        if not _is_there(folder.joinpath(*parts)):
-            folder = ROOT / "tests"
-    place = folder.joinpath(*parts)
-    for candidate in (place.with_suffix(".py"), place / "__init__.py"):
-        if candidate.is_file():
-            yield candidate
-            yield from (p / "__init__.py" for p in _packages(candidate.parent, folder))
+        folders = (beside, *_import_roots())
+    for folder in folders:
+        if parts[0] not in _names_in(folder):
+            continue
+        place = folder.joinpath(*parts)
+        for candidate in (place.with_suffix(".py"), place / "__init__.py"):
+            if _is_file(candidate):
+                yield candidate
+                yield from _packages(candidate.parent)
+                return
 
 
-def _is_there(place: Path) -> bool:
-    return place.with_suffix(".py").is_file() or (place / "__init__.py").is_file()
+@cache
+def _names_in(folder: Path) -> frozenset[str]:
+    return frozenset(entry.stem for entry in folder.iterdir()) if folder.is_dir() else frozenset()
 
 
-def _packages(folder: Path, top: Path) -> Iterator[Path]:
-    while folder != top and (folder / "__init__.py").is_file():
-        yield folder
-        folder = folder.parent
+@cache
+def _is_file(path: Path) -> bool:
+    return path.is_file()
+
+
+@cache
+def _packages(folder: Path) -> tuple[Path, ...]:
+    initial = folder / "__init__.py"
+    return (initial, *_packages(folder.parent)) if _is_file(initial) else ()
+
+
+@cache
+def _import_roots() -> tuple[Path, ...]:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    return tuple(ROOT / name for name in settings["tool"]["pytest"]["ini_options"]["pythonpath"])
 
 
 @cache
@@ -116,61 +248,153 @@ def _homes() -> dict[str, str]:
     return {**pytest_t2i._NAMES, **pytest_t2i._MODULES}
 
 
+Row = dict[str, Any]
+
+
 @cache
-def _table() -> dict[str, dict[str, object]]:
+def _table() -> dict[str, Row]:
     try:
-        table: dict[str, dict[str, object]] = json.loads(TABLE.read_text("utf-8"))
+        table: dict[str, Row] = json.loads(TABLE.read_text("utf-8"))
     except FileNotFoundError:
         return {}
     return table
 
 
-def skip_unchanged(items: Iterable[pytest.Item]) -> None:
-    """Skip the tests that passed with the same code."""
-    for item in items:
-        if not (item.get_closest_marker("slow") and is_kept(item.path)):
-            continue
-        now = digest(item.path)
-        item.user_properties.append((DIGEST, now))
-        last = _table().get(item.nodeid)
-        if last is not None and last["digest"] == now:
-            reason = (
-                f"its code is that with which it passed on {last['date']}, in {last['seconds']} s "
-                "(--all-simulations runs it)"
+def _name(path: Path) -> str | None:
+    return path.relative_to(ROOT).as_posix() if ROOT in path.parents else None
+
+
+def _row(path: Path) -> Row | None:
+    """The row of a file, where its tests passed with the same code."""
+    row = _table().get(_name(path) or "")
+    return row if row is not None and row["digest"] == digest(path) else None
+
+
+class LeftOut:
+    """Leaves out what is unchanged, and says at the end how much that was."""
+
+    def __init__(self, config: pytest.Config, *, everything: bool) -> None:
+        self.everything = everything
+        """Whether nothing is left out, and only digests are noted."""
+        self.tests: Counter[str] = Counter()
+        """Tests by file."""
+        self.named = {
+            (config.invocation_params.dir / argument.partition("::")[0]).resolve()
+            for argument in config.args
+        }
+        is_part = any("::" in argument for argument in config.args)
+        self.records = not (is_part or config.getoption("lf", default=False))
+        """Whether files are collected whole, so that what passed can be recorded."""
+
+    def is_unchanged(self, path: Path) -> bool:
+        """Whether a file whose tests are all slow need not even be imported."""
+        # Beside a file that is named on the command line, pytest looks at all of its folder.
+        is_asked = any(place in path.parents for place in self.named)
+        row = self._row(path)
+        if row is None or row["still"] or not is_asked:
+            return False
+        self.tests[_name(path) or ""] = row["tests"]
+        return True
+
+    def _row(self, path: Path) -> Row | None:
+        return None if self.everything or path in self.named else _row(path)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(
+        self, config: pytest.Config, items: list[pytest.Item]
+    ) -> None:
+        """Take out of the run what passed with the same code; the rest carries its digest."""
+        of_file: dict[Path, list[pytest.Item]] = {}
+        for item in items:
+            if item.get_closest_marker("slow") and _name(item.path):
+                of_file.setdefault(item.path, []).append(item)
+        left: set[pytest.Item] = set()
+        for path, slow in of_file.items():
+            row = self._row(path)
+            passed = [item for item in slow if row and _id(item.nodeid) not in row["still"]]
+            left |= set(passed)
+            if passed:
+                self.tests[_name(path) or ""] = len(passed)
+            if self.records:
+                entry = [digest(path), len(slow), len(passed)]
+                for item in slow:
+                    item.user_properties.append((DIGEST, entry))
+        if left:
+            config.hook.pytest_deselected(items=[item for item in items if item in left])
+            items[:] = [item for item in items if item not in left]
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Workers collect alike: any one of them knows what all left out."""
+        self.tests = Counter(getattr(node, "workeroutput", {}).get("left_out", {})) | self.tests
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """A worker hands on what it left out; where that was all, the run passes."""
+        if hasattr(session.config, "workeroutput"):
+            session.config.workeroutput["left_out"] = dict(self.tests)
+        elif exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and self.tests:
+            session.exitstatus = pytest.ExitCode.OK
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Say how many tests were left out, and why."""
+        if self.tests:
+            terminalreporter.write_line(
+                f"{self.tests.total()} slow tests of {len(self.tests)} files are left out: what "
+                "they depend on is unchanged since they passed (tests/last_results.json; "
+                "--all-simulations runs them)"
             )
-            item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def _id(nodeid: str) -> str:
+    return nodeid.partition("::")[2]
 
 
 class Recorder:
-    """Collects the tests that passed, and writes the table at the end."""
+    """Collects which slow tests passed, and writes the table at the end."""
 
     def __init__(self) -> None:
-        self.passed: dict[str, dict[str, object]] = {}
-        self.failed: set[str] = set()
+        self.expected: dict[str, tuple[str, int, int]] = {}
+        """Digest, number of slow tests and how many of them were left out, by file."""
+        self.passed: dict[str, set[str]] = {}
+        self.others: dict[str, set[str]] = {}
+        """Failed, or skipped."""
+        self.seconds: Counter[str] = Counter()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note the outcome of a test."""
-        now = dict(report.user_properties).get(DIGEST)
-        if now is None:
+        entry = dict(report.user_properties).get(DIGEST)
+        if entry is None:
             return
-        if report.failed:
-            self.failed.add(report.nodeid)
-        elif report.when == "call" and report.passed:
-            self.passed[report.nodeid] = {
-                "digest": now,
-                "date": f"{datetime.now(UTC):%Y-%m-%d}",
-                "seconds": round(report.duration, 1),
-            }
+        file, name = report.nodeid.partition("::")[0], _id(report.nodeid)
+        self.expected[file] = tuple(entry)
+        self.seconds[file] += report.duration
+        if not report.passed:
+            self.others.setdefault(file, set()).add(name)
+        elif report.when == "call":
+            self.passed.setdefault(file, set()).add(name)
 
     def pytest_sessionfinish(self) -> None:
-        """Write what passed; what failed is forgotten."""
-        if not (self.passed or self.failed):
+        """Write the files all of whose slow tests were run or are unchanged."""
+        table = dict(_table())
+        for file, (value, slow, left) in self.expected.items():
+            others = self.others.get(file, set())
+            passed = self.passed.get(file, set()) - others
+            if left + len(passed) + len(others) != slow:
+                continue
+            seconds = round(self.seconds[file] + (table[file]["seconds"] if left else 0.0), 1)
+            table[file] = {
+                "digest": value,
+                "date": f"{datetime.now(UTC):%Y-%m-%d}",
+                "tests": left + len(passed),
+                "seconds": seconds,
+                "still": sorted(others),
+            }
+        if table == _table():
             return
-        table = {**_table(), **self.passed}
-        rows = {
-            name: row
+        rows = (
+            f"  {json.dumps(name)}: {json.dumps(row)}"
             for name, row in sorted(table.items())
-            if name not in self.failed and (ROOT / name.partition("::")[0]).is_file()
-        }
-        lines = ",\n".join(f"  {json.dumps(name)}: {json.dumps(row)}" for name, row in rows.items())
-        TABLE.write_text(f"{{\n{lines}\n}}\n", "utf-8")
+            if (ROOT / name).is_file() and row["tests"]
+        )
+        TABLE.write_text("{\n" + ",\n".join(rows) + "\n}\n", "utf-8")

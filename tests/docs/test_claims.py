@@ -36,6 +36,7 @@ def test_figures_are_those_of_the_committed_tables(claim):
     assert TOOL.differs(claim) == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("claim", QUICK, ids=name)
 def test_figures_are_what_their_commands_print(claim):
     assert TOOL.differs(claim) == ""

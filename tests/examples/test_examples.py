@@ -54,6 +54,7 @@ def test_the_companion_keeps_its_promises(example):
 SUITE = ("--t2i-model", "painted", "--t2i-images", "100", "suite")
 
 
+@pytest.mark.slow
 def test_the_companions_audit_is_one_of_ours(example, pytester, capsys):
     """Its limit, section, record, table, history, card and baseline, from one module."""
     kept = ("--t2i-save-baseline", "b.json")
@@ -77,6 +78,7 @@ def test_the_companions_audit_is_one_of_ours(example, pytester, capsys):
     again.assert_outcomes(passed=20)
 
 
+@pytest.mark.slow
 def test_a_model_whose_labels_vary_less_is_red_by_the_companions_audit(example):
     example("companion", *SUITE, "--t2i-save-baseline", "b.json")
     biased = ("--t2i-model", "painted-biased", "--t2i-images", "100", "suite")

@@ -16,6 +16,7 @@ MOST = 40
 """Lines of a difference that a failure shows."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RECORDS)
 def test_golden(name):
     before, now = (DATA / f"{name}.txt").read_text(), RECORDS[name]()

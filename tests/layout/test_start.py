@@ -38,6 +38,7 @@ def test_starting_pytest_loads_nothing_heavy(tmp_path):
     assert loaded.split() == ["LOADED"]
 
 
+@pytest.mark.slow
 def test_collecting_a_suite_loads_no_scipy_stats():
     """It takes longer to load than all else; what calls a function of it loads it."""
     suite = str(source.REPOSITORY / "suites" / "quick")

@@ -42,6 +42,7 @@ def test_every_subpackage_has_unit_tests():
     assert subpackages - {str(folder).split("/")[0] for folder in folders(UNIT)} == set()
 
 
+@pytest.mark.slow
 def test_no_test_changes_where_python_looks():
     changing = {
         str(path.relative_to(source.REPOSITORY))

@@ -49,6 +49,7 @@ def found(endpoint):
     return endpoint.record()["provenance"].get("canary")
 
 
+@pytest.mark.slow
 def test_the_same_model_is_found_to_be_the_same_at_every_look(endpoint):
     with serving() as server:
         told = recorded(endpoint, server)
@@ -68,6 +69,7 @@ def test_the_same_model_is_found_to_be_the_same_at_every_look(endpoint):
     assert "no evidence that the model has changed" in endpoint.page()
 
 
+@pytest.mark.slow
 def test_an_exchanged_model_is_named_at_the_start_and_in_the_report(endpoint):
     with serving() as server:
         recorded(endpoint, server)
@@ -85,6 +87,7 @@ def test_an_exchanged_model_is_named_at_the_start_and_in_the_report(endpoint):
         assert f"{CHANGED}, as was found 20" in compared(endpoint, server)
 
 
+@pytest.mark.slow
 def test_a_model_that_changes_while_the_run_goes_on_is_named_by_the_next(endpoint):
     with serving() as server:
         recorded(endpoint, server)
@@ -95,6 +98,7 @@ def test_a_model_that_changes_while_the_run_goes_on_is_named_by_the_next(endpoin
         assert CHANGED in compared(endpoint, server)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["random", "batch"])
 def test_a_server_that_draws_anew_or_jitters_is_not_another(endpoint, kind):
     with serving(always=kind) as server:
@@ -103,6 +107,7 @@ def test_a_server_that_draws_anew_or_jitters_is_not_another(endpoint, kind):
             assert CHANGED not in compared(endpoint, server)
 
 
+@pytest.mark.slow
 def test_a_model_that_draws_only_men_is_found_where_all_is_drawn_anew(endpoint):
     with serving(always="random") as server:
         recorded(endpoint, server, canary=40)
@@ -122,6 +127,7 @@ def test_the_budget_pays_for_it_too(endpoint):
         assert "10 requests of the canary (10 USD); spent 10 USD" in told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "model", "expected"),
     [
@@ -143,6 +149,7 @@ def test_pictures_that_must_differ_are_not_compared(endpoint, arguments, model, 
     assert found(endpoint) is None
 
 
+@pytest.mark.slow
 def test_workers_of_one_run_ask_once(endpoint):
     with serving() as server:
         recorded(endpoint, server)

@@ -140,6 +140,7 @@ def test_distinct_pictures_are_all_counted(judged, project):
     assert all(check["low"] is not None for check in checks.values())
 
 
+@pytest.mark.slow
 def test_a_tenth_of_repeats_is_left_out_and_the_rest_judged(judged, project):
     checks, printed, _ = judged("tenth")
     assert "distinct pictures: 54 of 60; 6 repeat another picture of their prompt" in printed
@@ -150,6 +151,7 @@ def test_a_tenth_of_repeats_is_left_out_and_the_rest_judged(judged, project):
     assert any("2 repeated (judged with and without them)" in said for said in nurse["remarks"])
 
 
+@pytest.mark.slow
 def test_the_model_is_judged_where_repeated_prompts_cannot_turn_its_verdict(judged):
     few, *_ = judged("nurse")
     model = few["model_bias_score", "model"]
@@ -170,6 +172,7 @@ def test_refused_pictures_are_no_repeats(judged, project):
     assert checks["prompt_bias_score", "w-nurse"]["n"] == 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [("-n", "2"), ("--t2i-sequential",)])
 def test_workers_and_early_stopping_say_the_same(judged, arguments):
     checks, printed, _ = judged("constant", *arguments, images=40)

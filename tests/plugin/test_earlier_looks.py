@@ -25,6 +25,7 @@ def test_the_first_run_and_the_same_pictures_again_are_one_look(project):
         assert LINE not in result.stdout.str()
 
 
+@pytest.mark.slow
 def test_runs_with_more_images_are_named_in_terminal_page_record_and_verdict(project):
     for images in (20, 30):
         project.run("--t2i-images", str(images), *NURSE)
@@ -40,6 +41,7 @@ def test_runs_with_more_images_are_named_in_terminal_page_record_and_verdict(pro
         assert f"{LINE}{told}. After several looks" in check["message"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "other",
     [
@@ -68,6 +70,7 @@ def test_another_model_knows_of_no_look(project):
     assert looks(project) == []
 
 
+@pytest.mark.slow
 def test_what_is_proposed_holds_at_any_look(project):
     """The command of the next step leads to evidence that earlier looks leave valid."""
     project.run("--t2i-images", "20", "-k", "test_prompt")

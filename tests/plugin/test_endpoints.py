@@ -76,6 +76,7 @@ def said(result):
     return result.stdout.str() + result.stderr.str()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["openai:fake@{url}", "hf:{origin}/hf"])
 def test_the_second_run_makes_no_image(endpoint, name):
     with serving() as server:
@@ -190,6 +191,7 @@ def test_what_cannot_be_asked_is_one_clear_line(endpoint, monkeypatch, model, ex
     assert "Traceback" not in said(result)
 
 
+@pytest.mark.slow
 def test_a_whole_run_imports_no_torch(endpoint):
     with serving() as server:
         run = subprocess.run(

@@ -83,6 +83,7 @@ def test_a_project_brings_its_own(small):
     assert len(small.made()) == 40
 
 
+@pytest.mark.slow
 def test_rounds_share_it_and_a_list_is_taken(small):
     conftest = (small.path / "conftest.py").read_text()
     (small.path / "conftest.py").write_text(conftest + LISTED)

@@ -72,6 +72,7 @@ def test_several_are_counted_together(endpoint):
     assert endpoint.record()["work"]["faults"] == {"busy": 2, "dropped": 1, "refused": 1}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [("-n", "2"), ("--t2i-executor", "processes:2")])
 def test_processes_of_one_run_count_together(endpoint, how):
     with serving(None, "busy", None, "dropped", "busy") as server:

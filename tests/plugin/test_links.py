@@ -31,6 +31,7 @@ def test_a_link_at_latest_is_replaced(project, target):
     assert not (project.path / "run.json").exists()
 
 
+@pytest.mark.slow
 def test_links_at_the_folders_of_several_models_are_replaced(project):
     other = project.path / "other"
     other.mkdir()

@@ -122,6 +122,7 @@ def test_exchanged_thumbnails_are_named_and_the_next_page_shows_the_pictures(pro
     assert main(["store", "verify", str(store)]) == 0
 
 
+@pytest.mark.slow
 def test_changed_inputs_and_a_changed_history_are_said(project, capsys):
     limit = '[model_bias_score]\nlimit = {}\nreason = "{}"\n'
     project.write({"limits.toml": limit.format(0.2, "as agreed")})

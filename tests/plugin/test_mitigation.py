@@ -103,6 +103,7 @@ def test_a_mitigation_makes_the_score_of_a_biased_model_fall(cured):
     assert all(" male " in line or " female " in line for line in made)
 
 
+@pytest.mark.slow
 def test_the_store_keeps_mitigated_pictures_apart_and_makes_none_twice(cured):
     cured.run("--t2i-images", "4")
     for arguments, made in (

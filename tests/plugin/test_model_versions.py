@@ -61,6 +61,7 @@ def test_pictures_of_another_version_are_made_anew_and_it_is_said(endpoint):
     assert len(server.asked) == 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fails", ["down", "dropped", "slow", "dripping", "endless", "html"])
 def test_a_server_that_does_not_say_it_for_a_moment_makes_nothing_anew(endpoint, fails):
     with serving(slow=2.0) as server:
@@ -108,6 +109,7 @@ def test_a_version_that_holds_the_key_is_hidden(endpoint):
     assert version(endpoint) == "revision for-[hidden]"
 
 
+@pytest.mark.slow
 def test_workers_of_one_run_go_by_one_version(endpoint):
     with serving() as server:
         server.models = saying(revision="a1")

@@ -152,6 +152,7 @@ def run_in(folder, *arguments):
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["images:mine", "images:./mine", "images:mine,images:mine2"])
 def test_pictures_of_an_ini_file_lie_beside_it(project, model):
     for name in ("mine", "mine2"):
@@ -175,6 +176,7 @@ def test_pictures_of_an_ini_file_lie_beside_it(project, model):
     assert names == {f"images:../{name}" for name in ("mine", "mine2")[: model.count(",") + 1]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", ["set", "sets/mine"])
 def test_labels_of_an_ini_file_lie_beside_it(project, folder):
     (project.path / folder).mkdir(parents=True)
@@ -193,6 +195,7 @@ def test_labels_of_an_ini_file_lie_beside_it(project, folder):
     assert "1 passed" in done.stdout
 
 
+@pytest.mark.slow
 def test_several_detectors_the_first_decides(project):
     result = project.run(*NURSE, "--t2i-detector", "second,colour")
     assert result.ret == INCONCLUSIVE_STATUS

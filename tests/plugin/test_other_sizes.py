@@ -120,6 +120,7 @@ def test_nothing_is_said_without_a_reason(sized, sizes, size):
     assert sized.record()["work"]["notes"] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [("-n", "2"), ("--t2i-executor", "processes:2")])
 def test_workers_compare_sizes_too(sized, arguments):
     if arguments[0] == "-n":

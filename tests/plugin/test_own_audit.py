@@ -196,6 +196,7 @@ def test_certain(sample):
 TAKES = ("-p", "no:cacheprovider", "--t2i-images", "12")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["here", "workers"])
 def test_an_audit_of_a_conftest_measures_samples(project, options):
     project.write(

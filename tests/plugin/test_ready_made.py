@@ -41,6 +41,7 @@ def test_fewer_pictures_than_asked_for_are_used_and_told(project):
     result.stdout.fnmatch_lines(["*1 prompt has fewer images than requested: 6*"])
 
 
+@pytest.mark.slow
 def test_a_prompt_without_pictures_is_refused(project):
     folder(project, 6)
     result = project.run("--t2i-model", "images:mine", "-k", "test_prompt")

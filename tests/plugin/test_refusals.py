@@ -107,6 +107,7 @@ def test_workers_say_the_same(refusing):
     assert refusing.part("refusals")["refused"]["feminine"] == 20
 
 
+@pytest.mark.slow
 def test_the_shipped_suite_makes_no_image_more_than_neutrality(project):
     for suite in ("refusals", "neutrality"):
         shutil.copytree(SHIPPED / suite, project.path / suite)

@@ -148,6 +148,7 @@ def pytest_t2i_mitigations():
 """
 
 
+@pytest.mark.slow
 def test_the_shipped_suite_makes_no_image_more_than_parity(project):
     for suite in ("rewriting", "parity"):
         shutil.copytree(SHIPPED.parent / suite, project.path / suite)

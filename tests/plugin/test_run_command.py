@@ -59,6 +59,7 @@ def test_the_list_has_the_price_of_the_images_asked_for(tmp_path, options, told)
     assert lines[place + 1].strip() == told
 
 
+@pytest.mark.slow
 def test_a_suite_runs_here_and_is_recorded_as_typed(tmp_path):
     told = t2i(tmp_path, "run", "parity", *FAKE, "-k", "place", "-q")
     assert "images: 40 made" in told.stdout, told.stdout + told.stderr
@@ -68,6 +69,7 @@ def test_a_suite_runs_here_and_is_recorded_as_typed(tmp_path):
     assert f'"command": "t2i run parity {" ".join(FAKE)} -k place -q"' in record
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [
@@ -84,6 +86,7 @@ def test_options_stand_anywhere_and_those_of_pytest_pass_through(tmp_path, words
     assert "images: " in told.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "status"), [("fakes:fair", {0, 6}), ("fakes:biased", {1}), ("no-such", {4})]
 )
@@ -94,6 +97,7 @@ def test_the_exit_status_is_that_of_pytest(tmp_path, model, status):
     assert told.returncode in status, told.stdout + told.stderr
 
 
+@pytest.mark.slow
 def test_settings_and_parts_of_the_current_folder_hold(tmp_path):
     (tmp_path / "conftest.py").write_text(
         "from fakes import detector, fair\n"
@@ -107,6 +111,7 @@ def test_settings_and_parts_of_the_current_folder_hold(tmp_path):
     assert "images: 3 made" in told.stdout, told.stdout + told.stderr
 
 
+@pytest.mark.slow
 def test_a_folder_of_pictures_is_judged(tmp_path):
     pictures = tmp_path / "pictures"
     pictures.mkdir()

@@ -54,6 +54,7 @@ def remarks(endpoint):
     return [remark for check in endpoint.record()["checks"] for remark in check["remarks"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("server_is", "kind", "asked"),
     [
@@ -86,6 +87,7 @@ def test_what_seeds_determine_is_told_everywhere(endpoint, server_is, kind, aske
     assert (NO_NOISE in remarks(endpoint)) == (kind == "draws")
 
 
+@pytest.mark.slow
 def test_the_probe_can_be_left_out_and_repeated(endpoint):
     with serving() as server:
         model = f"openai:fake@{server.url}"

@@ -182,6 +182,7 @@ def test_another_number_of_images_at_most_is_judged_by_what_holds_at_any_look(ma
     assert by_sequence(many) == {"exact after stopping"}
 
 
+@pytest.mark.slow
 def test_a_number_of_images_for_the_whole_run_leaves_the_rest_inconclusive(many):
     options = ("--t2i-sequential", "--t2i-images", "60", "--t2i-total-images", "700")
     result = many.run(*options)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from pytest_t2i.cli.main import main
 
 SUITE = """
@@ -53,6 +55,7 @@ def test_each_sentence_has_an_id_of_its_own(project):
     assert '<span class="name">nurse</span>' not in page
 
 
+@pytest.mark.slow
 def test_what_grew_is_told_apart(project, monkeypatch):
     project.write({"test_suite.py": GREW})
     project.run("--t2i-save-baseline", "base.json")

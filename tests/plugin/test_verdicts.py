@@ -223,6 +223,7 @@ def test_the_same_images_are_no_regression(recorded):
     assert {check["method"] for check in recorded.record()["checks"]} == {"identical"}
 
 
+@pytest.mark.slow
 def test_the_same_model_is_no_regression(recorded):
     result = recorded.run("--t2i-baseline", "fair.json", "--t2i-seed", "7")
     assert result.ret == INCONCLUSIVE_STATUS

@@ -122,6 +122,7 @@ def label(project):
     (folder / "labels.csv").write_text("\n".join(rows) + "\n")
 
 
+@pytest.mark.slow
 def test_a_gate_with_two_tests_of_one_selection_has_its_report(gate):
     alone, shared = both(gate, ("-n", "2"), *BASELINE, model="biased")
     assert alone == shared

@@ -6,6 +6,7 @@ import pytest
 from change import EQUAL, SAME, found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world", EQUAL)
 def test_equal_scores_of_unequal_spread_are_no_change(world):
     # Before: up to 0.38 of cases missed. 8 of 60 or more come by chance in 1 of 100 runs at 5 %.

@@ -45,6 +45,7 @@ def test_places_of_close_models(world):
     assert holds([misplaced(world, 10)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world", HISTORIES)
 def test_histories_of_one_prompt(world):
     assert holds([alarmed(world, 1, 10, 40)])

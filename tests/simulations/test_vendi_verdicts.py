@@ -19,6 +19,7 @@ def test_one_kind_of_pictures_is_found():
     assert verdicts("one kind", 60, 20.0, runs=20, seed=3)[0] == 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [6, 12, 24])
 @pytest.mark.parametrize("world", [name for name in WORLDS if entropy(name)])
 def test_kinds_with_nothing_in_common_never_fail_at_the_truth(world, n):

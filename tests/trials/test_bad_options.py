@@ -41,7 +41,8 @@ def test_there_are_many(rows):
     assert sum(row.is_wrong and row.program == "pytest" for row in rows) >= 250
 
 
-@pytest.mark.parametrize("count", [FEW, pytest.param(MANY, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [FEW, MANY])
 def test_so_many_of_them(folder, rows, count):
     for row in rows[:: len(rows) // count]:
         refuse(folder, row)

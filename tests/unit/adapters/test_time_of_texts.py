@@ -103,6 +103,7 @@ def seconds(function, text):
     return min(tries)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_time_grows_with_the_length(name):
     function = FUNCTIONS[name]

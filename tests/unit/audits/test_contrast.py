@@ -12,17 +12,14 @@ from pytest_t2i.audits.detected import Siblings
 from pytest_t2i.audits.estimators import ESTIMATORS
 from pytest_t2i.data import MetricInfo, Outcome, Prompt
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.metrics.info import register
 from pytest_t2i.verdicts.limit import Limit, verdict_of
 
 NAN = math.nan
 HEIGHT = MetricInfo("height_gap", -10.0, 10.0, "away_from_zero", "tests")
-TALL, LOW = (
-    MetricInfo(f"height_{worse}", 0.0, 10.0, worse, "tests") for worse in ("higher", "lower")
-)
+TALL = MetricInfo("height_higher", 0.0, 10.0, "higher", "tests")
+LOW = MetricInfo("height_lower", 0.0, 10.0, "lower", "tests")
 SIGNED = MetricInfo("height_signed", -10.0, 10.0, "higher", "tests")
-for metric in (HEIGHT, TALL, LOW, SIGNED):
-    register(metric)
+METRICS_OF_THE_MODULE = (HEIGHT, TALL, LOW, SIGNED)
 GAP = Contrast("height_gap", ("a", "b"), unknown=(0.0, 10.0))
 
 

@@ -14,10 +14,8 @@ from pytest_t2i.audits.rewriting import (
     most_common,
 )
 from pytest_t2i.data import Outcome, Prompt
-from pytest_t2i.metrics.info import register
 
-for metric in METRICS:
-    register(metric)
+METRICS_OF_THE_MODULE = METRICS
 
 
 def prompt(word):

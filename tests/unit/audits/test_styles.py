@@ -12,15 +12,14 @@ from pytest_t2i import axes, intersection
 from pytest_t2i.audits.styles import STYLE_GAP, Styled, Styles, shown_by_both, styled
 from pytest_t2i.data import Outcome, Prompt
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
-from pytest_t2i.metrics.info import register
 from pytest_t2i.prompts import templates
 from pytest_t2i.verdicts.limit import Limit, verdict_of
 
 PICTURES = templates("a picture of one person")
 NURSE = axes.profession.only("nurse")
 
-# As the start of a run does.
-register(STYLE_GAP)
+METRICS_OF_THE_MODULE = (STYLE_GAP,)
+"""As the start of a run does."""
 
 
 @dataclass
@@ -131,6 +130,7 @@ def test_shuffled_styles_find_nothing():
     assert alarms <= 10
 
 
+@pytest.mark.slow
 def test_planted_men_are_found_nearly_always():
     shares = FAIR | {"Ukiyo-e": 0.8}
     found = [

@@ -55,6 +55,7 @@ def pictures(tmp_path):
     return unpack(tmp_path / "pictures")[0]
 
 
+@pytest.mark.slow
 def test_it_says_pass_and_fail_and_what_to_type_next(shown):
     folder, told = shown
     lines = told.splitlines()
@@ -83,6 +84,7 @@ def test_the_record_is_that_of_a_run(shown, model):
     assert len(record.prompts) == len(record.checks_of("prompt_bias_score")) == 12
 
 
+@pytest.mark.slow
 def test_the_labels_decide(tmp_path, monkeypatch, capsys):
     """The balanced model fails once the stored labels all say the same."""
 
@@ -99,6 +101,7 @@ def test_the_labels_decide(tmp_path, monkeypatch, capsys):
     assert "\nFAIL: Outside the limits: the model bias score, 12 of 12" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_second_call_gives_the_same(shown, monkeypatch, capsys):
     monkeypatch.chdir(shown[0])
     assert main(["demo"]) == 0

@@ -73,6 +73,7 @@ def test_ctrl_c_while_a_module_is_imported(monkeypatch, capsys):
     assert capsys.readouterr().err.startswith("t2i: interrupted. ")
 
 
+@pytest.mark.slow
 def test_a_signal_in_the_middle_of_images(tmp_path):
     (tmp_path / "impatient.py").write_text(IMPATIENT)
     done = subprocess.run(

@@ -56,6 +56,7 @@ def test_without_a_suite_the_built_in_axes_are_listed(capsys):
     assert len(rows) == 2 * len(lines)
 
 
+@pytest.mark.slow
 def test_prompts_of_a_suite_are_listed_once(suite, capsys):
     lines = listed(capsys, "test_words.py")
     assert lines[:2] == [f"profession-nurse: {NURSE}", f"profession-pilot: {PILOT}"]
@@ -66,6 +67,7 @@ def test_prompts_of_a_suite_are_listed_once(suite, capsys):
     assert left == {"test_words.py", "pytest.ini"}, "nothing is run, nothing is written"
 
 
+@pytest.mark.slow
 def test_the_manifest_is_what_the_folder_of_images_reads(suite, capsys):
     text = "\n".join(listed(capsys, "test_words.py", "--manifest"))
     folder = suite / "pictures"
@@ -79,6 +81,7 @@ def test_the_manifest_is_what_the_folder_of_images_reads(suite, capsys):
     assert len({entry.file for entry in entries}) == len(entries)
 
 
+@pytest.mark.slow
 def test_prompts_of_one_name_have_files_of_their_own(suite, capsys):
     (suite / "test_words.py").write_text(
         "import pytest\nfrom pytest_t2i import axes\nfrom dataclasses import replace\n"

@@ -41,6 +41,7 @@ def test_images_minutes_and_what_a_budget_shows(tmp_path, capsys):
     assert "the smallest value found with power 0.8 is 0.85" in told
 
 
+@pytest.mark.slow
 def test_a_models_power_is_told_as_a_range(capsys):
     model = ("plan", "--metric", "model_bias_score", "--limit", "0.3", "--prompts", "20")
     assert main([*model, "--seconds-per-image", "2", "--budget", "400"]) == 0
@@ -58,6 +59,7 @@ def test_a_models_power_is_told_as_a_range(capsys):
     assert re.search(r"the smallest value found with power 0.8 is 0.4\d to 0.4\d", told)
 
 
+@pytest.mark.slow
 def test_where_a_spread_needs_too_many_images_the_end_is_open(capsys):
     model = ("plan", "--metric", "model_bias_score", "--limit", "0.9", "--prompts", "5")
     assert main([*model, "--beyond", "0.05", "--budget", "10"]) == 0
@@ -170,6 +172,7 @@ def test_groups_are_planned_where_their_number_is_given(capsys):
     assert "published" not in told
 
 
+@pytest.mark.slow
 def test_a_models_groups_are_planned(capsys):
     model = ("plan", "--metric", "group_distance.model", "--limit", "0.3", "--prompts", "6")
     assert main([*model, "--groups", "3"]) == 0

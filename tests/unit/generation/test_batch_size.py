@@ -69,6 +69,7 @@ def run(model, count, size, notes=None):
     return list(executor.run(iter(requests(count))))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [OnGpu, OnGpuInALane])
 def test_batches_grow_while_they_make_more_images_a_second(kind):
     # 1 / (1 + 0.1) = 0.9, 4 / 1.4 = 2.9, 16 / 2.6 = 6.2, and 64 / 7.4 = 8.6 images a second.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import dying
 import fakes
 import pytest
@@ -86,7 +84,7 @@ def test_one_that_died_while_it_had_nothing_to_do_is_replaced(running):
         for process in worker.pool._processes.values():
             process.kill()
             process.join()
-    time.sleep(0.5)
+        worker.pool._executor_manager_thread.join()  # it has noticed
     assert len(list(executor.run(iter(REQUESTS)))) == 12
     assert len(executor._workers) == 2
     assert len(notes) <= 2

@@ -60,6 +60,7 @@ def back(folder, written):
     return labels.read_labels(folder)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(st.builds(Label, NAME, st.just("male"), WHO, TEXT, TEXT, TEXT), max_size=4))
 def test_every_text_comes_back(written):
@@ -69,6 +70,7 @@ def test_every_text_comes_back(written):
         assert {path.name for path in Path(folder).iterdir()} == {"labels.csv", ".labels.csv.lock"}
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.builds(Label, NAME, st.just("male"), WHO, TEXT, TEXT, TEXT))
 def test_every_text_comes_back_by_way_of_the_log(written):

@@ -82,6 +82,7 @@ def run(call):
 OPTIONS = {"progress": False, "no_probe": True, "answer_deadline": 1.5, "concurrency": 2}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 def test_every_fault_of_the_server(mode, capfd, monkeypatch):
     monkeypatch.setattr(endpoints, "TRIES", 2)

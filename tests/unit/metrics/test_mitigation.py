@@ -55,6 +55,7 @@ def test_frechet_distance_is_that_of_scipy():
     assert metrics.frechet_distance(first, first) == pytest.approx(0.0, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_kernel_distance_is_that_of_torchmetrics():
     kid = pytest.importorskip("torchmetrics.image.kid")
     torch = pytest.importorskip("torch")

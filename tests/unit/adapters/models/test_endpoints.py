@@ -433,10 +433,10 @@ def fal(monkeypatch):
     known = {**_common.HARDCODED_MODEL_INFERENCE_MAPPING, "fal-ai": {"o/m": mapped}}
     monkeypatch.setattr(_common, "HARDCODED_MODEL_INFERENCE_MAPPING", known)
 
-    def loaded(server):
+    def loaded(server, limits=QUICK):
         template = f"{server.origin}/{{provider}}"
         monkeypatch.setattr("huggingface_hub.constants.INFERENCE_PROXY_TEMPLATE", template)
-        return hugging_face_images.load(LoadOptions(source="fal-ai/o/m", answers=QUICK))
+        return hugging_face_images.load(LoadOptions(source="fal-ai/o/m", answers=limits))
 
     return loaded
 
@@ -467,9 +467,7 @@ def test_a_providers_picture_is_fetched(fal):
 )
 def test_a_providers_faults(fal, monkeypatch, how, words):
     with serving(always=how) as server:
-        model = fal(server)
-        model.limits = SHORT if how == "dripping" else QUICK
-        assert words in refused(model)
+        assert words in refused(fal(server, SHORT if how == "dripping" else QUICK))
 
 
 # sizes and kinds

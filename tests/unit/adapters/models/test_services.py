@@ -66,6 +66,7 @@ def test_the_key_goes_to_the_service_alone_and_is_never_shown(name, tmp_path, ca
     assert not key or key not in shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SOURCES)
 def test_two_hundred_requests_to_a_server_that_misbehaves(name, tmp_path):
     requests = [Request(f"a nurse {index}", index) for index in range(200)]

@@ -150,7 +150,7 @@ def test_a_killed_command_leaves_the_store_usable(folder):
 def test_a_killed_run_holds_nothing_even_while_nobody_waits_for_it(folder):
     with process(READER, folder) as reader:
         reader.kill()
-        time.sleep(0.3)  # a zombie until communicate()
+        os.waitid(os.P_PID, reader.pid, os.WEXITED | os.WNOWAIT)  # a zombie until communicate()
         assert prune(folder, 1).removed == 1
 
 

@@ -104,6 +104,7 @@ def test_all_traces_of_a_batch_are_one_file_and_large_ones_several(folder, monke
     assert len(files(folder)) == 1 + 1 + 2 + 3
 
 
+@pytest.mark.slow
 def test_no_changed_byte_gives_other_numbers(folder):
     (file,) = files(folder)
     content = file.read_bytes()

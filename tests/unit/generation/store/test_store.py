@@ -152,6 +152,7 @@ def test_claims_are_exclusive_until_released(tmp_path):
     other.close()
 
 
+@pytest.mark.slow
 def test_several_processes_write_at_once(tmp_path):
     context = multiprocessing.get_context("spawn")
     writers = [context.Process(target=write_many, args=(tmp_path, 20 * k)) for k in range(3)]

@@ -362,6 +362,7 @@ def import_many(folder, seed, times):
     print("held")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="limits by /proc")
 @pytest.mark.parametrize("seed", range(2))
 def test_mutated_archives_take_little_time_and_memory_and_leave_nothing(tmp_path, seed):
