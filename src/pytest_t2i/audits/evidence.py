@@ -60,6 +60,23 @@ def of_either(p_value: Callable[..., float]) -> Evidence:
     return Evidence(beyond, within)
 
 
+Data = TypeVar("Data")
+
+
+def in_worst_case(
+    p_value: Callable[[Data, Beyond], float], data: Data, worst: Callable[[Beyond], Data] | None
+) -> Evidence:
+    """Return evidence that holds in the worst case of each side, and that of the data alone.
+
+    ``worst`` returns the data that weaken a side most; None where nothing is unknown.
+    """
+    beyond, within = (p_value(data, side) for side in SIDES)
+    if worst is None:
+        return Evidence(beyond, within)
+    worst_beyond, worst_within = (p_value(worst(side), side) for side in SIDES)
+    return Evidence(worst_beyond, worst_within, labelled=(beyond, within))
+
+
 def adjusted(each: Sequence[Evidence | None]) -> list[Evidence]:
     """Return the evidence of a family with ``beyond`` adjusted (Benjamini-Hochberg).
 

@@ -7,41 +7,52 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from pytest_t2i import statistics
-from pytest_t2i.audits.detected import FEMALE, MALE, CorrectedCounts
+from pytest_t2i.audits.detected import (
+    FEMALE,
+    MALE,
+    CorrectedCounts,
+    DetectedPrompt,
+    DetectedPrompts,
+)
 from pytest_t2i.audits.evidence import by_ends
 from pytest_t2i.audits.log_odds import log_odds
 from pytest_t2i.audits.peoples_labels import (
     accuracy_of,
-    by_annotators,
     distinct_labels,
-    labelled_images,
     labels_of,
     shortage,
     with_fillings,
 )
-from pytest_t2i.audits.samples import Sample, Samples
+from pytest_t2i.audits.score import ByLabels, Tally
 from pytest_t2i.data import Evidence, Interval, Prompt, sign_of
 from pytest_t2i.labels import Draw, LabelledSet
-from pytest_t2i.metrics import model_bias_score
+from pytest_t2i.metrics import model_bias_score, total_variation_distance
 from pytest_t2i.statistics.active_correction import (
     LEAST_DRAWN,
     METHOD,
     WeightedScore,
     weighted_score,
 )
-from pytest_t2i.statistics.correction import LEAST_LABELS, CorrectedScores
-from pytest_t2i.statistics.model import Estimator
+from pytest_t2i.statistics.correction import (
+    LEAST_LABELS,
+    CorrectedGroupCounts,
+    CorrectedScores,
+    CorrectedShares,
+    corrected_counts,
+    corrected_shares,
+)
 
 
 @dataclass(frozen=True)
-class WeightedCorrection:
+class WeightedCorrection(ByLabels):
     """The model bias score as labels drawn for this purpose correct it."""
 
-    samples: Samples
+    samples: DetectedPrompts
     known: Mapping[str, float]
     """Checksum of a drawn image -> people's label: +1 male, -1 female, 0 not clear."""
     draw: Draw
@@ -49,6 +60,7 @@ class WeightedCorrection:
     """Share of the drawn images that people labelled; those left over are a random part."""
     labelled: LabelledSet
     """The labelled images."""
+    left_out: int = 0
     fillings: tuple[WeightedCorrection, ...] = ()
     """Corrections that include the unsettled images, each with one choice among people's labels."""
 
@@ -109,19 +121,18 @@ class WeightedCorrection:
         look_level = self.samples.level if self.samples.sequential else None
         return by_ends(self.interval, lambda test_level: look_level or test_level)(bound, level)
 
-    def of_model(self, estimator: Estimator) -> WeightedCorrection:
-        """Return this correction with an estimator: it judges the model itself."""
-        if estimator == self.samples.estimator:
+    def of_model(self, score: Any) -> WeightedCorrection:
+        """Return this correction with the score's estimator: it judges the model itself."""
+        if score.estimator == self.samples.estimator:
             return self
-        return replace(self, samples=replace(self.samples, estimator=estimator))
+        return replace(self, samples=replace(self.samples, estimator=score.estimator))
 
     def counts(self, prompt: Prompt) -> None:
         """Return None: no prompt is corrected by itself."""
 
     def describe(self) -> str:
         """Return the correction in words."""
-        annotators = by_annotators(self.labelled)
-        return f"corrected by {self.labels} labels{annotators} of images drawn for it"
+        return f"{super().describe()} of images drawn for it"
 
     @property
     def labels(self) -> int:
@@ -129,18 +140,14 @@ class WeightedCorrection:
         return distinct_labels(self.samples, self.known)
 
 
-def _correct_weighted(samples: Samples, labelled: LabelledSet) -> WeightedCorrection | None:
+def _weighted_correction(
+    samples: DetectedPrompts, settled: LabelledSet, labelled: LabelledSet
+) -> WeightedCorrection | None:
     """Return the correction by images drawn with known probabilities.
 
     Returns None where too few of the drawn images are labelled, or where an image of the run could
     not be drawn because it was made later or its prompt was not in the sample.
     """
-    return with_fillings(labelled, lambda settled: _weighted_correction(samples, settled, labelled))
-
-
-def _weighted_correction(
-    samples: Samples, settled: LabelledSet, labelled: LabelledSet
-) -> WeightedCorrection | None:
     draw = labelled.draw
     signs = {
         name: float(sign_of(image.label))
@@ -161,10 +168,10 @@ WORDS = {1.0: MALE, -1.0: FEMALE, 0.0: "not clear"}
 
 
 @dataclass(frozen=True)
-class Correction:
+class Correction(ByLabels):
     """The run's prompt bias scores as people's labels correct them."""
 
-    samples: tuple[Sample, ...]
+    samples: tuple[DetectedPrompt, ...]
     """The prompts with enough labelled images."""
     left_out: int
     """Number of prompts with too few labels."""
@@ -191,9 +198,6 @@ class Correction:
         place = self._places[prompt]
         return self.scores.effective_male[place], self.scores.effective_female[place]
 
-    def of_model(self, estimator: Estimator) -> None:
-        """Return None: the corrected counts are judged as a detector's counts are."""
-
     @property
     def accuracy(self) -> dict[str, Interval | None]:
         """Share of right labels of the detector on the labelled images, by people's label."""
@@ -204,11 +208,6 @@ class Correction:
         """Return the seeds of the images behind a prompt's counts; () with too few labels."""
         place = self._places.get(prompt)
         return () if place is None else self.samples[place].seeds
-
-    def describe(self) -> str:
-        """Return the correction in words."""
-        remark = f" ({self.left_out} prompts have fewer than {LEAST_LABELS})" * bool(self.left_out)
-        return f"corrected by {self.labels} labels{by_annotators(self.labelled)}{remark}"
 
     @property
     def labels(self) -> int:
@@ -249,7 +248,7 @@ class Correction:
 
 
 def given_correction(
-    samples: Samples, labelled: LabelledSet | None
+    samples: DetectedPrompts, labelled: LabelledSet | None
 ) -> Correction | WeightedCorrection | None:
     """Return the model's correction by --t2i-labels; None without enough labels of these images.
 
@@ -259,22 +258,123 @@ def given_correction(
     if labelled is None or not labelled.vocabulary.is_gender or not samples.members:
         return None
     if labelled.draw.probabilities:
-        return _correct_weighted(samples, labelled)
+        return with_fillings(
+            labelled, lambda settled: _weighted_correction(samples, settled, labelled)
+        )
     return None if shortage(samples, labelled) else correct(samples, labelled)
 
 
-def correct(samples: Samples, labelled: LabelledSet) -> Correction | None:
+def correct(samples: DetectedPrompts, labelled: LabelledSet) -> Correction | None:
     """Return the correction by a labelled set; None where it has too few of the run's images.
 
     Images are recognised by their content, not by the names of their files.
     """
-    return with_fillings(labelled, lambda settled: _correction(samples, settled, labelled))
+
+    def by(settled: LabelledSet) -> Correction | None:
+        signs = {settled.checksums[image.file]: float(sign_of(image.label)) for image in settled}
+        used = tuple(sample for sample, _ in _labelled_enough(samples, signs))
+        if not any(np.any(entry.signs) for entry in used):
+            return None
+        return Correction(used, len(samples) - len(used), signs, samples.level, labelled)
+
+    return with_fillings(labelled, by)
 
 
-def _correction(samples: Samples, settled: LabelledSet, labelled: LabelledSet) -> Correction | None:
-    signs = {settled.checksums[image.file]: float(sign_of(image.label)) for image in settled}
-    used = tuple(sample for sample in samples if labelled_images(sample, signs) >= LEAST_LABELS)
-    if not any(np.any(entry.signs) for entry in used):
+def _labelled_enough(
+    samples: DetectedPrompts, numbers: Mapping[str, float]
+) -> list[tuple[DetectedPrompt, np.ndarray]]:
+    """Return the prompts with enough labelled images, and people's labels as numbers."""
+    pairs = [(sample, labels_of(sample, numbers)) for sample in samples]
+    return [pair for pair in pairs if np.sum(~np.isnan(pair[1])) >= LEAST_LABELS]
+
+
+@dataclass(frozen=True)
+class GroupCorrection(ByLabels):
+    """The shares of a detector's groups as people's labels correct them."""
+
+    groups: tuple[str, ...]
+    """People's labels for clear images; the detector may have fewer groups."""
+    words: tuple[np.ndarray, ...]
+    """Number of the detector's group of every image, -1 for none, per prompt with enough labels."""
+    people: tuple[np.ndarray, ...]
+    """Number of people's group of the same images, -1 for not clear; NaN without a label."""
+    left_out: int
+    level: float
+    labelled: LabelledSet
+    fillings: tuple[GroupCorrection, ...] = ()
+    """Corrections that include the unsettled images, each with one choice among people's labels."""
+
+    @cached_property
+    def shares(self) -> CorrectedShares:
+        """The corrected share of each group, in order."""
+        return corrected_shares(self.words, self.people, len(self.groups), self.level)
+
+    @cached_property
+    def counts(self) -> CorrectedGroupCounts:
+        """Counts per prompt and group of the images that would give this certainty unlabelled."""
+        return corrected_counts(self.words, self.people, len(self.groups))
+
+    @property
+    def labels(self) -> int:
+        """Number of people's labels of these images."""
+        return self.counts.labels
+
+    def tallies(self, samples: DetectedPrompts) -> list[Tally]:
+        """Return the corrected counts of the prompts with enough labels."""
+        del samples
+        return list(map(Tally.even, self.counts.counts))
+
+    @property
+    def accuracy(self) -> dict[str, Interval | None]:
+        """Share of right labels of the detector on the labelled images, by people's label."""
+        groups = {group: float(place) for place, group in enumerate(self.groups)}
+        return accuracy_of(self.words, self.people, groups, self.level)
+
+    @property
+    def by_detector_alone(self) -> float | None:
+        """Mean distance from even shares by the predicted labels, not corrected for few images."""
+        even = dict.fromkeys(self.groups, 1.0 / len(self.groups))
+        distances = [
+            total_variation_distance(
+                {g: int(np.sum(word == k)) for k, g in enumerate(self.groups)}, even
+            )
+            for word in self.words
+            if np.any(word >= 0)
+        ]
+        return sum(distances) / len(distances) if distances else None
+
+    def uncorrected(self, score: object, samples: DetectedPrompts) -> str:
+        """Return the plain mean by the predicted labels, in words."""
+        del score, samples
+        plain = self.by_detector_alone
+        return "no label of these groups" if plain is None else f"{plain:.3f}"
+
+
+def given_group_correction(
+    samples: DetectedPrompts, labelled: LabelledSet | None
+) -> GroupCorrection | None:
+    """Return the correction of groups by --t2i-labels; None for gender labels or too few labels."""
+    if labelled is None or labelled.vocabulary.is_gender or not samples.members:
         return None
-    left_out = len(samples) - len(used)
-    return Correction(used, left_out, signs, samples.level, labelled)
+    if shortage(samples, labelled):
+        return None
+    groups = labelled.vocabulary.clear
+    places = {group: place for place, group in enumerate(groups)}
+
+    def by(settled: LabelledSet) -> GroupCorrection | None:
+        numbers = {
+            settled.checksums[image.file]: float(places.get(image.label, -1)) for image in settled
+        }
+        used = _labelled_enough(samples, numbers)
+        if not used:
+            return None
+        words = tuple(
+            np.array([places.get(d.label or "", -1) for d in sample.detections])
+            for sample, _ in used
+        )
+        people = tuple(labels for _, labels in used)
+        return GroupCorrection(
+            groups, words, people, len(samples) - len(used), samples.level, labelled
+        )
+
+    return with_fillings(labelled, by)

@@ -13,7 +13,7 @@ from unit.audits.seen import aged, recorded, samples_of
 from pytest_t2i import limit
 from pytest_t2i.audits.detected import Siblings
 from pytest_t2i.audits.early_stopping import Stopping
-from pytest_t2i.audits.parity.group_correction import GroupCorrection
+from pytest_t2i.audits.parity.correction import GroupCorrection
 from pytest_t2i.audits.parity.groups import INDICES, by, concepts, parity_difference
 from pytest_t2i.audits.parity.record import GroupsRecord, ParityPart
 from pytest_t2i.audits.parity.recording import recorded_groups
