@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -19,11 +19,13 @@ from pytest_t2i.audits.detected import (
     DetectedPrompt,
     DetectedPrompts,
 )
+from pytest_t2i.audits.distance import EVEN
 from pytest_t2i.audits.evidence import by_ends
 from pytest_t2i.audits.log_odds import log_odds
 from pytest_t2i.audits.peoples_labels import (
     accuracy_of,
     distinct_labels,
+    labelled_images,
     labels_of,
     shortage,
     with_fillings,
@@ -31,7 +33,7 @@ from pytest_t2i.audits.peoples_labels import (
 from pytest_t2i.audits.score import ByLabels, Tally
 from pytest_t2i.data import Evidence, Interval, Prompt, sign_of
 from pytest_t2i.labels import Draw, LabelledSet
-from pytest_t2i.metrics import model_bias_score, total_variation_distance
+from pytest_t2i.metrics import model_bias_score
 from pytest_t2i.statistics.active_correction import (
     LEAST_DRAWN,
     METHOD,
@@ -163,30 +165,59 @@ def _weighted_correction(
     return correction if math.isfinite(correction.score.least) and samples.clear_images else None
 
 
-WORDS = {1.0: MALE, -1.0: FEMALE, 0.0: "not clear"}
-"""People's labels as numbers, in words."""
-
-
 @dataclass(frozen=True)
-class Correction(ByLabels):
-    """The run's prompt bias scores as people's labels correct them."""
+class _OfPrompts(ByLabels):
+    """A run's prompts as people's labels of some of their images correct them."""
 
     samples: tuple[DetectedPrompt, ...]
     """The prompts with enough labelled images."""
     left_out: int
     """Number of prompts with too few labels."""
     known: Mapping[str, float]
-    """Checksum of an image -> people's label: +1 male, -1 female, 0 not clear."""
+    """Checksum of an image -> number of people's label of it."""
+    numbers: Mapping[str, float]
+    """Label of a clear image -> its number."""
     level: float
-    labelled: LabelledSet | None = None
-    """The labelled images."""
-    fillings: tuple[Correction, ...] = ()
+    labelled: LabelledSet
+    fillings: tuple[Self, ...] = ()
     """Corrections that include the unsettled images, each with one choice among people's labels."""
+    unclear: ClassVar[float] = 0.0
+    """Number of any other label."""
+
+    @cached_property
+    def words(self) -> list[np.ndarray]:
+        """Number of the detector's label of every image, per prompt."""
+        return [
+            np.array([self.numbers.get(d.label or "", self.unclear) for d in sample.detections])
+            for sample in self.samples
+        ]
+
+    @cached_property
+    def people(self) -> list[np.ndarray]:
+        """Number of people's label of the same images; NaN without a label."""
+        return [labels_of(sample, self.known) for sample in self.samples]
+
+    @property
+    def accuracy(self) -> dict[str, Interval | None]:
+        """Share of right labels of the detector on the labelled images, by people's label."""
+        return accuracy_of(self.words, self.people, self.numbers, self.level)
+
+    @property
+    def labels(self) -> int:
+        """Number of people's labels of these images."""
+        return distinct_labels(self.samples, self.known)
+
+
+GENDER = {MALE: 1.0, FEMALE: -1.0}
+
+
+class Correction(_OfPrompts):
+    """The run's prompt bias scores as people's labels correct them."""
 
     @cached_property
     def scores(self) -> CorrectedScores:
         """Prediction-powered estimates of people's scores over all images (PPI++)."""
-        return statistics.corrected_scores(self._words, self._labels, self.level)
+        return statistics.corrected_scores(self.words, self.people, self.level)
 
     def counts(self, prompt: Prompt) -> tuple[int, int] | None:
         """Return (male, female) of as many images as would give the same certainty unlabelled.
@@ -198,28 +229,18 @@ class Correction(ByLabels):
         place = self._places[prompt]
         return self.scores.effective_male[place], self.scores.effective_female[place]
 
-    @property
-    def accuracy(self) -> dict[str, Interval | None]:
-        """Share of right labels of the detector on the labelled images, by people's label."""
-        groups = {MALE: 1.0, FEMALE: -1.0}
-        return accuracy_of(self._words, self._labels, groups, self.level)
-
     def seeds_of(self, prompt: Prompt) -> tuple[int, ...]:
         """Return the seeds of the images behind a prompt's counts; () with too few labels."""
         place = self._places.get(prompt)
         return () if place is None else self.samples[place].seeds
 
-    @property
-    def labels(self) -> int:
-        """Number of people's labels of these images."""
-        return distinct_labels(self.samples, self.known)
-
     def labels_of_prompt(self, prompt: Prompt) -> dict[str, int]:
         """Return people's labels of one prompt's images, with the number of labelled images."""
         sample = self.samples[self._places[prompt]]
         labelled = {name for name in sample.checksums if name is not None and name in self.known}
-        counts = Counter(WORDS[self.known[name]] for name in labelled)
-        return {word: counts[word] for word in WORDS.values() if counts[word]}
+        counts = Counter(self.known[name] for name in labelled)
+        words = {**GENDER, "not clear": self.unclear}
+        return {word: counts[number] for word, number in words.items() if counts[number]}
 
     def of_prompt(self, prompt: Prompt) -> CorrectedCounts | None:
         """Return the corrected counts of one prompt; None where it has too few labels."""
@@ -238,13 +259,42 @@ class Correction(ByLabels):
     def _places(self) -> dict[Prompt, int]:
         return {sample.prompt: place for place, sample in enumerate(self.samples)}
 
-    @property
-    def _words(self) -> list[np.ndarray]:
-        return [sample.signs.astype(float) for sample in self.samples]
+
+class GroupCorrection(_OfPrompts):
+    """The shares of a detector's groups as people's labels correct them.
+
+    The groups are people's labels for clear images; the detector may have fewer.
+    """
+
+    unclear = -1.0
+
+    @cached_property
+    def shares(self) -> CorrectedShares:
+        """The corrected share of each group, in order."""
+        return corrected_shares(self.words, self.people, len(self.numbers), self.level)
+
+    @cached_property
+    def counts(self) -> CorrectedGroupCounts:
+        """Counts per prompt and group of the images that would give this certainty unlabelled."""
+        return corrected_counts(self.words, self.people, len(self.numbers))
+
+    def tallies(self, samples: DetectedPrompts) -> list[Tally]:
+        """Return the corrected counts of the prompts with enough labels."""
+        del samples
+        return list(map(Tally.even, self.counts.counts))
 
     @property
-    def _labels(self) -> list[np.ndarray]:
-        return [labels_of(sample, self.known) for sample in self.samples]
+    def by_detector_alone(self) -> float | None:
+        """Mean distance from even shares by the predicted labels, not corrected for few images."""
+        counts = [[np.sum(word == k) for k in self.numbers.values()] for word in self.words]
+        tallies = [Tally.even(row) for row in counts if any(row)]
+        return EVEN.plain_mean(tallies) if tallies else None
+
+    def uncorrected(self, score: object, samples: DetectedPrompts) -> str:
+        """Return the plain mean by the predicted labels, in words."""
+        del score, samples
+        plain = self.by_detector_alone
+        return "no label of these groups" if plain is None else f"{plain:.3f}"
 
 
 def given_correction(
@@ -271,83 +321,11 @@ def correct(samples: DetectedPrompts, labelled: LabelledSet) -> Correction | Non
     """
 
     def by(settled: LabelledSet) -> Correction | None:
-        signs = {settled.checksums[image.file]: float(sign_of(image.label)) for image in settled}
-        used = tuple(sample for sample, _ in _labelled_enough(samples, signs))
-        if not any(np.any(entry.signs) for entry in used):
-            return None
-        return Correction(used, len(samples) - len(used), signs, samples.level, labelled)
+        correction = _of_prompts(Correction, samples, settled, labelled, GENDER)
+        has_labels = correction is not None and any(map(np.any, correction.words))
+        return correction if has_labels else None
 
     return with_fillings(labelled, by)
-
-
-def _labelled_enough(
-    samples: DetectedPrompts, numbers: Mapping[str, float]
-) -> list[tuple[DetectedPrompt, np.ndarray]]:
-    """Return the prompts with enough labelled images, and people's labels as numbers."""
-    pairs = [(sample, labels_of(sample, numbers)) for sample in samples]
-    return [pair for pair in pairs if np.sum(~np.isnan(pair[1])) >= LEAST_LABELS]
-
-
-@dataclass(frozen=True)
-class GroupCorrection(ByLabels):
-    """The shares of a detector's groups as people's labels correct them."""
-
-    groups: tuple[str, ...]
-    """People's labels for clear images; the detector may have fewer groups."""
-    words: tuple[np.ndarray, ...]
-    """Number of the detector's group of every image, -1 for none, per prompt with enough labels."""
-    people: tuple[np.ndarray, ...]
-    """Number of people's group of the same images, -1 for not clear; NaN without a label."""
-    left_out: int
-    level: float
-    labelled: LabelledSet
-    fillings: tuple[GroupCorrection, ...] = ()
-    """Corrections that include the unsettled images, each with one choice among people's labels."""
-
-    @cached_property
-    def shares(self) -> CorrectedShares:
-        """The corrected share of each group, in order."""
-        return corrected_shares(self.words, self.people, len(self.groups), self.level)
-
-    @cached_property
-    def counts(self) -> CorrectedGroupCounts:
-        """Counts per prompt and group of the images that would give this certainty unlabelled."""
-        return corrected_counts(self.words, self.people, len(self.groups))
-
-    @property
-    def labels(self) -> int:
-        """Number of people's labels of these images."""
-        return self.counts.labels
-
-    def tallies(self, samples: DetectedPrompts) -> list[Tally]:
-        """Return the corrected counts of the prompts with enough labels."""
-        del samples
-        return list(map(Tally.even, self.counts.counts))
-
-    @property
-    def accuracy(self) -> dict[str, Interval | None]:
-        """Share of right labels of the detector on the labelled images, by people's label."""
-        groups = {group: float(place) for place, group in enumerate(self.groups)}
-        return accuracy_of(self.words, self.people, groups, self.level)
-
-    @property
-    def by_detector_alone(self) -> float | None:
-        """Mean distance from even shares by the predicted labels, not corrected for few images."""
-        even = dict.fromkeys(self.groups, 1.0 / len(self.groups))
-        distances = [
-            total_variation_distance(
-                {g: int(np.sum(word == k)) for k, g in enumerate(self.groups)}, even
-            )
-            for word in self.words
-            if np.any(word >= 0)
-        ]
-        return sum(distances) / len(distances) if distances else None
-
-    def uncorrected(self, score: object, samples: DetectedPrompts) -> str:
-        """Return the plain mean by the predicted labels, in words."""
-        del score, samples
-        plain = self.by_detector_alone
-        return "no label of these groups" if plain is None else f"{plain:.3f}"
 
 
 def given_group_correction(
@@ -358,23 +336,28 @@ def given_group_correction(
         return None
     if shortage(samples, labelled):
         return None
-    groups = labelled.vocabulary.clear
-    places = {group: place for place, group in enumerate(groups)}
+    numbers = {group: float(place) for place, group in enumerate(labelled.vocabulary.clear)}
+    return with_fillings(
+        labelled,
+        lambda settled: _of_prompts(GroupCorrection, samples, settled, labelled, numbers),
+    )
 
-    def by(settled: LabelledSet) -> GroupCorrection | None:
-        numbers = {
-            settled.checksums[image.file]: float(places.get(image.label, -1)) for image in settled
-        }
-        used = _labelled_enough(samples, numbers)
-        if not used:
-            return None
-        words = tuple(
-            np.array([places.get(d.label or "", -1) for d in sample.detections])
-            for sample, _ in used
-        )
-        people = tuple(labels for _, labels in used)
-        return GroupCorrection(
-            groups, words, people, len(samples) - len(used), samples.level, labelled
-        )
 
-    return with_fillings(labelled, by)
+OfPrompts = TypeVar("OfPrompts", bound=_OfPrompts)
+
+
+def _of_prompts(
+    kind: type[OfPrompts],
+    samples: DetectedPrompts,
+    settled: LabelledSet,
+    labelled: LabelledSet,
+    numbers: Mapping[str, float],
+) -> OfPrompts | None:
+    """Return a correction of the prompts with enough labels; None without any."""
+    known = {
+        settled.checksums[image.file]: numbers.get(image.label, kind.unclear) for image in settled
+    }
+    used = tuple(sample for sample in samples if labelled_images(sample, known) >= LEAST_LABELS)
+    if not used:
+        return None
+    return kind(used, len(samples) - len(used), known, numbers, samples.level, labelled)
