@@ -32,12 +32,11 @@ from pytest_t2i.statistics.change import (
     paired_model_bias_scores,
     paired_prompt_p_value,
     prompt_bias_change,
-    unmoved_model_bias_change,
 )
 from pytest_t2i.statistics.families import leans
 from pytest_t2i.statistics.model import Estimator
 from pytest_t2i.statistics.permutation import paired_change_p_value
-from pytest_t2i.statistics.planning import COARSE, detectable, found_growth
+from pytest_t2i.statistics.planning import COARSE, found_growth, least_found
 from pytest_t2i.statistics.ranks import Rank
 from pytest_t2i.statistics.sequences import bias_sequence_p_value, prompt_bias_sequence
 from pytest_t2i.statistics.shares import as_bias
@@ -75,12 +74,9 @@ class Bias(Score[DetectedPrompt]):
         # A correction by people's labels covers the undetected images.
         return 0 if member.corrected is not None or member.has_no_verdict else member.unknown
 
-    def correction(self, member: DetectedPrompt) -> str:
-        return "" if member.corrected is None else " + ppi++"
-
-    def fillings(self, member: DetectedPrompt) -> Tallies:
-        fillings = () if member.corrected is None else member.corrected.fillings
-        return [Tally(counts, EVEN) for counts in fillings]
+    def fillings(self, member: DetectedPrompt) -> Tallies | None:
+        corrected = member.corrected
+        return None if corrected is None else [Tally(counts, EVEN) for counts in corrected.fillings]
 
     def described(self, member: DetectedPrompt) -> dict[str, Any]:
         corrected = member.corrected
@@ -128,16 +124,9 @@ class Bias(Score[DetectedPrompt]):
     def of_share(self, share: Interval, tally: Tally) -> Interval:
         return as_bias(share, *tally.counts)
 
-    def sequence_p_values(
-        self, tallies: Tallies, bound: float, level: float, side: Beyond
-    ) -> PValues:
-        pairs = [(*tally.counts,) for tally in tallies]
-        if side == "beyond":
-            p_values = [bias_sequence_p_value(m, f, bound) if m + f else 1.0 for m, f in pairs]
-            return list(map(float, statistics.benjamini_hochberg(p_values)))
-        at = statistics.one_sided(level)
-        inside = (m + f and abs(prompt_bias_sequence(m, f, at)).high <= bound for m, f in pairs)
-        return [1.0 - level if within else 1.0 for within in inside]
+    def sequence_p_value(self, tally: Tally, bound: float) -> float:
+        men, women = tally.counts
+        return bias_sequence_p_value(men, women, bound)
 
     def looked_at(
         self, member: DetectedPrompt, images: slice, *, labelled: bool
@@ -230,11 +219,11 @@ class Bias(Score[DetectedPrompt]):
         if change is None:
             return Growth(p_value)
         # The exact test assumes exchangeable images: prompts that did not change.
-        as_tested = unmoved_model_bias_change(
-            *counts, level=level, estimator=self.estimator, words=how.words
+        found, least = (
+            growth(*counts, level=level, estimator=self.estimator, words=how.words)
+            for growth in (found_growth, least_found)
         )
-        found = found_growth(*counts, level=level, estimator=self.estimator, words=how.words)
-        return Growth(p_value, found, detectable(as_tested, level))
+        return Growth(p_value, found, least)
 
 
 def share_of_men(sample: DetectedPrompt) -> Interval | None:

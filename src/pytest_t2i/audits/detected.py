@@ -106,26 +106,34 @@ class DistinctPictures:
     seeds: tuple[int, ...]
     planned: tuple[int, ...]
     """All seeds, of equal pictures too; () where ``seeds`` are all."""
+    observations: Observations
     level: float
     stopping: Stopping | None = None
     """How the number of images was chosen while looking at them; None where it was fixed."""
     siblings: Siblings[Self] | None = None
     """The members of the same test function; None for one on its own."""
 
-    @property
-    def id(self) -> str:
-        """Id of the prompt, or of what else the pictures are of."""
-        raise NotImplementedError
+    prompt: Any
+    """The prompt of the pictures."""
+    id: Any
+    """Id of the prompt, or of what else the pictures are of."""
 
     @property
     def together(self) -> Siblings[Self]:
         """The members that share its error level, itself included."""
         return self.siblings or Siblings([self], [self.id])
 
+    @cached_property
+    def repeats(self) -> Repeats:
+        """How many of the prompt's pictures repeat an earlier one."""
+        if not self.planned:
+            return Repeats(len(self.seeds), len(self.seeds), 0)
+        return self.observations.repeats(self.prompt, self.planned)
+
     @property
     def has_no_verdict(self) -> bool:
         """Whether so many pictures repeat that nothing is judged."""
-        raise NotImplementedError
+        return self.repeats.are_too_many
 
     @property
     def with_repeats(self) -> Self:
@@ -175,18 +183,6 @@ class DetectedPrompt(DistinctPictures):
     def detections(self) -> list[Detection]:
         """One detection per image, in the order of the seeds."""
         return self.observations.detections(self.prompt, self.seeds, self.ref)
-
-    @cached_property
-    def repeats(self) -> Repeats:
-        """How many of the prompt's pictures repeat an earlier one."""
-        if not self.planned:
-            return Repeats(len(self.seeds), len(self.seeds), 0)
-        return self.observations.repeats(self.prompt, self.planned)
-
-    @property
-    def has_no_verdict(self) -> bool:
-        """Whether so many pictures repeat that nothing of the prompt is judged."""
-        return self.repeats.are_too_many
 
     @property
     def files(self) -> list[Path | None]:

@@ -27,9 +27,8 @@ def inverted(interval_at: IntervalAt, worse: Direction) -> Callable[[float, floa
 
     def evidence(bound: float, level: float) -> Evidence:
         del level
-        greater = inverted_p_value(interval_at, bound, alternative="greater")
-        less = inverted_p_value(interval_at, bound, alternative="less")
-        return Evidence(less, greater) if worse == "lower" else Evidence(greater, less)
+        found = of_either(partial(inverted_p_value, interval_at, bound))
+        return Evidence(found.within, found.beyond) if worse == "lower" else found
 
     return evidence
 

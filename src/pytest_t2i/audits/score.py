@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial, reduce
+from functools import lru_cache, partial, reduce
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
+from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, DistinctPictures
 from pytest_t2i.audits.early_stopping import Shown, State, Stopping, evidence
 from pytest_t2i.audits.evidence import (
@@ -65,14 +66,19 @@ class Tally(NamedTuple):
 
     def worst(self, unknown: int, side: Beyond) -> Tally:
         """Return the tally with undetected images labelled so as to weaken a side most."""
-        if not unknown:
-            return self
-        filled = worst_case_labels(self.counts, unknown, self.expected, side)
-        return self._replace(counts=tuple(map(int, filled)))
+        return _worst(self, unknown, side) if unknown else self
+
+
+# The prompts of a run share few different counts.
+@lru_cache(maxsize=4096)
+def _worst(tally: Tally, unknown: int, side: Beyond) -> Tally:
+    filled = worst_case_labels(tally.counts, unknown, tally.expected, side)
+    return tally._replace(counts=tuple(map(int, filled)))
 
 
 Tallies = Sequence[Tally]
-ENDS = ((min, "low"), (max, "high"))
+BY_LABELS = " + ppi++"
+"""What a correction by people's labels adds to the method of an interval."""
 
 
 def table(tallies: Tallies) -> np.ndarray:
@@ -143,13 +149,9 @@ class Score(Generic[Member]):
         """Return the other fields of a member's ``Measurement``: images, absent, remarks ..."""
         raise NotImplementedError
 
-    def correction(self, member: Member) -> str:
-        """Return what a correction by people's labels adds to the interval's method."""
-        return ""
-
-    def fillings(self, member: Member) -> Tallies:
-        """Return the tallies with unsettled labels filled in, one per way of filling."""
-        return ()
+    def fillings(self, member: Member) -> Tallies | None:
+        """Return the tallies with unsettled labels filled in; None where no labels correct it."""
+        return None
 
     def value(self, tally: Tally) -> float | None:
         """Return the score of these images; None without any."""
@@ -182,11 +184,21 @@ class Score(Generic[Member]):
     of_share: Callable[[Interval, Tally], Interval] | None = None
     """(interval of the first group's share, tally) -> interval of the score."""
 
+    def sequence_p_value(self, tally: Tally, bound: float) -> float:
+        """Return the p-value of "beyond" that holds at every look."""
+        raise NotImplementedError
+
     def sequence_p_values(
         self, tallies: Tallies, bound: float, level: float, side: Beyond
     ) -> PValues:
         """Return ``p_values`` that hold at every look."""
-        raise NotImplementedError
+        assert self.sequence is not None  # noqa: S101 - else there are no looks
+        if side == "beyond":
+            p_values = [self.sequence_p_value(t, bound) if t.n else 1.0 for t in tallies]
+            return list(map(float, statistics.benjamini_hochberg(p_values)))
+        at = statistics.one_sided(level)
+        inside = (t.n and abs(self.sequence(t, at)).high <= bound for t in tallies)
+        return [1.0 - level if within else 1.0 for within in inside]
 
     def edge(self, tally: Tally, bound: float) -> float:
         """Return the bound of the sequential test of a member."""
@@ -298,9 +310,12 @@ def interval_of(score: Score[Member], member: Member) -> Interval | None:
     interval = score.interval(tally, member.level)
     if interval is None:
         return None
-    ways = [score.interval(filled, member.level) or interval for filled in score.fillings(member)]
-    low, high = (side([getattr(way, end) for way in (interval, *ways)]) for side, end in ENDS)
-    return replace(interval, low=low, high=high, method=interval.method + score.correction(member))
+    fillings = score.fillings(member)
+    if fillings is None:
+        return interval
+    ways = [interval, *(score.interval(filled, member.level) or interval for filled in fillings)]
+    low, high = min(way.low for way in ways), max(way.high for way in ways)
+    return replace(interval, low=low, high=high, method=interval.method + BY_LABELS)
 
 
 def family(score: Score[Member], members: Sequence[Member]) -> Family:
@@ -347,7 +362,7 @@ def _ways(score: Score[Member], members: Sequence[Member]) -> Iterator[list[Tall
     """Yield the tallies, and those with unsettled labels filled in, for each way of filling."""
     settled = _tallies(score, members)
     yield settled
-    fillings = [score.fillings(member) for member in members]
+    fillings = [score.fillings(member) or () for member in members]
     for way in range(max(map(len, fillings), default=0)):
         yield [
             filled[way] if way < len(filled) else tally
@@ -504,7 +519,7 @@ class Mean:
         """Make the mean from the detector's counts, or from the corrected ones."""
         if correction is None:
             return cls(score, samples, [score.plain_tally(sample) for sample in samples])
-        return cls(score, samples, correction.tallies(samples), " + ppi++")
+        return cls(score, samples, correction.tallies(samples), BY_LABELS)
 
     @property
     def judged(self) -> int:

@@ -19,15 +19,15 @@ from pytest_t2i.audits.parity.change import Pairs
 from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.errors import some
 from pytest_t2i.settings import Settings
-from pytest_t2i.statistics.change import prompt_bias_change, unmoved_model_bias_change
+from pytest_t2i.statistics.change import prompt_bias_change
 from pytest_t2i.statistics.families import fewest_images
 from pytest_t2i.statistics.planning import (
     COARSE,
     Design,
     Pair,
     change_images_needed,
-    detectable,
     images_needed,
+    least_found,
     model_images_needed,
     prompt_change_power,
     prompt_power,
@@ -213,10 +213,10 @@ def _model_rule(settings: Settings, check: Check) -> Callable[[Pair], float]:
 
     def decided(pair: Pair) -> float:
         if by_test:
-            as_tested = unmoved_model_bias_change(
+            least = least_found(
                 *pair, level=level, estimator=settings.estimator, words=settings.words
             )
-            return float(detectable(as_tested, level) <= COARSE)
+            return float(least <= COARSE)
         change = statistics.paired_model_bias_change(
             *pair, level=level, seed=settings.seed, estimator=settings.estimator,
             words=settings.words,

@@ -18,7 +18,7 @@ from pytest_t2i.audits.instruments import Instruments
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.audits.score import PValues, Score, Tallies, Tally, interval_of, of_member
 from pytest_t2i.audits.variety.measure import Diversity, Variety
-from pytest_t2i.data import FORESEEN, Interval, Prone
+from pytest_t2i.data import FORESEEN, Interval, Prompt, Prone
 from pytest_t2i.generation.plan import DetectorRef, Need
 from pytest_t2i.metrics import INFO
 from pytest_t2i.prompts import Stereotype
@@ -75,6 +75,11 @@ class Association(DistinctPictures):
         return self.stereotype.id
 
     @property
+    def prompt(self) -> Prompt:
+        """The prompt of the concept."""
+        return self.stereotype.prompt
+
+    @property
     def expected(self) -> float:
         """Real-world share of the attribute."""
         return self.stereotype.expected
@@ -88,12 +93,6 @@ class Association(DistinctPictures):
     def direction(self) -> Prone:
         """Whether the attribute is prone to be shown too often or too rarely."""
         return self.stereotype.direction
-
-    @cached_property
-    def has_no_verdict(self) -> bool:
-        """Whether so many pictures repeat that nothing is judged."""
-        repeats = self.observations.repeats
-        return bool(self.planned) and repeats(self.stereotype.prompt, self.planned).are_too_many
 
     @property
     def clear(self) -> int:
@@ -134,7 +133,7 @@ class Association(DistinctPictures):
         ConfigurationError for what the marker did not ask to be observed.
         """
         return Variety(
-            self.stereotype.prompt, self.seeds, self.observations, self.instruments, self.level,
+            self.prompt, self.seeds, self.observations, self.instruments, self.level,
             self.stereotype.attribute, direction, center, rank,
         ).wals  # fmt: skip
 
@@ -145,7 +144,7 @@ class Association(DistinctPictures):
         Raises ConfigurationError where the marker did not ask for ``observe="features"``.
         """
         return Diversity(
-            self.stereotype.prompt, self.seeds, self.observations, self.instruments, self.level
+            self.prompt, self.seeds, self.observations, self.instruments, self.level
         ).vendi_score
 
     def spi(self, *, guidance: bool = True, center: bool = False) -> Emergence:
@@ -155,7 +154,7 @@ class Association(DistinctPictures):
         (``metrics.centred_spi``); these should name the concept (``Stereotype.within_concept``).
         """
         return Emergence(
-            self.stereotype.prompt, self.seeds, self.stereotype.attribute, self.observations,
+            self.prompt, self.seeds, self.stereotype.attribute, self.observations,
             self.instruments, self.level, guidance, center,
         )  # fmt: skip
 
@@ -166,15 +165,13 @@ class Association(DistinctPictures):
         """
         self.instruments.require(FORESEEN, self.stereotype.attribute, "foreseen()")
         ref, label = of_attribute(self.detector, self.stereotype.attribute)
-        return Predisposition(
-            self.stereotype.prompt, self.seeds, ref, label, self.observations, self.level
-        )
+        return Predisposition(self.prompt, self.seeds, ref, label, self.observations, self.level)
 
     @cached_property
     def _detected(self) -> list[str | None]:
         """The label of each image, in the order of the seeds; None for undetected."""
         ref = DetectorRef(self.detector, self.stereotype.attribute)
-        detections = self.observations.detections(self.stereotype.prompt, self.seeds, ref)
+        detections = self.observations.detections(self.prompt, self.seeds, ref)
         return [detection.label for detection in detections]
 
     @cached_property
@@ -282,16 +279,8 @@ class Excess(Score[Association]):
     def sequence(self, tally: Tally, level: float) -> Interval:
         return stereotype_sequence(tally.counts[0], tally.n, tally.expected[0], level)
 
-    def sequence_p_values(
-        self, tallies: Tallies, bound: float, level: float, side: Beyond
-    ) -> PValues:
-        rows = [(t.counts[0], t.n, t.expected[0]) if t.n else None for t in tallies]
-        if side == "beyond":
-            p_values = [1.0 if r is None else stereotype_sequence_p_value(*r, bound) for r in rows]
-            return list(statistics.benjamini_hochberg(p_values).tolist())
-        at = statistics.one_sided(level)
-        inside = (row and stereotype_sequence(*row, at).high <= bound for row in rows)
-        return [1.0 - level if within else 1.0 for within in inside]
+    def sequence_p_value(self, tally: Tally, bound: float) -> float:
+        return stereotype_sequence_p_value(tally.counts[0], tally.n, tally.expected[0], bound)
 
     def looked_at(
         self, member: Association, images: slice, *, labelled: bool
