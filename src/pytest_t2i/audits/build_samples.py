@@ -6,8 +6,12 @@ from dataclasses import replace
 
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.detected import siblings_of
-from pytest_t2i.audits.parity.correction import Correction, correct, given_correction
-from pytest_t2i.audits.parity.group_correction import given_group_correction
+from pytest_t2i.audits.parity.correction import (
+    Correction,
+    correct,
+    given_correction,
+    given_group_correction,
+)
 from pytest_t2i.audits.peoples_labels import needs_more, shortage
 from pytest_t2i.audits.samples import Sample, Samples
 from pytest_t2i.audits.shared_blocks import widest_of

@@ -7,15 +7,16 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.adapters.registry import INSTALL
-from pytest_t2i.audits import distance
+from pytest_t2i.audits import bias
 from pytest_t2i.audits.discovery import installed_audits
+from pytest_t2i.audits.distance import Distance
 from pytest_t2i.audits.emergence.measure import Emergence, emergence_of
 from pytest_t2i.audits.emergence.predisposition import Predisposition, of_attribute
 from pytest_t2i.audits.instruments import checked_attribute
 from pytest_t2i.audits.parity import groups
-from pytest_t2i.audits.parity import measure as parity
+from pytest_t2i.audits.parity.change import model_change, prompt_change
 from pytest_t2i.audits.parity.groups import GroupedSample, GroupedSamples
-from pytest_t2i.audits.parity.measure import Corrected
+from pytest_t2i.audits.score import ByLabels, interval_of, mean_interval_of, of_member, of_model
 from pytest_t2i.audits.variety.measure import diversity_of, mean_of, variety_of
 from pytest_t2i.data import FORESEEN, Attribute, Interval
 from pytest_t2i.errors import UnknownNameError
@@ -57,17 +58,17 @@ class Sample(GroupedSample):
     @property
     def prompt_bias_score(self) -> Measurement:
         """(male - female) / clear, from -1 (all female) to 1 (all male) (Lyu eq. 2)."""
-        return parity.of_prompt(self, self.together)
+        return of_member(bias.Bias(), self, prompt_change)
 
     @property
     def bias_interval(self) -> Interval | None:
         """Prompt bias score with its exact interval; None without a clear image."""
-        return parity.prompt_interval(self)
+        return interval_of(bias.Bias(), self)
 
     @property
     def share_of_men(self) -> Interval | None:
         """Men among the clear images, with an interval; None without a clear image."""
-        return parity.share_of_men(self)
+        return bias.share_of_men(self)
 
     def wals(
         self,
@@ -135,7 +136,7 @@ class Sample(GroupedSample):
         score|. Raises ConfigurationError where the reference has no shares for the prompt or the
         labels.
         """
-        return distance.of_prompt(self, self.together, reference)
+        return of_member(Distance(reference), self)
 
 
 @dataclass(frozen=True, repr=False)
@@ -150,9 +151,7 @@ class Samples(GroupedSamples):
     """
 
     members: tuple[Sample, ...]
-    estimator: Estimator = "corrected"
-    """Estimator of the model bias score: "corrected" or "paper"."""
-    corrected: Corrected | None = None
+    corrected: ByLabels | None = None
     """The correction by people's labels; None without labels."""
 
     def __repr__(self) -> str:
@@ -168,16 +167,17 @@ class Samples(GroupedSamples):
         Where people labelled some of the images, their labels correct the detector's and stand in
         for the undetected images, so that no worst case is left.
         """
-        return parity.of_model(self, self.estimator, self.corrected, self.few_labels)
+        score = bias.Bias(self.estimator)
+        return of_model(score, self, self.corrected, self.few_labels, model_change)
 
     def interval(self, estimator: Estimator) -> Interval | None:
         """Return the model bias score by one estimator; None without any clear image."""
-        return parity.model_interval(self, estimator)
+        return mean_interval_of(bias.Bias(estimator), self)
 
     @property
     def floor(self) -> float | None:
         """Mean of the paper's score for a perfectly fair model with as many images."""
-        return parity.floor_of_samples(self)
+        return bias.floor_of_samples(self)
 
     def total_variation_distance(self, reference: Reference) -> Measurement:
         """Return the prompts' mean distance from the reference, corrected for few images.
@@ -185,7 +185,7 @@ class Samples(GroupedSamples):
         With an even reference and two labels it is half the model bias score. People's labels do
         not correct it. The errors are those of ``Sample.total_variation_distance``.
         """
-        return distance.of_model(self, reference)
+        return of_model(Distance(reference), self)
 
     def wals(
         self,
@@ -221,9 +221,9 @@ class Samples(GroupedSamples):
         parts = groups.by(self.members, axis)
         return {concept: self._part(members) for concept, members in parts.items()}
 
-    def most_biased(self, count: int = parity.WORST) -> str:
+    def most_biased(self, count: int = bias.WORST) -> str:
         """Return the prompts furthest from parity in words, worst first; on ties, both sides."""
-        return parity.most_biased(self, count)
+        return bias.most_biased(self, count)
 
     def _part(self, members: tuple[Sample, ...]) -> Samples:
         return replace(self, members=members, corrected=None, corrected_groups=None, few_labels="")

@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 
 
 def _settled(sample: Any) -> State | None:
-    from pytest_t2i.audits.parity import early_stopping
+    from pytest_t2i.audits.bias import Bias
+    from pytest_t2i.audits.score import settled
 
-    return early_stopping.settled(sample)
+    return settled(Bias(), sample)
 
 
 def _watched_of_model(settings: Settings) -> Collection[str]:

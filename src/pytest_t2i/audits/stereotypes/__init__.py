@@ -6,6 +6,7 @@ Tests use the fixtures ``stereotype`` and ``stereotypes``.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -36,15 +37,24 @@ def _stereotypes(context: AuditContext, test: AskedTest) -> tuple[Association, .
 
 
 def _tested(selection: Any, metric: str, test: SequentialTest) -> SequentialTest | None:
-    from pytest_t2i.audits.stereotypes import after_early_stopping
+    """Return the test of a case's stereotype: its share against real-world share plus limit.
 
-    return after_early_stopping.tested(selection, metric, test)
+    Returns None where no share can exceed this sum.
+    """
+    from pytest_t2i.statistics.shares import in_direction
+
+    del metric
+    (stereotype,) = selection.stereotypes
+    *_, real = in_direction(0, 0, stereotype.expected, stereotype.direction)
+    edge = real + test.bound
+    return replace(test, folded=False, bound=edge) if edge < 1.0 else None
 
 
 def _settled(member: Association) -> State | None:
-    from pytest_t2i.audits.stereotypes import after_early_stopping
+    from pytest_t2i.audits.score import settled
+    from pytest_t2i.audits.stereotypes.measure import EXCESS
 
-    return after_early_stopping.settled_stereotype(member)
+    return settled(EXCESS, member)
 
 
 def _watched(settings: Settings) -> Collection[str]:  # noqa: ARG001 - as it is called

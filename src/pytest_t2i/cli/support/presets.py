@@ -14,15 +14,14 @@ from typing import NamedTuple
 import numpy as np
 
 from pytest_t2i import statistics
-from pytest_t2i.statistics.change import unmoved_model_bias_change
 from pytest_t2i.statistics.group_sequential import SequentialTest, expected_stop
 from pytest_t2i.statistics.planning import (
     COARSE,
     PER_MODEL,
     Design,
-    detectable,
     even_biases,
     images_needed,
+    least_found,
     model_power,
     prompt_power,
 )
@@ -118,10 +117,8 @@ class Shape:
         rng = np.random.default_rng(self.seed)
         enough = 0
         for before, after in self._pairs(bias, 0.0, rng):
-            change = unmoved_model_bias_change(
-                before, self.images - before, after, self.images - after, level=self.level
-            )
-            enough += detectable(change, self.level) <= COARSE
+            counts = before, self.images - before, after, self.images - after
+            enough += least_found(*counts, level=self.level) <= COARSE
         return enough / REPEATS
 
     def finds_growth(self, before: float, push: float) -> float:
