@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
 from pytest_t2i.audits.summary import Summary
@@ -14,7 +14,7 @@ from pytest_t2i.data import MetricInfo
 if TYPE_CHECKING:
     from pytest_t2i.audits.context import AskedTest, AuditContext
     from pytest_t2i.audits.early_stopping import State
-    from pytest_t2i.audits.summary import NamedRecord, Step
+    from pytest_t2i.audits.summary import NamedRecord, PromptScore, Step
     from pytest_t2i.generation.plan import Need
     from pytest_t2i.sections import Section
     from pytest_t2i.settings import Settings
@@ -23,6 +23,25 @@ if TYPE_CHECKING:
     from pytest_t2i.verdicts.check import Check
 
 R = TypeVar("R")
+Member = Callable[[Any], Any]
+"""A function that computes an attribute of a sample."""
+
+
+def attributes(owner: str, *names: str) -> Mapping[str, Member]:
+    """Return attributes of a class "module:Class" for ``Audit.of_sample``; they load at first use.
+
+    The class has the type of what it measures, a ``Sample`` or ``Samples``, as its base.
+    """
+
+    def member(name: str) -> Member:
+        def value(sample: Any) -> Any:
+            module, _, kind = owner.partition(":")
+            attribute = vars(getattr(import_module(module), kind))[name]
+            return attribute.__get__(sample, type(sample))
+
+        return value
+
+    return MappingProxyType({name: member(name) for name in names})
 
 
 class Audit(Generic[R]):
@@ -46,8 +65,10 @@ class Audit(Generic[R]):
     """The metrics that the audit measures; ``limit("name")`` accepts their names."""
     fixtures: Mapping[str, Fixture] = {}
     """Fixtures that tests can ask for, by name."""
-    of_sample: Mapping[str, Callable[[Any], Any]] = {}
+    of_sample: Mapping[str, Member] = {}
     """Name -> function that computes ``sample.NAME`` from a ``Sample``."""
+    of_samples: Mapping[str, Member] = {}
+    """Name -> function that computes ``samples.NAME`` from ``Samples``."""
     keywords: Mapping[str, Keyword] = {}
     """Keywords of the marker ``t2i`` that the audit reads with ``test.selection.asked("name")``."""
     unmeasured: str = ""
@@ -76,6 +97,18 @@ class Audit(Generic[R]):
     def needs(self, context: AuditContext, test: AskedTest) -> Iterable[Need]:
         """Return what must be made and observed for a test besides its prompts' detections."""
         return ()
+
+    def corrected_sample(self, context: AuditContext, sample: Any) -> Any:
+        """Return a ``Sample`` as people's labels of the run's images correct it."""
+        return sample
+
+    def corrected_samples(self, context: AuditContext, samples: Any) -> Any:
+        """Return the ``Samples`` of a test as people's labels of the run's images correct them."""
+        return samples
+
+    def prompt_score(self, sample: Any) -> PromptScore | None:
+        """Return what run.json keeps of each prompt, from a ``Sample``; parity alone has such."""
+        return None
 
     def record(self, context: AuditContext) -> R | None:
         """Return the audit's part of run.json; None where nothing was measured."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from pytest_t2i.data import Interval
+from pytest_t2i.data import Bounds, Interval
 
 if TYPE_CHECKING:
     from pytest_t2i.sections import Cell
@@ -64,6 +65,23 @@ class Figure(NamedTuple):
     """A value to compare with, drawn beside the interval."""
     metric: str = ""
     """Name of a metric; checks of the model by this metric replace the figure."""
+
+
+class PromptScore(NamedTuple):
+    """What a run records of one prompt besides its images and counts.
+
+    >>> PromptScore().interval is None
+    True
+    """
+
+    interval: Interval | None = None
+    """The prompt's score; None without a clear image."""
+    worst_case: Bounds | None = None
+    """Bounds of the score over all that undetected images may show; None if none is undetected."""
+    uncorrected: float | None = None
+    """Score by the predicted labels alone, where people's labels corrected it; else None."""
+    people: Mapping[str, int] = MappingProxyType({})
+    """People's labels of its images -> labelled images, where they corrected the score."""
 
 
 class Value(NamedTuple):

@@ -17,7 +17,9 @@ from pytest_t2i.verdicts.limit import Limit, verdict_of
 
 NAN = math.nan
 HEIGHT = MetricInfo("height_gap", -10.0, 10.0, "away_from_zero", "tests")
-TALL, LOW = (MetricInfo(f"height_{worse}", 0.0, 10.0, worse, "tests") for worse in ("higher", "lower"))
+TALL, LOW = (
+    MetricInfo(f"height_{worse}", 0.0, 10.0, worse, "tests") for worse in ("higher", "lower")
+)
 SIGNED = MetricInfo("height_signed", -10.0, 10.0, "higher", "tests")
 for metric in (HEIGHT, TALL, LOW, SIGNED):
     register(metric)

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.audits.audit import Fixture, PackagedAudit
+from pytest_t2i.audits.audit import Fixture, PackagedAudit, attributes
 from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.summary import AFTER_FAILURE, Step
+from pytest_t2i.audits.summary import AFTER_FAILURE, PromptScore, Step
 
 if TYPE_CHECKING:
     from pytest_t2i.audits.early_stopping import State
     from pytest_t2i.audits.parity.record import ParityPart
+    from pytest_t2i.audits.samples import Sample, Samples
     from pytest_t2i.settings import Settings
     from pytest_t2i.statistics.group_sequential import SequentialTest
     from pytest_t2i.verdicts.baseline_file import Baseline
@@ -52,6 +53,16 @@ class ParityAudit(PackagedAudit):
         "model_scores", "groups", "cells", "sensitivity", "correction", "group_correction",
         "crossed",
     )  # fmt: skip
+    of_sample = attributes(
+        f"{__name__}.of_sample:PromptParity",
+        *("prompt_bias_score", "bias_interval", "share_of_men", "shares"),
+        *("group_distance", "group_gap", "group_entropy", "group_diversity"),
+    )
+    of_samples = attributes(
+        f"{__name__}.of_sample:ModelParity",
+        *("model_bias_score", "interval", "floor", "most_biased", "shares", "group_distance"),
+        *("crossed", "demographic_parity_difference"),
+    )
     fixtures: Mapping[str, Fixture] = {
         "sample": Fixture(
             lambda context, test: context.sample(test),
@@ -69,6 +80,24 @@ class ParityAudit(PackagedAudit):
             watched=_watched_of_model,
         ),
     }
+
+    def corrected_sample(self, context: AuditContext, sample: Sample) -> Sample:
+        """Return the sample with its counts as people's labels correct them."""
+        from pytest_t2i.audits.parity import correction
+
+        return correction.corrected_sample(context, sample)
+
+    def corrected_samples(self, context: AuditContext, samples: Samples) -> Samples:
+        """Return the samples with the correction of genders, or of groups."""
+        from pytest_t2i.audits.parity import correction
+
+        return correction.corrected_samples(context, samples)
+
+    def prompt_score(self, sample: Sample) -> PromptScore:
+        """Return the prompt bias score, as people's labels correct it."""
+        from pytest_t2i.audits.parity import measure
+
+        return measure.prompt_score(sample)
 
     def record(self, context: AuditContext) -> ParityPart | None:
         """Return scores, groups, cells and corrections over all prompts of the run."""

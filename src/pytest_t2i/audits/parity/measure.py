@@ -16,6 +16,7 @@ from pytest_t2i.audits.evidence import SIDES, Beyond, by_ends, despite_equal_pic
 from pytest_t2i.audits.parity import early_stopping
 from pytest_t2i.audits.parity.change import model_change, prompt_change
 from pytest_t2i.audits.peoples_labels import covering_unsettled
+from pytest_t2i.audits.summary import PromptScore
 from pytest_t2i.data import Evidence, Interval, Prompt
 from pytest_t2i.labels import LabelledSet
 from pytest_t2i.metrics import INFO, model_bias_score, prompt_bias_score
@@ -79,6 +80,15 @@ def prompt_interval(sample: DetectedPrompt) -> Interval | None:
         max(candidate.high for candidate in (interval, *alternatives)),
     )
     return replace(interval, low=low, high=high, method=f"{interval.method} + ppi++")
+
+
+def prompt_score(sample: DetectedPrompt) -> PromptScore:
+    """Return what run.json keeps of the prompt."""
+    interval = prompt_interval(sample)
+    if sample.corrected is None:
+        return PromptScore(interval, sample.worst_case)
+    by_detector = prompt_bias_score(sample.male, sample.female)
+    return PromptScore(interval, None, by_detector, dict(sample.corrected.labels))
 
 
 def _corrected_by(sample: DetectedPrompt) -> Iterator[str]:

@@ -15,7 +15,13 @@ from pytest_t2i.audits.parity import groups
 from pytest_t2i.audits.parity.correction import WeightedCorrection, given_correction
 from pytest_t2i.audits.parity.group_correction import given_group_correction, plain_share
 from pytest_t2i.audits.parity.groups import INDICES, MOST_CELLS
-from pytest_t2i.audits.parity.measure import of_model
+from pytest_t2i.audits.parity.measure import (
+    floor_of_samples,
+    model_interval,
+    of_model,
+    prompt_interval,
+    share_of_men,
+)
 from pytest_t2i.audits.parity.record import (
     CellRecord,
     CellsRecord,
@@ -53,7 +59,7 @@ def recorded_groups(context: AuditContext, samples_of: SamplesOf) -> Iterator[Gr
         if set(context.observations.labels(DetectorRef(detector))) == set(CLEAR):
             continue
         samples = samples_of(detector)
-        shares = samples.shares
+        shares = groups.shares_of_model(samples)
         if len(shares) > 1:
             counts = {name: share.estimate for name, share in shares.items()}
             prompts = sorted(map(_prompt, samples), key=_furthest_first)
@@ -68,7 +74,7 @@ def recorded_groups(context: AuditContext, samples_of: SamplesOf) -> Iterator[Gr
 
 
 def _prompt(sample: Sample) -> GroupPrompt:
-    distance = sample.group_distance.interval
+    distance = groups.of_prompt(sample, sample.together).interval
     indices = {name: index.interval(sample.groups, sample.level) for name, index in INDICES.items()}
     return GroupPrompt(sample.prompt.id, sample.counts.total(), sample.groups, distance, indices)
 
@@ -87,7 +93,7 @@ def _recorded_crossings(context: AuditContext, samples_of: SamplesOf) -> Iterato
         labels = context.observations.labels(DetectorRef(second))
         if set(labels) == set(first_labels) or len(labels) * len(first_labels) > MOST_CELLS:
             continue
-        crossing = samples_of(first).crossed(second)
+        crossing = groups.crossed(samples_of(first), context.detectors, second)
         if crossing.members and (shares := crossing.shares):
             images = sum(sample.counts.total() for sample in crossing)
             distance = groups.interval_of_model(crossing)
@@ -174,7 +180,7 @@ def _choices(samples: Samples, *, stricter: bool) -> Iterator[tuple[str, Interva
         samples, estimator="paper" if samples.estimator == "corrected" else "corrected"
     )
     for pair in (samples, alternative):
-        yield f"{pair.estimator} estimator", pair.interval(pair.estimator)
+        yield f"{pair.estimator} estimator", model_interval(pair, pair.estimator)
     if stricter:
         male, female = _sure(samples)
         if np.any(male + female):
@@ -256,7 +262,7 @@ def _score(
     """Return a score; people's labels correct it, with the detector's own kept as uncorrected."""
     by_people = given_correction(samples, labelled)
     # What people's labels correct is what is judged.
-    uncorrected = samples.interval("corrected" if by_people is None else samples.estimator)
+    uncorrected = model_interval(samples, "corrected" if by_people is None else samples.estimator)
     corrected = (
         None if by_people is None else of_model(samples, samples.estimator, by_people).interval
     )
@@ -264,8 +270,8 @@ def _score(
         name,
         detector,
         corrected or uncorrected,
-        samples.interval("paper"),
-        samples.floor,
+        model_interval(samples, "paper"),
+        floor_of_samples(samples),
         len(samples) - len(samples.without_verdict),
         samples.clear_images,
         samples.worst_case if corrected is None else None,
@@ -321,7 +327,7 @@ def _cells(context: AuditContext) -> Iterator[CellsRecord]:
     for prompt, test in _every_prompt(context):
         if len(prompt.parts) == 2:  # noqa: PLR2004 - a table has rows and columns
             (rows, row), (columns, column) = prompt.parts
-            share = context.one_sample(prompt, test).share_of_men
+            share = share_of_men(context.one_sample(prompt, test))
             cell = CellRecord(prompt.id, row, column, share)
             tables.setdefault((rows, columns), []).append(cell)
     for (rows, columns), cells in tables.items():
@@ -344,7 +350,8 @@ def _correction(context: AuditContext) -> CorrectionRecord | None:
             sample.prompt.id,
             sum(corrected.labels_of_prompt(sample.prompt).values()),
             prompt_bias_score(sample.male, sample.female),
-            replace(sample, corrected=corrected.of_prompt(sample.prompt)).bias_interval or interval,
+            prompt_interval(replace(sample, corrected=corrected.of_prompt(sample.prompt)))
+            or interval,
         )
         for sample, interval in zip(corrected.samples, scores.prompts, strict=True)
     )
