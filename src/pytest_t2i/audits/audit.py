@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from types import MappingProxyType, ModuleType
@@ -13,18 +13,27 @@ from pytest_t2i.data import MetricInfo
 
 if TYPE_CHECKING:
     from pytest_t2i.audits.context import AskedTest, AuditContext
-    from pytest_t2i.audits.early_stopping import State
+    from pytest_t2i.audits.early_stopping import StoppingRule
     from pytest_t2i.audits.summary import NamedRecord, PromptScore, Step
     from pytest_t2i.generation.plan import Need
     from pytest_t2i.sections import Section
     from pytest_t2i.settings import Settings
-    from pytest_t2i.statistics.group_sequential import SequentialTest
     from pytest_t2i.verdicts.baseline_file import Baseline
     from pytest_t2i.verdicts.check import Check
 
 R = TypeVar("R")
 Member = Callable[[Any], Any]
 """A function that computes an attribute of a sample."""
+
+
+def loaded(reference: str) -> Any:
+    """Return what "module:name" names, and import its module.
+
+    >>> loaded("math:pi")
+    3.141592653589793
+    """
+    module, _, name = reference.partition(":")
+    return getattr(import_module(module), name)
 
 
 def attributes(owner: str, *names: str) -> Mapping[str, Member]:
@@ -35,9 +44,7 @@ def attributes(owner: str, *names: str) -> Mapping[str, Member]:
 
     def member(name: str) -> Member:
         def value(sample: Any) -> Any:
-            module, _, kind = owner.partition(":")
-            attribute = vars(getattr(import_module(module), kind))[name]
-            return attribute.__get__(sample, type(sample))
+            return vars(loaded(owner))[name].__get__(sample, type(sample))
 
         return value
 
@@ -202,18 +209,6 @@ class PackagedAudit(Audit[Any]):
 About = Literal["prompts", "triplets", "stereotypes", "detectors"]
 
 
-def _none_watched(settings: Settings) -> Collection[str]:  # noqa: ARG001 - as it is called
-    return ()
-
-
-def _by_intervals(selection: Any, metric: str, test: Any) -> None:  # noqa: ARG001 - as it is called
-    return None
-
-
-def _by_verdict(value: Any) -> None:  # noqa: ARG001 - as it is called
-    return None
-
-
 def _nothing_unmet(settings: Settings) -> str:  # noqa: ARG001 - as it is called
     return ""
 
@@ -230,8 +225,8 @@ class Fixture:
     False
     """
 
-    make: Callable[[AuditContext, Any], Any]
-    """(context, test) -> the fixture's value."""
+    make: Callable[[AuditContext, Any], Any] | str
+    """(context, test) -> the fixture's value; or "module:function", which loads at first use."""
     about: About | None
     """What the marker must name for the fixture; "detectors" needs labelled images and no name;
     None stands for a fixture that is the same for all tests."""
@@ -248,14 +243,18 @@ class Fixture:
     """Returns why a run cannot provide the fixture and the test is skipped; "" where it can."""
     unseen: Callable[[AuditContext, Any], str] = _nothing_unseen
     """Returns why the images do not show what is measured, so that the test is skipped; else ""."""
-    watched: Callable[[Settings], Collection[str]] = _none_watched
-    """Names of the fixture's metrics whose intervals hold at every look of early stopping."""
-    tested: Callable[[Any, str, SequentialTest], SequentialTest | None] = _by_intervals
-    """(selection, metric, test of a share with the limit as its bound) -> the test by which a
-    member stops by its own images; None where intervals decide."""
-    settled: Callable[[Any], State | None] = _by_verdict
-    """The fixture's value -> the state that a member's own images have reached; None where the
-    verdict shows it."""
+    stopping: str = ""
+    """"module:class" of the ``StoppingRule`` of tests of the fixture; "" for tests that never stop
+    early."""
+
+    def value(self, context: AuditContext, test: Any) -> Any:
+        """Return the fixture's value for a test."""
+        make = loaded(self.make) if isinstance(self.make, str) else self.make
+        return make(context, test)
+
+    def stopping_rule(self) -> StoppingRule | None:
+        """Return how tests of the fixture may stop early; None where they never do."""
+        return loaded(self.stopping)() if self.stopping else None
 
 
 class Keyword(NamedTuple):

@@ -6,41 +6,18 @@ whether another choice would turn the verdict. Tests use the fixtures ``sample``
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from pytest_t2i.audits.audit import Fixture, PackagedAudit, attributes
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.summary import AFTER_FAILURE, PromptScore, Step
 
 if TYPE_CHECKING:
-    from pytest_t2i.audits.early_stopping import State
     from pytest_t2i.audits.parity.record import ParityPart
     from pytest_t2i.audits.samples import Sample, Samples
-    from pytest_t2i.settings import Settings
-    from pytest_t2i.statistics.group_sequential import SequentialTest
     from pytest_t2i.verdicts.baseline_file import Baseline
     from pytest_t2i.verdicts.check import Check
-
-
-def _settled(sample: Any) -> State | None:
-    from pytest_t2i.audits.parity import early_stopping
-
-    return early_stopping.settled(sample)
-
-
-def _watched_of_model(settings: Settings) -> Collection[str]:
-    # The paper's score rises as images get fewer, and labels correct all images of a run.
-    if settings.labels is not None:
-        return ()
-    paper = settings.estimator == "paper"
-    return ("group_distance",) if paper else ("model_bias_score", "group_distance")
-
-
-def _tested(selection: Any, metric: str, test: SequentialTest) -> SequentialTest | None:
-    """Return the test of a share; a distance of groups has intervals that hold at every look."""
-    del selection
-    return test if metric == "prompt_bias_score" else None
 
 
 class ParityAudit(PackagedAudit):
@@ -69,15 +46,13 @@ class ParityAudit(PackagedAudit):
             about="prompts",
             one_by_one=True,
             doc="All detections of one prompt; the test runs once per prompt of its t2i marker.",
-            watched=lambda settings: ("prompt_bias_score", "group_distance"),  # noqa: ARG005 - as it is called
-            tested=_tested,
-            settled=_settled,
+            stopping=f"{__name__}.early_stopping:PromptStopping",
         ),
         "samples": Fixture(
             lambda context, test: context.samples(test),
             about="prompts",
             doc="The samples of every prompt of the t2i marker, for model-level metrics.",
-            watched=_watched_of_model,
+            stopping=f"{__name__}.early_stopping:ModelStopping",
         ),
     }
 

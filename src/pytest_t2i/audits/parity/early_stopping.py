@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts
-from pytest_t2i.audits.early_stopping import Shown, State, Stopping, evidence
+from pytest_t2i.audits.early_stopping import Shown, State, Stopping, StoppingRule, evidence
 from pytest_t2i.audits.evidence import ALTERNATIVES, SIDES, Beyond, by_ends
 from pytest_t2i.data import Evidence, Interval
+from pytest_t2i.settings import Settings
 from pytest_t2i.statistics.distances import mean_total_variation_interval
-from pytest_t2i.statistics.group_sequential import stopped_share_interval
+from pytest_t2i.statistics.group_sequential import SequentialTest, stopped_share_interval
 from pytest_t2i.statistics.sequences import (
     bias_sequence_p_value,
     group_distance_sequence,
@@ -48,12 +49,37 @@ def evidence_of(
     ]
 
 
-def settled(sample: DetectedPrompt) -> State | None:
-    """Return the state that a prompt's own images have reached; None where its verdict shows it."""
-    stop = sample.stopping
-    if stop is None or stop.test is None or stop.rule == "again":
-        return None
-    return _prompt_looks(sample, stop).state(stop.test)
+class PromptStopping(StoppingRule):
+    """A prompt stops by its own images."""
+
+    def metrics(self, settings: Settings) -> Collection[str]:
+        """Return both scores of a prompt."""
+        del settings
+        return "prompt_bias_score", "group_distance"
+
+    def test(self, selection: Any, metric: str, test: SequentialTest) -> SequentialTest | None:
+        """Return the test of a share; a distance of groups has intervals for every look."""
+        del selection
+        return test if metric == "prompt_bias_score" else None
+
+    def state(self, value: DetectedPrompt) -> State | None:
+        """Return the state that the prompt's own images have reached."""
+        stop = value.stopping
+        if stop is None or stop.test is None or stop.rule == "again":
+            return None
+        return _prompt_looks(value, stop).state(stop.test)
+
+
+class ModelStopping(StoppingRule):
+    """All prompts together stop by the interval of a look."""
+
+    def metrics(self, settings: Settings) -> Collection[str]:
+        """Return the scores of the model; none where labels correct all images of a run."""
+        if settings.labels is not None:
+            return ()
+        # The paper's score rises as images get fewer.
+        paper = settings.estimator == "paper"
+        return ("group_distance",) if paper else ("model_bias_score", "group_distance")
 
 
 def interval_of(sample: DetectedPrompt) -> Interval:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
 from pytest_t2i import statistics
-from pytest_t2i.audits.early_stopping import Shown, State, Stopping, evidence
+from pytest_t2i.audits.early_stopping import Shown, State, Stopping, StoppingRule, evidence
 from pytest_t2i.data import Evidence, Interval, Prone
+from pytest_t2i.settings import Settings
 from pytest_t2i.statistics.group_sequential import SequentialTest, stopped_share_interval
 from pytest_t2i.statistics.sequences import stereotype_sequence, stereotype_sequence_p_value
 from pytest_t2i.statistics.shares import excess, in_direction
@@ -52,16 +53,31 @@ class CountedStereotype(Protocol):
         """Return ``counts`` of some of the images."""
 
 
-def tested(selection: Any, metric: str, test: SequentialTest) -> SequentialTest | None:
-    """Return the test of a case's stereotype: its share against real-world share plus limit.
+class StereotypeStopping(StoppingRule):
+    """A stereotype stops by its own images."""
 
-    Returns None where no share can exceed this sum.
-    """
-    del metric
-    (stereotype,) = selection.stereotypes
-    *_, real = in_direction(0, 0, stereotype.expected, stereotype.direction)
-    edge = real + test.bound
-    return replace(test, folded=False, bound=edge) if edge < 1.0 else None
+    def metrics(self, settings: Settings) -> Collection[str]:
+        """Return the score of a stereotype."""
+        del settings
+        return ("stereotype_score",)
+
+    def test(self, selection: Any, metric: str, test: SequentialTest) -> SequentialTest | None:
+        """Return the test of a case's stereotype: its share against real-world share plus limit.
+
+        Returns None where no share can exceed this sum.
+        """
+        del metric
+        (stereotype,) = selection.stereotypes
+        *_, real = in_direction(0, 0, stereotype.expected, stereotype.direction)
+        edge = real + test.bound
+        return replace(test, folded=False, bound=edge) if edge < 1.0 else None
+
+    def state(self, value: CountedStereotype) -> State | None:
+        """Return the state that the stereotype's images have reached."""
+        stop = value.stopping
+        if stop is None or stop.test is None or stop.rule == "again":
+            return None
+        return _stereotype_looks(value, stop).state(stop.test)
 
 
 def stereotype_evidence(
@@ -76,14 +92,6 @@ def stereotype_evidence(
     if "again" in rules or not same:
         return _at_any_look(members, bound, level)
     return evidence(list(map(_stereotype_looks, members, stops)), tests, rules)
-
-
-def settled_stereotype(member: CountedStereotype) -> State | None:
-    """Return the state that a stereotype's images have reached; None where its verdict shows it."""
-    stop = member.stopping
-    if stop is None or stop.test is None or stop.rule == "again":
-        return None
-    return _stereotype_looks(member, stop).state(stop.test)
 
 
 def stereotype_interval(member: CountedStereotype) -> Interval:

@@ -232,9 +232,11 @@ def association_of(context: AuditContext, test: AskedTest) -> Association:
     return siblings.named(test.selection.stereotypes[0].id)  # type: ignore[no-any-return]
 
 
-def associations(context: AuditContext, test: AskedTest) -> Iterator[Association]:
+def associations(context: AuditContext, test: AskedTest) -> tuple[Association, ...]:
     """Return every stereotype of a test, measured."""
-    return (one_association(context, stereotype, test) for stereotype in test.selection.stereotypes)
+    return tuple(
+        one_association(context, stereotype, test) for stereotype in test.selection.stereotypes
+    )
 
 
 def one_association(context: AuditContext, stereotype: Stereotype, test: AskedTest) -> Association:
