@@ -14,7 +14,7 @@ from pytest_t2i.data import MetricInfo
 if TYPE_CHECKING:
     from pytest_t2i.audits.context import AskedTest, AuditContext
     from pytest_t2i.audits.early_stopping import StoppingRule
-    from pytest_t2i.audits.summary import NamedRecord, PromptScore, Step
+    from pytest_t2i.audits.summary import FirstScreen, NamedRecord, PromptScore, Step
     from pytest_t2i.generation.plan import Need
     from pytest_t2i.sections import Section
     from pytest_t2i.settings import Settings
@@ -78,6 +78,12 @@ class Audit(Generic[R]):
     """Name -> function that computes ``samples.NAME`` from ``Samples``."""
     keywords: Mapping[str, Keyword] = {}
     """Keywords of the marker ``t2i`` that the audit reads with ``test.selection.asked("name")``."""
+    first_screen: FirstScreen | None = None
+    """The score that reports show first; None for an audit without one."""
+    plain_series: Sequence[str] = ()
+    """Metrics whose series need no name of the metric: the rest of the series' names says it."""
+    certified: Sequence[str] = ()
+    """Metrics whose worst case over the errors of a detector's certificate is known."""
     unmeasured: str = ""
     """A sentence for the Fairness Card of a run without this audit."""
     place: int = 50

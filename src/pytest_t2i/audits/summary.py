@@ -65,6 +65,29 @@ class Figure(NamedTuple):
     """A value to compare with, drawn beside the interval."""
     metric: str = ""
     """Name of a metric; checks of the model by this metric replace the figure."""
+    ends: tuple[str, str] = ("0 even", "1 one gender only")
+    """Meaning of the ends of the scale."""
+
+
+class FirstScreen(NamedTuple):
+    """What the first lines of a report show of the model and of its prompts.
+
+    >>> FirstScreen("mine", "My section", "math:fsum", ("0 even", "1 one"), ("fairer", "worse"))[0]
+    'mine'
+    """
+
+    metric: str
+    """The score of the model, from 0 to 1."""
+    section: str
+    """Title of the section that explains it."""
+    words: str
+    """"module:function" that explains a value: (estimate, bound) -> a sentence."""
+    ends: tuple[str, str]
+    """Meaning of 0 and of 1."""
+    change: tuple[str, str]
+    """Words for a change below 0, and above."""
+    of_prompts: tuple[str, str] = ("", "")
+    """Scores of a prompt: by the labels male and female, and by other labels."""
 
 
 class PromptScore(NamedTuple):

@@ -97,11 +97,12 @@ class Audited:
 
     def _measured(self) -> list[str]:
         # Names alone: computing a measurement may take seconds or raise an error.
-        names = [name for value in self._together() for name in dir(value) if name in INFO]
         return [
             f"{name}.{part}" if part else name
-            for name in names
-            for part in (PARTS[name] if name == BY_SPACE else ("",))
+            for value in self._together()
+            for name in dir(value)
+            if name in INFO
+            for part in (PARTS[name] if _is_by_part(value, name) else ("",))
         ]
 
     # verdicts
@@ -234,17 +235,19 @@ class Audited:
         )
 
 
-BY_SPACE = "similarity_gap"
-"""The metric that has one measurement in each space."""
+def _is_by_part(value: Any, name: str) -> bool:
+    """Whether a measurement is taken part by part, such as a similarity gap in each space."""
+    return name in PARTS and callable(getattr(type(value), name, None))
 
 
 def _measurement(value: Any, name: str) -> Measurement | None:
-    """Return the measurement of this name, ``similarity_gap.image``; None without one."""
+    """Return the measurement of this name, or of one of its parts (``similarity_gap.image``)."""
     base, _, part = name.partition(".")
-    found = getattr(value, base if base == BY_SPACE else name, None)
-    if base == BY_SPACE and part and callable(found):
-        found = found(part)
-    return found if isinstance(found, Measurement) else None
+    if part and _is_by_part(value, base):
+        measurement = getattr(value, base)(part)
+    else:
+        measurement = getattr(value, name, None)
+    return measurement if isinstance(measurement, Measurement) else None
 
 
 def _member_of(case: SelectedTest) -> str:

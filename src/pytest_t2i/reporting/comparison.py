@@ -33,7 +33,6 @@ from pytest_t2i.sections import Form, Note, Section, Table
 
 SURE = 0.05
 """Largest p-value that counts as a difference."""
-MODEL_BIAS = "model_bias_score"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +77,9 @@ GENDER = Wording(
 
 def wording(comparison: ModelComparison) -> Wording:
     """Return the words for the compared metric."""
-    if comparison.metric == MODEL_BIAS:
-        return GENDER
     groups = comparison.groups
+    if set(groups) == {"male", "female"}:
+        return GENDER
     return Wording(
         score="group distance",
         scale=(
@@ -379,7 +378,7 @@ def comparison_lines(comparison: ModelComparison) -> Sequence[str]:
     """Return the lines for the terminal."""
     width, words = max(map(len, comparison.models)), wording(comparison)
     lines = [first_model(comparison)]
-    if comparison.metric != MODEL_BIAS:
+    if words is not GENDER:
         lines.append(f"{words.score}: {words.scale}")
     for placing, score in rows(comparison):
         chance = f"{words.first_column}: {probability(placing.rank.least_biased)}"

@@ -53,7 +53,7 @@ def past(day, men, *, fingerprint="f", name="m", n=20, prompts=20):
     score = Interval(abs(2 * men / n - 1), 0.0, 1.0, 0.95, "test", prompts)
     return PastRun(
         created, name, fingerprint, "clip", n, day, Outcome.PASS, counts,
-        series={f"{history.SCORES}model": score},
+        series={"model_bias_score/model": score},
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pytest_t2i.audits.audit import Fixture, PackagedAudit, attributes
 from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.summary import AFTER_FAILURE, PromptScore, Step
+from pytest_t2i.audits.summary import AFTER_FAILURE, FirstScreen, PromptScore, Step
 
 if TYPE_CHECKING:
     from pytest_t2i.audits.parity.record import ParityPart
@@ -30,6 +30,16 @@ class ParityAudit(PackagedAudit):
         "model_scores", "groups", "cells", "sensitivity", "correction", "group_correction",
         "crossed",
     )  # fmt: skip
+    first_screen = FirstScreen(
+        "model_bias_score",
+        section="Model bias score",
+        words="pytest_t2i.sections.words:of_hundred_images",
+        ends=("0 even", "1 one gender only"),
+        change=("fairer", "more biased"),
+        of_prompts=("prompt_bias_score", "group_distance"),
+    )
+    plain_series = ("model_bias_score",)
+    certified = ("prompt_bias_score", "model_bias_score")
     of_sample = attributes(
         f"{__name__}.of_sample:PromptParity",
         *("prompt_bias_score", "bias_interval", "share_of_men", "shares"),
