@@ -14,7 +14,7 @@ from pytest_t2i.audits.audit import Audit, Fixture
 from pytest_t2i.audits.discovery import installed_audits
 from pytest_t2i.errors import ConfigurationError, ModelLoadError, UnknownNameError
 from pytest_t2i.generation.progress import Silent, terminal_progress
-from pytest_t2i.library.in_memory import is_nameless, name_of
+from pytest_t2i.library.in_memory import is_nameless, name_of_model
 from pytest_t2i.library.load import clean_errors, session_for, settings_for, temporary_store
 from pytest_t2i.metrics.info import INFO, register
 from pytest_t2i.protocols import Detector
@@ -330,7 +330,7 @@ def audit(
         detector_object = (
             None if detector is None or isinstance(detector, str | Sequence) else detector
         )
-        detector_setting = detector if detector_object is None else name_of(detector_object)
+        detector_setting = detector if detector_object is None else name_of_model(detector_object)
         settings = settings_for(model, images, detector_setting, options, name)
         session = session_for(settings, model, fingerprint, detector_object)
         selection = select(selected, keywords, (), of_audits)

@@ -65,7 +65,7 @@ class Track:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ChartRow:
     """A named row of a chart with its value and verdict."""
 
     name: str
@@ -83,7 +83,7 @@ class Group:
     """The rows of a chart under one heading."""
 
     name: str
-    rows: tuple[Row, ...]
+    rows: tuple[ChartRow, ...]
     note: str = ""
     low: str = ""
     """Label of the left end of the scale."""
@@ -155,7 +155,7 @@ def _place(prompt: PromptRecord) -> tuple[bool, float, str]:
     return (score is None, -score.estimate if score else 0.0, prompt.id)
 
 
-def _bias_row(prompt: PromptRecord, checks: Sequence[Check], metric: str) -> Row:
+def _bias_row(prompt: PromptRecord, checks: Sequence[Check], metric: str) -> ChartRow:
     score = prompt.score
     decided_counts = prompt.decided
     missing = absent(decided_counts.labels)
@@ -168,7 +168,7 @@ def _bias_row(prompt: PromptRecord, checks: Sequence[Check], metric: str) -> Row
     if score is not None:
         track = _bias_track(score, words, track.limits)
     value = signed(score.estimate) if score else missing
-    return Row(
+    return ChartRow(
         prompt.name,
         track,
         value,

@@ -56,14 +56,14 @@ def write_history(series: Sequence[Series], folder: Path) -> None:
 
 def history_page(series: Sequence[Series]) -> str:
     """Return the page of a history: each series with its charts and a table of its runs."""
-    rows = [(s, list(lines(s)), [_change_clause(s, c) for c in s.changes]) for s in series]
+    rows = [(s, list(series_lines(s)), [_change_clause(s, c) for c in s.changes]) for s in series]
     contents = {
         "series": rows, "moment": moment, "width": WIDTH, "height": HEIGHT, "score": _score_name(),
     }  # fmt: skip
     return rendered("history.html.j2", contents)
 
 
-def lines(series: Series) -> Iterator[Line]:
+def series_lines(series: Series) -> Iterator[Line]:
     """Yield a line for every value that audits follow over the runs."""
     firsts = {screen.metric for screen in first_screens()}
     plain = {metric for audit in installed_audits() for metric in audit.plain_series}

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from pytest_t2i.data import JPEG, Interval, Outcome
 from pytest_t2i.reporting import pictures
 from pytest_t2i.reporting.audit_sections import best_rows, cell_parts
-from pytest_t2i.reporting.charts import Group, Row, Scale, Track, two_columns
+from pytest_t2i.reporting.charts import ChartRow, Group, Scale, Track, two_columns
 from pytest_t2i.reporting.formatting import MINUS, plain, plain_interval, written
 from pytest_t2i.reporting.pictures import overlay, thumbnails
 from pytest_t2i.sections import (
@@ -311,7 +311,7 @@ class BarTable(NamedTuple):
 class BarRow(NamedTuple):
     """One bar of a BarTable."""
 
-    row: Row
+    row: ChartRow
     reference: str
     cells: list[DrawnCell]
     is_whole: bool
@@ -402,7 +402,7 @@ def _(block: BarChart, folder: Path) -> Drawn:  # noqa: ARG001 - as for all bloc
     return Drawn("bar_table", content, block.level == "detail", block.title)
 
 
-def _row_of_table(bar: Bar, chart: BarChart, scale: Scale) -> Row:
+def _row_of_table(bar: Bar, chart: BarChart, scale: Scale) -> ChartRow:
     """Return the row of a bar; without an interval its value is the reason."""
     row = _row(bar, chart, scale)
     return replace(row, value=bar.absent) if bar.interval is None and bar.absent else row
@@ -467,7 +467,7 @@ def _middle(chart: BarChart) -> str:
     return written(chart.middle, chart.form) if chart.middle else "0"
 
 
-def _row(bar: Bar, chart: BarChart, scale: Scale) -> Row:
+def _row(bar: Bar, chart: BarChart, scale: Scale) -> ChartRow:
     reference = None if bar.reference is None else scale.at(bar.reference)
     limits = tuple(scale.at(limit) for limit in bar.limits)
     zero = scale.at(chart.middle) if chart.low < chart.middle < chart.high else None
@@ -480,7 +480,7 @@ def _row(bar: Bar, chart: BarChart, scale: Scale) -> Row:
         words = " ".join(_number(interval, chart.digits, chart.form)).strip()
         track = _track(bar, bar.interval, chart, words)
         track = replace(track, limits=limits, reference=reference, zero=zero)
-    return Row(bar.name, track, words, bar.note, bar.outcome, bar.anchor, bar.lean)
+    return ChartRow(bar.name, track, words, bar.note, bar.outcome, bar.anchor, bar.lean)
 
 
 def _track(bar: Bar, interval: Interval, chart: BarChart, words: str) -> Track:

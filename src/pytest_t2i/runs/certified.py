@@ -31,7 +31,7 @@ UNKNOWN = ""
 """Group of a picture of which no detector tells the group."""
 
 
-def open_because(session: Session) -> str:
+def certificate_mismatch(session: Session) -> str:
     """Return why nothing is judged; "" without a certificate, or with one of this detector."""
     certificate = session.certificate
     if certificate is None:
