@@ -9,6 +9,7 @@ from pytest_t2i.audits.audit import loaded
 from pytest_t2i.audits.summary import Figure as AuditFigure
 from pytest_t2i.audits.summary import FirstScreen
 from pytest_t2i.data import Interval, Outcome
+from pytest_t2i.reporting.baseline import TITLE
 from pytest_t2i.reporting.charts import UNIT, Track, around_zero
 from pytest_t2i.reporting.formatting import (
     allowed_drawn,
@@ -29,6 +30,8 @@ from pytest_t2i.sections.blocks import worst
 from pytest_t2i.verdicts.check import Check
 
 SHOWN = 3
+AGAINST = Section(TITLE, ()).anchor
+"""Anchor of the section about the baseline."""
 OUTCOMES = {
     Outcome.FAIL: "beyond its limit",
     Outcome.INCONCLUSIVE: "inconclusive",
@@ -156,9 +159,9 @@ def _change_figure(screen: FirstScreen, checks: Sequence[Check]) -> ScreenFigure
     check, name = _foremost(checks), metric_words(screen.metric)
     title = f"Change of the {name}"
     if check.estimate is None or check.low is None or check.high is None:
-        return ScreenFigure(title, "none", (check.message, _by(checks)), target="baseline")
+        return ScreenFigure(title, "none", (check.message, _by(checks)), target=AGAINST)
     if check.decided_by == "identical pictures":
-        return ScreenFigure(title, "identical", (check.message, _by(checks)), target="baseline")
+        return ScreenFigure(title, "identical", (check.message, _by(checks)), target=AGAINST)
     scale = around_zero(max(abs(check.low), abs(check.high), check.bound))
     track = Track(
         label=f"change of the {name} {signed(check.estimate, 3)}",
@@ -171,7 +174,7 @@ def _change_figure(screen: FirstScreen, checks: Sequence[Check]) -> ScreenFigure
     below, above = screen.change
     ends = (f"{signed(scale.low)} {below}", f"{signed(scale.high)} {above}")
     notes = tuple(_change_notes(check, checks))
-    return ScreenFigure(title, signed(check.estimate, 3), notes, track, ends, "baseline")
+    return ScreenFigure(title, signed(check.estimate, 3), notes, track, ends, AGAINST)
 
 
 def _change_notes(check: Check, checks: Sequence[Check]) -> Iterator[str]:

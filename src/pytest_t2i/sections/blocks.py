@@ -248,6 +248,8 @@ class Table:
     """Number of first cells that name a row together."""
     whole: bool = False
     """Whether a summary shows every row, however many there are."""
+    anchors: tuple[str, ...] = ()
+    """Anchor to which each row's name links, "" for no link; () for none."""
 
     @classmethod
     def of(

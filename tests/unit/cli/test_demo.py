@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from PIL import Image
 
+from pytest_t2i.cli import demo
 from pytest_t2i.cli.demo import ARCHIVE, SHIPPED, StoredAnswers, read_shipped, run, unpack_shipped
 from pytest_t2i.cli.main import main
 from pytest_t2i.data import Outcome
@@ -94,7 +95,7 @@ def test_the_labels_decide(tmp_path, monkeypatch, capsys):
         return msgspec.structs.replace(shipped, images=rows)
 
     monkeypatch.setattr("pytest_t2i.cli.demo.read_shipped", one_sided)
-    monkeypatch.setattr("pytest_t2i.cli.demo.unpack_shipped", lambda folder: unpack_shipped(folder)[:1])
+    monkeypatch.setattr(demo, "unpack_shipped", lambda folder: unpack_shipped(folder)[:1])
     assert run(tmp_path / "out") == 0
     assert "\nFAIL: Outside the limits: the model bias score, 12 of 12" in capsys.readouterr().out
 
