@@ -31,6 +31,7 @@ from pytest_t2i.sections import (
     Point,
     Section,
     Table,
+    Tint,
 )
 
 
@@ -286,6 +287,10 @@ class DrawnCell:
     best: bool = False
     outcome: Outcome | None = None
     """Verdict, drawn as its mark."""
+    shade: str = ""
+    """Colour class of the ground, in tenths: "male-10" is all male, "even" between both."""
+    title: str = ""
+    """Text shown on hovering."""
 
 
 class Charts(NamedTuple):
@@ -412,9 +417,16 @@ def _cell(cell: Cell, digits: int, form: Form = "", *, best: bool = False) -> Dr
     """Return a cell with true minus signs, and a dash for None."""
     if isinstance(cell, Outcome):
         return DrawnCell(cell.value, "", best, cell)
+    if isinstance(cell, Tint):
+        return DrawnCell(cell.text, "", best, None, _shade(cell.share), cell.title)
     if cell is None or isinstance(cell, str):
         return DrawnCell("\u2013" if cell is None else cell, "", best)
     return DrawnCell(*_number(cell, digits, form), best)
+
+
+def _shade(share: float | None) -> str:
+    tenths = 0 if share is None else round(abs(share) * 10)
+    return f"{'male' if (share or 0.0) > 0 else 'female'}-{tenths}" if tenths else "even"
 
 
 def _number(cell: Cell, digits: int, form: Form) -> tuple[str, str]:

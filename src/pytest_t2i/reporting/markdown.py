@@ -51,6 +51,7 @@ from pytest_t2i.sections import (
     Plane,
     Section,
     Table,
+    Tint,
 )
 from pytest_t2i.verdicts.check import Check
 
@@ -136,7 +137,7 @@ def _(block: BarChart) -> list[str]:
 def _cell(cell: Cell, digits: int, form: Form = "") -> str:
     """Return the text of a cell; only strings are escaped, because they may hold anything."""
     text = table_cell_text(cell, digits, form)
-    return escape(text) if isinstance(cell, str) else text
+    return escape(text) if isinstance(cell, str | Tint) else text
 
 
 def table_lines(
