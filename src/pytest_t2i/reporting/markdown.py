@@ -11,7 +11,7 @@ from pytest_t2i.adapters.support.escaping import code, escape, with_code
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.data import Outcome, Undetected
 from pytest_t2i.reporting.audit_sections import at_level, sections_of, table_cell_text
-from pytest_t2i.reporting.baseline import counts_words, moved_prompts, whose
+from pytest_t2i.reporting.baseline import baseline_sections, whose
 from pytest_t2i.reporting.formatting import (
     allowed_words,
     change_words,
@@ -51,6 +51,7 @@ from pytest_t2i.sections import (
     Plane,
     Section,
     Table,
+    Tint,
 )
 from pytest_t2i.verdicts.check import Check
 
@@ -136,7 +137,7 @@ def _(block: BarChart) -> list[str]:
 def _cell(cell: Cell, digits: int, form: Form = "") -> str:
     """Return the text of a cell; only strings are escaped, because they may hold anything."""
     text = table_cell_text(cell, digits, form)
-    return escape(text) if isinstance(cell, str) else text
+    return escape(text) if isinstance(cell, str | Tint) else text
 
 
 def table_lines(
@@ -178,7 +179,7 @@ def render_markdown(record: RunRecord, audits: Sequence[Audit[Any]] | None = Non
         "",
         *_otherwise(record),
         *_judged(record),
-        *_moved(record),
+        *section_lines(baseline_sections(record)),
         *section_lines(sections_of(record, audits)),
         *_failures(record),
         *_undetected(record),
@@ -261,17 +262,6 @@ def _result(check: Check) -> str:
     if check.estimate is None:
         return escape(check.message) or "no evidence"
     return f"{check.estimate:.3f} [{check.low:.3f}, {check.high:.3f}]"
-
-
-def _moved(record: RunRecord) -> list[str]:
-    rows = [
-        (
-            escape(prompt.id), counts_words(prompt.before), counts_words(prompt.after),
-            "-" if prompt.probability is None else f"{prompt.probability:.2f}",
-        )
-        for prompt in moved_prompts(record)
-    ]  # fmt: skip
-    return table_lines(("probably more biased", "before", "now", "probability"), rows)
 
 
 def _failures(record: RunRecord) -> list[str]:

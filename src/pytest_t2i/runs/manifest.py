@@ -85,7 +85,7 @@ def write_manifest(manifest: ReportManifest, folder: Path) -> Path:
     return file
 
 
-def read_manifest(folder: Path) -> ReportManifest:
+def read_report_manifest(folder: Path) -> ReportManifest:
     """Read the manifest of a folder; raise FileFormatError if it is absent or malformed."""
     file = folder / NAME
     remedy = "Every run writes one beside its report."
@@ -293,7 +293,7 @@ def manifest_beside(source: Path) -> ReportManifest | None:
     """Return the manifest beside a run.json if it holds the hash of that run.json; else None."""
     if not (source.parent / NAME).is_file():
         return None
-    manifest = read_manifest(source.parent)
+    manifest = read_report_manifest(source.parent)
     digest = manifest.parts.get(REPORT, ManifestPart(".", {})).hashes.get(source.name)
     return manifest if digest is not None and digest == sha256_of(source) else None
 

@@ -246,7 +246,7 @@ def _own(
     session, checks = results.session, results.checks
     inconclusive = [check for check in checks if check.outcome is Outcome.INCONCLUSIVE]
     reasons = _undetected_of(session, prompts)
-    if unknown := calibration.told(session):
+    if unknown := calibration.calibration_warning(session):
         advice = f"{unknown}. Take words that it knows (`t2i init` names them), or another model"
         yield Step(10, advice)
     yield from (Step(20, text) for text in out_of_domain(results, reasons, prompts))

@@ -12,6 +12,8 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 
 from pytest_t2i import statistics
+from pytest_t2i.audits.build_samples import plain_sample
+from pytest_t2i.audits.context import AuditContext
 from pytest_t2i.audits.detected import (
     FEMALE,
     MALE,
@@ -27,10 +29,13 @@ from pytest_t2i.audits.peoples_labels import (
     distinct_labels,
     labelled_images,
     labels_of,
+    needs_more,
     shortage,
     with_fillings,
 )
+from pytest_t2i.audits.samples import Sample, Samples
 from pytest_t2i.audits.score import ByLabels, Tally
+from pytest_t2i.audits.shared_blocks import widest_of
 from pytest_t2i.data import Evidence, Interval, Prompt, sign_of
 from pytest_t2i.labels import Draw, LabelledSet
 from pytest_t2i.metrics import model_bias_score
@@ -361,3 +366,43 @@ def _of_prompts(
     if not used:
         return None
     return kind(used, len(samples) - len(used), known, numbers, samples.level, labelled)
+
+
+def corrected_samples(context: AuditContext, samples: Samples) -> Samples:
+    """Return the samples of a test with the corrections by people's labels."""
+    labelled = context.given_labels
+    return replace(
+        samples,
+        corrected=given_correction(samples, labelled),
+        corrected_groups=given_group_correction(samples, labelled),
+        few_labels=shortage(samples, labelled),
+    )
+
+
+def corrected_sample(context: AuditContext, sample: Sample) -> Sample:
+    """Return a sample with its counts corrected; or with the reason why they are not."""
+    correction = _prompts_correction(context)
+    if correction is not None and sample.seeds == correction.seeds_of(sample.prompt):
+        return replace(sample, corrected=correction.of_prompt(sample.prompt))
+    return replace(sample, few_labels=needs_more(sample, context.given_labels))
+
+
+def _prompts_correction(context: AuditContext) -> Correction | None:
+    """Return the correction by people's labels, from all prompts of the run; None without labels.
+
+    A run that may stop early has none, because its prompts have different numbers of images.
+    """
+    labelled = context.given_labels
+    if labelled is None or labelled.draw.probabilities or context.settings.sequential:
+        return None
+    if not labelled.vocabulary.is_gender:
+        return None
+
+    def corrected() -> Correction | None:
+        pairs = widest_of((p, test) for test in context.tests for p in test.selection.prompts)
+        members = tuple(plain_sample(context, prompt, test) for prompt, test in pairs)
+        settings = context.settings
+        samples = Samples(members, settings.confidence, settings.seed, settings.words)
+        return correct(samples, labelled)
+
+    return context.once(("correction of prompts",), corrected)

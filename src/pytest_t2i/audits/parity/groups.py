@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
-from typing import Any, TypeVar
+from typing import Any
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.detected import (
@@ -24,10 +24,9 @@ from pytest_t2i.audits.evidence import (
     in_worst_case,
     inverted,
 )
-from pytest_t2i.audits.parity.change import model_change, prompt_change
-from pytest_t2i.audits.parity.correction import GroupCorrection
+from pytest_t2i.audits.samples import by_concept
 from pytest_t2i.audits.score import PValues, Score, Tallies, Tally, of_member, of_model
-from pytest_t2i.data import Bounds, Detection, Evidence, Interval, MetricInfo, Prompt
+from pytest_t2i.data import Bounds, Detection, Evidence, Interval, MetricInfo
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.metrics import INFO
@@ -41,13 +40,12 @@ from pytest_t2i.statistics.groups import (
     group_diversity_interval,
     group_entropy_interval,
     group_gap_interval,
-    group_intervals,
 )
 from pytest_t2i.statistics.undetected import worst_case_groups
 from pytest_t2i.verdicts.measurement import Change, Measurement
 
 
-def _shares_of_model(samples: DetectedPrompts) -> dict[str, Interval]:
+def shares_of_model(samples: DetectedPrompts) -> dict[str, Interval]:
     """Return the share of each group over all prompts; {} with fewer than two labels.
 
     Whole prompts are resampled, because images of one prompt are alike.
@@ -130,32 +128,9 @@ INDICES = {
 """Name of the metric -> the index."""
 
 
-Member = TypeVar("Member", bound=DetectedPrompt)
-
-
-def concepts(prompt: Prompt) -> dict[str, str]:
-    """Return the concept of a prompt by axis; a crossed prompt has several."""
-    return dict(prompt.parts) or {prompt.axis: prompt.concept}
-
-
-def by(members: tuple[Member, ...], axis: str) -> dict[str, tuple[Member, ...]]:
-    """Return the prompts of each concept of an axis, without those that do not name the axis.
-
-    Raises UnknownNameError for an axis that no prompt has.
-    """
-    member_concepts = [concepts(sample.prompt).get(axis) for sample in members]
-    if not any(member_concepts):
-        names = {name for sample in members for name in concepts(sample.prompt)}
-        raise UnknownNameError("axis of these prompts", axis, names)
-    return {
-        concept: tuple(s for s, its in zip(members, member_concepts, strict=True) if its == concept)
-        for concept in dict.fromkeys(filter(None, member_concepts))
-    }
-
-
 def parity_difference(samples: DetectedPrompts, axis: str, label: str = "") -> Measurement:
     """Measure the largest minus the smallest share of a label (default: men) among concepts."""
-    groups = by(samples.members, axis)
+    groups = by_concept(samples.members, axis)
     counted = _checked_label(samples, label)
     images = {
         name: [
@@ -318,7 +293,7 @@ class CrossedSamples(DetectedPrompts):
         """
         cells = len(self.members[0].groups)
         together = replace(self, level=1.0 - (1.0 - self.level) / cells)
-        shares = _shares_of_model(together)
+        shares = shares_of_model(together)
         return {name: replace(share, level=self.level) for name, share in shares.items()}
 
     @property
@@ -327,9 +302,7 @@ class CrossedSamples(DetectedPrompts):
         return replace(of_model(EVEN, self, change=_no_record), subject=f"model, {self.name}")
 
 
-def crossed(
-    samples: DetectedPrompts, detectors: Sequence[str], second: str
-) -> tuple[CrossedSample, ...]:
+def crossed(samples: DetectedPrompts, detectors: Sequence[str], second: str) -> CrossedSamples:
     """Return the prompts with both detectors' labels.
 
     Raises UnknownNameError for a detector that is not of the run, ConfigurationError for the same
@@ -346,7 +319,7 @@ def crossed(
         )
     ref = DetectorRef(name)
     _check_cells(samples, ref)
-    return tuple(
+    members = tuple(
         CrossedSample(
             s.prompt,
             s.seeds,
@@ -359,6 +332,9 @@ def crossed(
             second=ref,
         )
         for s in samples.members
+    )
+    return CrossedSamples(
+        members, samples.level, samples.seed, samples.words, samples.sequential, samples.alike
     )
 
 
@@ -381,86 +357,3 @@ def _joined(first: Detection, second: Detection) -> Detection:
 def _no_record(*how: Any) -> Change:
     *_, margin, _ = how
     return Change.absent_because(EVEN.metric, margin or 0.0, NO_RECORD)
-
-
-@dataclass(frozen=True, repr=False)
-class GroupedSample(DetectedPrompt):
-    """The groups of one prompt's images."""
-
-    @property
-    def shares(self) -> dict[str, Interval]:
-        """Share of each group among the images with a label; {} without any."""
-        return group_intervals(self.groups, self.level) if self.counts else {}
-
-    @property
-    def group_gap(self) -> Measurement:
-        """Largest minus smallest share of the detector's groups, from 0 (even) to 1."""
-        return of_member(INDICES["group_gap"], self, prompt_change)
-
-    @property
-    def group_entropy(self) -> Measurement:
-        """Normalised entropy of the detector's groups, from 0 (one group) to 1 (even)."""
-        return of_member(INDICES["group_entropy"], self, prompt_change)
-
-    @property
-    def group_diversity(self) -> Measurement:
-        """Probability that two images show different groups; 0 is one group (Simpson 1949)."""
-        return of_member(INDICES["group_diversity"], self, prompt_change)
-
-    @property
-    def group_distance(self) -> Measurement:
-        """Half the L1 distance of the shares of the detector's groups from even ones.
-
-        It lies between 0 (even) and 1 - 1 / groups; for male and female it is half of |prompt bias
-        score|.
-        """
-        return of_member(EVEN, self, prompt_change)
-
-
-@dataclass(frozen=True, repr=False)
-class GroupedSamples(DetectedPrompts):
-    """The groups of several prompts' images."""
-
-    detectors: tuple[str, ...] = field(default=(), kw_only=True)
-    """Names of the run's detectors; verdicts rest on the first one."""
-    corrected_groups: GroupCorrection | None = field(default=None, kw_only=True)
-    """The correction of groups by people's labels; None without labels."""
-    few_labels: str = field(default="", kw_only=True)
-    """Why people's labels give no verdict on the model; "" where they may, or without labels."""
-
-    @property
-    def shares(self) -> dict[str, Interval]:
-        """Share of each of the detector's groups over all prompts; {} with fewer than two labels.
-
-        Whole prompts are resampled, because images of one prompt are alike.
-        """
-        return _shares_of_model(self)
-
-    @property
-    def group_distance(self) -> Measurement:
-        """Mean over prompts of the distance of their groups from even shares, from 0 to nearly 1.
-
-        It is corrected for few images, and by people's labels of groups where there are any. For
-        male and female it is half the model bias score.
-        """
-        return of_model(EVEN, self, self.corrected_groups, self.few_labels, model_change)
-
-    def crossed(self, second: str) -> CrossedSamples:
-        """Return the labels of this detector crossed with those of another detector of the run.
-
-        Raises UnknownNameError for a detector that is not of the run, ConfigurationError for the
-        same one twice and for more than 100 combinations.
-        """
-        return CrossedSamples(
-            crossed(self, self.detectors, second), self.level, self.seed, self.words,
-            self.sequential, self.alike,
-        )  # fmt: skip
-
-    def demographic_parity_difference(self, axis: str, label: str = "") -> Measurement:
-        """Return the largest minus the smallest share of a label among an axis' concepts.
-
-        It lies between 0 and 1. ``label`` is one of the detector's labels, by default "male". The
-        interval holds for all concepts together; prompts are resampled within each. Raises
-        UnknownNameError for an axis that no prompt has, or a label that the detector never gives.
-        """
-        return parity_difference(self, axis, label)

@@ -9,11 +9,12 @@ from dataclasses import replace
 import numpy as np
 
 from pytest_t2i import statistics
-from pytest_t2i.audits.bias import Bias
+from pytest_t2i.audits.bias import Bias, floor_of_samples, share_of_men
 from pytest_t2i.audits.context import AuditContext
 from pytest_t2i.audits.detected import FEMALE, MALE
 from pytest_t2i.audits.distance import EVEN
 from pytest_t2i.audits.log_odds import probability_of_male
+from pytest_t2i.audits.parity import groups
 from pytest_t2i.audits.parity.correction import (
     WeightedCorrection,
     given_correction,
@@ -35,7 +36,14 @@ from pytest_t2i.audits.parity.record import (
     VariationRecord,
 )
 from pytest_t2i.audits.samples import Sample, Samples
-from pytest_t2i.audits.score import Tally, interval_of, mean_interval_of, of_model, worst_case_of
+from pytest_t2i.audits.score import (
+    Tally,
+    interval_of,
+    mean_interval_of,
+    of_member,
+    of_model,
+    worst_case_of,
+)
 from pytest_t2i.audits.shared_blocks import widest_of
 from pytest_t2i.data import Detection, Interval, Outcome
 from pytest_t2i.generation.plan import DetectorRef
@@ -58,7 +66,7 @@ def recorded_groups(context: AuditContext, samples_of: SamplesOf) -> Iterator[Gr
         if set(context.observations.labels(DetectorRef(detector))) == set(CLEAR):
             continue
         samples = samples_of(detector)
-        shares = samples.shares
+        shares = groups.shares_of_model(samples)
         if len(shares) > 1:
             counts = {name: share.estimate for name, share in shares.items()}
             prompts = sorted(map(_prompt, samples), key=_furthest_first)
@@ -73,7 +81,7 @@ def recorded_groups(context: AuditContext, samples_of: SamplesOf) -> Iterator[Gr
 
 
 def _prompt(sample: Sample) -> GroupPrompt:
-    distance = sample.group_distance.interval
+    distance = of_member(EVEN, sample).interval
     counts = tuple(sample.groups.values())
     indices = {
         name: index.interval(Tally.even(counts), sample.level) for name, index in INDICES.items()
@@ -95,7 +103,7 @@ def _recorded_crossings(context: AuditContext, samples_of: SamplesOf) -> Iterato
         labels = context.observations.labels(DetectorRef(second))
         if set(labels) == set(first_labels) or len(labels) * len(first_labels) > MOST_CELLS:
             continue
-        crossing = samples_of(first).crossed(second)
+        crossing = groups.crossed(samples_of(first), context.detectors, second)
         if crossing.members and (shares := crossing.shares):
             images = sum(sample.counts.total() for sample in crossing)
             distance = mean_interval_of(EVEN, crossing)
@@ -182,7 +190,7 @@ def _choices(samples: Samples, *, stricter: bool) -> Iterator[tuple[str, Interva
         samples, estimator="paper" if samples.estimator == "corrected" else "corrected"
     )
     for pair in (samples, alternative):
-        yield f"{pair.estimator} estimator", pair.interval(pair.estimator)
+        yield f"{pair.estimator} estimator", mean_interval_of(Bias(pair.estimator), pair)
     if stricter:
         male, female = _sure(samples)
         if np.any(male + female):
@@ -264,7 +272,9 @@ def _score(
     """Return a score; people's labels correct it, with the detector's own kept as uncorrected."""
     by_people = given_correction(samples, labelled)
     # What people's labels correct is what is judged.
-    uncorrected = samples.interval("corrected" if by_people is None else samples.estimator)
+    uncorrected = mean_interval_of(
+        Bias("corrected" if by_people is None else samples.estimator), samples
+    )
     corrected = (
         None
         if by_people is None
@@ -274,8 +284,8 @@ def _score(
         name,
         detector,
         corrected or uncorrected,
-        samples.interval("paper"),
-        samples.floor,
+        mean_interval_of(Bias("paper"), samples),
+        floor_of_samples(samples),
         len(samples) - len(samples.without_verdict),
         samples.clear_images,
         worst_case_of(Bias(), samples) if corrected is None else None,
@@ -331,7 +341,7 @@ def _cells(context: AuditContext) -> Iterator[CellsRecord]:
     for prompt, test in _every_prompt(context):
         if len(prompt.parts) == 2:  # noqa: PLR2004 - a table has rows and columns
             (rows, row), (columns, column) = prompt.parts
-            share = context.one_sample(prompt, test).share_of_men
+            share = share_of_men(context.one_sample(prompt, test))
             cell = CellRecord(prompt.id, row, column, share)
             tables.setdefault((rows, columns), []).append(cell)
     for (rows, columns), cells in tables.items():

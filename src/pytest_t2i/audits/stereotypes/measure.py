@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.detected import DistinctPictures, Siblings, siblings_of
-from pytest_t2i.audits.early_stopping import Stopping
+from pytest_t2i.audits.early_stopping import State, Stopping, StoppingRule
 from pytest_t2i.audits.emergence.measure import Emergence
 from pytest_t2i.audits.emergence.predisposition import PRESENT, Predisposition, of_attribute
 from pytest_t2i.audits.evidence import Beyond
 from pytest_t2i.audits.instruments import Instruments
 from pytest_t2i.audits.observations import Observations
-from pytest_t2i.audits.score import PValues, Score, Tallies, Tally, interval_of, of_member
+from pytest_t2i.audits.score import (
+    PValues,
+    Score,
+    Tallies,
+    Tally,
+    interval_of,
+    of_member,
+    settled,
+)
 from pytest_t2i.audits.variety.measure import Diversity, Variety
 from pytest_t2i.data import FORESEEN, Interval, Prompt, Prone
 from pytest_t2i.generation.plan import DetectorRef, Need
 from pytest_t2i.metrics import INFO
 from pytest_t2i.prompts import Stereotype
+from pytest_t2i.settings import Settings
 from pytest_t2i.statistics.families import family_share_p_values
+from pytest_t2i.statistics.group_sequential import SequentialTest
 from pytest_t2i.statistics.sequences import stereotype_sequence, stereotype_sequence_p_value
 from pytest_t2i.statistics.shares import excess, in_direction
 from pytest_t2i.verdicts.measurement import Measurement
@@ -207,9 +217,11 @@ def association_of(context: AuditContext, test: AskedTest) -> Association:
     return siblings.named(test.selection.stereotypes[0].id)  # type: ignore[no-any-return]
 
 
-def associations(context: AuditContext, test: AskedTest) -> Iterator[Association]:
+def associations(context: AuditContext, test: AskedTest) -> tuple[Association, ...]:
     """Return every stereotype of a test, measured."""
-    return (one_association(context, stereotype, test) for stereotype in test.selection.stereotypes)
+    return tuple(
+        one_association(context, stereotype, test) for stereotype in test.selection.stereotypes
+    )
 
 
 def one_association(context: AuditContext, stereotype: Stereotype, test: AskedTest) -> Association:
@@ -300,3 +312,27 @@ def _definition(member: Association) -> tuple[str, ...]:
     prone = "rarely" if member.direction == "under" else "often"
     margin = f"; from a score of {member.margin:g} on it is the stereotype" if member.margin else ""
     return (f"direction {member.direction}: prone to be shown too {prone}{margin}",)
+
+
+class StereotypeStopping(StoppingRule):
+    """A stereotype stops by its own images."""
+
+    def metrics(self, settings: Settings) -> Collection[str]:
+        """Return the score of a stereotype."""
+        del settings
+        return ("stereotype_score",)
+
+    def test(self, selection: Any, metric: str, test: SequentialTest) -> SequentialTest | None:
+        """Return the test of a case's stereotype: its share against real-world share plus limit.
+
+        Returns None where no share can exceed this sum.
+        """
+        del metric
+        (stereotype,) = selection.stereotypes
+        *_, real = in_direction(0, 0, stereotype.expected, stereotype.direction)
+        edge = real + test.bound
+        return replace(test, folded=False, bound=edge) if edge < 1.0 else None
+
+    def state(self, value: Association) -> State | None:
+        """Return the state that the stereotype's images have reached."""
+        return settled(EXCESS, value)

@@ -30,7 +30,7 @@ from pytest_t2i.runs.comparison.record import (
 )
 from pytest_t2i.runs.history import differing
 from pytest_t2i.runs.record import RunRecord
-from pytest_t2i.runs.summaries import series_of_audits
+from pytest_t2i.runs.summaries import first_screens, series_of_audits
 from pytest_t2i.sections import Section
 from pytest_t2i.statistics.families import holm
 from pytest_t2i.statistics.ranks import groups_differ_p_value
@@ -151,7 +151,6 @@ def _some(labels: Sequence[str] | set[str]) -> str:
     return ", ".join(names[:SEEN]) + (" ..." if len(names) > SEEN else "")
 
 
-SCORE = "model_bias_score"
 Shared = Mapping[str, Sequence[PromptOfModel]]
 """Name of a model -> its prompts that all models share, in the same order for every model."""
 FEWEST_IMAGES = 2
@@ -333,12 +332,13 @@ def _tables(
 ) -> dict[str, tuple[ComparedValue, ...]]:
     """Return audits' values of at least two models, by metric, without the compared score."""
     columns = [series_of_audits(e.run, audits) if e.run is not None else {} for e in models]
+    firsts = {screen.metric for screen in first_screens()}
     tables: dict[str, list[ComparedValue]] = {}
     for series in dict.fromkeys(name for column in columns for name in column):
         metric, _, name = series.partition("/")
         values = tuple(column.get(series) for column in columns)
         count = sum(value is not None for value in values)
-        if count > 1 and metric != SCORE and (metric, name) != compared:
+        if count > 1 and metric not in firsts and (metric, name) != compared:
             tables.setdefault(metric, []).append(ComparedValue(name or "all", values))
     return {metric: tuple(values) for metric, values in tables.items()}
 

@@ -14,10 +14,12 @@ from pytest_t2i import limit
 from pytest_t2i.audits.detected import Siblings
 from pytest_t2i.audits.early_stopping import Stopping
 from pytest_t2i.audits.parity.correction import GroupCorrection
-from pytest_t2i.audits.parity.groups import INDICES, by, concepts, parity_difference
+from pytest_t2i.audits.parity.groups import INDICES, parity_difference
 from pytest_t2i.audits.parity.record import GroupsRecord, ParityPart
 from pytest_t2i.audits.parity.recording import recorded_groups
 from pytest_t2i.audits.parity.report import groups_frames, groups_section
+from pytest_t2i.audits.samples import by_concept as by
+from pytest_t2i.audits.samples import concepts
 from pytest_t2i.data import Outcome, Prompt
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
 from pytest_t2i.metrics import INFO
