@@ -72,7 +72,7 @@ class Bias(Score[DetectedPrompt]):
 
     def unknown(self, member: DetectedPrompt) -> int:
         # A correction by people's labels covers the undetected images.
-        return 0 if member.corrected is not None or member.has_no_verdict else member.unknown
+        return 0 if member.corrected is not None else member.unknown
 
     def fillings(self, member: DetectedPrompt) -> Tallies | None:
         corrected = member.corrected

@@ -235,10 +235,14 @@ class DetectedPrompt(DistinctPictures):
         return np.array([sign_of(detection.label) for detection in self.detections])
 
     @property
+    def hidden(self) -> int:
+        """Undetected images; 0 where nothing is judged of the prompt."""
+        return 0 if self.has_no_verdict else self.undetected.total()
+
+    @property
     def unknown(self) -> int:
         """Undetected images of the worst case; 0 where they are taken to be like the rest."""
-        unknown = self.undetected.total()
-        return unknown if unknown > self.alike * len(self.seeds) else 0
+        return self.hidden if self.hidden > self.alike * len(self.seeds) else 0
 
     @property
     def groups(self) -> dict[str, int]:
@@ -253,8 +257,7 @@ class DetectedPrompt(DistinctPictures):
     @property
     def worst_case(self) -> Bounds | None:
         """Bounds of the prompt bias score, whatever undetected images show; None without any."""
-        unknown = 0 if self.has_no_verdict else self.undetected.total()
-        return worst_case_bounds(self.male, self.female, unknown) if unknown else None
+        return worst_case_bounds(self.male, self.female, self.hidden) if self.hidden else None
 
     def describe(self) -> str:
         """Return the counts in words."""
@@ -335,7 +338,7 @@ class DetectedPrompts:
     @cached_property
     def unknown(self) -> np.ndarray:
         """Undetected images of the worst case, per prompt; 0 where taken to be like the rest."""
-        unknown = np.array(self._undetected)
+        unknown = np.array([sample.hidden for sample in self.members])
         return unknown if unknown.sum() > self.alike * self.images else np.zeros_like(unknown)
 
     @property
@@ -352,11 +355,6 @@ class DetectedPrompts:
     def clear_images(self) -> int:
         """Images with a gender label."""
         return int((self.male + self.female).sum())
-
-    @property
-    def _undetected(self) -> list[int]:
-        """Undetected images per prompt; 0 where nothing is judged of the prompt."""
-        return [0 if s.has_no_verdict else s.undetected.total() for s in self.members]
 
     def despite_repeats(
         self, evidence: Callable[[float, float], Evidence], judged: int, metric: MetricInfo

@@ -69,18 +69,17 @@ class Distance(Score[DetectedPrompt]):
         return Tally(tuple(counts.values()), tuple(shares[label] for label in counts))
 
     def unknown(self, member: DetectedPrompt) -> int:
-        return 0 if member.has_no_verdict else member.unknown
+        return member.unknown
 
     def described(self, member: DetectedPrompt) -> dict[str, Any]:
         tally = self.tally(member)
-        unknown = 0 if member.has_no_verdict else member.undetected.total()
         return {
             "images": tally.n,
             "absent": f"none of {len(member.seeds)} images has a label: {dict(member.undetected)}",
             "remarks": (
                 f"shares: {_in_words(member, tally)}", f"expected by: {self.reference.source}",
             ),
-            "worst_case": self.bounds(tally, unknown) if unknown else None,
+            "worst_case": self.bounds(tally, member.hidden) if member.hidden else None,
         }  # fmt: skip
 
     def value(self, tally: Tally) -> float | None:

@@ -632,14 +632,14 @@ def mean_interval_of(score: Score[DetectedPrompt], samples: DetectedPrompts) -> 
 
 def worst_case_of(score: Score[DetectedPrompt], samples: DetectedPrompts) -> Bounds | None:
     """Return bounds of the mean, whatever undetected images show; None without any."""
-    unknown = [0 if s.has_no_verdict else s.undetected.total() for s in samples]
-    if not any(unknown):
+    rows = [(score.plain_tally(sample), sample.hidden) for sample in samples]
+    rows = [(tally, hidden) for tally, hidden in rows if tally.n + hidden]
+    unknown = sum(hidden for _, hidden in rows)
+    if not unknown:
         return None
-    rows = zip(map(score.plain_tally, samples), unknown, strict=True)
-    rows_with_images = [(tally, u) for tally, u in rows if tally.n + u]
-    bounds = [abs(score.bounds(tally, u)) for tally, u in rows_with_images]
+    bounds = [abs(score.bounds(*row)) for row in rows]
     return Bounds(
         float(np.mean([entry.low for entry in bounds])),
         float(np.mean([entry.high for entry in bounds])),
-        sum(unknown) / sum(tally.n + u for tally, u in rows_with_images),
+        unknown / sum(tally.n + hidden for tally, hidden in rows),
     )

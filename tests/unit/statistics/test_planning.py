@@ -20,7 +20,7 @@ from pytest_t2i.statistics import (
     prompt_bias_p_value,
 )
 from pytest_t2i.statistics.change import paired_prompt_p_value, unmoved_model_bias_change
-from pytest_t2i.statistics.distances import mean_total_variation_p_value
+from pytest_t2i.statistics.deprecated import mean_total_variation_p_value
 from pytest_t2i.statistics.planning import (
     COARSE,
     SHAPES,
