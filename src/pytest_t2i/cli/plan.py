@@ -89,7 +89,7 @@ class ImageCost:
         return took if self.price is None else f"{took}, {self.price.times(images)}"
 
 
-def plan_lines(
+def _plan_lines(
     topics: list[Topic], design: Design, cost: ImageCost, budget: int | None
 ) -> Iterator[str]:
     """Yield the lines of the plan."""
@@ -473,7 +473,7 @@ def run(
     topics = [_topic_of(name, x, beyond, before, groups, design) for name, x in bounds.items()]
     pace = rate(seconds, measured)
     cost = ImageCost(pace.seconds if pace else None, price)
-    for line in plan_lines(topics, design, cost, _affordable(budget, cost)):
+    for line in _plan_lines(topics, design, cost, _affordable(budget, cost)):
         say(line)
     if sequential:
         _say_sequential(bounds, beyond, design)
