@@ -343,10 +343,10 @@ def _remembered(power: Power) -> Power:
     """Return the function with a cache; without images the probability is 0."""
 
     @lru_cache(maxsize=512)
-    def known(value: float, images: int) -> PowerRange:
+    def remembered(value: float, images: int) -> PowerRange:
         return power(value, images) if images else _one(0.0)
 
-    return known
+    return remembered
 
 
 def _one(chance: float) -> PowerRange:
