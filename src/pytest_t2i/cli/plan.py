@@ -89,7 +89,7 @@ class ImageCost:
         return took if self.price is None else f"{took}, {self.price.times(images)}"
 
 
-def plan_lines(
+def _plan_lines(
     topics: list[Topic], design: Design, cost: ImageCost, budget: int | None
 ) -> Iterator[str]:
     """Yield the lines of the plan."""
@@ -343,10 +343,10 @@ def _remembered(power: Power) -> Power:
     """Return the function with a cache; without images the probability is 0."""
 
     @lru_cache(maxsize=512)
-    def known(value: float, images: int) -> PowerRange:
+    def remembered(value: float, images: int) -> PowerRange:
         return power(value, images) if images else _one(0.0)
 
-    return known
+    return remembered
 
 
 def _one(chance: float) -> PowerRange:
@@ -473,7 +473,7 @@ def run(
     topics = [_topic_of(name, x, beyond, before, groups, design) for name, x in bounds.items()]
     pace = rate(seconds, measured)
     cost = ImageCost(pace.seconds if pace else None, price)
-    for line in plan_lines(topics, design, cost, _affordable(budget, cost)):
+    for line in _plan_lines(topics, design, cost, _affordable(budget, cost)):
         say(line)
     if sequential:
         _say_sequential(bounds, beyond, design)

@@ -19,17 +19,15 @@ from pytest_t2i.library.load import clean_errors, session_for, settings_for, tem
 from pytest_t2i.metrics.info import INFO, register
 from pytest_t2i.protocols import Detector
 from pytest_t2i.runs.build_record import record_of
-from pytest_t2i.runs.certified import certified_errors
-from pytest_t2i.runs.earlier_looks import remember_looks, with_looks
+from pytest_t2i.runs.earlier_looks import remember_looks
+from pytest_t2i.runs.judging import judging
 from pytest_t2i.runs.make_and_detect import make_and_detect
 from pytest_t2i.runs.marker_arguments import KEYWORDS, select
 from pytest_t2i.runs.record import RunRecord
-from pytest_t2i.runs.repeats import open_because
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.selection import SelectedTest, Selection, narrowed, told_apart
 from pytest_t2i.settings import Settings
-from pytest_t2i.verdicts import check
-from pytest_t2i.verdicts.check import Check, JudgingContext
+from pytest_t2i.verdicts.check import Check
 from pytest_t2i.verdicts.limit import LimitValue, as_judged, operator_of
 from pytest_t2i.verdicts.limits_file import PARTS, LimitFiles
 from pytest_t2i.verdicts.measurement import Measurement
@@ -165,7 +163,7 @@ class Audited:
 
     @contextmanager
     def _judging(self, case: SelectedTest) -> Iterator[None]:
-        session, settings = self._results.session, self._results.settings
+        session = self._results.session
 
         def record(check: Check) -> None:
             # A repeated call replaces the earlier check.
@@ -173,23 +171,9 @@ class Audited:
             rest = [c for c in session.checks if (c.metric, c.subject, c.bound) != same]
             session.checks[:] = [*rest, check]
 
-        judging = JudgingContext(
-            case.node_id,
-            {},
-            None,
-            settings.inconclusive,
-            settings.confidence,
-            record,
-            open_because(self._results, case),
-            with_looks(self._results, case),
-            certified_errors(self._results, case),
-            keep=session.compared.setdefault(case.node_id, []).append,
-        )
-        token = check.running.set(judging)
-        try:
+        compared = session.compared.setdefault(case.node_id, []).append
+        with judging(self._results, case.node_id, record, compared, {}):
             yield
-        finally:
-            check.running.reset(token)
 
     # record and report
 

@@ -141,7 +141,7 @@ def pair_words(pair: PairDifference, words: Wording = GENDER) -> str:
     return "some prompts differ; the score need not"
 
 
-def score_text(score: float | None) -> str:
+def _score_text(score: float | None) -> str:
     """Return a prompt's score as Lyu prints it; a dash for None."""
     return "-" if score is None else f"{score:.2f}"
 
@@ -149,12 +149,12 @@ def score_text(score: float | None) -> str:
 def _score_cell_text(cell: PromptCell) -> str:
     """Return a prompt's score by one model; for groups other than gender with the largest group."""
     if cell.score is None or cell.male is not None:
-        return score_text(cell.score)
+        return _score_text(cell.score)
     most = max(cell.counts, key=lambda group: cell.counts[group])
     return f"{cell.score:.2f} ({most})"
 
 
-def counts_text(cell: PromptCell) -> str:
+def _counts_text(cell: PromptCell) -> str:
     """Return the numbers of images per group and of undetected images, in words."""
     parts = [f"{count} {group}" for group, count in cell.counts.items()]
     return ", ".join([*parts, f"{cell.undetected} undetected"])
@@ -200,7 +200,7 @@ def by_axis(comparison: ModelComparison) -> dict[str, list[ComparedPrompt]]:
     return groups
 
 
-def comparison_sections(comparison: ModelComparison) -> list[Section]:
+def _comparison_sections(comparison: ModelComparison) -> list[Section]:
     """Return the sections of a comparison, for the page and for Markdown."""
     words = wording(comparison)
     sections = [_models_section(comparison, words), _pairs_section(comparison, words)]
@@ -222,7 +222,7 @@ def comparison_markdown(comparison: ModelComparison) -> str:
         f"{code(comparison.detector)}; {comparison.left_out} others left out.",
         *(f"{escape(remark)}." for remark in comparison.remarks),
         "",
-        *whole_lines(comparison_sections(comparison)),
+        *whole_lines(_comparison_sections(comparison)),
     ]
     return "\n".join(lines) + "\n"
 
@@ -243,7 +243,7 @@ def comparison_page(comparison: ModelComparison, folder: Path) -> str:
         "kicker": f"{len(comparison.models)} models on {len(comparison.prompts)} prompts, by "
         f"{comparison.detector}",
         "lead": " ".join([lead, *(f"{sentence(remark)}." for remark in comparison.remarks)]),
-        "audit_sections": drawn(comparison_sections(comparison), folder),
+        "audit_sections": drawn(_comparison_sections(comparison), folder),
     }
     return rendered("page.html.j2", contents, PICTURES)
 
@@ -326,7 +326,7 @@ def _prompts_section(comparison: ModelComparison, words: Wording) -> Section:
             axis,
             prompt.concept,
             *map(_tinted, prompt.cells),
-            score_text(prompt.average),
+            _score_text(prompt.average),
             p_words(prompt.p_value),
         )
         for axis, prompts in by_axis(comparison).items()
@@ -344,7 +344,7 @@ def _prompts_section(comparison: ModelComparison, words: Wording) -> Section:
 
 def _tinted(cell: PromptCell) -> Tint:
     score = None if cell.male is None else cell.score
-    return Tint(_score_cell_text(cell), score, counts_text(cell))
+    return Tint(_score_cell_text(cell), score, _counts_text(cell))
 
 
 def places(placing: Placing) -> str:

@@ -44,19 +44,23 @@ def furthest_prompts(record: RunRecord) -> list[str]:
     has_other_labels = tells_others(record)
     scores = [screen.of_prompts[has_other_labels] for screen in first_screens()]
     checks = record.checks_of(next(iter(scores), ""))
-    labels = {label for prompt in record.prompts for label in _labels(prompt)}
+    labels = {label for prompt in record.prompts for label in prompt.decided.labels}
+    clear = {prompt.id: sum(prompt.decided.labels.values()) for prompt in record.prompts}
     far = {
-        p.id: _group_distance(p, len(labels)) if has_other_labels else _distance(p)
+        p.id: _group_distance(p, len(labels))
+        if has_other_labels
+        else abs(p.score.estimate if p.score else 0.0)
         for p in record.prompts
     }
-    scored = [prompt for prompt in record.prompts if far[prompt.id] and _clear(prompt)]
-    scored.sort(key=lambda prompt: (-far[prompt.id], -_clear(prompt), prompt.id))
+    scored = [prompt for prompt in record.prompts if far[prompt.id] and clear[prompt.id]]
+    scored.sort(key=lambda prompt: (-far[prompt.id], -clear[prompt.id], prompt.id))
     return [_line(prompt, checks.get(prompt.id, ())) for prompt in scored[:SHOWN]]
 
 
 def _group_distance(prompt: PromptRecord, groups: int) -> float:
     """Return half the L1 distance of the labels' shares from even shares of ``groups`` groups."""
-    labels, images = _labels(prompt), _clear(prompt)
+    labels = prompt.decided.labels
+    images = sum(labels.values())
     if not images:
         return 0.0
     absent = groups - len(labels)
@@ -64,26 +68,15 @@ def _group_distance(prompt: PromptRecord, groups: int) -> float:
     return round((distance + absent / groups) / 2.0, 12)
 
 
-def _distance(prompt: PromptRecord) -> float:
-    return abs(prompt.score.estimate) if prompt.score else 0.0
-
-
-def _labels(prompt: PromptRecord) -> dict[str, int]:
-    return dict(prompt.decided.labels)
-
-
-def _clear(prompt: PromptRecord) -> int:
-    return sum(_labels(prompt).values())
-
-
 def _line(prompt: PromptRecord, checks: Sequence[Check]) -> str:
-    label, most = max(_labels(prompt).items(), key=lambda pair: pair[1])
+    labels = prompt.decided.labels
+    label, most = max(labels.items(), key=lambda pair: pair[1])
     decided = worst(checks)
     outcome = f", {OUTCOMES[decided]}" if decided in OUTCOMES else ""
     if prompt.uncorrected is not None and prompt.score is not None:
         score = signed(prompt.score.estimate)
         return f"{prompt.name}: {score} {counted_beside(prompt)}{outcome}"
-    return f"{prompt.name}: {most} of {_clear(prompt)} {label}{outcome}"
+    return f"{prompt.name}: {most} of {sum(labels.values())} {label}{outcome}"
 
 
 URGENCY = {Outcome.FAIL: 0, Outcome.INCONCLUSIVE: 1, Outcome.PASS: 2}

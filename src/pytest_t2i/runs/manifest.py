@@ -126,23 +126,25 @@ def parts_of(
     files: Iterable[Path],
     report: Path,
     project: Path,
-    known: Mapping[Path, str] = MappingProxyType({}),
+    checksums: Mapping[Path, str] = MappingProxyType({}),
 ) -> dict[str, ManifestPart]:
     """Return a part of the files in the project, and one of the files elsewhere, by name.
 
-    Absent files are left out. ``known`` holds the SHA-256 of files that need not be read; none of
-    these files is a link.
+    Absent files are left out. ``checksums`` holds the SHA-256 of files that need not be read; none
+    of these files is a link.
     """
     folders: dict[Path, Path] = {}
 
     def resolved(file: Path) -> Path:
-        if file not in known:
+        if file not in checksums:
             return file.resolve()
         if file.parent not in folders:
             folders[file.parent] = file.parent.resolve()
         return folders[file.parent] / file.name
 
-    hashes = ((resolved(file), known.get(file) or sha256_of(file)) for file in sorted(set(files)))
+    hashes = (
+        (resolved(file), checksums.get(file) or sha256_of(file)) for file in sorted(set(files))
+    )
     digests = {file: sha for file, sha in hashes if sha}
     root = project.resolve()
     inside = {file: sha for file, sha in digests.items() if file.is_relative_to(root)}

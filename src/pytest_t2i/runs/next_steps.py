@@ -214,7 +214,13 @@ MOST = 4
 
 def next_steps(results: Results, record: RunRecord) -> tuple[str, ...]:
     """Return at most four lines, the most pressing first; () if there is nothing to do."""
-    of_audits = list(_of_audits(results, record))
+    parts = ((audit, record.part(audit.name)) for audit in results.audits)
+    of_audits = [
+        step
+        for audit, part in parts
+        if part is not None
+        for step in audit.next_steps(part, results)
+    ]
     then = {} if record.baseline is None else record.baseline.pictures
     return _most_pressing(_own(results, record.prompts, then), of_audits)
 
@@ -231,13 +237,6 @@ def _most_pressing(steps_of_run: Iterable[Step], of_audits: Iterable[Step]) -> t
     of_run = [step for step in steps_of_run if step.topic not in topics]
     steps = sorted([*of_audits, *of_run], key=lambda step: step.priority)
     return tuple(step.text for step in steps[:MOST])
-
-
-def _of_audits(results: Results, record: RunRecord) -> Iterator[Step]:
-    for audit in results.session.audits:
-        part = record.part(audit.name)
-        if part is not None:
-            yield from audit.next_steps(part, results)
 
 
 def _own(

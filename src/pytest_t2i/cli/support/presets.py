@@ -189,14 +189,14 @@ def gate_of_all(question: Question) -> Shape | None:
     return next(filter(_decides, shapes), None)
 
 
-def preset_audit(question: Question) -> Shape:
+def _preset_audit(question: Question) -> Shape:
     """Return all words, with the number of images with which most even words pass."""
     design = Design(question.words, question.level, LIKELY, question.seed)
     images = images_needed(lambda n: prompt_power(0.0, PROMPT_LIMIT, n, design), LIKELY)
     return _affordable(question, images or PAPER_IMAGES)
 
 
-def preset_research(question: Question) -> Shape:
+def _preset_research(question: Question) -> Shape:
     """Return all words, with the number of images that gives the model score +-0.05."""
 
     def narrow(images: int) -> float:
@@ -208,7 +208,7 @@ def preset_research(question: Question) -> Shape:
 
 
 PRESETS: dict[str, Callable[[Question], Shape]] = {
-    "gate": preset_gate, "audit": preset_audit, "research": preset_research,
+    "gate": preset_gate, "audit": _preset_audit, "research": _preset_research,
 }  # fmt: skip
 
 
