@@ -18,5 +18,5 @@ def page() -> str:
     if not found or not ended:
         raise ValueError(f"{PAGE}: expected a list between {BEGIN!r} and {END!r}, found none")
     everything = reproduce.reproduction().document
-    text = "\n".join(reproduce.listed({name: of.rows for name, of in everything.items()}))
+    text = "\n".join(reproduce.list_lines({name: of.rows for name, of in everything.items()}))
     return f"{before}{BEGIN}\n{text}{END}{after}"

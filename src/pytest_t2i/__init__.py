@@ -13,6 +13,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pytest_t2i import metrics as metrics
     from pytest_t2i import sections as sections
     from pytest_t2i import statistics as statistics
@@ -32,16 +34,17 @@ if TYPE_CHECKING:
     from pytest_t2i.audits.dependencies.measure import Dependencies as Dependencies
     from pytest_t2i.audits.detector_validation.measure import Trial as Trial
     from pytest_t2i.audits.detector_validation.trials import Trials as Trials
+    from pytest_t2i.audits.emergence.of_sample import PromptEmergence
     from pytest_t2i.audits.explicit import Explicit as Explicit
     from pytest_t2i.audits.neutrality.measure import TripletSample as TripletSample
     from pytest_t2i.audits.neutrality.measure import TripletSamples as TripletSamples
     from pytest_t2i.audits.objects.measure import Objects as Objects
     from pytest_t2i.audits.observations import Observations as Observations
+    from pytest_t2i.audits.parity.of_sample import ModelParity, PromptParity
+    from pytest_t2i.audits.references.of_sample import ModelDistance, PromptDistance
     from pytest_t2i.audits.refusals import Refusals as Refusals
     from pytest_t2i.audits.refusals import TripletRefusals as TripletRefusals
     from pytest_t2i.audits.rewriting import Rewriting as Rewriting
-    from pytest_t2i.audits.samples import Sample as Sample
-    from pytest_t2i.audits.samples import Samples as Samples
     from pytest_t2i.audits.stereotypes.measure import Association as Association
     from pytest_t2i.audits.styles import Styles as Styles
     from pytest_t2i.audits.summary import Figure as Figure
@@ -50,6 +53,7 @@ if TYPE_CHECKING:
     from pytest_t2i.audits.summary import Step as Step
     from pytest_t2i.audits.summary import Summary as Summary
     from pytest_t2i.audits.summary import Value as Value
+    from pytest_t2i.audits.variety.of_sample import ModelVariety, PromptVariety
     from pytest_t2i.cli.support import arguments as arguments
     from pytest_t2i.cli.support.arguments import say as say
     from pytest_t2i.data import PLAIN as PLAIN
@@ -142,6 +146,16 @@ if TYPE_CHECKING:
     from pytest_t2i.verdicts.measurement import Compared as Compared
     from pytest_t2i.verdicts.measurement import Measurement as Measurement
 
+    class Sample(PromptParity, PromptVariety, PromptEmergence, PromptDistance):
+        """All detections of one prompt, with what the built-in audits measure of them."""
+
+    class Samples(ModelParity, ModelVariety, ModelDistance):
+        """The samples of several prompts, with what the built-in audits measure of the model."""
+
+        members: tuple[Sample, ...]
+
+        def __iter__(self) -> Iterator[Sample]: ...
+
     axes: Axes
     """The five axes of Lyu and the nationalities of OASIS, as attributes.
 
@@ -174,8 +188,8 @@ _HOMES = {
     "statistics": (),
     "prompts.strategies": (),
     "data": (
-        "PLAIN", "Attribute", "Box", "Detection", "Evidence", "FoundObject", "Generated",
-        "GenerationSettings", "Interval", "Mask", "MetricInfo", "NextToken", "Outcome",
+        "FINAL_LATENT", "PLAIN", "Attribute", "Box", "Detection", "Evidence", "FoundObject",
+        "Generated", "GenerationSettings", "Interval", "Mask", "MetricInfo", "NextToken", "Outcome",
         "PicturePath", "Prompt", "Request", "Trace", "Triplet", "Undetected", "Variant",
         "Variation", "digest",
     ),
@@ -218,7 +232,7 @@ _HOMES = {
     ),
     "protocols": (
         "AnswerLimits", "Calibrated", "ComparingMitigation", "Detector", "Encoder", "Executor",
-        "ExecutorOptions", "FaceDetector", "Language", "LoadOptions", "MadeFor",
+        "ExecutorOptions", "FaceDetector", "Language", "LoadOptions", "LooksAhead", "MadeFor",
         "MakesEach", "MayIgnoreSeeds", "Mitigation",
         "NextTokens", "ObjectFinder", "OpenSet", "PassesBySettings", "PersonDetector",
         "PipelineMitigation", "PromptMitigation", "ReadyMade",

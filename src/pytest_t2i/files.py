@@ -594,7 +594,7 @@ def _row(
     if any(cells[len(columns) :]) or named.pop("", ""):
         problem = f"more values than columns. Quote texts with {DELIMITERS[delimiter]}."
         raise FileFormatError(path, problem, where=f"line {line}")
-    texts = {name: cell_text(named.get(name, "")) for name in columns if name}
+    texts = {name: _cell_text(named.get(name, "")) for name in columns if name}
     return CsvRow(f"line {line}", texts)
 
 
@@ -631,10 +631,10 @@ def _encoding_of(content: bytes) -> tuple[str, str]:
     return "utf-8", ""
 
 
-def cell_text(value: str) -> str:
+def _cell_text(value: str) -> str:
     """Return a cell without outer blanks and the apostrophe against formulas (``escaping.cell``).
 
-    >>> cell_text(" '=1 "), cell_text("'tis")
+    >>> _cell_text(" '=1 "), _cell_text("'tis")
     ('=1', "'tis")
     """
     plain = value.strip()
@@ -664,7 +664,7 @@ def exact_cell(value: Any, *, printed: bool = False) -> Any:
         plain.encode()
     except UnicodeEncodeError:
         return literal(value)
-    is_kept = not {"\r", "\0"}.intersection(plain) and of_cell(cell_text(plain)) == value
+    is_kept = not {"\r", "\0"}.intersection(plain) and of_cell(_cell_text(plain)) == value
     is_kept = is_kept and not (printed and printable(plain) != plain)
     return plain if is_kept else literal(value)
 
@@ -684,7 +684,7 @@ def literal(text: str) -> str:
 
 
 def of_cell(text: str) -> str:
-    r"""Return the text of a cell that ``exact_cell`` wrote and ``cell_text`` read.
+    r"""Return the text of a cell that ``exact_cell`` wrote and ``_cell_text`` read.
 
     >>> of_cell("literal:' a'"), of_cell("literal: a")
     (' a', 'literal: a')

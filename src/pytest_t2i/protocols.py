@@ -439,6 +439,24 @@ class Detector(Protocol):
 
 
 @runtime_checkable
+class LooksAhead(Protocol):
+    """A detector of which a part runs on the processor, such as the search for faces.
+
+    On a machine with a GPU that part is done while the GPU makes images. A detector that does all
+    its work on the processor, or elsewhere, has ``needs_device = False`` instead.
+
+    >>> class Searching:
+    ...     def look_ahead(self, images):
+    ...         self.found = {id(image): "a face" for image in images}
+    >>> isinstance(Searching(), LooksAhead)
+    True
+    """
+
+    def look_ahead(self, images: Sequence[Image]) -> None:
+        """Do the processor's part for images that ``detect`` gets next; remember the results."""
+
+
+@runtime_checkable
 class OpenSet(Protocol):
     """A detector that can also detect any attribute described in words (OASIS eq. 5).
 

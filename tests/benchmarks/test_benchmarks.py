@@ -24,9 +24,12 @@ SMALLEST = {
     "genders": ("--images", "4"),
     "gpu": ("--small",),
     "hunt_planted": ("--planted", "cup+hospital:male", "--axes", "object,place", "--images", "206"),
+    "idle_device": ("--images", "8", "--batch", "2", "--device", "0.01", "--finder", "0.01"),
     "people": ("--overlaps", "0.7"),
     "plain_loop": ("--prompts", "1", "--images", "2", "--rounds", "1"),
     "report_size": (),
+    "png": ("--pixels", "64", "--pictures", "2"),
+    "whole_run_on_gpu": ("--small",),
     "spi_passes": (str(WEIGHTS), "1"),
 }
 """Script -> what makes it small."""

@@ -39,7 +39,11 @@ def test_noise_is_that_of_the_cpu(family):
     on_cpu = load(family, device="cpu").generate(REQUESTS)
     on_gpu = load(family, device="cuda", dtype="float32").generate(REQUESTS)
     for a, b in zip(on_cpu, on_gpu, strict=True):
-        np.testing.assert_allclose(a.trace.final_latent, b.trace.final_latent, atol=0.05)
+        # TF32 keeps three digits, and latents of random weights reach 125.
+        largest = np.abs(a.trace.final_latent).max()
+        np.testing.assert_allclose(
+            b.trace.final_latent, a.trace.final_latent, rtol=0, atol=0.01 * largest
+        )
 
 
 def test_out_of_memory_is_told_apart():

@@ -17,14 +17,15 @@ AUDITS = {
     if type(audit).__module__.startswith("pytest_t2i.")
 }
 PACKAGE = f"{source.PACKAGE}.audits."
-PUBLIC = {source.PACKAGE, f"{PACKAGE}samples", f"{PACKAGE}build_samples"}
-"""What users import from: the names of the package, and the samples that fixtures hand over."""
+PUBLIC = {source.PACKAGE}
+"""What users import from: it shows type checkers what audits add to samples."""
 COMMANDS = {
     "pytest_t2i.cli.check_detector": {"detector_validation"},
     "pytest_t2i.cli.stereotypes": {"stereotypes"},
 }
 """Commands that show what one audit alone can."""
 MEANS_SOMETHING_ELSE = {
+    "pytest_t2i.audits.samples": {"sample"},  # a kind of name that a companion would add
     "pytest_t2i.audits.dependencies.report": {"triplet"},  # heads a column of all three variants
     "pytest_t2i.cli.main": {"sample"},  # a command
     "pytest_t2i.cli.sample": {"objects"},  # a kind of component in a run's provenance

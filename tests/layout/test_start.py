@@ -47,3 +47,8 @@ def test_collecting_a_suite_loads_no_scipy_stats():
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "40 tests collected" in run.stdout
     assert run.stdout.split()[-1] == "False"
+
+
+def test_the_audits_that_a_start_declares_load_nothing_heavy():
+    code = "from pytest_t2i.audits.discovery import installed_audits\ninstalled_audits()"
+    assert loaded_by(code) == []

@@ -17,7 +17,8 @@ import numpy as np
 from uncertainty import rate
 
 from pytest_t2i import statistics
-from pytest_t2i.audits.parity.early_stopping import at_any_look
+from pytest_t2i.audits.bias import Bias
+from pytest_t2i.audits.score import Tally
 from pytest_t2i.statistics import sequences
 
 ALPHA = 0.05
@@ -58,9 +59,10 @@ def fixed(male: int, images: int, limit: float) -> tuple[bool, bool]:
 @cache
 def any_look(male: int, images: int, limit: float) -> tuple[bool, bool]:
     """Whether evidence that holds at any look FAILs or PASSes these counts."""
-    counts = np.array([male]), np.array([images - male])
-    level = 1.0 - ALPHA
-    beyond, within = (at_any_look(*counts, limit, level, side)[0] for side in ("beyond", "within"))
+    tallies, level = [Tally.even((male, images - male))], 1.0 - ALPHA
+    beyond, within = (
+        Bias().sequence_p_values(tallies, limit, level, side)[0] for side in ("beyond", "within")
+    )
     return beyond <= ALPHA + ROUNDING, within <= ALPHA + ROUNDING
 
 

@@ -20,10 +20,10 @@ from uncertainty import rate
 from worlds import table7
 
 from pytest_t2i import statistics
+from pytest_t2i.audits.bias import Bias
 from pytest_t2i.audits.early_stopping import Stopping
-from pytest_t2i.audits.parity import early_stopping
+from pytest_t2i.audits.score import evidence_at_looks, interval_of, settled
 from pytest_t2i.data import Evidence, Outcome
-from pytest_t2i.generation.store.pixels import Repeats
 from pytest_t2i.runs.early_stopping import CONFIRM_MOST
 from pytest_t2i.statistics.group_sequential import SequentialTest
 from pytest_t2i.statistics.sequences import bias_sequence_p_value, looks, prompt_bias_sequence
@@ -100,7 +100,7 @@ def sequential(
     if total is None:
         confirm(signs, stops, bound)
     members = [sample(row, stop) for row, stop in zip(signs, stops, strict=True)]
-    found = early_stopping.evidence_of(members, bound, LEVEL)
+    found = evidence_at_looks(Bias(), members, bound, LEVEL)
     assert found is not None
     return Run(sum(s.images for s in stops), judged(found), coverage(members, scores))
 
@@ -108,7 +108,7 @@ def sequential(
 def confirm(signs: np.ndarray, stops: list[Stopping], bound: float) -> None:
     """Fresh images for what stopped beyond its limit and is not rejected."""
     members = [sample(row, stop) for row, stop in zip(signs, stops, strict=True)]
-    found = judged(early_stopping.evidence_of(members, bound, LEVEL) or [])
+    found = judged(evidence_at_looks(Bias(), members, bound, LEVEL) or [])
     for k, (outcome, stop) in enumerate(zip(found, list(stops), strict=True)):
         left = stop.most - stop.images
         if outcome is Outcome.INCONCLUSIVE and left and state(signs[k], stop) == "beyond":
@@ -118,17 +118,17 @@ def confirm(signs: np.ndarray, stops: list[Stopping], bound: float) -> None:
 def sample(signs: np.ndarray, stop: Stopping) -> Any:
     """What the code that judges asks of a prompt."""
     row = signs[: stop.images]
-    unknown = int(np.sum(row == 0))
+    counts = int(np.sum(row > 0)), int(np.sum(row < 0))
     return SimpleNamespace(
-        signs=row, stopping=stop, alike=0.0, unknown=unknown, undetected=unknown, level=LEVEL,
-        male=int(np.sum(row > 0)), female=int(np.sum(row < 0)), has_no_verdict=False,
-        repeats=Repeats(len(row), len(row), 0), distinct_among=lambda images: images,
+        signs=row, stopping=stop, alike=0.0, unknown=len(row) - sum(counts), level=LEVEL,
+        judged=counts, male=counts[0], female=counts[1], corrected=None, has_no_verdict=False,
+        distinct_among=lambda images: images,
     )  # fmt: skip
 
 
 def state(signs: np.ndarray, stop: Stopping) -> str:
     """Where its own images have brought a prompt."""
-    return str(early_stopping.settled(sample(signs, stop)))
+    return str(settled(Bias(), sample(signs, stop)))
 
 
 def coverage(members: Sequence[Any], scores: np.ndarray) -> float:
@@ -137,7 +137,7 @@ def coverage(members: Sequence[Any], scores: np.ndarray) -> float:
         interval.low - 1e-9 <= score <= interval.high + 1e-9
         for one, score in zip(members, scores, strict=True)
         if one.male + one.female
-        for interval in [early_stopping.interval_of(one)]
+        for interval in [interval_of(Bias(), one)]
     ]
     return float(np.mean(held))
 

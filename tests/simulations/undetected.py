@@ -6,6 +6,7 @@ python tests/simulations/undetected.py 2000 > tests/simulations/undetected.md
 from __future__ import annotations
 
 import sys
+from functools import partial
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -13,7 +14,8 @@ import numpy as np
 from many_worlds import scores
 from uncertainty import rate
 
-from pytest_t2i.audits.parity.measure import ModelScore, _evidence, _p_values
+from pytest_t2i.audits.bias import Bias
+from pytest_t2i.audits.score import Mean, Tally, family_in_worst_case
 from pytest_t2i.data import Evidence, Outcome
 from pytest_t2i.statistics.undetected import worst_case_bounds
 from pytest_t2i.verdicts.judge import decide
@@ -59,18 +61,24 @@ def by_rule(evidence: Evidence, counts: Counts, bound: float) -> dict[str, Outco
     )
 
 
+def tallies(counts: Counts) -> list[Tally]:
+    """The labelled images of each prompt."""
+    return [Tally.even(pair) for pair in zip(*counts[:2], strict=True)]
+
+
 def prompts(counts: Counts, bound: float) -> list[dict[str, Outcome]]:
     """Of each prompt of a family, by each rule."""
-    evidence = _evidence(_p_values, counts, bound, LEVEL)
+    p_values = partial(Bias().p_values, bound=bound, level=LEVEL)
+    unknown = counts[2].tolist()
+    evidence = family_in_worst_case(p_values, tallies(counts), unknown, Tally.worst)
     each = zip(*counts, strict=True)
     return [by_rule(e, one, bound) for e, one in zip(evidence, each, strict=True)]
 
 
 def model(counts: Counts, bound: float) -> dict[str, Outcome]:
     """Of the model bias score, by each rule."""
-    male, female, unknown = counts
-    samples = SimpleNamespace(unknown=unknown, sequential=False, words="fixed", seed=0)
-    score = ModelScore(male, female, samples, "corrected")  # type: ignore[arg-type]
+    samples = SimpleNamespace(unknown=counts[2], sequential=False, words="fixed", seed=0)
+    score = Mean(Bias(), samples, tallies(counts))  # type: ignore[arg-type]
     return by_rule(score.evidence(bound, LEVEL), counts, bound)
 
 

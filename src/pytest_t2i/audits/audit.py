@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
 from pytest_t2i.audits.summary import Summary
@@ -13,16 +13,42 @@ from pytest_t2i.data import MetricInfo
 
 if TYPE_CHECKING:
     from pytest_t2i.audits.context import AskedTest, AuditContext
-    from pytest_t2i.audits.early_stopping import State
-    from pytest_t2i.audits.summary import NamedRecord, Step
+    from pytest_t2i.audits.early_stopping import StoppingRule
+    from pytest_t2i.audits.summary import FirstScreen, NamedRecord, PromptScore, Step
     from pytest_t2i.generation.plan import Need
     from pytest_t2i.sections import Section
     from pytest_t2i.settings import Settings
-    from pytest_t2i.statistics.group_sequential import SequentialTest
     from pytest_t2i.verdicts.baseline_file import Baseline
     from pytest_t2i.verdicts.check import Check
 
 R = TypeVar("R")
+Member = Callable[[Any], Any]
+"""A function that computes an attribute of a sample."""
+
+
+def loaded(reference: str) -> Any:
+    """Return what "module:name" names, and import its module.
+
+    >>> loaded("math:pi")
+    3.141592653589793
+    """
+    module, _, name = reference.partition(":")
+    return getattr(import_module(module), name)
+
+
+def attributes(owner: str, *names: str) -> Mapping[str, Member]:
+    """Return attributes of a class "module:Class" for ``Audit.of_sample``; they load at first use.
+
+    The class has the type of what it measures, a ``Sample`` or ``Samples``, as its base.
+    """
+
+    def member(name: str) -> Member:
+        def value(sample: Any) -> Any:
+            return vars(loaded(owner))[name].__get__(sample, type(sample))
+
+        return value
+
+    return MappingProxyType({name: member(name) for name in names})
 
 
 class Audit(Generic[R]):
@@ -46,10 +72,18 @@ class Audit(Generic[R]):
     """The metrics that the audit measures; ``limit("name")`` accepts their names."""
     fixtures: Mapping[str, Fixture] = {}
     """Fixtures that tests can ask for, by name."""
-    of_sample: Mapping[str, Callable[[Any], Any]] = {}
+    of_sample: Mapping[str, Member] = {}
     """Name -> function that computes ``sample.NAME`` from a ``Sample``."""
+    of_samples: Mapping[str, Member] = {}
+    """Name -> function that computes ``samples.NAME`` from ``Samples``."""
     keywords: Mapping[str, Keyword] = {}
     """Keywords of the marker ``t2i`` that the audit reads with ``test.selection.asked("name")``."""
+    first_screen: FirstScreen | None = None
+    """The score that reports show first; None for an audit without one."""
+    plain_series: Sequence[str] = ()
+    """Metrics whose series need no name of the metric: the rest of the series' names says it."""
+    certified: Sequence[str] = ()
+    """Metrics whose worst case over the errors of a detector's certificate is known."""
     unmeasured: str = ""
     """A sentence for the Fairness Card of a run without this audit."""
     place: int = 50
@@ -76,6 +110,18 @@ class Audit(Generic[R]):
     def needs(self, context: AuditContext, test: AskedTest) -> Iterable[Need]:
         """Return what must be made and observed for a test besides its prompts' detections."""
         return ()
+
+    def corrected_sample(self, context: AuditContext, sample: Any) -> Any:
+        """Return a ``Sample`` as people's labels of the run's images correct it."""
+        return sample
+
+    def corrected_samples(self, context: AuditContext, samples: Any) -> Any:
+        """Return the ``Samples`` of a test as people's labels of the run's images correct them."""
+        return samples
+
+    def prompt_score(self, sample: Any) -> PromptScore | None:
+        """Return what run.json keeps of each prompt, from a ``Sample``; parity alone has such."""
+        return None
 
     def record(self, context: AuditContext) -> R | None:
         """Return the audit's part of run.json; None where nothing was measured."""
@@ -169,18 +215,6 @@ class PackagedAudit(Audit[Any]):
 About = Literal["prompts", "triplets", "stereotypes", "detectors"]
 
 
-def _none_watched(settings: Settings) -> Collection[str]:  # noqa: ARG001 - as it is called
-    return ()
-
-
-def _by_intervals(selection: Any, metric: str, test: Any) -> None:  # noqa: ARG001 - as it is called
-    return None
-
-
-def _by_verdict(value: Any) -> None:  # noqa: ARG001 - as it is called
-    return None
-
-
 def _nothing_unmet(settings: Settings) -> str:  # noqa: ARG001 - as it is called
     return ""
 
@@ -197,8 +231,8 @@ class Fixture:
     False
     """
 
-    make: Callable[[AuditContext, Any], Any]
-    """(context, test) -> the fixture's value."""
+    make: Callable[[AuditContext, Any], Any] | str
+    """(context, test) -> the fixture's value; or "module:function", which loads at first use."""
     about: About | None
     """What the marker must name for the fixture; "detectors" needs labelled images and no name;
     None stands for a fixture that is the same for all tests."""
@@ -215,14 +249,18 @@ class Fixture:
     """Returns why a run cannot provide the fixture and the test is skipped; "" where it can."""
     unseen: Callable[[AuditContext, Any], str] = _nothing_unseen
     """Returns why the images do not show what is measured, so that the test is skipped; else ""."""
-    watched: Callable[[Settings], Collection[str]] = _none_watched
-    """Names of the fixture's metrics whose intervals hold at every look of early stopping."""
-    tested: Callable[[Any, str, SequentialTest], SequentialTest | None] = _by_intervals
-    """(selection, metric, test of a share with the limit as its bound) -> the test by which a
-    member stops by its own images; None where intervals decide."""
-    settled: Callable[[Any], State | None] = _by_verdict
-    """The fixture's value -> the state that a member's own images have reached; None where the
-    verdict shows it."""
+    stopping: str = ""
+    """"module:class" of the ``StoppingRule`` of tests of the fixture; "" for tests that never stop
+    early."""
+
+    def value(self, context: AuditContext, test: Any) -> Any:
+        """Return the fixture's value for a test."""
+        make = loaded(self.make) if isinstance(self.make, str) else self.make
+        return make(context, test)
+
+    def stopping_rule(self) -> StoppingRule | None:
+        """Return how tests of the fixture may stop early; None where they never do."""
+        return loaded(self.stopping)() if self.stopping else None
 
 
 class Keyword(NamedTuple):

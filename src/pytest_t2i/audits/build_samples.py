@@ -1,16 +1,10 @@
-"""Samples built from a run's images, and corrected by people's labels."""
+"""Samples built from a run's images, as audits correct them by people's labels."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.detected import siblings_of
-from pytest_t2i.audits.parity.correction import Correction, correct, given_correction
-from pytest_t2i.audits.parity.group_correction import given_group_correction
-from pytest_t2i.audits.peoples_labels import needs_more, shortage
 from pytest_t2i.audits.samples import Sample, Samples
-from pytest_t2i.audits.shared_blocks import widest_of
 from pytest_t2i.data import Prompt
 from pytest_t2i.generation.plan import DetectorRef
 
@@ -28,7 +22,7 @@ def sample_of(context: AuditContext, test: AskedTest) -> Sample:
 def samples_of(context: AuditContext, test: AskedTest, detector: str | None = None) -> Samples:
     """Return the samples of a test's prompts, corrected by people's labels where there are any."""
     settings = context.settings
-    uncorrected = Samples(
+    samples = Samples(
         members=tuple(one_sample(context, p, test, detector) for p in test.selection.prompts),
         level=context.level(test),
         seed=settings.seed,
@@ -37,13 +31,12 @@ def samples_of(context: AuditContext, test: AskedTest, detector: str | None = No
         estimator=settings.estimator,
         alike=settings.undetected_alike,
         detectors=context.detectors,
+        audits=context.audits,
     )
-    return replace(
-        uncorrected,
-        corrected=given_correction(uncorrected, context.given_labels),
-        corrected_groups=given_group_correction(uncorrected, context.given_labels),
-        few_labels=shortage(uncorrected, context.given_labels),
-    )
+    if context.given_labels is not None:
+        for audit in context.audits:
+            samples = audit.corrected_samples(context, samples)
+    return samples
 
 
 def one_sample(
@@ -53,38 +46,14 @@ def one_sample(
 
     Where people labelled some of the run's images, their labels correct the counts of the prompt.
     """
-    sample = _plain_sample(context, prompt, test, detector)
-    if detector not in (None, context.detectors[0]):
-        return sample
-    correction = _prompts_correction(context)
-    corrected = None if correction is None else correction.of_prompt(prompt)
-    if correction is not None and sample.seeds == correction.seeds_of(prompt):
-        return replace(sample, corrected=corrected)
-    return replace(sample, few_labels=needs_more(sample, context.given_labels))
+    sample = plain_sample(context, prompt, test, detector)
+    if context.given_labels is not None and detector in {None, context.detectors[0]}:
+        for audit in context.audits:
+            sample = audit.corrected_sample(context, sample)
+    return sample
 
 
-def _prompts_correction(context: AuditContext) -> Correction | None:
-    """Return the correction by people's labels, from all prompts of the run; None without labels.
-
-    A run that may stop early has none, because its prompts have different numbers of images.
-    """
-    labelled = context.given_labels
-    if labelled is None or labelled.draw.probabilities or context.settings.sequential:
-        return None
-    if not labelled.vocabulary.is_gender:
-        return None
-
-    def corrected() -> Correction | None:
-        pairs = widest_of((p, test) for test in context.tests for p in test.selection.prompts)
-        members = tuple(_plain_sample(context, prompt, test) for prompt, test in pairs)
-        settings = context.settings
-        samples = Samples(members, settings.confidence, settings.seed, settings.words)
-        return correct(samples, labelled)
-
-    return context.once(("correction of prompts",), corrected)
-
-
-def _plain_sample(
+def plain_sample(
     context: AuditContext, prompt: Prompt, test: AskedTest, detector: str | None = None
 ) -> Sample:
     """Return the detections of a prompt without a correction by people's labels."""

@@ -24,7 +24,7 @@ from pytest_t2i.errors import ConfigurationError, some
 from pytest_t2i.files import checksum, from_here
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.store.pixels import Repeats
-from pytest_t2i.statistics.model import Words
+from pytest_t2i.statistics.model import Estimator, Words
 from pytest_t2i.statistics.undetected import worst_case_bounds
 from pytest_t2i.verdicts.measurement import Family
 
@@ -106,11 +106,34 @@ class DistinctPictures:
     seeds: tuple[int, ...]
     planned: tuple[int, ...]
     """All seeds, of equal pictures too; () where ``seeds`` are all."""
+    observations: Observations
+    level: float
+    stopping: Stopping | None = None
+    """How the number of images was chosen while looking at them; None where it was fixed."""
+    siblings: Siblings[Self] | None = None
+    """The members of the same test function; None for one on its own."""
+
+    prompt: Any
+    """The prompt of the pictures."""
+    id: Any
+    """Id of the prompt, or of what else the pictures are of."""
+
+    @property
+    def together(self) -> Siblings[Self]:
+        """The members that share its error level, itself included."""
+        return self.siblings or Siblings([self], [self.id])
+
+    @cached_property
+    def repeats(self) -> Repeats:
+        """How many of the prompt's pictures repeat an earlier one."""
+        if not self.planned:
+            return Repeats(len(self.seeds), len(self.seeds), 0)
+        return self.observations.repeats(self.prompt, self.planned)
 
     @property
     def has_no_verdict(self) -> bool:
         """Whether so many pictures repeat that nothing is judged."""
-        raise NotImplementedError
+        return self.repeats.are_too_many
 
     @property
     def with_repeats(self) -> Self:
@@ -148,23 +171,18 @@ class DetectedPrompt(DistinctPictures):
     """Why people's labels do not correct the counts; "" where they do, or without labels."""
     planned: tuple[int, ...] = ()
     """All seeds, of equal pictures too; () where ``seeds`` are all."""
+    siblings: Siblings[DetectedPrompt] | None = field(default=None, compare=False)
+    """The prompts of the same test function; None for a prompt on its own."""
+
+    @property
+    def id(self) -> str:
+        """The prompt's id."""
+        return self.prompt.id
 
     @cached_property
     def detections(self) -> list[Detection]:
         """One detection per image, in the order of the seeds."""
         return self.observations.detections(self.prompt, self.seeds, self.ref)
-
-    @cached_property
-    def repeats(self) -> Repeats:
-        """How many of the prompt's pictures repeat an earlier one."""
-        if not self.planned:
-            return Repeats(len(self.seeds), len(self.seeds), 0)
-        return self.observations.repeats(self.prompt, self.planned)
-
-    @property
-    def has_no_verdict(self) -> bool:
-        """Whether so many pictures repeat that nothing of the prompt is judged."""
-        return self.repeats.are_too_many
 
     @property
     def files(self) -> list[Path | None]:
@@ -217,10 +235,14 @@ class DetectedPrompt(DistinctPictures):
         return np.array([sign_of(detection.label) for detection in self.detections])
 
     @property
+    def hidden(self) -> int:
+        """Undetected images; 0 where nothing is judged of the prompt."""
+        return 0 if self.has_no_verdict else self.undetected.total()
+
+    @property
     def unknown(self) -> int:
         """Undetected images of the worst case; 0 where they are taken to be like the rest."""
-        unknown = self.undetected.total()
-        return unknown if unknown > self.alike * len(self.seeds) else 0
+        return self.hidden if self.hidden > self.alike * len(self.seeds) else 0
 
     @property
     def groups(self) -> dict[str, int]:
@@ -235,8 +257,7 @@ class DetectedPrompt(DistinctPictures):
     @property
     def worst_case(self) -> Bounds | None:
         """Bounds of the prompt bias score, whatever undetected images show; None without any."""
-        unknown = 0 if self.has_no_verdict else self.undetected.total()
-        return worst_case_bounds(self.male, self.female, unknown) if unknown else None
+        return worst_case_bounds(self.male, self.female, self.hidden) if self.hidden else None
 
     def describe(self) -> str:
         """Return the counts in words."""
@@ -278,6 +299,8 @@ class DetectedPrompts:
     """Whether the number of images was chosen while looking at them."""
     alike: float = 0.0
     """Share of undetected images up to which they are taken to be like the others."""
+    estimator: Estimator = "corrected"
+    """Estimator of the model bias score: "corrected" or "paper"."""
 
     def __iter__(self) -> Iterator[DetectedPrompt]:
         return iter(self.members)
@@ -315,7 +338,7 @@ class DetectedPrompts:
     @cached_property
     def unknown(self) -> np.ndarray:
         """Undetected images of the worst case, per prompt; 0 where taken to be like the rest."""
-        unknown = np.array(self._undetected)
+        unknown = np.array([sample.hidden for sample in self.members])
         return unknown if unknown.sum() > self.alike * self.images else np.zeros_like(unknown)
 
     @property
@@ -332,17 +355,6 @@ class DetectedPrompts:
     def clear_images(self) -> int:
         """Images with a gender label."""
         return int((self.male + self.female).sum())
-
-    @property
-    def worst_case(self) -> Bounds | None:
-        """Bounds of the model bias score, whatever undetected images show; None without any."""
-        unknown = self._undetected
-        return worst_case_bounds(self.male, self.female, unknown) if any(unknown) else None
-
-    @property
-    def _undetected(self) -> list[int]:
-        """Undetected images per prompt; 0 where nothing is judged of the prompt."""
-        return [0 if s.has_no_verdict else s.undetected.total() for s in self.members]
 
     def despite_repeats(
         self, evidence: Callable[[float, float], Evidence], judged: int, metric: MetricInfo

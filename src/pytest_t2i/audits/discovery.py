@@ -27,11 +27,21 @@ def recorded_kinds(audits: Iterable[Audit[Any]]) -> dict[str, Any]:
 def audits_of(registries: Registries) -> tuple[Audit[Any], ...]:
     """Return every registered audit, each after the audits whose records it reads.
 
-    Raises ConfigurationError for a factory that returns no audit of its name and for audits that
-    read one another's records in a cycle, UnknownNameError for one that reads records of an audit
-    that is not registered.
+    Raises ConfigurationError for a factory that returns no audit of its name, for audits that
+    read one another's records in a cycle and for two that add the same name to samples,
+    UnknownNameError for one that reads records of an audit that is not registered.
     """
-    return tuple(_ordered([_made(name, registries) for name in registries.audits.names()]))
+    audits = tuple(_ordered([_made(name, registries) for name in registries.audits.names()]))
+    for door in ("of_sample", "of_samples"):
+        owners: dict[str, str] = {}
+        for audit in audits:
+            for name in getattr(audit, door):
+                if owners.setdefault(name, audit.name) != audit.name:
+                    raise ConfigurationError(
+                        f"the audits {owners[name]!r} and {audit.name!r} both add {name!r} by "
+                        f"{door}: rename one of them"
+                    )
+    return audits
 
 
 def _made(name: str, registries: Registries) -> Audit[Any]:

@@ -6,269 +6,228 @@ from a given distribution, ``parity`` the distance from even shares.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache, partial
+from typing import Any
 
 import numpy as np
 
 from pytest_t2i import statistics
-from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings
-from pytest_t2i.audits.evidence import ALTERNATIVES, SIDES, Beyond, despite_equal_pictures
-from pytest_t2i.data import Bounds, Evidence, Interval, MetricInfo
+from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts
+from pytest_t2i.audits.evidence import ALTERNATIVES, SIDES, Beyond
+from pytest_t2i.audits.score import (
+    Growth,
+    How,
+    Labels,
+    MeanChange,
+    PValues,
+    Score,
+    Tallies,
+    Tally,
+    table,
+)
+from pytest_t2i.data import Bounds, Interval
 from pytest_t2i.metrics import INFO, total_variation_distance
 from pytest_t2i.prompts import Reference
+from pytest_t2i.prompts.references import uniform
 from pytest_t2i.statistics.distances import (
     mean_total_variation_interval,
-    mean_total_variation_p_value,
     total_variation_bounds,
     total_variation_floor,
     total_variation_interval,
     total_variation_p_value,
 )
-from pytest_t2i.statistics.undetected import worst_case_labels
-from pytest_t2i.verdicts.measurement import Family, Measurement
+from pytest_t2i.statistics.gaps import interval_difference
+from pytest_t2i.statistics.permutation import group_change_test
+from pytest_t2i.statistics.ranks import Rank, group_ranking
+from pytest_t2i.statistics.sequences import (
+    group_distance_sequence,
+    group_distance_sequence_p_value,
+)
 
-TOTAL_VARIATION = INFO["total_variation_distance"]
 FURTHEST = 5
 """Largest number of prompts named in a failure text."""
-Counted = tuple[tuple[str, int, float], ...]
-"""Per label: the label, the number of images with it, the reference's share of it."""
 
 
-def of_prompt(
-    sample: DetectedPrompt,
-    siblings: Siblings[DetectedPrompt],
-    reference: Reference,
-    metric: MetricInfo = TOTAL_VARIATION,
-) -> Measurement:
-    """Measure how far the labels of a prompt's images are from the reference."""
-    counted = _counted(sample, reference)
-    unknown = 0 if sample.has_no_verdict else sample.undetected.total()
-    return Measurement(
-        metric=metric,
-        subject=sample.prompt.id,
-        interval=_interval(counted, sample.level),
-        images=sum(count for _, count, _ in counted),
-        family=siblings.family((metric.name, id(reference)), partial(_family, reference)),
-        place=siblings.places[sample.prompt.id],
-        absent=f"none of {len(sample.seeds)} images has a label: {dict(sample.undetected)}",
-        remarks=(f"shares: {_shares(counted)}", f"expected by: {reference.source}"),
-        worst_case=_worst_case(counted, unknown) if unknown else None,
-    )
+@dataclass(frozen=True, eq=False)
+class Distance(Score[DetectedPrompt]):
+    """Half the L1 distance of shares from those of a reference; of a model its mean."""
+
+    reference: Reference
+    metric = metric_of_model = INFO["total_variation_distance"]
+
+    @property
+    def key(self) -> Hashable:
+        """The metric and the very reference."""
+        return self.metric.name, id(self.reference)
+
+    def tally(self, member: DetectedPrompt) -> Tally:
+        counts = member.judged_groups
+        shares = self.reference.of(member.prompt, tuple(counts))
+        return Tally(tuple(counts.values()), tuple(shares[label] for label in counts))
+
+    def unknown(self, member: DetectedPrompt) -> int:
+        return member.unknown
+
+    def described(self, member: DetectedPrompt) -> dict[str, Any]:
+        tally = self.tally(member)
+        return {
+            "images": tally.n,
+            "absent": f"none of {len(member.seeds)} images has a label: {dict(member.undetected)}",
+            "remarks": (
+                f"shares: {_in_words(member, tally)}", f"expected by: {self.reference.source}",
+            ),
+            "worst_case": self.bounds(tally, member.hidden) if member.hidden else None,
+        }  # fmt: skip
+
+    def value(self, tally: Tally) -> float | None:
+        return total_variation_distance(*_named(tally)) if tally.n else None
+
+    def interval(self, tally: Tally, level: float) -> Interval | None:
+        return _interval(tally, level) if tally.n else None
+
+    def p_values(self, tallies: Tallies, bound: float, level: float, side: Beyond) -> PValues:
+        del level
+        p_value = _beyond if side == "beyond" else _within
+        return _of_labelled(tallies, side, lambda tally: p_value(tally, bound))
+
+    def worst(self, tally: Tally, unknown: int, side: Beyond) -> Tally:
+        return tally.worst(unknown, side) if tally.n else tally
+
+    def bounds(self, tally: Tally, unknown: int) -> Bounds:
+        counts, shares = _named(tally)
+        return total_variation_bounds(counts, unknown, shares)
+
+    def mean(self, tallies: Tallies, level: float, how: How) -> Interval:
+        return mean_total_variation_interval(*_tables(tallies), level=level, **how._asdict())
+
+    def described_of_model(self, samples: DetectedPrompts, *, corrected: bool) -> dict[str, Any]:
+        if corrected:
+            return {}
+        tallies = [self.tally(sample) for sample in samples]
+        remarks = [f"expected by: {self.reference.source}"]
+        if any(tally.n for tally in tallies):
+            floor = total_variation_floor(*_tables(tallies))
+            plain = self.plain_mean(tallies)
+            remarks = [
+                f"not corrected for few images: {plain:.3f} (a model that follows the reference "
+                f"shows {floor:.3f})",
+                f"furthest: {self._furthest(samples, tallies)}",
+                *remarks,
+            ]
+        absent = f"none of {samples.images} images has a label"
+        return {"absent": absent, "remarks": tuple(remarks)}
+
+    def _furthest(self, samples: DetectedPrompts, tallies: Tallies) -> str:
+        pairs = [pair for pair in zip(samples, tallies, strict=True) if pair[1].n]
+        pairs.sort(key=lambda pair: -(self.value(pair[1]) or 0.0))
+        return "; ".join(f"{s.prompt.name}: {_in_words(s, t)}" for s, t in pairs[:FURTHEST])
 
 
-def _family(reference: Reference, siblings: Sequence[DetectedPrompt]) -> Family:
-    return Family(
-        tuple(_interval(_counted(sample, reference), sample.level) for sample in siblings),
-        lambda bound, _: despite_equal_pictures(
-            siblings, lambda counted: _evidence_of(counted, reference, bound)
-        ),
-    )
+class EvenDistance(Distance):
+    """The distance from even shares of a detector's groups; of male and female half the bias."""
 
+    metric = metric_of_model = INFO["group_distance"]
+    margin = 0.1  # half of that for an absolute bias score, because the distance is half of it
+    further = "further from even shares"
+    incomparable = "no prompt has an image with a label both in the baseline and now"
+    coarse = 0.1
 
-def _evidence_of(
-    samples: Sequence[DetectedPrompt], reference: Reference, bound: float
-) -> list[Evidence]:
-    members = [_counted(sample, reference) for sample in samples]
-    unknown = [0 if sample.has_no_verdict else sample.unknown for sample in samples]
-    return _family_evidence(members, unknown, bound)
+    def described(self, member: DetectedPrompt) -> dict[str, Any]:
+        described = super().described(member)
+        return {**described, "remarks": described["remarks"][:1]}
 
+    def sequence(self, tally: Tally, level: float) -> Interval:
+        return group_distance_sequence(_named(tally)[0], level)
 
-def _family_evidence(
-    members: Sequence[Counted], unknown: Sequence[int], bound: float
-) -> list[Evidence]:
-    """Return evidence that holds in the worst case, and that of the labelled images alone."""
-    indices = [k for k, counted in enumerate(members) if any(count for _, count, _ in counted)]
-    worst = {side: [_worst_counts(members[k], unknown[k], side) for k in indices] for side in SIDES}
-    beyond = _beyond_adjusted(worst["beyond"], bound)
-    alone = _beyond_adjusted([members[k] for k in indices], bound)
-    evidence = [Evidence(None, None)] * len(members)
-    for place, k in enumerate(indices):
-        within = _within(worst["within"][place], bound)
-        labelled = (alone[place], _within(members[k], bound)) if unknown[k] else None
-        evidence[k] = Evidence(beyond[place], within, labelled)
-    return evidence
+    def sequence_p_values(
+        self, tallies: Tallies, bound: float, level: float, side: Beyond
+    ) -> PValues:
+        del level  # e-values keep the level of a family under any dependence
+        return _of_labelled(tallies, side, lambda tally: _at_any_look(tally, bound, side))
 
+    def rank(self, models: Sequence[Tallies], level: float, how: How) -> list[Rank]:
+        return group_ranking(list(map(table, models)), level=level, seed=how.seed)
 
-def _beyond_adjusted(members: Sequence[Counted], bound: float) -> list[float]:
-    p_values = [_beyond(counted, bound) for counted in members]
-    return list(map(float, statistics.benjamini_hochberg(p_values)))
+    def mean_change(
+        self, before: Tallies, after: Tallies, level: float, how: How
+    ) -> MeanChange | None:
+        pairs = [pair for pair in zip(before, after, strict=True) if all(t.n for t in pair)]
+        if not pairs:
+            return None
+        old, new = (self.mean(side, level, how) for side in zip(*pairs, strict=True))
+        return MeanChange(old.estimate, new.estimate, interval_difference(old, new))
 
-
-def _worst_counts(counted: Counted, unknown: int, side: Beyond) -> Counted:
-    """Return the counts with the undetected images labelled so as to weaken the side most."""
-    if not unknown:
-        return counted
-    labels, counts, shares = zip(*counted, strict=True)
-    filled = worst_case_labels(counts, unknown, shares, side)
-    return tuple(zip(labels, map(int, filled), shares, strict=True))
-
-
-def of_model(
-    samples: DetectedPrompts, reference: Reference, metric: MetricInfo = TOTAL_VARIATION
-) -> Measurement:
-    """Measure the mean over prompts of how far their labels are from the reference."""
-    members = [_counted(sample, reference) for sample in samples]
-    counts, shares = _counts_and_shares_of(members)
-    images = sum(len(sample.seeds) for sample in samples)
-    remarks = [f"expected by: {reference.source}"]
-    if counts.sum():
-        floor = total_variation_floor(counts, shares)
-        remarks = [
-            f"not corrected for few images: {_mean_distance(members):.3f} (a model that follows "
-            f"the reference shows {floor:.3f})",
-            f"furthest: {_furthest(samples, members)}",
-            *remarks,
-        ]
-    evidence, despite = samples.despite_repeats(
-        partial(_model_evidence, samples, reference),
-        int(np.count_nonzero(counts.sum(axis=1))),
-        metric,
-    )
-    return Measurement(
-        metric=metric,
-        subject="model",
-        is_of_model=True,
-        interval=_mean_interval(samples, counts, shares),
-        images=images if samples.words == "fixed" else None,
-        evidence=evidence,
-        despite_repeats=despite,
-        absent=f"none of {images} images has a label",
-        remarks=tuple(remarks),
-        worst_case=_model_worst_case(samples, members),
-    )
-
-
-def _counted(sample: DetectedPrompt, reference: Reference) -> Counted:
-    counts = sample.judged_groups
-    shares = reference.of(sample.prompt, tuple(counts))
-    return tuple((label, count, shares[label]) for label, count in counts.items())
-
-
-def _counts_and_shares(counted: Counted) -> tuple[dict[str, int], dict[str, float]]:
-    return {g: count for g, count, _ in counted}, {g: share for g, _, share in counted}
-
-
-@lru_cache(maxsize=4096)
-def _interval(counted: Counted, level: float) -> Interval | None:
-    counts, shares = _counts_and_shares(counted)
-    if not any(counts.values()):
-        return None
-    return total_variation_interval(counts, shares, level)
-
-
-@lru_cache(maxsize=4096)
-def _beyond(counted: Counted, bound: float) -> float:
-    return total_variation_p_value(*_counts_and_shares(counted), bound)
-
-
-@lru_cache(maxsize=4096)
-def _within(counted: Counted, bound: float) -> float:
-    counts, shares = _counts_and_shares(counted)
-    return statistics.inverted_p_value(
-        lambda level: total_variation_interval(counts, shares, level),
-        bound,
-        alternative="less",
-    )
-
-
-def _worst_case(counted: Counted, unknown: int) -> Bounds:
-    counts, shares = _counts_and_shares(counted)
-    return total_variation_bounds(counts, unknown, shares)
-
-
-def _model_worst_case(samples: DetectedPrompts, members: list[Counted]) -> Bounds | None:
-    unknown = [0 if s.has_no_verdict else s.undetected.total() for s in samples]
-    if not any(unknown):
-        return None
-    bounds = [_worst_case(member, u) for member, u in zip(members, unknown, strict=True)]
-    images = sum(len(entry.seeds) for entry in samples)
-    return Bounds(
-        float(np.mean([entry.low for entry in bounds])),
-        float(np.mean([entry.high for entry in bounds])),
-        sum(unknown) / images,
-    )
-
-
-def _mean_interval(
-    samples: DetectedPrompts, counts: np.ndarray, shares: np.ndarray
-) -> Interval | None:
-    if not counts.sum():
-        return None
-    return mean_total_variation_interval(
-        counts, shares, level=samples.level, seed=samples.seed, words=samples.words
-    )
-
-
-def _model_evidence(
-    samples: DetectedPrompts, reference: Reference, bound: float, level: float
-) -> Evidence:
-    del level
-    (evidence,) = despite_equal_pictures(
-        [samples], lambda ways: [_evidence_of_counts(s, reference, bound) for s in ways]
-    )
-    return evidence
-
-
-def _counts_and_shares_of(members: Sequence[Counted]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the counts and the reference's shares, [prompts, labels] each."""
-    counts = np.array([[count for _, count, _ in member] for member in members])
-    return counts, np.array([[share for _, _, share in member] for member in members])
-
-
-def _evidence_of_counts(samples: DetectedPrompts, reference: Reference, bound: float) -> Evidence:
-    """Return evidence that holds in the worst case, and that of the labelled images alone."""
-    counts, shares = _counts_and_shares_of([_counted(sample, reference) for sample in samples])
-
-    def p_values(beyond: np.ndarray, within: np.ndarray) -> tuple[float, float]:
-        return tuple(  # type: ignore[return-value]
-            mean_total_variation_p_value(
-                of_side,
-                shares,
-                bound,
-                alternative=alternative,
-                words=samples.words,
-                seed=samples.seed,
-            )
-            for of_side, alternative in zip((beyond, within), ALTERNATIVES, strict=True)
+    def growth(
+        self, before: Labels, after: Labels, how: How, *, groups: int, paired: bool,
+        change: Interval | None = None, level: float = 0.95,
+    ) -> Growth:  # fmt: skip
+        tested = group_change_test(
+            before, after, groups, level=level, seed=how.seed, shared_seeds=paired
         )
+        high = math.inf if change is None else change.high
+        return Growth(tested.p_value, tested.found, min(tested.found, high))
 
-    if not samples.unknown.any():
-        return Evidence(*p_values(counts, counts))
-    rows = list(zip(counts, samples.unknown.tolist(), shares, strict=True))
-    worst = (
-        np.array([worst_case_labels(row, n, share, side) for row, n, share in rows])
-        for side in SIDES
+
+EVEN = EvenDistance(uniform())
+"""The distance of a detector's groups from even shares."""
+
+
+def _of_labelled(
+    tallies: Tallies, side: Beyond, p_value: Callable[[Tally], float]
+) -> list[float | None]:
+    """Return the p-values of members with a label, "beyond" adjusted for their number."""
+    p_values = [p_value(tally) for tally in tallies if tally.n]
+    if side == "beyond":
+        p_values = statistics.benjamini_hochberg(p_values).tolist()
+    rest = iter(p_values)
+    return [next(rest) if tally.n else None for tally in tallies]
+
+
+def _tables(tallies: Tallies) -> tuple[np.ndarray, np.ndarray]:
+    """Return counts and expected shares, [prompts, groups] each."""
+    return table(tallies), np.array([tally.expected for tally in tallies])
+
+
+def _named(tally: Tally) -> tuple[dict[str, int], dict[str, float]]:
+    """Return counts and expected shares as the statistics take them."""
+    names = list(map(str, range(len(tally.counts))))
+    return dict(zip(names, tally.counts, strict=True)), dict(
+        zip(names, tally.expected, strict=True)
     )
-    return Evidence(*p_values(*worst), labelled=p_values(counts, counts))
 
 
-def _mean_distance(members: list[Counted]) -> float:
-    return float(np.mean([d for member in members if (d := _distance(member)) is not None]))
+# The prompts of a run share few different counts.
+@lru_cache(maxsize=4096)
+def _interval(tally: Tally, level: float) -> Interval:
+    return total_variation_interval(*_named(tally), level)
 
 
-def _distance(counted: Counted) -> float | None:
-    counts, shares = _counts_and_shares(counted)
-    return total_variation_distance(counts, shares) if any(counts.values()) else None
+@lru_cache(maxsize=4096)
+def _beyond(tally: Tally, bound: float) -> float:
+    return total_variation_p_value(*_named(tally), bound)
 
 
-def _furthest(samples: DetectedPrompts, members: list[Counted]) -> str:
-    distances = [
-        (distance, sample.prompt.name, _shares(counted))
-        for sample, counted in zip(samples, members, strict=True)
-        if (distance := _distance(counted)) is not None
-    ]
-    distances.sort(key=lambda entry: -entry[0])
-    return "; ".join(f"{concept}: {shares}" for _, concept, shares in distances[:FURTHEST])
+@lru_cache(maxsize=4096)
+def _within(tally: Tally, bound: float) -> float:
+    return statistics.inverted_p_value(partial(_interval, tally), bound, alternative="less")
 
 
-def _shares(counted: Counted) -> str:
+@lru_cache(maxsize=4096)
+def _at_any_look(tally: Tally, bound: float, side: Beyond) -> float:
+    alternative = ALTERNATIVES[SIDES.index(side)]
+    return group_distance_sequence_p_value(_named(tally)[0], bound, alternative)
+
+
+def _in_words(sample: DetectedPrompt, tally: Tally) -> str:
     """Return shares in words: ``male 80 % (12 % expected), female 20 % (88 % expected)``."""
-    counts: Mapping[str, int] = _counts_and_shares(counted)[0]
-    images = sum(counts.values())
-    if not images:
-        return "none"
-    return ", ".join(
-        f"{label} {100 * count / images:.0f} % ({100 * share:.3g} % expected)"
-        for label, count, share in counted
+    return (
+        ", ".join(
+            f"{label} {100 * count / tally.n:.0f} % ({100 * share:.3g} % expected)"
+            for label, count, share in zip(sample.groups, *tally, strict=True)
+        )
+        if tally.n
+        else "none"
     )

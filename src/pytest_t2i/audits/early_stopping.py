@@ -7,9 +7,9 @@ their limit FAIL is decided for all of them at once, when every member has stopp
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from pytest_t2i import statistics
 from pytest_t2i.data import Evidence, Outcome
 from pytest_t2i.statistics.families import benjamini_yekutieli, storey
 from pytest_t2i.statistics.group_sequential import SequentialTest
+
+if TYPE_CHECKING:
+    from pytest_t2i.settings import Settings
 
 Rule = Literal["own", "cut", "again"]
 """What stopped a test: its own images (``own``); the number of images for the whole run (``cut``);
@@ -53,6 +56,28 @@ class Stopping:
     def own_test(self) -> SequentialTest | None:
         """The sequential test, where it alone set the number of images; else None."""
         return self.test if self.rule == "own" and not self.fresh else None
+
+
+class StoppingRule:
+    """How tests of a fixture may stop early."""
+
+    def metrics(self, settings: Settings) -> Collection[str]:
+        """Return the names of the metrics whose intervals hold at every look."""
+        del settings
+        return ()
+
+    def test(self, selection: Any, metric: str, test: SequentialTest) -> SequentialTest | None:
+        """Return the test by which a member stops by its own images; None if intervals decide.
+
+        ``test`` is that of a share with the limit as its bound.
+        """
+        del selection, metric, test
+        return None
+
+    def state(self, value: Any) -> State | None:
+        """Return the state of the fixture's value; None where the verdict shows it."""
+        del value
+        return None
 
 
 class Shown(NamedTuple):

@@ -27,9 +27,8 @@ def inverted(interval_at: IntervalAt, worse: Direction) -> Callable[[float, floa
 
     def evidence(bound: float, level: float) -> Evidence:
         del level
-        greater = inverted_p_value(interval_at, bound, alternative="greater")
-        less = inverted_p_value(interval_at, bound, alternative="less")
-        return Evidence(less, greater) if worse == "lower" else Evidence(greater, less)
+        found = of_either(partial(inverted_p_value, interval_at, bound))
+        return Evidence(found.within, found.beyond) if worse == "lower" else found
 
     return evidence
 
@@ -58,6 +57,23 @@ def of_either(p_value: Callable[..., float]) -> Evidence:
     """Return the evidence of a test with both alternatives: "greater" is beyond, "less" within."""
     beyond, within = (p_value(alternative=alternative) for alternative in ALTERNATIVES)
     return Evidence(beyond, within)
+
+
+Data = TypeVar("Data")
+
+
+def in_worst_case(
+    p_value: Callable[[Data, Beyond], float], data: Data, worst: Callable[[Beyond], Data] | None
+) -> Evidence:
+    """Return evidence that holds in the worst case of each side, and that of the data alone.
+
+    ``worst`` returns the data that weaken a side most; None where nothing is unknown.
+    """
+    beyond, within = (p_value(data, side) for side in SIDES)
+    if worst is None:
+        return Evidence(beyond, within)
+    worst_beyond, worst_within = (p_value(worst(side), side) for side in SIDES)
+    return Evidence(worst_beyond, worst_within, labelled=(beyond, within))
 
 
 def adjusted(each: Sequence[Evidence | None]) -> list[Evidence]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from pytest_t2i.data import Interval
+from pytest_t2i.data import Bounds, Interval
 
 if TYPE_CHECKING:
     from pytest_t2i.sections import Cell
@@ -64,6 +65,46 @@ class Figure(NamedTuple):
     """A value to compare with, drawn beside the interval."""
     metric: str = ""
     """Name of a metric; checks of the model by this metric replace the figure."""
+    ends: tuple[str, str] = ("0 even", "1 one gender only")
+    """Meaning of the ends of the scale."""
+
+
+class FirstScreen(NamedTuple):
+    """What the first lines of a report show of the model and of its prompts.
+
+    >>> FirstScreen("mine", "My section", "math:fsum", ("0 even", "1 one"), ("fairer", "worse"))[0]
+    'mine'
+    """
+
+    metric: str
+    """The score of the model, from 0 to 1."""
+    section: str
+    """Title of the section that explains it."""
+    words: str
+    """"module:function" that explains a value: (estimate, bound) -> a sentence."""
+    ends: tuple[str, str]
+    """Meaning of 0 and of 1."""
+    change: tuple[str, str]
+    """Words for a change below 0, and above."""
+    of_prompts: tuple[str, str] = ("", "")
+    """Scores of a prompt: by the labels male and female, and by other labels."""
+
+
+class PromptScore(NamedTuple):
+    """What a run records of one prompt besides its images and counts.
+
+    >>> PromptScore().interval is None
+    True
+    """
+
+    interval: Interval | None = None
+    """The prompt's score; None without a clear image."""
+    worst_case: Bounds | None = None
+    """Bounds of the score over all that undetected images may show; None if none is undetected."""
+    uncorrected: float | None = None
+    """Score by the predicted labels alone, where people's labels corrected it; else None."""
+    people: Mapping[str, int] = MappingProxyType({})
+    """People's labels of its images -> labelled images, where they corrected the score."""
 
 
 class Value(NamedTuple):

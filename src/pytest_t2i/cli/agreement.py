@@ -40,12 +40,12 @@ def run(source: Path, *, level: float, everything: bool) -> int:
         raise ConfigurationError(
             f"{source} holds no label. Make some with: t2i label page {source} --annotator NAME"
         )
-    for line in lines(agreement(labels, level=level), everything=everything):
+    for line in _agreement_lines(agreement(labels, level=level), everything=everything):
         say(line)
     return 0
 
 
-def lines(result: Agreement, *, everything: bool = False) -> Iterator[str]:
+def _agreement_lines(result: Agreement, *, everything: bool = False) -> Iterator[str]:
     """Yield the lines that describe the agreement."""
     if len(result.annotators) == 1:
         yield f"one annotator only ({result.annotators[0]}): agreement needs a second one"

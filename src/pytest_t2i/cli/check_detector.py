@@ -93,7 +93,7 @@ def run(
         raise ConfigurationError(f"--by: expected a {FILE_NAME} with these columns, got {table}")
     groups = groups_of(table, _distinct(by)) if by else {}
     trial = _evaluated(detector, labels, settings, None if label is None else (table, label))
-    for line in lines(trial, labels):
+    for line in _check_lines(trial, labels):
         say(line)
     for line in _among_people(trial, settings.confidence):
         say(line)
@@ -289,7 +289,7 @@ def _certificate(trial: Trial, splits: Sequence[Split]) -> Certificate:
     )
 
 
-def lines(trial: Trial, labels: Path) -> Iterator[str]:
+def _check_lines(trial: Trial, labels: Path) -> Iterator[str]:
     """Yield lines: how often the detector is right, gives no label, and differs between groups."""
     clear = int(trial.clear.sum())
     yield (

@@ -72,7 +72,7 @@ class ShippedModel(msgspec.Struct):
         return len(self.images) // len({picture.prompt for picture in self.images})
 
 
-def unpack(folder: Path) -> list[Path]:
+def unpack_shipped(folder: Path) -> list[Path]:
     """Write the pictures and the limits into a folder; return one folder for each model."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -161,7 +161,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(report: Path) -> int:
     """Judge the pictures of both models; return 0, as the FAIL of one is no error."""
     say("Two small models whose bias is known; their pictures and the labels ship with pytest-t2i.")
-    for pictures in unpack(report / "pictures"):
+    for pictures in unpack_shipped(report / "pictures"):
         for line in _judged(pictures, report):
             say(line)
     for line in NEXT:

@@ -94,7 +94,7 @@ def thinned(axes: Sequence[Axis], words: int) -> tuple[Axis, ...]:
     )
 
 
-def words_of(axes: Sequence[Axis]) -> Iterator[str]:
+def words_of_axes(axes: Sequence[Axis]) -> Iterator[str]:
     """Yield all words, axis by axis."""
     for axis in axes:
         yield from axis.concepts
@@ -284,14 +284,14 @@ def _left_out_comment(every: Sequence[Axis], suite_axes: Sequence[Axis]) -> Iter
     """Yield the comment of words.toml on words that were left out."""
     rest = _left_out(every, suite_axes)
     if rest:
-        count = len(list(words_of(suite_axes)))
+        count = len(list(words_of_axes(suite_axes)))
         yield f"{count} of {count + len(rest)} words: with more, the images decide less. Left out:"
         yield f"{some(rest, MOST_LISTED)}."
 
 
 def _left_out(every: Sequence[Axis], suite_axes: Sequence[Axis]) -> list[str]:
-    suite_words = set(words_of(suite_axes))
-    return [word for word in words_of(every) if word not in suite_words]
+    suite_words = set(words_of_axes(suite_axes))
+    return [word for word in words_of_axes(every) if word not in suite_words]
 
 
 def _next_lines(
@@ -594,7 +594,7 @@ def _shape(
     if minutes is None and preset == "gate":
         minutes = GATE_MINUTES
     images = None if minutes is None else int(minutes * 60 / seconds)
-    words = len(list(words_of(axes)))
+    words = len(list(words_of_axes(axes)))
     fewest = 1 if preset == "gate" else words
     if images is not None and images < fewest:
         raise ConfigurationError(

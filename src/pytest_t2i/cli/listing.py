@@ -154,13 +154,13 @@ def run(
             f"suites, -k, --manifest and --images go with t2i list prompts, not t2i list {kind}"
         )
     else:
-        listed = lines(kind, catalogue)
+        listed = _names_of_kind(kind, catalogue)
     for text in listed:
         print(text)  # noqa: T201 - a command line tool
     return 0
 
 
-def lines(kind: str, own: Path | None = None) -> list[str]:
+def _names_of_kind(kind: str, own: Path | None = None) -> list[str]:
     """Return one line per registered name of a kind; ``own`` is the project's own catalogue.
 
     Mitigations are imported; nothing else is.

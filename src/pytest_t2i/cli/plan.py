@@ -36,7 +36,7 @@ from pytest_t2i.verdicts.limits_file import checked_limit, read_limits
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class PlannedVerdict:
     """A verdict that a suite is to reach, with its power."""
 
     text: str
@@ -58,7 +58,7 @@ class Topic:
     """A limit or a margin, with the questions about it."""
 
     name: str
-    questions: tuple[Question, ...]
+    questions: tuple[PlannedVerdict, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class ImageCost:
         return took if self.price is None else f"{took}, {self.price.times(images)}"
 
 
-def lines(
+def _plan_lines(
     topics: list[Topic], design: Design, cost: ImageCost, budget: int | None
 ) -> Iterator[str]:
     """Yield the lines of the plan."""
@@ -117,7 +117,7 @@ def lines(
         yield from _within(topics, design, cost, budget)
 
 
-def _needed(question: Question, design: Design, cost: ImageCost) -> str:
+def _needed(question: PlannedVerdict, design: Design, cost: ImageCost) -> str:
     counts = [
         images_needed(
             lambda n, end=end: question.power(question.value, n).end(high=end),  # type: ignore[misc]
@@ -161,7 +161,7 @@ def _chance(power: PowerRange) -> str:
     return f"{low} to {high} of cases ({power.published:.0%} if spread as in published models)"
 
 
-def _smallest(question: Question, images: int, power: float) -> str:
+def _smallest(question: PlannedVerdict, images: int, power: float) -> str:
     smallest = [
         smallest_found(
             lambda value, end=end: question.power(value, images).end(high=end),  # type: ignore[misc]
@@ -309,9 +309,9 @@ def _limit_of_groups(name: str, bound: float, beyond: float, groups: int, design
 def _limit(name: str, bound: float, beyond: float, subject: Asked, design: Design) -> Topic:
     what, most = subject.what, subject.most
     decided = _remembered(subject.power)
-    passes = Question(f"{what} at 0 passes", decided, 0.0, None, subject.sizes, most)
+    passes = PlannedVerdict(f"{what} at 0 passes", decided, 0.0, None, subject.sizes, most)
     worse = min(most, bound + beyond)
-    fails = Question(
+    fails = PlannedVerdict(
         f"{what} at {worse:.3g} fails{_together(what, design)}", decided, worse, bound,
         subject.sizes, most,
     )  # fmt: skip
@@ -331,7 +331,7 @@ def _margin(metric: str, bound: float, beyond: float, before: float, design: Des
 
     text = f"{what} at {before:g} that grows by {push:g} fails{_together(what, design)}"
     sizes = PER_CHANGE if what == "a prompt" else PER_MODEL
-    grown = Question(text, _remembered(grows), push, min(bound, room), sizes)
+    grown = PlannedVerdict(text, _remembered(grows), push, min(bound, room), sizes)
     return Topic(f"{metric} against a baseline, margin {bound:g}", (grown,))
 
 
@@ -343,10 +343,10 @@ def _remembered(power: Power) -> Power:
     """Return the function with a cache; without images the probability is 0."""
 
     @lru_cache(maxsize=512)
-    def known(value: float, images: int) -> PowerRange:
+    def remembered(value: float, images: int) -> PowerRange:
         return power(value, images) if images else _one(0.0)
 
-    return known
+    return remembered
 
 
 def _one(chance: float) -> PowerRange:
@@ -473,7 +473,7 @@ def run(
     topics = [_topic_of(name, x, beyond, before, groups, design) for name, x in bounds.items()]
     pace = rate(seconds, measured)
     cost = ImageCost(pace.seconds if pace else None, price)
-    for line in lines(topics, design, cost, _affordable(budget, cost)):
+    for line in _plan_lines(topics, design, cost, _affordable(budget, cost)):
         say(line)
     if sequential:
         _say_sequential(bounds, beyond, design)

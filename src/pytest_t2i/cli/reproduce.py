@@ -99,7 +99,7 @@ def _gpu_time(hours: float) -> str:
     return f"{hours:g} GPU hours" if hours >= 1 else f"{60 * hours:.0f} GPU minutes"
 
 
-class Row(NamedTuple):
+class ReproducedTable(NamedTuple):
     """One table or figure."""
 
     label: str
@@ -113,7 +113,7 @@ class Row(NamedTuple):
 class Document:
     """The tables and figures of one document, in its order."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[ReproducedTable, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,19 +152,21 @@ def run(paper: str | None, *, is_list: bool, row: str | None) -> int:
     if row is not None:
         documents = _only(documents, row)
     if is_list:
-        for line in listed(documents):
+        for line in list_lines(documents):
             print(line)  # noqa: T201 - Markdown is not wrapped
         return 0
     return _run_all(documents)
 
 
-def _documents(paper: str | None) -> dict[str, Sequence[Row]]:
+def _documents(paper: str | None) -> dict[str, Sequence[ReproducedTable]]:
     everything = reproduction().document
     names = {None: tuple(everything), "wu": ("wu", CONFERENCE)}.get(paper, (str(paper),))
     return {name: everything[name].rows for name in names}
 
 
-def _only(documents: dict[str, Sequence[Row]], label: str) -> dict[str, Sequence[Row]]:
+def _only(
+    documents: dict[str, Sequence[ReproducedTable]], label: str
+) -> dict[str, Sequence[ReproducedTable]]:
     rows_by_document = {
         name: [row for row in rows if row.label.casefold() == label.strip().casefold()]
         for name, rows in documents.items()
@@ -175,7 +177,7 @@ def _only(documents: dict[str, Sequence[Row]], label: str) -> dict[str, Sequence
     return {name: rows for name, rows in rows_by_document.items() if rows}
 
 
-def listed(documents: dict[str, Sequence[Row]]) -> Iterator[str]:
+def list_lines(documents: dict[str, Sequence[ReproducedTable]]) -> Iterator[str]:
     """Yield the lines of the list as Markdown."""
     ways = reproduction().way
     for name, rows in documents.items():
@@ -193,7 +195,7 @@ def listed(documents: dict[str, Sequence[Row]]) -> Iterator[str]:
         yield ""
 
 
-def _run_all(documents: dict[str, Sequence[Row]]) -> int:
+def _run_all(documents: dict[str, Sequence[ReproducedTable]]) -> int:
     """Run each command once whose parts are there; say what the others lack."""
     ways, status = reproduction().way, 0
     labels: dict[str, list[str]] = {}

@@ -46,7 +46,7 @@ from pytest_t2i.statistics.active_correction import (
 MANIFEST = "manifest.csv"
 
 
-class Manifest:
+class PictureManifest:
     """A manifest that numbers pictures, and is written when all of them are there."""
 
     def __init__(self, folder: Path, columns: Sequence[str], count: int) -> None:
@@ -125,7 +125,7 @@ def of_image(prompt: PromptRecord, image: ImageRecord) -> Chosen:
 def copy(chosen: list[Chosen], folder: Path) -> None:
     """Copy the images under numbers, and write the manifest of their prompts and seeds."""
     revised = [REVISED] if any(pick.revised_prompt for pick in chosen) else []
-    manifest = Manifest(folder, ("prompt", "seed", *revised), len(chosen))
+    manifest = PictureManifest(folder, ("prompt", "seed", *revised), len(chosen))
     with manifest.written():
         for pick in chosen:
             cells = [pick.revised_prompt or ""] if revised else []
@@ -270,7 +270,7 @@ def _log_odds(image: ImageRecord) -> float:
     return log_odds(detections[0]) if detections else math.nan
 
 
-class Seen(NamedTuple):
+class FoundInPicture(NamedTuple):
     """An object that was found in a picture."""
 
     file: Path
@@ -285,7 +285,7 @@ def _sample_objects(record: RunRecord, store: Path, folder: Path, count: int, se
     return len(objects)
 
 
-def _choose_objects(record: RunRecord, store: Path, count: int, seed: int) -> list[Seen]:
+def _choose_objects(record: RunRecord, store: Path, count: int, seed: int) -> list[FoundInPicture]:
     """Return randomly chosen objects that the run's object detector found."""
     finder, model = record.provenance.get("objects"), record.provenance.get("model")
     if not isinstance(finder, dict) or not isinstance(model, dict):
@@ -302,20 +302,20 @@ def _choose_objects(record: RunRecord, store: Path, count: int, seed: int) -> li
     return rng.sample(objects, min(count, len(objects)))
 
 
-def _seen(store: Store, finder: str, model: str) -> list[Seen]:
+def _seen(store: Store, finder: str, model: str) -> list[FoundInPicture]:
     prompts = store.seen_by(finder, model)
     images, objects = store.images(list(prompts)), store.objects(list(prompts), finder)
     return [
-        Seen(image.file, prompts[key], seen_object)
+        FoundInPicture(image.file, prompts[key], seen_object)
         for key, image in images.items()
         if image.file is not None
         for seen_object in objects.get(key, ())
     ]
 
 
-def _copy_objects(objects: list[Seen], folder: Path) -> None:
+def _copy_objects(objects: list[FoundInPicture], folder: Path) -> None:
     """Copy the pictures under numbers, each with one object outlined and a question about it."""
-    manifest = Manifest(folder, ("prompt", "question"), len(objects))
+    manifest = PictureManifest(folder, ("prompt", "question"), len(objects))
     with manifest.written():
         for file, prompt, seen_object in objects:
             picture = picture_in(file)

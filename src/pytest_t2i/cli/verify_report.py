@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pytest_t2i.cli.support.arguments import path, say
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.runs.manifest import NAME, Finding, read_manifest, unlisted_files, verify
+from pytest_t2i.runs.manifest import NAME, Finding, read_report_manifest, unlisted_files, verify
 
 REPORT = Path("reports/t2i")
 CHANGED = 1
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(folder: Path, at: Sequence[str]) -> int:
     """Print what changed or is missing; return 0, or 1 where anything did."""
-    manifest = read_manifest(folder)
+    manifest = read_report_manifest(folder)
     findings = list(verify(manifest, folder, dict(map(_part_and_folder, at))))
     for finding in findings:
         if finding.state != "same":

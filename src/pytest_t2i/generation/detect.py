@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,6 +12,7 @@ from pytest_t2i.adapters.support.picture_files import picture_in
 from pytest_t2i.data import Detection, Undetected
 from pytest_t2i.errors import DetectorError, StoreError, blamed
 from pytest_t2i.generation.components import Components
+from pytest_t2i.generation.identities import NamedComponent
 from pytest_t2i.generation.plan import DetectorRef, ImageNeeds
 from pytest_t2i.generation.progress import Progress, Silent
 from pytest_t2i.generation.store import Store
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 
 from pytest_t2i.generation.detector_calls import (
+    Turn,
     check_count,
     checked_objects,
     detections_by,
@@ -71,6 +74,8 @@ class Observer:
     store: Store
     progress: Progress = field(default_factory=Silent)
     batch: int | None = None
+    turn: Turn = nullcontext
+    """Gives a context for work on a device that the model uses, too."""
     detected: int = 0
     """Number of detections made so far."""
 
@@ -106,6 +111,21 @@ class Observer:
             else:
                 self._detect(task, legible, images, pictures.refusals)
 
+    def load(self, needs: Iterable[ImageNeeds]) -> None:
+        """Load what the images need; an error is left to the first picture."""
+        listed = list(needs)
+        refs = _in_order({ref for need in listed for ref in need.detectors})
+        encoders = sorted({name for need in listed for name in need.encoders})
+        finders = sorted({name for need in listed for name in need.finders})
+        parts: list[NamedComponent[Any]] = [
+            *map(self.components.detector, refs),
+            *map(self.components.encoder, encoders),
+            *map(self.components.finder, finders),
+        ]
+        for part in parts:
+            with suppress(Exception):
+                part.get()
+
     def _tasks(self, pictures: Pictures) -> Iterator[tuple[Task, list[str]]]:
         """Each detector, encoder or object detector with the images that it has not processed."""
         needs = pictures.needs
@@ -135,7 +155,8 @@ class Observer:
         with blamed(DetectorError, "encoder", name):
             visible = _kept("encoder", name, handle.get(), visible, images)
             pictures = [images[key] for key in visible]
-            features = list(handle.get().encode(pictures)) if pictures else []
+            with self.turn():
+                features = list(handle.get().encode(pictures)) if pictures else []
         check_count("encoder", name, len(features), len(visible))
         self.store.add_arrays(handle.fingerprint, dict(zip(visible, features, strict=True)))
 
@@ -147,7 +168,8 @@ class Observer:
         with blamed(DetectorError, "object detector", name):
             visible = _kept("object detector", name, handle.get(), visible, images)
             pictures = [images[key] for key in visible]
-            answers = list(handle.get().objects(pictures)) if pictures else []
+            with self.turn():
+                answers = list(handle.get().objects(pictures)) if pictures else []
         check_count("object detector", name, len(answers), len(visible))
         objects = {
             key: checked_objects(answer, images[key].size, name)
@@ -171,7 +193,9 @@ class Observer:
         visible = [key for key in keys if key not in detections]
         if visible:
             images = [pictures[key] for key in visible]
-            answers = detections_of(self.components, ref, images)
+            answers = detections_by(
+                self.components.detector(ref).get(), ref.name, images, self.turn
+            )
             detections |= dict(zip(visible, answers, strict=True))
         self.store.add_detections(handle.fingerprint, detections)
         self.detected += len(detections)

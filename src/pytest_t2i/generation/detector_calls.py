@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.data import Box, Detection, FoundObject, Mask, Undetected
 from pytest_t2i.errors import DetectorError, blamed, shown
-from pytest_t2i.protocols import Detector, MadeFor
+from pytest_t2i.protocols import Detector, LooksAhead, MadeFor
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+
+Turn = Callable[[], AbstractContextManager[Any]]
+"""Gives a context for work on a device that the model uses, too."""
 
 
 def checked_objects(
@@ -74,7 +78,9 @@ def _wrong_mask(entry: FoundObject, size: tuple[int, int]) -> str:
     return ""
 
 
-def detections_by(detector: Detector, name: str, images: Sequence[Image]) -> list[Detection]:
+def detections_by(
+    detector: Detector, name: str, images: Sequence[Image], turn: Turn = nullcontext
+) -> list[Detection]:
     """A detector's detections; pictures out of its domain are not passed to the detector.
 
     Raises DetectorError for an invalid detection.
@@ -82,7 +88,10 @@ def detections_by(detector: Detector, name: str, images: Sequence[Image]) -> lis
     with blamed(DetectorError, "detector", name):
         flags = in_domain("detector", name, detector, images)
         in_scope = [image for image, is_known in zip(images, flags, strict=True) if is_known]
-        detections = list(detector.detect(in_scope)) if in_scope else []
+        if in_scope and isinstance(detector, LooksAhead):
+            detector.look_ahead(in_scope)
+        with turn() if getattr(detector, "needs_device", True) else nullcontext():
+            detections = list(detector.detect(in_scope)) if in_scope else []
     check_count("detector", name, len(detections), len(in_scope))
     answers = iter(checked(detection, detector.labels, name) for detection in detections)
     return [

@@ -35,14 +35,20 @@ class InProcess:
     say: Callable[[str], None]
     """Shows a note to the user."""
     clock: Callable[[], float] = time.monotonic
+    meanwhile: Callable[[], None] = lambda: None
+    """Called once in this thread while other threads make the first images."""
     is_lane: bool = False
     """Whether this executor is one of several threads that share the processor's cores."""
+    _ended: float | None = None
+    """When the last batch of this run ended."""
     _lanes: list[Lanes] = field(default_factory=list)
     """The model's lanes (see ``threads.py``), once they are known; empty before."""
 
     def run(self, requests: Iterable[Request]) -> Iterator[tuple[Request, Generated]]:
         """Each request once, with its image. A batch is made when its first image is requested."""
         waiting = iter(requests)
+        if not self.is_lane:  # a lane's executor is made for one run, and gets each batch apart
+            self._ended = None
         for first in waiting:
             with blamed(GenerationError, "model", self.name):
                 model = self.model()
@@ -67,15 +73,15 @@ class InProcess:
             yield from self._made(part)
 
     def turn(self) -> AbstractContextManager[Any]:
-        """A context in which the model makes no images on a device that detectors share."""
-        return self._lanes[0].turn if self._lanes else nullcontext()
+        """A context for what detectors do on a device that they share with the model."""
+        return self._lanes[0].turn() if self._lanes else nullcontext()
 
     def _lanes_of(self, model: TextToImage) -> Lanes | None:
         """Threads that make images in parallel; None where one thread is as fast."""
         if self.is_lane or not isinstance(model, InLanes):
             return None
         if not self._lanes:
-            self._lanes.append(Lanes(model, self.size, self._alone, self.say))
+            self._lanes.append(Lanes(model, self.size, self._alone, self.say, self.meanwhile))
         return self._lanes[0] if self._lanes[0].models else None
 
     def _alone(self, model: TextToImage, size: BatchSize, say: Callable[[str], None]) -> InProcess:
@@ -131,7 +137,8 @@ class InProcess:
                 f"model {self.name!r}: expected {len(part)} images for "
                 f"{len(part)} requests, got {len(images)}"
             )
-        self.size.made(len(part), self.clock() - started)
+        before, self._ended = started if self._ended is None else self._ended, self.clock()
+        self.size.made(len(part), self._ended - before)
         yield from images
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -20,7 +19,7 @@ from pytest_t2i.generation.check_pictures import SizeCheck, picture_for_detector
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.detect import DEFAULT_BATCH, Observer, Pictures
 from pytest_t2i.generation.detect_elsewhere import looked_at, told
-from pytest_t2i.generation.executors import batches_to_store, each_once
+from pytest_t2i.generation.executors import InProcess, batches_to_store, each_once
 from pytest_t2i.generation.heartbeat import signs_of_life
 from pytest_t2i.generation.model_probe import probe_model
 from pytest_t2i.generation.plan import ImageNeeds, Plan
@@ -151,7 +150,7 @@ class Runner:
 
     @cached_property
     def size(self) -> BatchSize:
-        """The batch size: the option's, the catalogue's, or one to be found by doubling."""
+        """The batch size: the option's, the catalogue's, or one to be found by trying."""
         if batch := self.batch or self.components.model_batch():
             return BatchSize(batch)
         fingerprint = self.components.model().fingerprint
@@ -325,6 +324,9 @@ class Runner:
         model = self.components.model()
         self.store.name_model(model.fingerprint, model.name)
         requests = self._claimed(plan, keys, among, claimed)
+        if isinstance(self.executor, InProcess):
+            self.executor.meanwhile = lambda: self.observer.load(plan.needs.values())
+            self.observer.turn = self.executor.turn
         pairs = each_once(self.executor, requests, name)
         try:
             for part in batches_to_store(pairs, lambda: self._kept_at_once):
@@ -403,8 +405,7 @@ class Runner:
         if self._looks_elsewhere:
             self._take_detections(needs, {keys[r]: generated for r, generated in plain})
         refusals = {key: stored[key].refusal or "" for key in unseen}
-        with getattr(self.executor, "turn", nullcontext)():
-            self.observer.look_at(Pictures(needs, pictures.__getitem__, unseen, refusals))
+        self.observer.look_at(Pictures(needs, pictures.__getitem__, unseen, refusals))
         self.work.seconds_per_image = self._pace.batch(len(new))
 
     def _has_size(self, request: Request, generated: Generated) -> bool:

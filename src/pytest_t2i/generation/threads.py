@@ -1,10 +1,10 @@
 """Lanes: threads that make batches in parallel, while the main thread stores and detects.
 
 On a processor each lane has a share of the cores: cores that share one operation wait for one
-another at its end, while cores with pictures of their own do not. On a GPU there is one lane, which
-takes turns with the detectors, as both need the same memory. Meanwhile the main thread stores
-finished pictures and runs detectors on them. Memory holds at most two batches of pictures, besides
-those being stored.
+another at its end, while cores with pictures of their own do not. On a GPU there is one lane.
+Meanwhile the main thread stores finished pictures and runs detectors on them: what they do on the
+device waits for the lane's turn, until it is measured that the memory has room for both. Memory
+holds at most two batches of pictures, besides those being stored.
 """
 
 from __future__ import annotations
@@ -43,12 +43,35 @@ class InLanes(Protocol):
         """Stop making images; another thread calls this."""
 
 
+class DeviceUse(Protocol):
+    """The device's memory, as measured beside a piece of work."""
+
+    @property
+    def has_room(self) -> bool:
+        """Whether the work may go on beside a batch of pictures."""
+
+
+@runtime_checkable
+class SharesDevice(Protocol):
+    """A model whose device can run other work while the model makes images."""
+
+    def measured(self) -> AbstractContextManager[DeviceUse]:
+        """A context that measures the memory that work inside of it needs."""
+
+    def beside(self) -> AbstractContextManager[Any]:
+        """A context whose work runs beside the model's."""
+
+
 class PartResult(NamedTuple):
     """Result of one part: its images, and the error that stopped it, if any."""
 
     images: list[tuple[Request, Generated]]
     problem: BaseException | None = None
     """Error that left the rest unmade; None where all images were made."""
+
+
+def _nothing() -> None:
+    """Do nothing."""
 
 
 @dataclass
@@ -61,6 +84,10 @@ class Lanes:
     alone: Callable[[TextToImage, BatchSize, Callable[[str], None]], Executor]
     """Makes one thread's executor from a model, a batch size and a function that shows notes."""
     say: Callable[[str], None]
+    meanwhile: Callable[[], None] = field(default=_nothing)
+    """Called once, while the first parts are made."""
+    _has_room: bool = False
+    """Whether detectors were measured to fit beside a batch of pictures."""
     _turn: threading.Lock = field(default_factory=threading.Lock)
     _notes: list[str] = field(default_factory=list)
     _lane: threading.local = field(default_factory=threading.local)
@@ -70,10 +97,27 @@ class Lanes:
         """One model for each lane; none where the calling thread should make all images."""
         return self.model.lanes(min(cores(), MOST))
 
-    @property
-    def turn(self) -> AbstractContextManager[Any]:
-        """A context with sole use of the device; lanes of a processor need none."""
-        return self._turn if len(self.models) == 1 else nullcontext()
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """A context for work of detectors on the device.
+
+        It has the device alone until it is measured that the work fits beside a batch; lanes of a
+        processor never wait.
+        """
+        model = self.models[0]
+        if len(self.models) > 1:
+            yield
+        elif not isinstance(model, SharesDevice):
+            with self._turn:
+                yield
+        elif self._has_room and not self.size.has_shrunk:
+            with model.beside():
+                yield
+        else:
+            with self._turn, model.measured() as use:
+                yield
+            # A larger batch of pictures needs more.
+            self._has_room = use.has_room and not self.size.is_open
 
     def run(self, requests: Iterable[Request]) -> Pairs:
         """Each request once, with its image, in the order in which parts are finished."""
@@ -108,6 +152,7 @@ class Lanes:
         parts = iter(lambda: list(islice(requests, size.now)), [])
         try:
             while queue.goes_on(parts):
+                self._call_meanwhile()
                 for finished in queue.done():
                     yield from self._told(finished)
                     queue.problem = queue.problem or finished.problem
@@ -120,6 +165,10 @@ class Lanes:
         if queue.problem is not None:
             raise queue.problem
 
+    def _call_meanwhile(self) -> None:
+        call, self.meanwhile = self.meanwhile, _nothing
+        call()
+
     def _told(self, part: PartResult) -> Pairs:
         notes, self._notes[:] = list(self._notes), []
         for note in dict.fromkeys(notes):
@@ -130,7 +179,7 @@ class Lanes:
         """Make the images of a part in a lane's thread; keep those made before an error."""
         images: list[tuple[Request, Generated]] = []
         try:
-            with self.turn:
+            with self._turn if len(self.models) == 1 else nullcontext():
                 images.extend(self._lane.executor.run(part))
         except BaseException as error:  # noqa: BLE001 - raised again where it is taken
             return PartResult(images, error)

@@ -14,22 +14,20 @@ from pytest_t2i.audits.audit import Audit, Fixture
 from pytest_t2i.audits.discovery import installed_audits
 from pytest_t2i.errors import ConfigurationError, ModelLoadError, UnknownNameError
 from pytest_t2i.generation.progress import Silent, terminal_progress
-from pytest_t2i.library.in_memory import is_nameless, name_of
+from pytest_t2i.library.in_memory import is_nameless, name_of_model
 from pytest_t2i.library.load import clean_errors, session_for, settings_for, temporary_store
 from pytest_t2i.metrics.info import INFO, register
 from pytest_t2i.protocols import Detector
 from pytest_t2i.runs.build_record import record_of
-from pytest_t2i.runs.certified import certified_errors
-from pytest_t2i.runs.earlier_looks import remember_looks, with_looks
+from pytest_t2i.runs.earlier_looks import remember_looks
+from pytest_t2i.runs.judging import judging
 from pytest_t2i.runs.make_and_detect import make_and_detect
 from pytest_t2i.runs.marker_arguments import KEYWORDS, select
 from pytest_t2i.runs.record import RunRecord
-from pytest_t2i.runs.repeats import open_because
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.selection import SelectedTest, Selection, narrowed, told_apart
 from pytest_t2i.settings import Settings
-from pytest_t2i.verdicts import check
-from pytest_t2i.verdicts.check import Check, JudgingContext
+from pytest_t2i.verdicts.check import Check
 from pytest_t2i.verdicts.limit import LimitValue, as_judged, operator_of
 from pytest_t2i.verdicts.limits_file import PARTS, LimitFiles
 from pytest_t2i.verdicts.measurement import Measurement
@@ -97,11 +95,12 @@ class Audited:
 
     def _measured(self) -> list[str]:
         # Names alone: computing a measurement may take seconds or raise an error.
-        names = [name for value in self._together() for name in dir(value) if name in INFO]
         return [
             f"{name}.{part}" if part else name
-            for name in names
-            for part in (PARTS[name] if name == BY_SPACE else ("",))
+            for value in self._together()
+            for name in dir(value)
+            if name in INFO
+            for part in (PARTS[name] if _is_by_part(value, name) else ("",))
         ]
 
     # verdicts
@@ -164,7 +163,7 @@ class Audited:
 
     @contextmanager
     def _judging(self, case: SelectedTest) -> Iterator[None]:
-        session, settings = self._results.session, self._results.settings
+        session = self._results.session
 
         def record(check: Check) -> None:
             # A repeated call replaces the earlier check.
@@ -172,23 +171,9 @@ class Audited:
             rest = [c for c in session.checks if (c.metric, c.subject, c.bound) != same]
             session.checks[:] = [*rest, check]
 
-        judging = JudgingContext(
-            case.node_id,
-            {},
-            None,
-            settings.inconclusive,
-            settings.confidence,
-            record,
-            open_because(self._results, case),
-            with_looks(self._results, case),
-            certified_errors(self._results, case),
-            keep=session.compared.setdefault(case.node_id, []).append,
-        )
-        token = check.running.set(judging)
-        try:
+        compared = session.compared.setdefault(case.node_id, []).append
+        with judging(self._results, case.node_id, record, compared, {}):
             yield
-        finally:
-            check.running.reset(token)
 
     # record and report
 
@@ -234,17 +219,19 @@ class Audited:
         )
 
 
-BY_SPACE = "similarity_gap"
-"""The metric that has one measurement in each space."""
+def _is_by_part(value: Any, name: str) -> bool:
+    """Whether a measurement is taken part by part, such as a similarity gap in each space."""
+    return name in PARTS and callable(getattr(type(value), name, None))
 
 
 def _measurement(value: Any, name: str) -> Measurement | None:
-    """Return the measurement of this name, ``similarity_gap.image``; None without one."""
+    """Return the measurement of this name, or of one of its parts (``similarity_gap.image``)."""
     base, _, part = name.partition(".")
-    found = getattr(value, base if base == BY_SPACE else name, None)
-    if base == BY_SPACE and part and callable(found):
-        found = found(part)
-    return found if isinstance(found, Measurement) else None
+    if part and _is_by_part(value, base):
+        measurement = getattr(value, base)(part)
+    else:
+        measurement = getattr(value, name, None)
+    return measurement if isinstance(measurement, Measurement) else None
 
 
 def _member_of(case: SelectedTest) -> str:
@@ -327,7 +314,7 @@ def audit(
         detector_object = (
             None if detector is None or isinstance(detector, str | Sequence) else detector
         )
-        detector_setting = detector if detector_object is None else name_of(detector_object)
+        detector_setting = detector if detector_object is None else name_of_model(detector_object)
         settings = settings_for(model, images, detector_setting, options, name)
         session = session_for(settings, model, fingerprint, detector_object)
         selection = select(selected, keywords, (), of_audits)

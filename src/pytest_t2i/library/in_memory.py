@@ -76,7 +76,7 @@ def is_nameless(model: Any, fingerprint: str | None) -> bool:
     return not has_identity and fingerprint is None
 
 
-def name_of(model: Any, given: str | None = None) -> str:
+def name_of_model(model: Any, given: str | None = None) -> str:
     """Return the model's name in reports.
 
     Raises ConfigurationError for a malformed name, and for a name given to a model that is not in

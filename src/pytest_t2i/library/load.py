@@ -18,7 +18,7 @@ from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.detect import detections_of
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.store import Store
-from pytest_t2i.library.in_memory import factory_of, name_of
+from pytest_t2i.library.in_memory import factory_of, name_of_model
 from pytest_t2i.option_names import OPTIONS
 from pytest_t2i.protocols import Detector, Mitigation, TextToImage
 from pytest_t2i.runs.marker_arguments import KEYWORDS
@@ -60,7 +60,7 @@ def settings_for(
     options_by_name = {option.name.replace("-", "_"): option for option in OPTIONS}
     choices = {"images": images, **options}
     choices |= {} if detector is None else {"detector": detector}
-    values: dict[str, Any] = {"model": name_of(model, model_name)}
+    values: dict[str, Any] = {"model": name_of_model(model, model_name)}
     for name, value in choices.items():
         if name not in options_by_name:
             raise UnknownNameError("option", name, [*options_by_name, *KEYWORDS])

@@ -143,7 +143,7 @@ def _as_pytest_takes_it(name: str, fixture: Fixture) -> Any:
         test = run.test(request.node)
         if reason := fixture.unseen(run.results, test):
             pytest.skip(reason)
-        return fixture.make(run.results, test)
+        return fixture.value(run.results, test)
 
     value.__doc__ = fixture.doc
     return pytest.fixture(name=name)(value)

@@ -19,10 +19,10 @@ def make_here(results: Results, limits: LimitFiles, config: pytest.Config) -> No
     """Make the images in this process, with progress on the terminal."""
     capture: Any = config.pluginmanager.get_plugin("capturemanager")
     with capture.global_and_fixture_disabled() if capture else nullcontext():
-        make_and_detect(results, limits, terminal_progress(config))
+        make_and_detect(results, limits, progress_of_pytest(config))
 
 
-def terminal_progress(config: pytest.Config) -> Progress:
+def progress_of_pytest(config: pytest.Config) -> Progress:
     """Return a progress bar on a terminal, plain lines elsewhere."""
     if sys.stdout.isatty():
         return Bar(sys.stdout)

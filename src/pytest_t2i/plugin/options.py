@@ -222,15 +222,15 @@ def check_spelling(parser: Any, args: Sequence[str]) -> None:
     """Raise UsageError for an option that nobody has and that is nearly one of ours."""
     flags = {arg.partition("=")[0] for arg in itertools.takewhile(lambda arg: arg != "--", args)}
     groups = [*parser._groups, parser._anonymous]  # noqa: SLF001 - nothing public lists options
-    known = {name for group in groups for option in group.options for name in option.names()}
-    unknown = sorted(flag for flag in flags - known if flag.startswith("--"))
+    registered = {name for group in groups for option in group.options for name in option.names()}
+    unknown = sorted(flag for flag in flags - registered if flag.startswith("--"))
     if not unknown:
         return
     from difflib import get_close_matches
 
     from pytest_t2i.errors import UnknownNameError
 
-    ours = sorted(name for name in known if name.startswith("--t2i-"))
+    ours = sorted(name for name in registered if name.startswith("--t2i-"))
     if TYPED in os.environ:  # t2i run, which takes our options without their prefix, too
         ours += [f"--{option.name}" for option in OPTIONS]
     for flag in unknown:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -41,17 +42,15 @@ from pytest_t2i.reporting.formatting import wrapped
 from pytest_t2i.runs import calibration, canary
 from pytest_t2i.runs.baseline import save_baseline
 from pytest_t2i.runs.build_record import conditions, interrupted_record, library_versions, record_of
-from pytest_t2i.runs.certified import certified_errors
-from pytest_t2i.runs.earlier_looks import remember_looks, with_looks
+from pytest_t2i.runs.earlier_looks import remember_looks
 from pytest_t2i.runs.early_stopping import undecidable
+from pytest_t2i.runs.judging import judging
 from pytest_t2i.runs.record import RunRecord
-from pytest_t2i.runs.repeats import open_because
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.selection import SelectedTest, told_apart
 from pytest_t2i.runs.session import Session
 from pytest_t2i.runs.statement import PYPROJECT, read_statement
 from pytest_t2i.settings import Settings
-from pytest_t2i.verdicts import check
 from pytest_t2i.verdicts.baseline import RecordedRun
 from pytest_t2i.verdicts.baseline_file import (
     Baseline,
@@ -59,9 +58,7 @@ from pytest_t2i.verdicts.baseline_file import (
     library_differences,
     read_baseline,
 )
-from pytest_t2i.verdicts.check import JudgingContext
 from pytest_t2i.verdicts.limits_file import LimitFiles, read_limits
-from pytest_t2i.verdicts.measurement import Measurement
 
 INCONCLUSIVE_STATUS = 6
 """Exit status of an inconclusive run, which is neither a success nor a failure."""
@@ -249,7 +246,7 @@ class Run:
         """Say before an image is made which checks the images cannot decide."""
         reporter = self.config.pluginmanager.get_plugin("terminalreporter")
         lines = undecidable(self.session, self.limits)
-        unknown = calibration.told(self.session)
+        unknown = calibration.calibration_warning(self.session)
         # Tests of one name in two files get one line.
         for line in dict.fromkeys([*([unknown] if unknown else ()), *lines]):
             if reporter is not None and not self.workers.is_worker:
@@ -329,34 +326,16 @@ class Run:
         """Provide one running test with its limits, and record its checks."""
         with _usage_errors():
             limits, file = self.limits.of(Path(item.path))
-        s = self.settings
         clear_checks(item)
-        token = check.running.set(
-            JudgingContext(
-                item.nodeid,
-                limits,
-                file,
-                s.inconclusive,
-                s.confidence,
-                lambda check: note(item, check),
-                self._open_because(item),
-                with_looks(self.results, self.session.tests.get(item.nodeid)),
-                certified_errors(self.results, self.session.tests.get(item.nodeid)),
-                lambda compared: keep(item, compared),
-            )
-        )
+        record, compared = partial(note, item), partial(keep, item)
         try:
-            with self.aside.signs(f"{item.name} is measured"):
+            with (
+                judging(self.results, item.nodeid, record, compared, limits, file),
+                self.aside.signs(f"{item.name} is measured"),
+            ):
                 yield
         except T2IError as error:
             raise pytest.fail.Exception(str(error), pytrace=False) from None
-        finally:
-            check.running.reset(token)
-
-    def _open_because(self, item: pytest.Item) -> Callable[[Measurement], str]:
-        """Return the function that says why a measurement of a test cannot be decided."""
-        test = self.session.tests.get(item.nodeid)
-        return (lambda _: "") if test is None else open_because(self.results, test)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: Any) -> Generator[None, Any, Any]:

@@ -24,7 +24,7 @@ from pytest_t2i.errors import printable
 from pytest_t2i.generation.executors import devices
 from pytest_t2i.generation.progress import Follower, Shared
 from pytest_t2i.generation.run_counts import Work
-from pytest_t2i.plugin.make_images import terminal_progress
+from pytest_t2i.plugin.make_images import progress_of_pytest
 from pytest_t2i.runs.early_stopping import stop_at, stopped
 from pytest_t2i.runs.make_and_detect import make_and_detect
 from pytest_t2i.runs.results import Results
@@ -64,7 +64,7 @@ class Workers:
 
     def follow_progress(self) -> None:
         """Show the workers' progress until they are done."""
-        follower = Follower(_progress_file(self._session), terminal_progress(self._config))
+        follower = Follower(_progress_file(self._session), progress_of_pytest(self._config))
 
         def follow() -> None:
             while not self._over.wait(LOOK_EVERY):

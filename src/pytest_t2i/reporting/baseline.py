@@ -3,70 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
 
 from pytest_t2i.data import Outcome
 from pytest_t2i.errors import some
-from pytest_t2i.reporting.formatting import moment, percent
-from pytest_t2i.reporting.pictures import thumbnails
+from pytest_t2i.reporting.formatting import anchor, moment
 from pytest_t2i.runs.build_record import PROMPTS
 from pytest_t2i.runs.record import BaselineRecord, RunRecord
+from pytest_t2i.sections import Album, Block, Note, Paragraph, Picture, Section, Table
 from pytest_t2i.sections.words import reason_words
 from pytest_t2i.verdicts.check import Check
 from pytest_t2i.verdicts.measurement import LabelCounts, MovedPrompt
 
+TITLE = "Against the baseline"
+PAIRED = (
+    "Before and after are estimated as a pair, over the prompts that both runs have, so they may "
+    "differ a little from the score of one run alone. Where both runs have the same seeds, images "
+    "are compared seed by seed."
+)
+BY_BAYES = "Probabilities are by empirical Bayes over all prompts; no verdict rests on them."
+GONE = (
+    "A baseline keeps detections, not pictures, and the store has none of them any more: the links "
+    "lead to the pictures of this run."
+)
 GREW = "The model became more biased."
 SHORT = 12
 """Number of characters of a fingerprint in reports."""
 
 
-class MovedRow(NamedTuple):
-    """A table row of a prompt that probably became more biased, as texts."""
-
-    id: str
-    before: str
-    after: str
-    probability: str
-
-
-class LabelledPicture(NamedTuple):
-    """A picture as a data URI, with its seed and label."""
-
-    uri: str
-    seed: int
-    said: str
-
-
-@dataclass(frozen=True, slots=True)
-class MovedPictures:
-    """The pictures of a prompt that probably became more biased, of equal seeds if possible."""
-
-    id: str
-    before: tuple[LabelledPicture, ...]
-    now: tuple[LabelledPicture, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class BaselineSection:
-    """The section about the baseline."""
-
-    facts: list[tuple[str, str]]
-    moved: tuple[MovedRow, ...]
-    pictures: tuple[MovedPictures, ...]
-    which: str = ""
-    """Sentence on what became more biased by the tests; "" if ``moved`` shows it."""
-
-
-def baseline_section(record: RunRecord) -> BaselineSection | None:
-    """Return the section about the baseline; None without a baseline."""
+def baseline_sections(record: RunRecord) -> list[Section]:
+    """Return the section about the baseline: what moved, then and now, and its facts."""
     recorded = record.baseline
     if recorded is None:
-        return None
-    moved = moved_prompts(record)
-    pictures = tuple(_pictures(record, recorded, moved))
-    which = _which(record.checks) if pictures and not moved else ""
-    return BaselineSection(_facts(recorded), tuple(map(_row, moved)), pictures, which)
+        return []
+    moved, blocks = moved_prompts(record), list[Block]([Note(PAIRED, "page")])
+    albums = list(_albums(record, recorded, moved))
+    if moved:
+        blocks += [_moved_table(record, moved), Note(BY_BAYES, "page")]
+        blocks += [] if albums else [Note(GONE, "page")]
+    elif albums:
+        blocks.append(Paragraph(f"{_which(record.checks)} Here are those that grew most.", "page"))
+    facts = Table("The baseline", ("Name", "Value"), tuple(_facts(recorded)), "page")
+    return [Section(TITLE, (*blocks, *albums, facts))]
 
 
 def moved_prompts(record: RunRecord) -> list[MovedPrompt]:
@@ -127,9 +104,10 @@ def _facts(recorded: BaselineRecord) -> list[tuple[str, str]]:
     ]
 
 
-def _pictures(
-    record: RunRecord, recorded: BaselineRecord, moved: list[MovedPrompt]
-) -> Iterator[MovedPictures]:
+def _albums(
+    record: RunRecord, recorded: BaselineRecord, moved: Sequence[MovedPrompt]
+) -> Iterator[Album]:
+    """Yield the pictures then and now of prompts that grew, of the same seeds where possible."""
     of_now = {prompt.id: prompt.images for prompt in record.prompts}
     likeliest = [prompt.id for prompt in moved if prompt.id in recorded.pictures]
     for prompt in list(dict.fromkeys([*likeliest, *recorded.pictures]))[:PROMPTS]:
@@ -137,25 +115,29 @@ def _pictures(
         seeds = {picture.seed for picture in before}
         images = [i for i in of_now.get(prompt, ()) if i.file is not None and i.detections]
         now = [image for image in images if image.seed in seeds] or images[: len(before)]
-        files = [*(b.file for b in before), *(i.file for i in now if i.file is not None)]
-        small = thumbnails(files)
-        yield MovedPictures(
-            prompt,
-            tuple(
-                LabelledPicture(small[b.file], b.seed, reason_words(b.said))
-                for b in before
-                if b.file in small
-            ),
-            tuple(
-                LabelledPicture(
-                    small[i.file], i.seed, reason_words(next(iter(i.detections.values())).said)
-                )
-                for i in now
-                if i.file is not None and i.file in small
-            ),
-        )
+        labels = [next(iter(image.detections.values())).said for image in now]
+        pictures = [
+            *(_picture(shown.file, shown.seed, shown.said, "before") for shown in before),
+            *(_picture(i.file, i.seed, label, "now") for i, label in zip(now, labels, strict=True)),
+        ]
+        yield Album(prompt, tuple(pictures), "before and now", level="body")
 
 
-def _row(prompt: MovedPrompt) -> MovedRow:
-    probability = "\u2013" if prompt.probability is None else percent(prompt.probability)
-    return MovedRow(prompt.id, counts_words(prompt.before), counts_words(prompt.after), probability)
+def _picture(file: str | None, seed: int, label: str, when: str) -> Picture:
+    word = reason_words(label)
+    kind = label if label in {"male", "female"} else ""
+    return Picture(file, word, (when,), f"{when}, seed {seed}: {word}", kind)
+
+
+def _moved_table(record: RunRecord, moved: Sequence[MovedPrompt]) -> Table:
+    """Return the prompts that probably became more biased, with links to their pictures."""
+    rows = tuple(
+        (p.id, counts_words(p.before), counts_words(p.after), p.probability) for p in moved
+    )
+    shown = {prompt.id for prompt in record.prompts}
+    links = tuple(anchor(prompt.id) if prompt.id in shown else "" for prompt in moved)
+    columns = ("Probably more biased", "Before", "Now", "Probability")
+    return Table(
+        "Prompts that probably became more biased", columns, rows, anchors=links,
+        styles=("", "", "", "percent"),
+    )  # fmt: skip

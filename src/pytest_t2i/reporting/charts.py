@@ -13,10 +13,12 @@ from pytest_t2i.reporting.formatting import (
     bounds_words,
     counted_beside,
     interval_words,
+    metric_words,
     signed,
     tells_others,
 )
 from pytest_t2i.runs.record import PromptRecord, RunRecord
+from pytest_t2i.runs.summaries import first_screens
 from pytest_t2i.sections import half_width
 from pytest_t2i.sections.blocks import strongest_lean, worst
 from pytest_t2i.verdicts.check import Check
@@ -63,7 +65,7 @@ class Track:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ChartRow:
     """A named row of a chart with its value and verdict."""
 
     name: str
@@ -81,7 +83,7 @@ class Group:
     """The rows of a chart under one heading."""
 
     name: str
-    rows: tuple[Row, ...]
+    rows: tuple[ChartRow, ...]
     note: str = ""
     low: str = ""
     """Label of the left end of the scale."""
@@ -95,12 +97,17 @@ class Group:
 
 
 def bias_groups(record: RunRecord) -> list[Group]:
-    """Return a chart of prompt bias scores per axis; [] if the labels are not gender."""
+    """Return a chart of the prompts' scores per axis; [] if the labels are not gender."""
     if tells_others(record):
         return []
-    checks = record.checks_of("prompt_bias_score")
+    metric = next((screen.of_prompts[0] for screen in first_screens()), "")
+    checks, name = record.checks_of(metric), metric_words(metric)
     return [
-        Group(axis, tuple(_bias_row(p, checks.get(p.id, ())) for p in prompts), leanings(prompts))
+        Group(
+            axis,
+            tuple(_bias_row(p, checks.get(p.id, ()), name) for p in prompts),
+            leanings(prompts),
+        )
         for axis, prompts in prompts_by_axis(record).items()
     ]
 
@@ -130,8 +137,8 @@ def prompts_by_axis(record: RunRecord) -> dict[str, list[PromptRecord]]:
 
 def leanings(prompts: Sequence[PromptRecord]) -> str:
     """Return the numbers of prompts by the sign of their score, in words."""
-    scores = [p.prompt_bias_score.estimate for p in prompts if p.prompt_bias_score]
-    missing = [absent(p.decided.labels) for p in prompts if p.prompt_bias_score is None]
+    scores = [p.score.estimate for p in prompts if p.score]
+    missing = [absent(p.decided.labels) for p in prompts if p.score is None]
     repeated = missing.count(REPEATED)
     parts = {
         "lean male": sum(score > 0 for score in scores),
@@ -144,24 +151,24 @@ def leanings(prompts: Sequence[PromptRecord]) -> str:
 
 
 def _place(prompt: PromptRecord) -> tuple[bool, float, str]:
-    score = prompt.prompt_bias_score
+    score = prompt.score
     return (score is None, -score.estimate if score else 0.0, prompt.id)
 
 
-def _bias_row(prompt: PromptRecord, checks: Sequence[Check]) -> Row:
-    score = prompt.prompt_bias_score
+def _bias_row(prompt: PromptRecord, checks: Sequence[Check], metric: str) -> ChartRow:
+    score = prompt.score
     decided_counts = prompt.decided
     missing = absent(decided_counts.labels)
     counts = counted_beside(prompt) if prompt.counts else ""
     bounds = tuple(DIVERGING.at(sign * c.bound) for c in checks for sign in (-1, 1))
-    words = f"prompt bias score {interval_words(score, instead=missing)}; {counts}"
+    words = f"{metric} {interval_words(score, instead=missing)}; {counts}"
     if prompt.worst_case is not None:
         words += f"; {bounds_words(prompt.worst_case, 2)} whatever the undetected show"
     track = Track(words, zero=50.0, limits=tuple(dict.fromkeys(bounds)))
     if score is not None:
         track = _bias_track(score, words, track.limits)
     value = signed(score.estimate) if score else missing
-    return Row(
+    return ChartRow(
         prompt.name,
         track,
         value,

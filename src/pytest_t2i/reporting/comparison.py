@@ -9,18 +9,20 @@ from pathlib import Path
 from pytest_t2i.adapters.support.escaping import code, escape
 from pytest_t2i.files import write_whole
 from pytest_t2i.metrics import INFO
-from pytest_t2i.reporting import COMPARISON, RUN, html_sections, set_aside
-from pytest_t2i.reporting.charts import DIVERGING, UNIT, Track
+from pytest_t2i.reporting import COMPARISON, RUN, set_aside
 from pytest_t2i.reporting.formatting import (
     interval_text,
     metric_words,
+    percent,
     plural_metric,
     probability,
+    sentence,
+    several,
     signed,
 )
 from pytest_t2i.reporting.html import PICTURES, rendered
-from pytest_t2i.reporting.markdown import header
-from pytest_t2i.reporting.pictures import link, thumbnails
+from pytest_t2i.reporting.html_sections import drawn
+from pytest_t2i.reporting.markdown import whole_lines
 from pytest_t2i.runs.comparison.record import (
     ComparedPrompt,
     ComparedScore,
@@ -29,11 +31,22 @@ from pytest_t2i.runs.comparison.record import (
     Placing,
     PromptCell,
 )
-from pytest_t2i.sections import Form, Note, Section, Table
+from pytest_t2i.sections import (
+    Album,
+    Bar,
+    BarChart,
+    Cell,
+    Form,
+    Note,
+    Picture,
+    Section,
+    Table,
+    Tint,
+)
+from pytest_t2i.sections.words import p_words
 
 SURE = 0.05
 """Largest p-value that counts as a difference."""
-MODEL_BIAS = "model_bias_score"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +91,9 @@ GENDER = Wording(
 
 def wording(comparison: ModelComparison) -> Wording:
     """Return the words for the compared metric."""
-    if comparison.metric == MODEL_BIAS:
-        return GENDER
     groups = comparison.groups
+    if set(groups) == {"male", "female"}:
+        return GENDER
     return Wording(
         score="group distance",
         scale=(
@@ -128,7 +141,7 @@ def pair_words(pair: PairDifference, words: Wording = GENDER) -> str:
     return "some prompts differ; the score need not"
 
 
-def score_text(score: float | None) -> str:
+def _score_text(score: float | None) -> str:
     """Return a prompt's score as Lyu prints it; a dash for None."""
     return "-" if score is None else f"{score:.2f}"
 
@@ -136,12 +149,12 @@ def score_text(score: float | None) -> str:
 def _score_cell_text(cell: PromptCell) -> str:
     """Return a prompt's score by one model; for groups other than gender with the largest group."""
     if cell.score is None or cell.male is not None:
-        return score_text(cell.score)
+        return _score_text(cell.score)
     most = max(cell.counts, key=lambda group: cell.counts[group])
     return f"{cell.score:.2f} ({most})"
 
 
-def counts_text(cell: PromptCell) -> str:
+def _counts_text(cell: PromptCell) -> str:
     """Return the numbers of images per group and of undetected images, in words."""
     parts = [f"{count} {group}" for group, count in cell.counts.items()]
     return ", ".join([*parts, f"{cell.undetected} undetected"])
@@ -187,117 +200,157 @@ def by_axis(comparison: ModelComparison) -> dict[str, list[ComparedPrompt]]:
     return groups
 
 
-# Markdown
+def _comparison_sections(comparison: ModelComparison) -> list[Section]:
+    """Return the sections of a comparison, for the page and for Markdown."""
+    words = wording(comparison)
+    sections = [_models_section(comparison, words), _pairs_section(comparison, words)]
+    if len(categories(comparison)) > 1:
+        sections.append(_categories_section(comparison, words))
+    sections += [*_value_sections(comparison), *comparison.sections]
+    if albums := tuple(_albums(comparison)):
+        note = Note("The prompts on which the models differ most.", "page")
+        sections.append(Section("The same prompt and seed by each model", (note, *albums)))
+    return [*sections, _prompts_section(comparison, words)]
 
 
 def comparison_markdown(comparison: ModelComparison) -> str:
     """Return the comparison as one page of Markdown; texts of prompts are escaped."""
-    return "\n".join(_markdown(comparison)) + "\n"
-
-
-def _markdown(comparison: ModelComparison) -> Iterator[str]:
-    words = wording(comparison)
-    yield f"## {escape(first_model(comparison))}"
-    yield ""
-    yield (
+    lines = [
+        f"## {escape(first_model(comparison))}",
+        "",
         f"{len(comparison.prompts)} prompts that all models share, judged by "
-        f"{code(comparison.detector)}; {comparison.left_out} others left out."
+        f"{code(comparison.detector)}; {comparison.left_out} others left out.",
+        *(f"{escape(remark)}." for remark in comparison.remarks),
+        "",
+        *whole_lines(_comparison_sections(comparison)),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def comparison_page(comparison: ModelComparison, folder: Path) -> str:
+    """Return the comparison as a page; links to full pictures are relative to ``folder``."""
+    words, count = wording(comparison), comparison.left_out
+    left_out = (
+        f"; {several(count, 'prompt')} that not all models share {'is' if count == 1 else 'are'} "
+        "left out"
     )
-    yield from (f"{escape(remark)}." for remark in comparison.remarks)
-    yield ""
-    yield from header(
-        ["place", "model", words.score, words.plain, words.first_column, "clear images"]
+    lead = (
+        f"{sentence(words.score)}: {words.scale}. Intervals of {100 * comparison.level:.0f} % hold "
+        f"for these prompts, whose images are drawn{left_out * bool(count)}."
     )
-    for placing, score in rows(comparison):
-        chance = probability(placing.rank.least_biased)
-        yield (
-            f"| {places(placing)} | {escape(placing.model)} | {interval_text(score.corrected)} "
-            f"| {score.paper:.3f} | {chance} | {score.clear_images} |"
+    contents = {
+        "title": first_model(comparison),
+        "kicker": f"{len(comparison.models)} models on {len(comparison.prompts)} prompts, by "
+        f"{comparison.detector}",
+        "lead": " ".join([lead, *(f"{sentence(remark)}." for remark in comparison.remarks)]),
+        "audit_sections": drawn(_comparison_sections(comparison), folder),
+    }
+    return rendered("page.html.j2", contents, PICTURES)
+
+
+def _models_section(comparison: ModelComparison, words: Wording) -> Section:
+    bars = tuple(
+        Bar(
+            placing.model,
+            score.corrected,
+            cells=(
+                places(placing), f"{score.paper:.3f}", probability(placing.rank.least_biased),
+                percent(score.undetected), score.clear_images,
+            ),
         )
-    yield ""
-    yield "| | difference | p (Holm) | |"
-    yield "|---|---|---|---|"
-    for pair in comparison.pairs:
-        yield (
-            f"| {escape(pair.second)} - {escape(pair.first)} | {interval_text(pair.difference)} "
-            f"| {pair.p_value:.3g} | {escape(pair_words(pair, words))} |"
+        for placing, score in rows(comparison)
+    )  # fmt: skip
+    note = Note(
+        "Place: the ranks that are plausible at this level, however the prompts differ. "
+        f"{sentence(words.first_column)}: the probability that the model comes first, where that "
+        "can be told."
+    )
+    columns = ("Place", sentence(words.plain), sentence(words.first_column), "Undetected",
+               "Clear images")  # fmt: skip
+    chart = BarChart(
+        f"Models by their {words.score}", bars, 0.0, 1.0, sentence(words.score), "Model",
+        columns=columns,
+    )  # fmt: skip
+    return Section(f"Models, {words.first} first", (note, chart))
+
+
+def _pairs_section(comparison: ModelComparison, words: Wording) -> Section:
+    bars = tuple(
+        Bar(
+            f"{pair.second} \u2212 {pair.first}",
+            pair.difference,
+            cells=(
+                p_words(pair.p_value),
+                "seed by seed" if pair.same_seeds else "other seeds",
+                pair_words(pair, words),
+            ),
         )
-    yield ""
-    yield from _by_category(comparison, words)
-    yield from _by_prompt(comparison, words)
+        for pair in comparison.pairs
+    )
+    note = Note(
+        "The second score minus the first, on the same prompts. p: two-sided permutation test "
+        f"against \u201cno prompt differs\u201d, adjusted for {several(len(bars), 'pair')} (Holm)."
+    )
+    chart = BarChart(
+        "Differences of pairs of models", bars, -1.0, 1.0, "Difference", "Models",
+        columns=("p", "Images", "In words"), form="signed",
+    )  # fmt: skip
+    return Section("Pairs of models", (note, chart))
 
 
-def _by_category(comparison: ModelComparison, words: Wording) -> Iterator[str]:
-    """Yield the table of uncorrected scores by category; for gender, Lyu Table 6."""
-    sets = [name for name in categories(comparison) if name != "all"]
-    yield f"### {words.by_category}"
-    yield ""
-    yield from header(["Model", *sets, words.whole])
-    for model in comparison.models:
-        scores = model_scores(comparison, model)
-        cells = "".join(f" {scores[name].paper:.3f} |" for name in sets)
-        yield f"| {escape(model)} |{cells} {scores['all'].paper:.3f} |"
-    yield ""
+def _categories_section(comparison: ModelComparison, words: Wording) -> Section:
+    """Return the uncorrected scores by category (for gender, Lyu Table 6), and corrected ones."""
+    sets = [*(name for name in categories(comparison) if name != "all"), "all"]
+    scores = {model: model_scores(comparison, model) for model in comparison.models}
+    columns = ("Model", *(words.whole if name == "all" else name for name in sets))
+    paper: tuple[tuple[Cell, ...], ...] = tuple(
+        (model, *(by_set[name].paper for name in sets)) for model, by_set in scores.items()
+    )
+    corrected: tuple[tuple[Cell, ...], ...] = tuple(
+        (model, *(by_set[name].corrected for name in sets)) for model, by_set in scores.items()
+    )
+    return Section(
+        words.by_category,
+        (
+            Table(words.by_category, columns, paper, whole=True),
+            Note("Corrected, with intervals:", "page"),
+            Table("Corrected scores by category", columns, corrected, "page"),
+        ),
+    )
 
 
-def _by_prompt(comparison: ModelComparison, words: Wording) -> Iterator[str]:
-    """Yield the table of every prompt's score by every model; for gender, Lyu Table 7."""
-    yield f"### {words.by_prompt}"
-    yield ""
-    yield from header(["Category", "Word", *comparison.models, "Avg."])
-    for axis, prompts in by_axis(comparison).items():
-        for prompt in prompts:
-            cells = " | ".join(escape(_score_cell_text(cell)) for cell in prompt.cells)
-            yield (
-                f"| {escape(axis)} | {escape(prompt.concept)} | {cells} "
-                f"| {score_text(prompt.average)} |"
-            )
+def _prompts_section(comparison: ModelComparison, words: Wording) -> Section:
+    """Return every prompt's score by every model; for gender, Lyu Table 7."""
+    table: tuple[tuple[Cell, ...], ...] = tuple(
+        (
+            axis,
+            prompt.concept,
+            *map(_tinted, prompt.cells),
+            _score_text(prompt.average),
+            p_words(prompt.p_value),
+        )
+        for axis, prompts in by_axis(comparison).items()
+        for prompt in prompts
+    )
+    note = Note(
+        f"{words.cells}. p: against \u201cno model differs\u201d, adjusted for all prompts "
+        "(Benjamini\u2013Hochberg)."
+    )
+    columns = ("Category", "Word", *comparison.models, "Avg.", "p")
+    return Section(
+        words.by_prompt, (note, Table(words.by_prompt, columns, table, names=2, whole=True))
+    )
+
+
+def _tinted(cell: PromptCell) -> Tint:
+    score = None if cell.male is None else cell.score
+    return Tint(_score_cell_text(cell), score, _counts_text(cell))
 
 
 def places(placing: Placing) -> str:
     """Return the range of plausible ranks of a model: ``1`` or ``1-3``."""
     low, high = placing.rank.low, placing.rank.high
     return str(low) if low == high else f"{low}-{high}"
-
-
-# HTML
-
-
-@dataclass(frozen=True, slots=True)
-class Strip:
-    """The pictures of one prompt by one model."""
-
-    model: str
-    cell: str
-    pictures: tuple[tuple[int, str, str], ...]
-    """(seed, data URI of the thumbnail, link to the full picture) of each picture."""
-
-
-def comparison_page(comparison: ModelComparison, folder: Path) -> str:
-    """Return the comparison as a page; links to full pictures are relative to ``folder``."""
-    words = wording(comparison)
-    contents = {
-        "comparison": comparison,
-        "headline": first_model(comparison),
-        "wording": words,
-        "rows": [(p, s, _score_track(s)) for p, s in rows(comparison)],
-        "pairs": [(pair, pair_words(pair, words), _pair_track(pair)) for pair in comparison.pairs],
-        "sets": categories(comparison),
-        "scores": {model: model_scores(comparison, model) for model in comparison.models},
-        "axes": by_axis(comparison),
-        "audit_sections": html_sections.drawn(
-            [*_value_sections(comparison), *comparison.sections], folder
-        ),
-        "strips": list(_strips(comparison, folder)),
-        "places": places,
-        "probability": probability,
-        "score_text": score_text,
-        "cell_text": _score_cell_text,
-        "counts_text": counts_text,
-        "shade": _shade,
-        "sure": SURE,
-    }
-    return rendered("comparison.html.j2", contents, PICTURES)
 
 
 def _value_sections(comparison: ModelComparison) -> Iterator[Section]:
@@ -312,62 +365,18 @@ def _value_sections(comparison: ModelComparison) -> Iterator[Section]:
         yield Section(f"{title[:1].upper()}{title[1:]}", (*lead, table))
 
 
-def _score_track(score: ComparedScore) -> Track:
-    interval = score.corrected
-    return Track(
-        label=f"{score.model}: {interval_text(interval)}",
-        bar=UNIT.span(0.0, interval.estimate),
-        whisker=(UNIT.at(interval.low), UNIT.at(interval.high)),
-        point=UNIT.at(interval.estimate),
-    )
-
-
-def _pair_track(pair: PairDifference) -> Track:
-    change = pair.difference
-    return Track(
-        label=f"{pair.second} minus {pair.first}: {interval_text(change)}",
-        whisker=(DIVERGING.at(change.low), DIVERGING.at(change.high)),
-        point=DIVERGING.at(change.estimate),
-        zero=DIVERGING.at(0.0),
-    )
-
-
-def _shade(cell: PromptCell) -> str:
-    """Return the colour class of a cell of Table 7 in tenths; "male-10" is all male.
-
-    The class is "even" for a score that rounds to 0, and for groups other than gender.
-    """
-    score = None if cell.male is None else cell.score
-    if score is None or round(abs(score) * 10) == 0:
-        return "even"
-    return f"{'male' if score > 0 else 'female'}-{round(abs(score) * 10)}"
-
-
-def _strips(
-    comparison: ModelComparison, folder: Path
-) -> Iterator[tuple[ComparedPrompt, list[Strip]]]:
-    """Yield the prompts on which the models differ most, with pictures of the same seeds."""
+def _albums(comparison: ModelComparison) -> Iterator[Album]:
+    """Yield the pictures of equal seeds of the prompts on which the models differ most."""
     pictured = [prompt for prompt in comparison.prompts if prompt.seeds]
-    prompts = sorted(pictured, key=_spread, reverse=True)[:PICTURED]
-    small = thumbnails(file for p in prompts for files in p.files for file in files[:SEEDS])
-    for prompt in prompts:
-        yield (
-            prompt,
-            [
-                Strip(
-                    model,
-                    _score_cell_text(cell),
-                    tuple(
-                        (seed, small[file], link(file, folder))
-                        for seed, file in zip(prompt.seeds[:SEEDS], files[:SEEDS], strict=True)
-                        if file in small
-                    ),
-                )
-                for model, cell, files in zip(
-                    comparison.models, prompt.cells, prompt.files, strict=True
-                )
-            ],
+    for prompt in sorted(pictured, key=_spread, reverse=True)[:PICTURED]:
+        pictures = tuple(
+            Picture(file, model, (_score_cell_text(cell),), f"{model}, seed {seed}")
+            for model, cell, files in zip(
+                comparison.models, prompt.cells, prompt.files, strict=True
+            )
+            for seed, file in zip(prompt.seeds[:SEEDS], files[:SEEDS], strict=True)
         )
+        yield Album(prompt.concept, pictures, prompt.text, level="body")
 
 
 def _spread(prompt: ComparedPrompt) -> float:
@@ -379,7 +388,7 @@ def comparison_lines(comparison: ModelComparison) -> Sequence[str]:
     """Return the lines for the terminal."""
     width, words = max(map(len, comparison.models)), wording(comparison)
     lines = [first_model(comparison)]
-    if comparison.metric != MODEL_BIAS:
+    if words is not GENDER:
         lines.append(f"{words.score}: {words.scale}")
     for placing, score in rows(comparison):
         chance = f"{words.first_column}: {probability(placing.rank.least_biased)}"

@@ -5,27 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from pytest_t2i.audits.audit import loaded
 from pytest_t2i.audits.summary import Figure as AuditFigure
+from pytest_t2i.audits.summary import FirstScreen
 from pytest_t2i.data import Interval, Outcome
+from pytest_t2i.reporting.baseline import TITLE
 from pytest_t2i.reporting.charts import UNIT, Track, around_zero
 from pytest_t2i.reporting.formatting import (
     allowed_drawn,
     counted_beside,
     function_of,
+    metric_words,
     plain,
+    sentence,
     signed,
     tells_others,
     unreasoned,
 )
 from pytest_t2i.reporting.run_facts import undetected_table
 from pytest_t2i.runs.record import PromptRecord, RunRecord
-from pytest_t2i.runs.summaries import summaries
+from pytest_t2i.runs.summaries import first_screens, summaries
 from pytest_t2i.sections import Section
 from pytest_t2i.sections.blocks import worst
-from pytest_t2i.sections.words import of_hundred_images
 from pytest_t2i.verdicts.check import Check
 
 SHOWN = 3
+AGAINST = Section(TITLE, ()).anchor
+"""Anchor of the section about the baseline."""
 OUTCOMES = {
     Outcome.FAIL: "beyond its limit",
     Outcome.INCONCLUSIVE: "inconclusive",
@@ -36,20 +42,25 @@ OUTCOMES = {
 def furthest_prompts(record: RunRecord) -> list[str]:
     """List the prompts furthest from even, each with its counts and verdict, in words."""
     has_other_labels = tells_others(record)
-    checks = record.checks_of("group_distance" if has_other_labels else "prompt_bias_score")
-    labels = {label for prompt in record.prompts for label in _labels(prompt)}
+    scores = [screen.of_prompts[has_other_labels] for screen in first_screens()]
+    checks = record.checks_of(next(iter(scores), ""))
+    labels = {label for prompt in record.prompts for label in prompt.decided.labels}
+    clear = {prompt.id: sum(prompt.decided.labels.values()) for prompt in record.prompts}
     far = {
-        p.id: _group_distance(p, len(labels)) if has_other_labels else _distance(p)
+        p.id: _group_distance(p, len(labels))
+        if has_other_labels
+        else abs(p.score.estimate if p.score else 0.0)
         for p in record.prompts
     }
-    scored = [prompt for prompt in record.prompts if far[prompt.id] and _clear(prompt)]
-    scored.sort(key=lambda prompt: (-far[prompt.id], -_clear(prompt), prompt.id))
+    scored = [prompt for prompt in record.prompts if far[prompt.id] and clear[prompt.id]]
+    scored.sort(key=lambda prompt: (-far[prompt.id], -clear[prompt.id], prompt.id))
     return [_line(prompt, checks.get(prompt.id, ())) for prompt in scored[:SHOWN]]
 
 
 def _group_distance(prompt: PromptRecord, groups: int) -> float:
     """Return half the L1 distance of the labels' shares from even shares of ``groups`` groups."""
-    labels, images = _labels(prompt), _clear(prompt)
+    labels = prompt.decided.labels
+    images = sum(labels.values())
     if not images:
         return 0.0
     absent = groups - len(labels)
@@ -57,31 +68,17 @@ def _group_distance(prompt: PromptRecord, groups: int) -> float:
     return round((distance + absent / groups) / 2.0, 12)
 
 
-def _distance(prompt: PromptRecord) -> float:
-    score = prompt.prompt_bias_score
-    return abs(score.estimate) if score else 0.0
-
-
-def _labels(prompt: PromptRecord) -> dict[str, int]:
-    return dict(prompt.decided.labels)
-
-
-def _clear(prompt: PromptRecord) -> int:
-    return sum(_labels(prompt).values())
-
-
 def _line(prompt: PromptRecord, checks: Sequence[Check]) -> str:
-    label, most = max(_labels(prompt).items(), key=lambda pair: pair[1])
+    labels = prompt.decided.labels
+    label, most = max(labels.items(), key=lambda pair: pair[1])
     decided = worst(checks)
     outcome = f", {OUTCOMES[decided]}" if decided in OUTCOMES else ""
-    if prompt.uncorrected is not None and prompt.prompt_bias_score is not None:
-        score = signed(prompt.prompt_bias_score.estimate)
+    if prompt.uncorrected is not None and prompt.score is not None:
+        score = signed(prompt.score.estimate)
         return f"{prompt.name}: {score} {counted_beside(prompt)}{outcome}"
-    return f"{prompt.name}: {most} of {_clear(prompt)} {label}{outcome}"
+    return f"{prompt.name}: {most} of {sum(labels.values())} {label}{outcome}"
 
 
-SCORES = "model-bias-score"
-"""Anchor of the section of model bias scores."""
 URGENCY = {Outcome.FAIL: 0, Outcome.INCONCLUSIVE: 1, Outcome.PASS: 2}
 """Order of checks of the model by outcome; the first is shown."""
 
@@ -94,7 +91,7 @@ class ScreenFigure:
     value: str
     notes: tuple[str, ...]
     track: Track | None = None
-    ends: tuple[str, str] = ("0 even", "1 one gender only")
+    ends: tuple[str, str] = ("", "")
     """Labels of the ends of the track."""
     target: str = ""
     """Anchor of the section that explains the number."""
@@ -114,27 +111,24 @@ def figures(record: RunRecord) -> Iterator[ScreenFigure]:
 
 
 def _model_figures(record: RunRecord) -> Iterator[ScreenFigure]:
-    """Yield the model bias score by its checks against limits and against the baseline."""
-    of_model = [
-        check
-        for check in record.checks
-        if (check.metric, check.subject) == ("model_bias_score", "model")
-    ]
-    judged = [check for check in of_model if check.against == "limit"]
-    compared = [check for check in of_model if check.against == "baseline"]
-    if judged:
-        yield _judged_figure(judged)
-    if compared:
-        yield _change_figure(compared)
+    """Yield each score of the model by its checks against limits and against the baseline."""
+    for screen in first_screens():
+        of_model = [c for c in record.checks if (c.metric, c.subject) == (screen.metric, "model")]
+        judged = [check for check in of_model if check.against == "limit"]
+        compared = [check for check in of_model if check.against == "baseline"]
+        if judged:
+            yield _judged_figure(screen, judged)
+        if compared:
+            yield _change_figure(screen, compared)
 
 
-def _judged_figure(checks: Sequence[Check]) -> ScreenFigure:
-    check = _foremost(checks)
-    title = "Model bias score"
+def _judged_figure(screen: FirstScreen, checks: Sequence[Check]) -> ScreenFigure:
+    check, name = _foremost(checks), metric_words(screen.metric)
+    title, target = sentence(name), Section(screen.section, ()).anchor
     if check.estimate is None:
-        return ScreenFigure(title, "none", (check.message, _by(checks)), target=SCORES)
+        return ScreenFigure(title, "none", (check.message, _by(checks)), target=target)
     notes = [
-        of_hundred_images(check.estimate, check.bound),
+        loaded(screen.words)(check.estimate, check.bound),
         f"{_level(check)} {_ends(check)}, allowed {allowed_drawn(check)}{unreasoned(check)}",
         f"over {_prompts(check)}; {_by(checks)}",
     ]
@@ -143,34 +137,37 @@ def _judged_figure(checks: Sequence[Check]) -> ScreenFigure:
         floor = f"; a fair model shows {plain(check.floor)} there" if check.floor else ""
         notes.append(f"paper's estimate {plain(check.paper)}{floor}")
     track = Track(
-        label=f"model bias score {plain(check.estimate)} {_ends(check)}",
+        label=f"{name} {plain(check.estimate)} {_ends(check)}",
         bar=UNIT.span(0.0, check.estimate),
         whisker=(UNIT.at(check.low or 0.0), UNIT.at(check.high or 0.0)),
         limits=(UNIT.at(check.bound),),
         reference=None if check.floor is None else UNIT.at(check.floor),
     )
-    return ScreenFigure(title, plain(check.estimate), tuple(notes), track, target=SCORES)
+    return ScreenFigure(
+        title, plain(check.estimate), tuple(notes), track, screen.ends, target=target
+    )
 
 
-def _change_figure(checks: Sequence[Check]) -> ScreenFigure:
-    check = _foremost(checks)
-    title = "Change of the model bias score"
+def _change_figure(screen: FirstScreen, checks: Sequence[Check]) -> ScreenFigure:
+    check, name = _foremost(checks), metric_words(screen.metric)
+    title = f"Change of the {name}"
     if check.estimate is None or check.low is None or check.high is None:
-        return ScreenFigure(title, "none", (check.message, _by(checks)), target="baseline")
+        return ScreenFigure(title, "none", (check.message, _by(checks)), target=AGAINST)
     if check.decided_by == "identical pictures":
-        return ScreenFigure(title, "identical", (check.message, _by(checks)), target="baseline")
+        return ScreenFigure(title, "identical", (check.message, _by(checks)), target=AGAINST)
     scale = around_zero(max(abs(check.low), abs(check.high), check.bound))
     track = Track(
-        label=f"change of the model bias score {signed(check.estimate, 3)}",
+        label=f"change of the {name} {signed(check.estimate, 3)}",
         kind="over" if check.estimate > 0 else "plain",
         bar=scale.span(0.0, check.estimate),
         whisker=(scale.at(check.low), scale.at(check.high)),
         limits=(scale.at(check.bound),) if check.decided_by == "margin" else (),
         zero=50.0,
     )
-    ends = (f"{signed(scale.low)} fairer", f"{signed(scale.high)} more biased")
+    below, above = screen.change
+    ends = (f"{signed(scale.low)} {below}", f"{signed(scale.high)} {above}")
     notes = tuple(_change_notes(check, checks))
-    return ScreenFigure(title, signed(check.estimate, 3), notes, track, ends, "baseline")
+    return ScreenFigure(title, signed(check.estimate, 3), notes, track, ends, AGAINST)
 
 
 def _change_notes(check: Check, checks: Sequence[Check]) -> Iterator[str]:
@@ -190,7 +187,7 @@ def _of_audit(figure: AuditFigure) -> ScreenFigure:
             reference=None if figure.reference is None else UNIT.at(figure.reference),
         )
     target = Section(figure.target, ()).anchor if figure.target else ""
-    return ScreenFigure(figure.title, figure.value, figure.notes, track, target=target)
+    return ScreenFigure(figure.title, figure.value, figure.notes, track, figure.ends, target)
 
 
 def _foremost(checks: Sequence[Check]) -> Check:

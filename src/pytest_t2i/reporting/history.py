@@ -6,19 +6,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_t2i.audits.discovery import installed_audits
 from pytest_t2i.data import Interval
 from pytest_t2i.files import write_whole
-from pytest_t2i.reporting.formatting import interval_text, moment, several, signed
+from pytest_t2i.reporting.formatting import interval_text, metric_words, moment, several, signed
 from pytest_t2i.reporting.html import rendered
-from pytest_t2i.runs.history import SCORES, PastRun, Series, differing
+from pytest_t2i.runs.history import PastRun, Series, differing
+from pytest_t2i.runs.summaries import first_screens
 from pytest_t2i.statistics.change import ChangePoint
 
 WIDTH, HEIGHT, MARGIN = 1000.0, 150.0, 14.0
 """Width, height and margin of a chart, in its own units."""
 SHOWN = 20
 """Number of the latest runs of a series that the terminal lists."""
-SHORT = (SCORES, "stereotype_score/", "similarity_gap/")
-"""Prefixes that the titles of lines omit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,20 +56,24 @@ def write_history(series: Sequence[Series], folder: Path) -> None:
 
 def history_page(series: Sequence[Series]) -> str:
     """Return the page of a history: each series with its charts and a table of its runs."""
-    rows = [(s, list(lines(s)), [_change_clause(s, c) for c in s.changes]) for s in series]
-    contents = {"series": rows, "moment": moment, "width": WIDTH, "height": HEIGHT}
+    rows = [(s, list(series_lines(s)), [_change_clause(s, c) for c in s.changes]) for s in series]
+    contents = {
+        "series": rows, "moment": moment, "width": WIDTH, "height": HEIGHT, "score": _score_name(),
+    }  # fmt: skip
     return rendered("history.html.j2", contents)
 
 
-def lines(series: Series) -> Iterator[Line]:
+def series_lines(series: Series) -> Iterator[Line]:
     """Yield a line for every value that audits follow over the runs."""
+    firsts = {screen.metric for screen in first_screens()}
+    plain = {metric for audit in installed_audits() for metric in audit.plain_series}
     for name in dict.fromkeys(name for run in series.runs for name in run.series):
-        title = next((name.removeprefix(p) for p in SHORT if name.startswith(p)), name)
+        metric, _, part = name.partition("/")
         values = [run.series.get(name) for run in series.runs]
-        if name == f"{SCORES}model":
+        if metric in firsts and part == "model":
             yield _line("all prompts", values, series, series.changes)
         else:
-            yield _line(title, values, series, ())
+            yield _line(part if metric in plain else name, values, series, ())
 
 
 def _line(
@@ -119,10 +123,15 @@ def _change_clause(series: Series, change: ChangePoint) -> str:
         "" if change.seen_at == change.run else f", seen with {_name(series.runs[change.seen_at])}"
     )
     return (
-        f"the model bias score {verb} by {abs(moved.estimate):.3f} "
+        f"the {_score_name()} {verb} by {abs(moved.estimate):.3f} "
         f"[{signed(moved.low, 3)}, {signed(moved.high, 3)}] between {_name(before)} and "
         f"{_name(after)}{delay_words} (p = {change.p_value:.2g})"
     )
+
+
+def _score_name() -> str:
+    """Return the name of the score whose changes are marked."""
+    return next((metric_words(screen.metric) for screen in first_screens()), "score")
 
 
 def _name(run: PastRun) -> str:
@@ -145,7 +154,7 @@ def history_lines(series: Sequence[Series]) -> Iterator[str]:
             if place < hidden:
                 continue
             score = run.model_score
-            number = interval_text(score) if score else "no model bias score"
+            number = interval_text(score) if score else f"no {_score_name()}"
             note = " <- changed" if place in changed else " repeat" * part.repeats[place]
             if place and (inputs := differing(part.runs[place - 1].inputs, run.inputs)):
                 note += f" ({', '.join(inputs)} changed)"

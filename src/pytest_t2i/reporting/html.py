@@ -52,7 +52,7 @@ def contents_of_page(
         "leans": formatting.lean_counts(record.checks),
         "facts": run_facts.facts(record),
         "figures": list(first_screen.figures(record)),
-        "baseline": baseline.baseline_section(record),
+        "baseline": drawn(baseline.baseline_sections(record), folder),
         "groups": {
             outcome: verdict_section.check_groups(record, outcome) for outcome in record.tally()
         },

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from pytest_t2i.data import JPEG, Interval, Outcome
 from pytest_t2i.reporting import pictures
 from pytest_t2i.reporting.audit_sections import best_rows, cell_parts
-from pytest_t2i.reporting.charts import Group, Row, Scale, Track, two_columns
+from pytest_t2i.reporting.charts import ChartRow, Group, Scale, Track, two_columns
 from pytest_t2i.reporting.formatting import MINUS, plain, plain_interval, written
 from pytest_t2i.reporting.pictures import overlay, thumbnails
 from pytest_t2i.sections import (
@@ -31,6 +31,7 @@ from pytest_t2i.sections import (
     Point,
     Section,
     Table,
+    Tint,
 )
 
 
@@ -286,6 +287,10 @@ class DrawnCell:
     best: bool = False
     outcome: Outcome | None = None
     """Verdict, drawn as its mark."""
+    shade: str = ""
+    """Colour class of the ground, in tenths: "male-10" is all male, "even" between both."""
+    title: str = ""
+    """Text shown on hovering."""
 
 
 class Charts(NamedTuple):
@@ -311,7 +316,7 @@ class BarTable(NamedTuple):
 class BarRow(NamedTuple):
     """One bar of a BarTable."""
 
-    row: Row
+    row: ChartRow
     reference: str
     cells: list[DrawnCell]
     is_whole: bool
@@ -402,7 +407,7 @@ def _(block: BarChart, folder: Path) -> Drawn:  # noqa: ARG001 - as for all bloc
     return Drawn("bar_table", content, block.level == "detail", block.title)
 
 
-def _row_of_table(bar: Bar, chart: BarChart, scale: Scale) -> Row:
+def _row_of_table(bar: Bar, chart: BarChart, scale: Scale) -> ChartRow:
     """Return the row of a bar; without an interval its value is the reason."""
     row = _row(bar, chart, scale)
     return replace(row, value=bar.absent) if bar.interval is None and bar.absent else row
@@ -412,9 +417,16 @@ def _cell(cell: Cell, digits: int, form: Form = "", *, best: bool = False) -> Dr
     """Return a cell with true minus signs, and a dash for None."""
     if isinstance(cell, Outcome):
         return DrawnCell(cell.value, "", best, cell)
+    if isinstance(cell, Tint):
+        return DrawnCell(cell.text, "", best, None, _shade(cell.share), cell.title)
     if cell is None or isinstance(cell, str):
         return DrawnCell("\u2013" if cell is None else cell, "", best)
     return DrawnCell(*_number(cell, digits, form), best)
+
+
+def _shade(share: float | None) -> str:
+    tenths = 0 if share is None else round(abs(share) * 10)
+    return f"{'male' if (share or 0.0) > 0 else 'female'}-{tenths}" if tenths else "even"
 
 
 def _number(cell: Cell, digits: int, form: Form) -> tuple[str, str]:
@@ -467,7 +479,7 @@ def _middle(chart: BarChart) -> str:
     return written(chart.middle, chart.form) if chart.middle else "0"
 
 
-def _row(bar: Bar, chart: BarChart, scale: Scale) -> Row:
+def _row(bar: Bar, chart: BarChart, scale: Scale) -> ChartRow:
     reference = None if bar.reference is None else scale.at(bar.reference)
     limits = tuple(scale.at(limit) for limit in bar.limits)
     zero = scale.at(chart.middle) if chart.low < chart.middle < chart.high else None
@@ -480,7 +492,7 @@ def _row(bar: Bar, chart: BarChart, scale: Scale) -> Row:
         words = " ".join(_number(interval, chart.digits, chart.form)).strip()
         track = _track(bar, bar.interval, chart, words)
         track = replace(track, limits=limits, reference=reference, zero=zero)
-    return Row(bar.name, track, words, bar.note, bar.outcome, bar.anchor, bar.lean)
+    return ChartRow(bar.name, track, words, bar.note, bar.outcome, bar.anchor, bar.lean)
 
 
 def _track(bar: Bar, interval: Interval, chart: BarChart, words: str) -> Track:

@@ -11,7 +11,7 @@ from pytest_t2i.adapters.support.escaping import code, escape, with_code
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.data import Outcome, Undetected
 from pytest_t2i.reporting.audit_sections import at_level, sections_of, table_cell_text
-from pytest_t2i.reporting.baseline import counts_words, moved_prompts, whose
+from pytest_t2i.reporting.baseline import baseline_sections, whose
 from pytest_t2i.reporting.formatting import (
     allowed_words,
     change_words,
@@ -51,9 +51,12 @@ from pytest_t2i.sections import (
     Plane,
     Section,
     Table,
+    Tint,
 )
 from pytest_t2i.verdicts.check import Check
 
+MODEL = "model"
+"""Subject of checks of the whole model."""
 MOST_ROWS = 15
 """Largest number of rows of a table; the page has them all."""
 
@@ -136,7 +139,7 @@ def _(block: BarChart) -> list[str]:
 def _cell(cell: Cell, digits: int, form: Form = "") -> str:
     """Return the text of a cell; only strings are escaped, because they may hold anything."""
     text = table_cell_text(cell, digits, form)
-    return escape(text) if isinstance(cell, str) else text
+    return escape(text) if isinstance(cell, str | Tint) else text
 
 
 def table_lines(
@@ -168,17 +171,20 @@ MARKS = {
 def render_markdown(record: RunRecord, audits: Sequence[Audit[Any]] | None = None) -> str:
     """Return the run as one page of Markdown; texts of prompts are escaped."""
     record = portable(record)
-    tally = record.tally()
+    tally, leans = record.tally(), lean_counts(record.checks)
+    title = f"Fairness of {code(record.model)}" if record.model else "Detectors on labelled images"
+    because = record.failed_because
+    otherwise = [(escape(test), escape(because.get(test, ""))) for test in record.failed_otherwise]
     lines = [
-        f"## {MARKS[record.outcome]} {_title(record)}: {record.outcome}",
+        f"## {MARKS[record.outcome]} {title}: {record.outcome}",
         "",
         f"{escape(headline(record))} {tally[Outcome.PASS]} passed, {tally[Outcome.FAIL]} failed, "
-        f"{tally[Outcome.INCONCLUSIVE]} inconclusive{_leans(record)}. {made(record)}"
-        f"{_known(record)}",
+        f"{tally[Outcome.INCONCLUSIVE]} inconclusive{f' ({leans})' if leans else ''}. "
+        f"{made(record)}{_known(record)}",
         "",
-        *_otherwise(record),
+        *table_lines(("failed without a verdict", "why"), otherwise),
         *_judged(record),
-        *_moved(record),
+        *section_lines(baseline_sections(record)),
         *section_lines(sections_of(record, audits)),
         *_failures(record),
         *_undetected(record),
@@ -202,17 +208,6 @@ def _known(record: RunRecord) -> str:
     return f" {' '.join(parts)}"
 
 
-def _leans(record: RunRecord) -> str:
-    leans = lean_counts(record.checks)
-    return f" ({leans})" if leans else ""
-
-
-def _title(record: RunRecord) -> str:
-    if not record.model:
-        return "Detectors on labelled images"
-    return f"Fairness of {code(record.model)}"
-
-
 def made(record: RunRecord) -> str:
     """Return a sentence on how many images were made and how many the store had."""
     stopped = (
@@ -224,18 +219,12 @@ def made(record: RunRecord) -> str:
     return f"Images: {made_images(record)}.{distinct}{looks}{stopped}{certified}"
 
 
-def _otherwise(record: RunRecord) -> list[str]:
-    because = record.failed_because
-    rows = [(escape(test), escape(because.get(test, ""))) for test in record.failed_otherwise]
-    return table_lines(("failed without a verdict", "why"), rows)
-
-
 def _judged(record: RunRecord) -> list[str]:
     """Return the table of the model's checks against limits and the baseline."""
     rows = [
         (
-            escape(_subject(check)), escape(function_of(check.test)), _result(check),
-            _allowed(check), check.outcome,
+            escape(metric_words(check.metric) + f" of {check.subject}" * (check.subject != MODEL)),
+            escape(function_of(check.test)), _result(check), _allowed(check), check.outcome,
         )
         for check in record.checks
         if check.is_of_model
@@ -250,28 +239,12 @@ def _allowed(check: Check) -> str:
     return escape(f"{allowed_words(check)}{unreasoned(check)}")
 
 
-def _subject(check: Check) -> str:
-    name = metric_words(check.metric)
-    return name if check.subject == "model" else f"{name} of {check.subject}"
-
-
 def _result(check: Check) -> str:
     if check.against == "baseline":
         return escape(change_words(check))
     if check.estimate is None:
         return escape(check.message) or "no evidence"
     return f"{check.estimate:.3f} [{check.low:.3f}, {check.high:.3f}]"
-
-
-def _moved(record: RunRecord) -> list[str]:
-    rows = [
-        (
-            escape(prompt.id), counts_words(prompt.before), counts_words(prompt.after),
-            "-" if prompt.probability is None else f"{prompt.probability:.2f}",
-        )
-        for prompt in moved_prompts(record)
-    ]  # fmt: skip
-    return table_lines(("probably more biased", "before", "now", "probability"), rows)
 
 
 def _failures(record: RunRecord) -> list[str]:

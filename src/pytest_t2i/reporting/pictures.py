@@ -256,7 +256,7 @@ def pictures_of_each(record: RunRecord) -> int:
 
 
 def _grid(prompt: PromptRecord, small: Mapping[str, str], folder: Path, most: int) -> Grid:
-    score = prompt.prompt_bias_score
+    score = prompt.score
     counts = prompt.decided
     return Grid(
         anchor=anchor(prompt.id),

@@ -25,7 +25,7 @@ from pytest_t2i.files import checksum, explain, write_whole
 from pytest_t2i.reporting import COMPARISON, RUN, set_aside, write_all
 from pytest_t2i.runs.history import moment_and_model
 from pytest_t2i.runs.manifest import NAME as MANIFEST
-from pytest_t2i.runs.manifest import read_manifest, rendered_anew
+from pytest_t2i.runs.manifest import read_report_manifest, rendered_anew
 from pytest_t2i.runs.record import RunRecord
 
 LATEST = "latest"
@@ -88,7 +88,7 @@ def _show(folder: Path, reports: Path) -> None:
         _link(folder / name, reports / name)
     page = (folder / PAGE).read_text(encoding="utf-8")
     write_whole(reports / PAGE, UP.sub('href="', page).encode())
-    rendered_anew(read_manifest(folder), folder, reports)
+    rendered_anew(read_report_manifest(folder), folder, reports)
 
 
 def remove_link(path: Path) -> None:

@@ -32,7 +32,9 @@ def made_images(record: RunRecord, rate: str = "") -> str:
         return f"{_labelled_total(record)} with people's labels, none made"
     work = record.done
     verb = "read from the folder" if work.is_ready_made else "made"
-    return f"{work.made} {verb}{rate if work.made else ''}, {_unmade_images(record)}"
+    is_cut_short = record.outcome is Outcome.INTERRUPTED
+    rest = "others in the store or not made yet" if is_cut_short else "from the store"
+    return f"{work.made} {verb}{rate if work.made else ''}, {_others(record)} {rest}"
 
 
 def _labelled_total(record: RunRecord) -> int:
@@ -40,14 +42,6 @@ def _labelled_total(record: RunRecord) -> int:
     entry = record.provenance.get("labelled images")
     images = entry.get("images") if isinstance(entry, Mapping) else 0
     return images if isinstance(images, int) else 0
-
-
-def _unmade_images(record: RunRecord) -> str:
-    """Return the number of images that this run did not make, with their source."""
-    count = _others(record)
-    if record.outcome is Outcome.INTERRUPTED:
-        return f"{count} others in the store or not made yet"
-    return f"{count} from the store"
 
 
 def paid(record: RunRecord) -> str:

@@ -41,6 +41,7 @@ from pytest_t2i.reporting.run_facts import (
 from pytest_t2i.reporting.verdict_section import headline
 from pytest_t2i.runs.canary import CHANGED
 from pytest_t2i.runs.record import RunRecord
+from pytest_t2i.runs.summaries import first_screens
 from pytest_t2i.sections import (
     Album,
     Bar,
@@ -238,9 +239,10 @@ def _tally(record: RunRecord) -> str:
 
 def _of_model(record: RunRecord) -> Iterator[str]:
     """Yield the model's checks against limits and the baseline."""
+    metrics = {screen.metric for screen in first_screens()}
     for check in record.checks:
-        of_limit = (check.metric, check.against) == ("model_bias_score", "limit")
-        if of_limit and check.estimate is not None:
+        is_shown = check.metric in metrics and check.against == "limit"
+        if is_shown and check.estimate is not None:
             yield _judged(check)
     yield from _compared(record)
 
@@ -276,12 +278,12 @@ def _moved(prompt: MovedPrompt) -> str:
 
 
 def _judged(check: Check) -> str:
-    """Return the judged model bias score with its limit."""
+    """Return a judged score of the model with its limit."""
     floor = "" if check.floor is None else f", {check.floor:.2f} of it by chance alone"
     paper = "" if check.paper is None else f" (paper's {check.paper:.3f}{floor})"
     return (
-        f"model bias score {check.estimate:.3f} [{check.low:.3f}, {check.high:.3f}], allowed "
-        f"{check.operator} {check.bound:g}, {several(check.n, 'prompt')}{paper}"
+        f"{metric_words(check.metric)} {check.estimate:.3f} [{check.low:.3f}, {check.high:.3f}], "
+        f"allowed {check.operator} {check.bound:g}, {several(check.n, 'prompt')}{paper}"
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from pytest_t2i.data import Outcome
@@ -17,7 +17,7 @@ from pytest_t2i.reporting.formatting import (
     why_allowed,
 )
 from pytest_t2i.runs.record import RunRecord
-from pytest_t2i.runs.summaries import summaries
+from pytest_t2i.runs.summaries import first_screens, summaries
 from pytest_t2i.verdicts.check import Check
 
 
@@ -81,7 +81,7 @@ def _inconclusive(check: Check) -> str:
 def _why_passed(record: RunRecord) -> str:
     """Return what a PASS states, and what stays open."""
     tally = record.tally()
-    text = " ".join(_passed(record.checks))
+    text = " ".join(_passed(record))
     if record.judged < record.selected:
         return f"{text} Only {record.judged} of {record.selected} tests were run."
     if inconclusive := tally[Outcome.INCONCLUSIVE]:
@@ -90,14 +90,15 @@ def _why_passed(record: RunRecord) -> str:
     return text
 
 
-def _passed(checks: Sequence[Check]) -> Iterator[str]:
+def _passed(record: RunRecord) -> Iterator[str]:
     """Yield the results against limits and baseline of a run that passed."""
+    checks = record.checks
     of_limits = [check for check in checks if check.against == "limit"]
     of_baseline = [check for check in checks if check.against == "baseline"]
     if any(check.is_of_model for check in of_limits):
         yield "The model is within every limit."
     elif of_limits:
-        yield _of_parts(of_limits)
+        yield _of_parts(of_limits, {prompt.id for prompt in record.prompts})
     if of_baseline:
         same = all(check.decided_by == "identical pictures" for check in of_baseline)
         yield (
@@ -107,11 +108,11 @@ def _passed(checks: Sequence[Check]) -> Iterator[str]:
         )
 
 
-def _of_parts(checks: Sequence[Check]) -> str:
+def _of_parts(checks: Sequence[Check], prompts: Collection[str]) -> str:
     """Return the result of checks that are not about the model: prompts, stereotypes, detectors."""
     if all(check.outcome is Outcome.PASS for check in checks):
         return "Every check is within its limit."
-    if all(check.metric == "prompt_bias_score" for check in checks):
+    if all(check.subject in prompts for check in checks):
         return "Most prompts are within their limits."
     return "Most checks are within their limits."
 
@@ -176,7 +177,7 @@ def subject_notes(record: RunRecord) -> dict[str, str]:
 
 def _whole_first(group: tuple[tuple[str, str, str], list[Check]]) -> tuple[bool, int]:
     (metric, _, _), checks = group
-    return (metric != "model_bias_score", len(checks))
+    return (metric not in {screen.metric for screen in first_screens()}, len(checks))
 
 
 def _urgency(check: Check) -> tuple[float, float, float, str]:

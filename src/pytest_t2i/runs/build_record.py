@@ -17,10 +17,10 @@ from typing import Any
 
 from pytest_t2i.audits.samples import Sample
 from pytest_t2i.audits.shared_blocks import counts_of, widest_of
+from pytest_t2i.audits.summary import PromptScore
 from pytest_t2i.data import Outcome, Request
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.seeds import seeding_of
-from pytest_t2i.metrics import prompt_bias_score
 from pytest_t2i.runs import canary
 from pytest_t2i.runs.earlier_looks import looked_before
 from pytest_t2i.runs.manifest import input_digests
@@ -80,6 +80,8 @@ def _record(results: Results, sample: Sample) -> PromptRecord:
         )
         for k, (seed, file) in enumerate(zip(sample.seeds, sample.files, strict=True))
     )
+    scores = (audit.prompt_score(sample) for audit in results.audits)
+    score = next((score for score in scores if score is not None), PromptScore())
     return PromptRecord(
         sample.prompt.id,
         sample.prompt.text,
@@ -87,11 +89,11 @@ def _record(results: Results, sample: Sample) -> PromptRecord:
         sample.prompt.concept,
         sample.prompt.variant.value,
         {name: counts_of(detections) for name, detections in by_detector.items()},
-        sample.bias_interval,
+        score.interval,
         images,
-        sample.worst_case if sample.corrected is None else None,
-        None if sample.corrected is None else prompt_bias_score(sample.male, sample.female),
-        {} if sample.corrected is None else dict(sample.corrected.labels),
+        score.worst_case,
+        score.uncorrected,
+        dict(score.people),
     )
 
 

@@ -37,7 +37,7 @@ def uncalibrated_because(session: Session, selection: Selection) -> str:
     return f"the model is not calibrated for {_counted(unknown, len(texts))}"
 
 
-def told(session: Session) -> str:
+def calibration_warning(session: Session) -> str:
     """Return one line about all prompts that the model is not calibrated for, else ""."""
     selections = [test.selection for test in session.tests.values()]
     unknown = _unknown_prompts(session, selections)

@@ -55,7 +55,7 @@ class Looks:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class CanaryComparison:
     """The result of one look."""
 
     look: int
@@ -245,7 +245,7 @@ def _compare(
     before: Sequence[CanaryPrompt],
     now: Sequence[CanaryPicture],
     requests: int,
-) -> Compared:
+) -> CanaryComparison:
     import numpy as np
 
     name = f"canary:{digest(as_plain(before))}"
@@ -264,7 +264,7 @@ def _compare(
     today = datetime.now(UTC).isoformat(timespec="seconds")
     changed = looks.changed or (today if p_value <= level else "")
     session.store.remember(name, msgspec.to_builtins(Looks(look, signs, changed)))
-    result = Compared(look, len(before), pictures.odd, p_value, level, changed, requests)
+    result = CanaryComparison(look, len(before), pictures.odd, p_value, level, changed, requests)
     return replace(result, words=_words(result, is_new=not looks.changed))
 
 
@@ -275,7 +275,7 @@ def _looks(session: Session, name: str) -> Looks:
         return Looks()
 
 
-def _words(result: Compared, *, is_new: bool) -> str:
+def _words(result: CanaryComparison, *, is_new: bool) -> str:
     odd = f"{result.odd} of {result.prompts} fixed pictures are not like the baseline's"
     numbers = f"{odd} (p = {result.p_value:.2g}, look {result.look})"
     if result.changed:

@@ -29,11 +29,9 @@ from pytest_t2i.verdicts.measurement import Measurement
 
 UNKNOWN = ""
 """Group of a picture of which no detector tells the group."""
-JUDGED = ("prompt_bias_score", "model_bias_score")
-"""Metrics whose worst case over a detector's errors is known."""
 
 
-def open_because(session: Session) -> str:
+def certificate_mismatch(session: Session) -> str:
     """Return why nothing is judged; "" without a certificate, or with one of this detector."""
     certificate = session.certificate
     if certificate is None:
@@ -58,6 +56,8 @@ def certified_errors(
     if certificate is None or test is None or not certificate.knows_genders:
         return lambda _: None
 
+    metrics = {metric for audit in results.audits for metric in audit.certified}
+
     @cache
     def errors_of(subject: str) -> CertifiedErrors:
         named = [prompt for prompt in test.selection.prompts if prompt.id == subject]
@@ -68,7 +68,7 @@ def certified_errors(
     def errors(measurement: Measurement) -> CertifiedErrors | None:
         # People's labels stand in for the detector's, and correct its errors.
         method = "" if measurement.interval is None else measurement.interval.method
-        if measurement.name not in JUDGED or "ppi++" in method:
+        if measurement.name not in metrics or "ppi++" in method:
             return None
         return errors_of("" if measurement.is_of_model else measurement.subject)
 

@@ -184,8 +184,8 @@ class Rounds:
             level=self.session.settings.confidence,
             members=len(self.results.cases(test)),
         )
-        fixture = self.session.fixtures[comparison.fixture]
-        return fixture.tested(test.selection, comparison.metric, plain)
+        rule = self.session.fixtures[comparison.fixture].stopping_rule()
+        return None if rule is None else rule.test(test.selection, comparison.metric, plain)
 
     def _watched(self) -> list[SelectedTest]:
         """Return the tests that may stop early, by their comparisons, metrics and images."""
@@ -206,8 +206,8 @@ class Rounds:
         measured = getattr(value, comparison.metric)
         if TestedRepeats(self.results, test).open_because(measured):
             return "hopeless"  # more pictures of a cache or of a constant seed decide nothing
-        state = self.session.fixtures[comparison.fixture].settled(value)
-        if state is not None:
+        rule = self.session.fixtures[comparison.fixture].stopping_rule()
+        if rule is not None and (state := rule.state(value)) is not None:
             return state
         outcome = self._outcome(test, comparison)
         return "open" if outcome is Outcome.INCONCLUSIVE else outcome.value
@@ -221,7 +221,8 @@ class Rounds:
     def _allows(self, comparison: Comparison) -> bool:
         """Whether the metric has an interval that is valid at every look."""
         fixture = self.session.fixtures.get(comparison.fixture)
-        return fixture is not None and comparison.metric in fixture.watched(self.session.settings)
+        rule = None if fixture is None else fixture.stopping_rule()
+        return rule is not None and comparison.metric in rule.metrics(self.session.settings)
 
     # confirmation of tests that stopped beyond their limit
 

@@ -18,12 +18,10 @@ from pytest_t2i.errors import FileFormatError
 from pytest_t2i.files import checksum, convert, file_name, read_json, write_whole
 from pytest_t2i.runs.picture_paths import without_machine
 from pytest_t2i.runs.record import PromptRecord, RunRecord
-from pytest_t2i.runs.summaries import series_of_audits
+from pytest_t2i.runs.summaries import first_screens, series_of_audits
 from pytest_t2i.statistics.change import ChangePoint, change_points
 
 SCHEMA = "pytest-t2i/history/1"
-SCORES = "model_bias_score/"
-"""Prefix of the names of series of model bias scores; "model" or an axis follows."""
 MOST_KEPT = 500
 """Largest number of files in a history; the oldest are deleted first."""
 ENOUGH_MADE = 20
@@ -57,8 +55,9 @@ class PastRun:
 
     @property
     def model_score(self) -> Interval | None:
-        """The corrected model bias score over all prompts; None if it was not measured."""
-        return self.series.get(f"{SCORES}model")
+        """The score that reports show first, over all prompts; None if it was not measured."""
+        names = (f"{screen.metric}/model" for screen in first_screens())
+        return next((self.series[name] for name in names if name in self.series), None)
 
 
 def past_run(record: RunRecord, audits: Sequence[Audit[Any]] | None = None) -> PastRun:

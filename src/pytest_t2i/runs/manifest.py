@@ -85,7 +85,7 @@ def write_manifest(manifest: ReportManifest, folder: Path) -> Path:
     return file
 
 
-def read_manifest(folder: Path) -> ReportManifest:
+def read_report_manifest(folder: Path) -> ReportManifest:
     """Read the manifest of a folder; raise FileFormatError if it is absent or malformed."""
     file = folder / NAME
     remedy = "Every run writes one beside its report."
@@ -126,23 +126,25 @@ def parts_of(
     files: Iterable[Path],
     report: Path,
     project: Path,
-    known: Mapping[Path, str] = MappingProxyType({}),
+    checksums: Mapping[Path, str] = MappingProxyType({}),
 ) -> dict[str, ManifestPart]:
     """Return a part of the files in the project, and one of the files elsewhere, by name.
 
-    Absent files are left out. ``known`` holds the SHA-256 of files that need not be read; none of
-    these files is a link.
+    Absent files are left out. ``checksums`` holds the SHA-256 of files that need not be read; none
+    of these files is a link.
     """
     folders: dict[Path, Path] = {}
 
     def resolved(file: Path) -> Path:
-        if file not in known:
+        if file not in checksums:
             return file.resolve()
         if file.parent not in folders:
             folders[file.parent] = file.parent.resolve()
         return folders[file.parent] / file.name
 
-    hashes = ((resolved(file), known.get(file) or sha256_of(file)) for file in sorted(set(files)))
+    hashes = (
+        (resolved(file), checksums.get(file) or sha256_of(file)) for file in sorted(set(files))
+    )
     digests = {file: sha for file, sha in hashes if sha}
     root = project.resolve()
     inside = {file: sha for file, sha in digests.items() if file.is_relative_to(root)}
@@ -293,7 +295,7 @@ def manifest_beside(source: Path) -> ReportManifest | None:
     """Return the manifest beside a run.json if it holds the hash of that run.json; else None."""
     if not (source.parent / NAME).is_file():
         return None
-    manifest = read_manifest(source.parent)
+    manifest = read_report_manifest(source.parent)
     digest = manifest.parts.get(REPORT, ManifestPart(".", {})).hashes.get(source.name)
     return manifest if digest is not None and digest == sha256_of(source) else None
 

@@ -214,7 +214,13 @@ MOST = 4
 
 def next_steps(results: Results, record: RunRecord) -> tuple[str, ...]:
     """Return at most four lines, the most pressing first; () if there is nothing to do."""
-    of_audits = list(_of_audits(results, record))
+    parts = ((audit, record.part(audit.name)) for audit in results.audits)
+    of_audits = [
+        step
+        for audit, part in parts
+        if part is not None
+        for step in audit.next_steps(part, results)
+    ]
     then = {} if record.baseline is None else record.baseline.pictures
     return _most_pressing(_own(results, record.prompts, then), of_audits)
 
@@ -233,20 +239,13 @@ def _most_pressing(steps_of_run: Iterable[Step], of_audits: Iterable[Step]) -> t
     return tuple(step.text for step in steps[:MOST])
 
 
-def _of_audits(results: Results, record: RunRecord) -> Iterator[Step]:
-    for audit in results.session.audits:
-        part = record.part(audit.name)
-        if part is not None:
-            yield from audit.next_steps(part, results)
-
-
 def _own(
     results: Results, prompts: Sequence[PromptRecord], then: Mapping[str, object]
 ) -> Iterator[Step]:
     session, checks = results.session, results.checks
     inconclusive = [check for check in checks if check.outcome is Outcome.INCONCLUSIVE]
     reasons = _undetected_of(session, prompts)
-    if unknown := calibration.told(session):
+    if unknown := calibration.calibration_warning(session):
         advice = f"{unknown}. Take words that it knows (`t2i init` names them), or another model"
         yield Step(10, advice)
     yield from (Step(20, text) for text in out_of_domain(results, reasons, prompts))

@@ -69,6 +69,11 @@ class PromptRecord:
     """People's labels of its images -> labelled images, where they corrected the score."""
 
     @property
+    def score(self) -> SignedInterval | None:
+        """The prompt's score, from -1 to 1, which charts of prompts show."""
+        return self.prompt_bias_score
+
+    @property
     def decided(self) -> Counts:
         """The counts of the deciding detector; empty if no detector examined the images."""
         return next(iter(self.counts.values()), Counts({}, {}))

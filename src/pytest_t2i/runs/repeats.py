@@ -101,7 +101,9 @@ def open_because(results: Results, test: SelectedTest) -> Callable[[Measurement]
     """Return the function that says why a measurement of a test cannot be decided."""
     if because := calibration.uncalibrated_because(results.session, test.selection):
         return lambda _: because
-    if not test.selection.detectors and (because := certified.open_because(results.session)):
+    if not test.selection.detectors and (
+        because := certified.certificate_mismatch(results.session)
+    ):
         return lambda _: because
     return TestedRepeats(results, test).open_because
 

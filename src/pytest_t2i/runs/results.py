@@ -174,7 +174,7 @@ class Results:
 
     def fixture(self, name: str, test: SelectedTest) -> Any:
         """Return the value of an audit's fixture for a test."""
-        return self.session.fixtures[name].make(self, test)
+        return self.session.fixtures[name].value(self, test)
 
     def sample(self, test: AskedTest) -> Sample:
         """Return the sample of the only prompt of a test."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.audits.discovery import installed_audits
-from pytest_t2i.audits.summary import Summary
+from pytest_t2i.audits.summary import FirstScreen, Summary
 from pytest_t2i.data import Interval
 from pytest_t2i.runs.record import RunRecord
 
@@ -17,6 +17,12 @@ def summaries(record: RunRecord, audits: Sequence[Audit[Any]] | None = None) -> 
     for audit in installed_audits() if audits is None else audits:
         if (part := record.part(audit.name)) is not None:
             yield audit.summary(part)
+
+
+def first_screens(audits: Sequence[Audit[Any]] | None = None) -> list[FirstScreen]:
+    """Return the scores that reports show first; None takes the installed audits."""
+    every = installed_audits() if audits is None else audits
+    return [audit.first_screen for audit in every if audit.first_screen is not None]
 
 
 def headlines(record: RunRecord) -> dict[str, str]:

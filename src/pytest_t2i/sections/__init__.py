@@ -29,6 +29,7 @@ from pytest_t2i.sections.blocks import (
     Point,
     Section,
     Table,
+    Tint,
     half_width,
     round_end,
 )
@@ -52,6 +53,7 @@ __all__ = [
     "Point",
     "Section",
     "Table",
+    "Tint",
     "half_width",
     "round_end",
 ]

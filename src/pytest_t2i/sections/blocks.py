@@ -165,7 +165,24 @@ class Plane:
                 raise ValueError(f"plane {self.title!r}: expected low < high, got {axis!r}")
 
 
-Cell = str | int | float | Interval | Bounds | Outcome | None
+class Tint(NamedTuple):
+    """A cell whose ground is coloured by how far it lies towards a group.
+
+    >>> Tint("0.40", 0.4).title
+    ''
+    """
+
+    text: str
+    share: float | None = None
+    """From -1, all female, to 1, all male; None for no colour."""
+    title: str = ""
+    """Text shown on hovering."""
+
+    def __str__(self) -> str:
+        return self.text
+
+
+Cell = str | int | float | Interval | Bounds | Outcome | Tint | None
 """The value of a table's cell; None if nothing is known."""
 
 
@@ -248,6 +265,8 @@ class Table:
     """Number of first cells that name a row together."""
     whole: bool = False
     """Whether a summary shows every row, however many there are."""
+    anchors: tuple[str, ...] = ()
+    """Anchor to which each row's name links, "" for no link; () for none."""
 
     @classmethod
     def of(

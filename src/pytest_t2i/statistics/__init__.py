@@ -82,14 +82,15 @@ MOVED = {
     "correction": "CorrectedScores CorrectedShares corrected_shares effective_counts",
     "curves": "Band half_step half_step_interval mean_band settled_step",
     "deprecated": (
-        "adjusted_model_bias_score bias_p_value look_level model_bias_look "
-        "share_confidence_sequence stereotype_p_value within_p_value"
+        "adjusted_model_bias_score bias_p_value look_level mean_total_variation_p_value "
+        "model_bias_look share_confidence_sequence stereotype_p_value within_p_value "
+        "worst_case_counts"
     ),
     "detectors": (
         "deviation_interval f1_interval fleiss_interval kappa_interval paired_share_change"
     ),
     "distances": (
-        "mean_total_variation_interval mean_total_variation_p_value total_variation_bounds "
+        "mean_total_variation_interval total_variation_bounds "
         "total_variation_floor total_variation_interval total_variation_p_value"
     ),
     "diversity": (
@@ -117,7 +118,7 @@ MOVED = {
         "prompt_bias_sequence stereotype_sequence stereotype_sequence_p_value"
     ),
     "shares": "blaker share_by_prompt_interval stereotype_interval",
-    "undetected": "worst_case_bounds worst_case_counts",
+    "undetected": "worst_case_bounds",
 }
 """Module -> names that are no longer exported, but importable here for one more release."""
 

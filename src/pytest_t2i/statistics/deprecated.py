@@ -10,10 +10,14 @@ import numpy.typing as npt
 
 from pytest_t2i.data import Interval, Prone
 from pytest_t2i.metrics import inputs
-from pytest_t2i.statistics.inversion import percentiles
-from pytest_t2i.statistics.model import model_bias_interval
+from pytest_t2i.statistics.distances import mean_total_variation_interval
+from pytest_t2i.statistics.inversion import inverting, percentiles
+from pytest_t2i.statistics.model import Whole, model_bias_interval
 from pytest_t2i.statistics.sequences import looks, sequence
 from pytest_t2i.statistics.shares import (
+    BEYOND,
+    Beyond,
+    check_choice,
     check_level,
     check_share,
     containing,
@@ -21,9 +25,35 @@ from pytest_t2i.statistics.shares import (
     prompt_bias_p_value,
     share_p_value,
 )
+from pytest_t2i.statistics.undetected import checked_counts
 
 bias_p_value = partial(prompt_bias_p_value, alternative="beyond")
 within_p_value = partial(prompt_bias_p_value, alternative="within")
+
+
+def worst_case_counts(
+    male: npt.ArrayLike, female: npt.ArrayLike, undetected: npt.ArrayLike, alternative: Beyond
+) -> tuple[Whole, Whole]:
+    """Return counts with the undetected images labelled least favourably to an alternative.
+
+    .. math:: beyond: max(m, f) : n - max(m, f), but no more uneven to the other side than n / 2
+       within: n - min(m, f) : min(m, f)
+
+    An exact test of these counts keeps its level for any dependence between being undetected and
+    the gender: no labels, "nobody" included, have a larger p-value (docs/decisions/0005).
+    """
+    men, women, unknown = checked_counts(male, female, undetected)
+    check_choice("alternative", alternative, BEYOND)
+    images = men + women + unknown
+    if alternative == "beyond":
+        more = np.maximum(np.maximum(men, women), images - images // 2)
+    else:
+        more = images - np.minimum(men, women)
+    favoured = men >= women
+    return np.where(favoured, more, images - more), np.where(favoured, images - more, more)
+
+
+mean_total_variation_p_value = inverting(partial(mean_total_variation_interval, seed=0))
 
 
 def stereotype_p_value(

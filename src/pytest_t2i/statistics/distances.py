@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
@@ -23,7 +23,6 @@ from pytest_t2i.statistics.bounding import Side, bounding_distance
 from pytest_t2i.statistics.inversion import (
     check_resampling,
     check_words,
-    inverting,
 )
 from pytest_t2i.statistics.means import mean_interval
 from pytest_t2i.statistics.model import Whole, Words, mean_departure, model_bias_interval
@@ -280,9 +279,6 @@ def mean_total_variation_interval(
     else:
         ends, method = fixed_ends(parts, level), "bounding functions"
     return containing(estimate, ends, level, method, len(parts.n))
-
-
-mean_total_variation_p_value = inverting(partial(mean_total_variation_interval, seed=0))
 
 
 def _sampled_ends(parts: Parts, level: float, seed: int, resamples: int) -> tuple[float, float]:

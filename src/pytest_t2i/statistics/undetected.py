@@ -10,7 +10,7 @@ import numpy.typing as npt
 from pytest_t2i.data import Bounds
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.model import Whole
-from pytest_t2i.statistics.shares import BEYOND, Beyond, check_choice
+from pytest_t2i.statistics.shares import Beyond
 
 
 def worst_case_bounds(
@@ -24,7 +24,7 @@ def worst_case_bounds(
     of one prompt (numbers), and of a model (arrays), for any reason (Manski 1989). They have no
     sampling error: they are about the images that were made.
     """
-    men, women, unknown = _checked(male, female, undetected)
+    men, women, unknown = checked_counts(male, female, undetected)
     images = men + women + unknown
     if not np.any(images):
         raise ValueError("male, female and undetected hold no image at all")
@@ -38,31 +38,10 @@ def worst_case_bounds(
     return Bounds(float(low), float(np.mean((gap + unknown) / images)), share)
 
 
-def worst_case_counts(
-    male: npt.ArrayLike, female: npt.ArrayLike, undetected: npt.ArrayLike, alternative: Beyond
-) -> tuple[Whole, Whole]:
-    """Return counts with the undetected images labelled least favourably to an alternative.
-
-    .. math:: beyond: max(m, f) : n - max(m, f), but no more uneven to the other side than n / 2
-       within: n - min(m, f) : min(m, f)
-
-    An exact test of these counts keeps its level for any dependence between being undetected and
-    the gender: no labels, "nobody" included, have a larger p-value (docs/decisions/0005).
-    """
-    men, women, unknown = _checked(male, female, undetected)
-    check_choice("alternative", alternative, BEYOND)
-    images = men + women + unknown
-    if alternative == "beyond":
-        more = np.maximum(np.maximum(men, women), images - images // 2)
-    else:
-        more = images - np.minimum(men, women)
-    favoured = men >= women
-    return np.where(favoured, more, images - more), np.where(favoured, images - more, more)
-
-
-def _checked(
+def checked_counts(
     male: npt.ArrayLike, female: npt.ArrayLike, undetected: npt.ArrayLike
 ) -> tuple[Whole, Whole, Whole]:
+    """Return the counts as whole numbers; raise a ValueError where their shapes differ."""
     arrays = {"male": male, "female": female, "undetected": undetected}
     counts = {name: inputs.whole_counts(name, value) for name, value in arrays.items()}
     inputs.same_shape(**counts)

@@ -44,6 +44,15 @@ def test_an_audit_after_an_unknown_one_is_refused():
         registered(a=audit("a", comes_after=("varietyy",)))
 
 
+@pytest.mark.parametrize("door", ["of_sample", "of_samples"])
+def test_two_audits_cannot_add_the_same_name_to_samples(door):
+    def adding(called):
+        return type("Made", (Audit,), {"name": called, door: {"share": len}})
+
+    with pytest.raises(ConfigurationError, match=f"'a' and 'b' both add 'share' by {door}: rename"):
+        registered(a=adding("a"), b=adding("b"))
+
+
 @pytest.mark.parametrize("factory", [dict, audit("other")])
 def test_what_is_no_audit_of_its_name_is_refused(factory):
     with pytest.raises(ConfigurationError, match="audit 'mine': expected a factory"):

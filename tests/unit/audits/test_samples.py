@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from types import MappingProxyType
 
 import pytest
 from unit.audits.seen import samples_of
 
 from pytest_t2i import limit
+from pytest_t2i.audits import bias as parity
 from pytest_t2i.audits.audit import Audit
-from pytest_t2i.audits.parity import measure as parity
+from pytest_t2i.audits.discovery import installed_audits
+from pytest_t2i.audits.samples import Sample, Samples
 from pytest_t2i.data import Bounds, Outcome
 from pytest_t2i.verdicts import measurement as families
 
@@ -118,7 +121,31 @@ def test_an_audit_of_others_adds_what_a_sample_measures(monkeypatch):
     monkeypatch.setattr("pytest_t2i.audits.samples.installed_audits", lambda: (Counting(),))
     (nurse,) = samples_of({"nurse": "mff-"})
     assert nurse.images_with_a_label == 3
+    assert "images_with_a_label" in dir(nurse)
     with pytest.raises(AttributeError, match="has no 'images_without'"):
         _ = nurse.images_without
     with pytest.raises(AttributeError, match=r"'origins'\. Run: pip install pytest-t2i-hunt"):
         _ = nurse.origins
+
+
+def test_an_audit_of_others_adds_what_several_samples_measure(monkeypatch):
+    class Counting(Audit):
+        name = "counting"
+        of_samples = MappingProxyType({"labels": lambda samples: samples.clear_images})
+
+    monkeypatch.setattr("pytest_t2i.audits.samples.installed_audits", lambda: (Counting(),))
+    both = samples_of({"nurse": "mff-", "pilot": "m"})
+    assert both.labels == 4
+    assert "labels" in dir(both)
+    with pytest.raises(AttributeError, match="<Samples of 2> has no 'model_bias_score'"):
+        _ = both.model_bias_score
+
+
+@pytest.mark.parametrize("name", ["emergence", "parity", "references", "variety"])
+def test_an_audit_adds_all_that_its_classes_define(name):
+    (audit,) = (audit for audit in installed_audits() if audit.name == name)
+    module = import_module(f"pytest_t2i.audits.{name}.of_sample")
+    for base, members in ((Sample, audit.of_sample), (Samples, audit.of_samples)):
+        classes = [kind for kind in vars(module).values() if base in getattr(kind, "__bases__", ())]
+        defined = [entry for kind in classes for entry in vars(kind) if not entry.startswith("_")]
+        assert list(members) == defined

@@ -10,7 +10,8 @@ import msgspec
 import pytest
 from PIL import Image
 
-from pytest_t2i.cli.demo import ARCHIVE, SHIPPED, StoredAnswers, read_shipped, run, unpack
+from pytest_t2i.cli import demo
+from pytest_t2i.cli.demo import ARCHIVE, SHIPPED, StoredAnswers, read_shipped, run, unpack_shipped
 from pytest_t2i.cli.main import main
 from pytest_t2i.data import Outcome
 from pytest_t2i.errors import DetectorError
@@ -52,7 +53,7 @@ def shown(tmp_path_factory):
 @pytest.fixture
 def pictures(tmp_path):
     """The unpacked pictures of the balanced model."""
-    return unpack(tmp_path / "pictures")[0]
+    return unpack_shipped(tmp_path / "pictures")[0]
 
 
 @pytest.mark.slow
@@ -96,7 +97,7 @@ def test_the_labels_decide(tmp_path, monkeypatch, capsys):
         return msgspec.structs.replace(shipped, images=rows)
 
     monkeypatch.setattr("pytest_t2i.cli.demo.read_shipped", one_sided)
-    monkeypatch.setattr("pytest_t2i.cli.demo.unpack", lambda folder: unpack(folder)[:1])
+    monkeypatch.setattr(demo, "unpack_shipped", lambda folder: unpack_shipped(folder)[:1])
     assert run(tmp_path / "out") == 0
     assert "\nFAIL: Outside the limits: the model bias score, 12 of 12" in capsys.readouterr().out
 
@@ -115,7 +116,7 @@ def test_the_archive_is_small():
 
 @pytest.mark.parametrize("number", [0, 1])
 def test_every_prompt_has_as_many_pictures(tmp_path, number):
-    shipped = read_shipped(unpack(tmp_path)[number])
+    shipped = read_shipped(unpack_shipped(tmp_path)[number])
     texts = [row.prompt for row in shipped.images]
     assert shipped.model == [*EXPECTED][number]
     assert {texts.count(prompt.text) for prompt in shipped.prompts} == {shipped.images_per_prompt}

@@ -37,7 +37,7 @@ def folder(tmp_path, monkeypatch):
 @pytest.fixture(scope="session")
 def shape():
     """What a gate of four words comes to."""
-    return presets.gate(Question(4, 300))
+    return presets.preset_gate(Question(4, 300))
 
 
 def init(*arguments, words=WORDS):
@@ -343,7 +343,7 @@ def test_thinned_words_are_spread_evenly():
 
 
 def test_all_axes_of_the_paper_unless_some_are_named():
-    assert len(list(init_command.words_of(init_command.axes_of((), (), None)))) == 100
+    assert len(list(init_command.words_of_axes(init_command.axes_of((), (), None)))) == 100
     with pytest.raises(UnknownNameError):
         init_command.axes_of((), ("hobby",), None)
     with pytest.raises(ConfigurationError):
@@ -356,7 +356,7 @@ def test_a_gate_takes_as_many_words_as_decide_and_no_more_images_than_needed(sha
     assert 50 < shape.images <= 75
     assert shape.model_limit in (0.25, 0.3)
     assert not Shape(4, 50).decides
-    many = presets.gate(Question(100, 300))
+    many = presets.preset_gate(Question(100, 300))
     assert many.decides
     assert many.total <= 300
     assert not Shape(many.words + 1, 300 // (many.words + 1)).decides

@@ -127,7 +127,7 @@ def test_what_cannot_run_says_what_it_lacks(capsys, tmp_path, monkeypatch):
 def test_what_is_there_runs_beside_the_published_numbers(capfd, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     way = reproduce.Way("here", "t2i list prompts", published="Table 9: .5")
-    row = reproduce.Row("Table 9", "one", "shows")
+    row = reproduce.ReproducedTable("Table 9", "one", "shows")
     made = reproduce.Reproduction({"one": way}, {"lyu": reproduce.Document((row,))})
     monkeypatch.setattr(reproduce, "reproduction", lambda: made)
     assert main(["reproduce", "lyu"]) == 0
@@ -138,7 +138,7 @@ def test_what_is_there_runs_beside_the_published_numbers(capfd, monkeypatch, tmp
 
 def test_a_command_that_fails_is_a_failure(capfd, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    row = reproduce.Row("Table 9", "one", "shows")
+    row = reproduce.ReproducedTable("Table 9", "one", "shows")
     way = reproduce.Way("here", "t2i report absent.json")
     made = reproduce.Reproduction({"one": way}, {"lyu": reproduce.Document((row,))})
     monkeypatch.setattr(reproduce, "reproduction", lambda: made)

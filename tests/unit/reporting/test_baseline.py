@@ -9,6 +9,7 @@ import pytest
 from pytest_t2i.data import Outcome
 from pytest_t2i.reporting import baseline
 from pytest_t2i.runs.record import BaselineRecord, BeforeRecord, RunRecord
+from pytest_t2i.sections import Paragraph
 from pytest_t2i.verdicts.check import Check
 
 GREW = "The model became more biased."
@@ -43,6 +44,6 @@ def test_which_prompts_grew_is_what_their_tests_found(checks, told):
     record = RunRecord(
         "2026-11-22T18:55:00+00:00", 1.0, "mine", {}, {}, {}, tuple(checks), baseline=recorded
     )
-    section = baseline.baseline_section(record)
-    assert section is not None
-    assert section.which == told
+    (section,) = baseline.baseline_sections(record)
+    texts = [block.text for block in section.blocks if isinstance(block, Paragraph)]
+    assert texts == [f"{told} Here are those that grew most."]

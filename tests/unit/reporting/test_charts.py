@@ -33,7 +33,7 @@ def test_prompts_go_from_male_to_female_and_those_without_a_score_come_last(reco
 
 
 def test_columns_are_of_about_the_same_height():
-    rows = (charts.Row("", Track(""), ""),)
+    rows = (charts.ChartRow("", Track(""), ""),)
     groups = [Group(str(n), rows * n) for n in (10, 30, 40, 10, 10)]
     left, right = charts.two_columns(groups)
     assert [len(entry.rows) for entry in left] == [40, 10]

@@ -123,7 +123,7 @@ def test_a_change_is_a_figure_of_its_own_beside_the_score():
         "allowed no growth that a permutation test finds; judged by test_grown",
     )
     assert change.track.limits == ()
-    assert change.target == "baseline"
+    assert change.target == "against-the-baseline"
 
 
 def test_the_limit_of_a_change_is_drawn_where_a_margin_decides():
@@ -306,7 +306,7 @@ def test_markdown_lists_what_was_judged():
     assert "| test\\_grown | 0.210 -&gt; 0.300, change +0.090 \\[+0.030, +0.150\\] | no" in text
     assert "The baseline is sdxl of 2026-11-20 17:07 UTC." in text
     assert (
-        "| profession-pilot | 10 male, 9 female, 1 undetected | 20 male, 0 female | 0.97 |" in text
+        "| profession-pilot | 10 male, 9 female, 1 undetected | 20 male, 0 female | 97 % |" in text
     )
     gap = replace(SEVEN, metric="similarity_gap", subject="model in image space", is_of_model=True)
     assert "| similarity gap of model in image space |" in render_markdown(run(gap))

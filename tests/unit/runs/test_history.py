@@ -15,7 +15,7 @@ from pytest_t2i.audits.summary import Summary
 from pytest_t2i.cli.main import main
 from pytest_t2i.data import Detection, Interval, Outcome
 from pytest_t2i.errors import FileFormatError
-from pytest_t2i.reporting.history import history_lines, history_page, lines
+from pytest_t2i.reporting.history import history_lines, history_page, series_lines
 from pytest_t2i.runs import history
 from pytest_t2i.runs.history import PastRun, add_run, past_run, read_history, series_of
 from pytest_t2i.runs.record import AuditRecord, Counts, ImageRecord, PromptRecord, RunRecord
@@ -53,7 +53,7 @@ def past(day, men, *, fingerprint="f", name="m", n=20, prompts=20):
     score = Interval(abs(2 * men / n - 1), 0.0, 1.0, 0.95, "test", prompts)
     return PastRun(
         created, name, fingerprint, "clip", n, day, Outcome.PASS, counts,
-        series={f"{history.SCORES}model": score},
+        series={"model_bias_score/model": score},
     )  # fmt: skip
 
 
@@ -172,7 +172,7 @@ def test_series_of_any_audit_are_followed(tmp_path):
     add_run(replace(recorded(), audits=audits), tmp_path, (ParityAudit(), Simpson()))
     (series,) = series_of(read_history(tmp_path), level=0.95)
     assert series.runs[0].series["simpson/model"] == index
-    assert [line.name for line in lines(series)] == ["all prompts", "simpson/model"]
+    assert [line.name for line in series_lines(series)] == ["all prompts", "simpson/model"]
 
 
 def test_a_line_is_named_for_what_was_measured_where_its_metric_is_plain():
@@ -180,7 +180,7 @@ def test_a_line_is_named_for_what_was_measured_where_its_metric_is_plain():
     more = {"stereotype_score/iranian-hat": score, "similarity_gap/image: model": score}
     first, second = past(1, 10), past(2, 12)
     (series,) = series_of([first, replace(second, series=second.series | more)], level=0.95)
-    names = [line.name for line in lines(series)]
+    names = [line.name for line in series_lines(series)]
     assert names == ["all prompts", "iranian-hat", "image: model"]
 
 

@@ -17,7 +17,7 @@ from pytest_t2i.runs.manifest import (
     manifest_beside,
     new_manifest,
     parts_of,
-    read_manifest,
+    read_report_manifest,
     rendered_anew,
     report_part,
     sha256_of,
@@ -58,7 +58,7 @@ def report(project):
 
 
 def test_paths_are_relative_and_nothing_says_where_the_machine_keeps_them(report, tmp_path):
-    manifest = read_manifest(report)
+    manifest = read_report_manifest(report)
     assert manifest.project == "../.."
     assert manifest.parts["limits"].folder == "../.."
     assert list(manifest.parts["limits"].hashes) == ["limits.toml"]
@@ -117,7 +117,7 @@ def test_a_report_without_a_manifest(tmp_path, capsys):
     assert main(["report", "verify", str(tmp_path)]) == 2
     assert "no such manifest of a report" in capsys.readouterr().err
     with pytest.raises(FileFormatError):
-        read_manifest(tmp_path)
+        read_report_manifest(tmp_path)
 
 
 def test_a_hash_is_of_ordinary_files_alone(tmp_path):
@@ -133,7 +133,7 @@ def test_what_is_made_of_a_run_is_added_and_a_changed_run_is_not_made_good(repor
     card = report / "card.html"
     card.write_text("card")
     add_outputs(report / "run.json", "card", [card])
-    assert list(read_manifest(report).parts["card"].hashes) == ["reports/t2i/card.html"]
+    assert list(read_report_manifest(report).parts["card"].hashes) == ["reports/t2i/card.html"]
 
     (report / "run.json").write_text("{ }")
     assert manifest_beside(report / "run.json") is None
@@ -146,7 +146,7 @@ def test_what_lies_outside_of_the_project_is_not_added(report, tmp_path):
     card = tmp_path / "card.html"
     card.write_text("card")
     add_outputs(report / "run.json", "card", [card])
-    assert "card" not in read_manifest(report).parts
+    assert "card" not in read_report_manifest(report).parts
 
 
 @pytest.mark.parametrize("place", [".", "../signed", "../../../elsewhere"])
@@ -157,7 +157,7 @@ def test_a_report_rendered_anew_has_a_manifest_of_its_own(report, tmp_path, plac
     (folder / "run.json").write_text("{'statement': 1}")
     (folder / "index.html").write_text("page")
     rendered_anew(manifest, report, folder)
-    made = read_manifest(folder)
+    made = read_report_manifest(folder)
     assert set(made.parts[REPORT].hashes) == {"run.json", "index.html"}
     given = ["--at", f"labels elsewhere={tmp_path / 'labels'}"]
     if place.endswith("elsewhere"):

@@ -30,6 +30,7 @@ from pytest_t2i.statistics.deprecated import (
     adjusted_model_bias_score,
     bias_p_value,
     look_level,
+    mean_total_variation_p_value,
     model_bias_look,
     within_p_value,
 )
@@ -42,7 +43,6 @@ from pytest_t2i.statistics.detectors import (
 )
 from pytest_t2i.statistics.distances import (
     mean_total_variation_interval,
-    mean_total_variation_p_value,
     total_variation_bounds,
     total_variation_floor,
     total_variation_interval,

@@ -12,12 +12,13 @@ from pytest_t2i import statistics as s
 from pytest_t2i.statistics.associations import rank_correlation_interval
 from pytest_t2i.statistics.change import change_points, growth_probabilities, paired_prompt_p_value
 from pytest_t2i.statistics.curves import half_step_interval, mean_band
-from pytest_t2i.statistics.deprecated import adjusted_model_bias_score, model_bias_look
-from pytest_t2i.statistics.detectors import deviation_interval, fleiss_interval
-from pytest_t2i.statistics.distances import (
-    mean_total_variation_interval,
+from pytest_t2i.statistics.deprecated import (
+    adjusted_model_bias_score,
     mean_total_variation_p_value,
+    model_bias_look,
 )
+from pytest_t2i.statistics.detectors import deviation_interval, fleiss_interval
+from pytest_t2i.statistics.distances import mean_total_variation_interval
 from pytest_t2i.statistics.diversity import wals_interval
 from pytest_t2i.statistics.gaps import (
     parity_difference_interval,

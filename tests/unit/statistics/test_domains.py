@@ -9,12 +9,8 @@ from pytest_t2i import metrics as m
 from pytest_t2i import statistics as s
 from pytest_t2i.statistics.change import change_points, growth_probabilities, paired_prompt_p_value
 from pytest_t2i.statistics.curves import settled_step
-from pytest_t2i.statistics.deprecated import stereotype_p_value
-from pytest_t2i.statistics.distances import (
-    mean_total_variation_p_value,
-    total_variation_floor,
-    total_variation_p_value,
-)
+from pytest_t2i.statistics.deprecated import mean_total_variation_p_value, stereotype_p_value
+from pytest_t2i.statistics.distances import total_variation_floor, total_variation_p_value
 from pytest_t2i.statistics.families import (
     adaptive_discarding,
     family_share_p_values,

@@ -13,10 +13,8 @@ from scipy import stats
 from pytest_t2i import statistics
 from pytest_t2i import statistics as s
 from pytest_t2i.statistics import planning as change_plan
-from pytest_t2i.statistics.distances import (
-    mean_total_variation_interval,
-    mean_total_variation_p_value,
-)
+from pytest_t2i.statistics.deprecated import mean_total_variation_p_value
+from pytest_t2i.statistics.distances import mean_total_variation_interval
 from pytest_t2i.statistics.gaps import (
     parity_difference_interval,
     parity_difference_p_value,

@@ -27,6 +27,7 @@ from pytest_t2i.statistics.change import (
     table_bias,
 )
 from pytest_t2i.statistics.correction import _distribution, corrected_counts
+from pytest_t2i.statistics.deprecated import worst_case_counts
 from pytest_t2i.statistics.distances import (
     bounding_mean,
     ceiling,
@@ -56,7 +57,7 @@ from pytest_t2i.statistics.sequences import (
     _first,
     group_distance_sequence,
 )
-from pytest_t2i.statistics.undetected import worst_case_counts, worst_case_groups
+from pytest_t2i.statistics.undetected import worst_case_groups
 
 
 def test_two_prompts_are_enough_where_words_are_sampled():

@@ -9,7 +9,8 @@ import pytest
 from scipy import stats
 
 from pytest_t2i import statistics
-from pytest_t2i.audits import distance
+from pytest_t2i.audits.distance import EVEN as EVEN_SHARES
+from pytest_t2i.audits.score import Tally
 from pytest_t2i.statistics import families as lone
 from pytest_t2i.statistics import (
     model_bias_p_value,
@@ -19,7 +20,7 @@ from pytest_t2i.statistics import (
     prompt_bias_p_value,
 )
 from pytest_t2i.statistics.change import paired_prompt_p_value, unmoved_model_bias_change
-from pytest_t2i.statistics.distances import mean_total_variation_p_value
+from pytest_t2i.statistics.deprecated import mean_total_variation_p_value
 from pytest_t2i.statistics.planning import (
     COARSE,
     SHAPES,
@@ -415,12 +416,9 @@ def test_a_prompts_power_is_that_of_the_family_that_judges_it(groups, truth):
     for _ in range(150):
         own = rng.multinomial(images, SHAPES[0](truth, groups))
         others = rng.multinomial(images, [1.0 / groups] * groups, size=prompts - 1)
-        members = [
-            tuple((str(k), int(count), 1.0 / groups) for k, count in enumerate(row))
-            for row in (own, *others)
-        ]
-        evidence = distance._family_evidence(members, [0] * prompts, bound)[0]
-        right.append((evidence.beyond if truth > bound else evidence.within) <= 0.05)
+        side = "beyond" if truth > bound else "within"
+        tallies = [Tally.even(row) for row in (own, *others)]
+        right.append(EVEN_SHARES.p_values(tallies, bound, 0.95, side)[0] <= 0.05)
     assert power.low - 0.08 <= np.mean(right) <= power.high + 0.08
 
 

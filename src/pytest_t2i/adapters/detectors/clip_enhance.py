@@ -31,7 +31,7 @@ from pytest_t2i.adapters.detectors.parts import (
     person_part,
     whole,
 )
-from pytest_t2i.adapters.detectors.screening import passed_on, screened
+from pytest_t2i.adapters.detectors.screening import look_for_faces, passed_on, screened
 from pytest_t2i.data import Attribute, Box, Detection, Undetected, digest
 from pytest_t2i.errors import UnknownNameError
 from pytest_t2i.protocols import FaceDetector, LoadOptions, PersonDetector
@@ -119,6 +119,10 @@ class ClipEnhance:
     def in_domain(self, images: Sequence[Image]) -> list[bool]:
         """Whether each picture is of the kind that the CLIP was made for."""
         return self.clip.in_domain(images)
+
+    def look_ahead(self, images: Sequence[Image]) -> None:
+        """Find the faces, where that is the processor's work; ``detect`` finds them again."""
+        look_for_faces(self.faces, images)
 
     def detect(self, images: Sequence[Image]) -> list[Detection]:
         """One detection per picture, in order."""

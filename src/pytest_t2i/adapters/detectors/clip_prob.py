@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from pytest_t2i.adapters.detectors.clip import GENDER, ClipDetector
 from pytest_t2i.adapters.detectors.parts import clip_part, face_part, named, whole
-from pytest_t2i.adapters.detectors.screening import passed_on, screened
+from pytest_t2i.adapters.detectors.screening import look_for_faces, passed_on, screened
 from pytest_t2i.data import Attribute, Box, Detection, Undetected, digest
 from pytest_t2i.protocols import FaceDetector, LoadOptions
 
@@ -114,6 +114,10 @@ class ClipProb:
     def in_domain(self, images: Sequence[Image]) -> list[bool]:
         """Whether each picture is of the kind that the CLIP was made for."""
         return self.clip.in_domain(images)
+
+    def look_ahead(self, images: Sequence[Image]) -> None:
+        """Find the faces, where that is the processor's work; ``detect`` finds them again."""
+        look_for_faces(self.faces, images)
 
     def detect(self, images: Sequence[Image]) -> list[Detection]:
         """One detection per picture, in order."""

@@ -25,7 +25,7 @@ from PIL import Image
 
 from pytest_t2i.adapters.detectors.age_bands import AGES
 from pytest_t2i.adapters.detectors.parts import face_part, whole
-from pytest_t2i.adapters.detectors.screening import screened
+from pytest_t2i.adapters.detectors.screening import look_for_faces, screened
 from pytest_t2i.adapters.finders.chips import Chip, Chips
 from pytest_t2i.adapters.support.devices import memory_guard, pick_device
 from pytest_t2i.adapters.support.digests import file_digest
@@ -34,7 +34,7 @@ from pytest_t2i.adapters.support.locating import shared
 from pytest_t2i.adapters.support.picture_files import PictureMemory, in_batches
 from pytest_t2i.data import Detection, Undetected, digest
 from pytest_t2i.errors import DetectorError, ModelLoadError
-from pytest_t2i.protocols import LoadOptions
+from pytest_t2i.protocols import FaceDetector, LoadOptions
 
 with needs("the detector fairface", "fairface"):
     import timm
@@ -124,6 +124,11 @@ class Network:
             "torch": torch.__version__.partition("+")[0],
         }
 
+    @property
+    def finder(self) -> FaceDetector:
+        """The face detector."""
+        return self._chips.finder
+
     def look(self, images: Sequence[Picture]) -> list[Seen | None]:
         """The outputs for every picture; None where there is no face."""
         return self._memory.of(images, lambda new: self._outputs(self._chips.largest(new)))
@@ -162,6 +167,10 @@ class FairFace:
     def provenance(self) -> Mapping[str, str]:
         """The facts behind the fingerprint, readable."""
         return {**self._network.facts, "attribute": self._attribute}
+
+    def look_ahead(self, images: Sequence[Picture]) -> None:
+        """Find the faces, where that is the processor's work; ``detect`` finds them again."""
+        look_for_faces(self._network.finder, images)
 
     def detect(self, images: Sequence[Picture]) -> list[Detection]:
         """One detection per picture, in order."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pytest_t2i.adapters.support.black_or_unreadable import is_black, readable
 from pytest_t2i.data import Detection, Undetected
+from pytest_t2i.protocols import FaceDetector
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -41,6 +42,16 @@ def passed_on(
     looked_at = look([pictures[place] for place in open_places]) if open_places else []
     everything = decided | dict(zip(open_places, looked_at, strict=True))
     return [everything[place] for place in range(len(pictures))]
+
+
+def look_for_faces(faces: FaceDetector, images: Sequence[Image]) -> None:
+    """Have a face detector of the processor look at pictures; it remembers what it finds.
+
+    The pictures are those that ``screened`` passes on.
+    """
+    if not getattr(faces, "needs_device", True):
+        pictures = [readable(image) for image in images]
+        faces.faces([picture for picture in pictures if picture and not is_black(picture)])
 
 
 Look = Callable[[list["Image"]], Sequence[Detection]]

@@ -57,7 +57,7 @@ class Chips:
             raise ModelLoadError(
                 f"{path}: expected {LANDMARKS}, got another file ({error}). Give its path."
             ) from error
-        self._faces = faces
+        self.finder = faces
         self._landmarks = f"sha256:{file_digest(path)}"
 
     @property
@@ -65,8 +65,8 @@ class Chips:
         """All that changes a chip."""
         cut = f"{SIZE} px, padding {PADDING}, longest side {FAIRFACE_LONGEST}"
         return {
-            **getattr(self._faces, "provenance", {}),
-            "finder": self._faces.fingerprint,
+            **getattr(self.finder, "provenance", {}),
+            "finder": self.finder.fingerprint,
             "landmarks": self._landmarks,
             "chips": cut,
         }
@@ -75,7 +75,7 @@ class Chips:
         """The largest face of every picture; None where there is no face."""
         return [
             Chip(self._cut(image, boxes[0]), len(boxes)) if boxes else None
-            for image, boxes in zip(images, self._faces.faces(images), strict=True)
+            for image, boxes in zip(images, self.finder.faces(images), strict=True)
         ]
 
     def _cut(self, image: Image, box: Box) -> np.ndarray:

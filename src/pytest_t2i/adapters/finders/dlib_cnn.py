@@ -15,6 +15,7 @@ from pathlib import Path
 from pytest_t2i.adapters.finders.face_finder import CnnFinder, CnnSettings, cnn_weights
 from pytest_t2i.adapters.finders.packaged import NAME
 from pytest_t2i.adapters.finders.scaling import Fitted
+from pytest_t2i.adapters.support.cores import EachThreads
 from pytest_t2i.adapters.support.loading import needs
 from pytest_t2i.adapters.support.locating import shared
 from pytest_t2i.data import Box
@@ -47,7 +48,8 @@ class DlibCnnFaces(CnnFinder):
     def __init__(self, weights: Path, settings: CnnSettings | None = None) -> None:
         """Read the weights."""
         try:
-            self._detector = dlib.cnn_face_detection_model_v1(str(cnn_weights(weights)))
+            path = str(cnn_weights(weights))
+            self._detectors = EachThreads(lambda: dlib.cnn_face_detection_model_v1(path))
         except RuntimeError as error:
             raise ModelLoadError(
                 f"{weights}: expected {NAME}, got another file ({error}). Give its path."
@@ -56,7 +58,7 @@ class DlibCnnFaces(CnnFinder):
         super().__init__("dlib-cnn", weights, settings or CnnSettings(), library)
 
     def _faces_in(self, picture: Fitted) -> list[Box]:
-        faces = self._detector(picture.pixels, self._settings.upsampling)
+        faces = self._detectors.get()(picture.pixels, self._settings.upsampling)
         return [
             picture.upright(face.rect, float(face.confidence))
             for face in faces

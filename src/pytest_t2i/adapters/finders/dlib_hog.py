@@ -10,6 +10,7 @@ import math
 
 from pytest_t2i.adapters.finders.face_finder import FaceFinder
 from pytest_t2i.adapters.finders.scaling import Fitted
+from pytest_t2i.adapters.support.cores import EachThreads
 from pytest_t2i.adapters.support.loading import needs
 from pytest_t2i.adapters.support.locating import shared
 from pytest_t2i.data import Box
@@ -73,7 +74,7 @@ class HogFaces(FaceFinder):
         longest: int | None = None,
     ) -> None:
         """Prepare the detector."""
-        self._detector = dlib.get_frontal_face_detector()
+        self._detectors = EachThreads(dlib.get_frontal_face_detector)
         self._threshold, self._upsampling = threshold, upsampling
         super().__init__(
             {
@@ -86,7 +87,8 @@ class HogFaces(FaceFinder):
         )
 
     def _faces_in(self, picture: Fitted) -> list[Box]:
-        faces, scores, _ = self._detector.run(picture.pixels, self._upsampling, self._threshold)
+        detector = self._detectors.get()
+        faces, scores, _ = detector.run(picture.pixels, self._upsampling, self._threshold)
         return [
             picture.upright(face, float(score)) for face, score in zip(faces, scores, strict=True)
         ]

@@ -16,6 +16,7 @@ from pytest_t2i.adapters.finders.scaling import (
     Fitted,
     fitted,
 )
+from pytest_t2i.adapters.support.cores import on_cores
 from pytest_t2i.adapters.support.digests import file_digest
 from pytest_t2i.adapters.support.locating import Finder
 from pytest_t2i.data import Box
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 class FaceFinder(Finder):
     """Base class of a FaceDetector."""
 
+    needs_device = False
+    """Whether the search runs on the device that makes images; else it runs on the cores."""
+
     def __init__(self, facts: Mapping[str, str], longest: int | None) -> None:
         """Args: facts of the fingerprint, and the longer side in pixels to scale to, or None."""
         super().__init__({**facts, "longest side": str(longest or "as it is")})
@@ -38,7 +42,9 @@ class FaceFinder(Finder):
         return self.find(images)
 
     def _find(self, images: Sequence[Image]) -> list[list[Box]]:
-        return [self._faces_in(fitted(image, self._longest)) for image in images]
+        if self.needs_device:
+            return [self._faces_in(fitted(image, self._longest)) for image in images]
+        return on_cores(lambda image: self._faces_in(fitted(image, self._longest)), images)
 
     @abstractmethod
     def _faces_in(self, picture: Fitted) -> list[Box]:

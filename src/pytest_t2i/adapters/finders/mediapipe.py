@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from pytest_t2i.adapters.finders.face_finder import FaceFinder
 from pytest_t2i.adapters.finders.scaling import Fitted
+from pytest_t2i.adapters.support.cores import EachThreads
 from pytest_t2i.adapters.support.digests import file_digest
 from pytest_t2i.adapters.support.locating import shared
 from pytest_t2i.data import Box
@@ -92,7 +93,7 @@ class MediapipeFaces(FaceFinder):
         self, weights: Path, *, confidence: float = CONFIDENCE, overlap: float = OVERLAP
     ) -> None:
         """Read the weights."""
-        self._network, self._outputs = _network(weights)
+        self._networks = EachThreads(lambda: _network(weights))
         self._confidence, self._overlap = confidence, overlap
         super().__init__(
             {
@@ -107,9 +108,10 @@ class MediapipeFaces(FaceFinder):
 
     def _faces_in(self, picture: Fitted) -> list[Box]:
         place = _letterbox(picture.pixels)
-        self._network.set_tensor(self._network.get_input_details()[0]["index"], place.tensor)
-        self._network.invoke()
-        boxes, scores = (self._network.get_tensor(index)[0] for index in self._outputs)
+        network, outputs = self._networks.get()
+        network.set_tensor(network.get_input_details()[0]["index"], place.tensor)
+        network.invoke()
+        boxes, scores = (network.get_tensor(index)[0] for index in outputs)
         rows = _decoded(boxes, scores[:, 0], self._confidence)
         merged = _merged(rows, self._overlap)
         return [_box(picture, place, row) for row in merged]

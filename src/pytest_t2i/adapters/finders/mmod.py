@@ -263,14 +263,16 @@ class MmodFaces(CnnFinder):
         """Read the weights."""
         self._network = Mmod(cnn_weights(weights), device)
         self._threads = one_thread if device == "cpu" else nullcontext
+        self.needs_device = device != "cpu"
         library = {"torch": torch.__version__.partition("+")[0]}
         super().__init__("mmod", weights, settings or CnnSettings(), library)
 
     def _find(self, images: Sequence[Image]) -> list[list[Box]]:
-        with memory_guard("looking for faces"), self._threads():
+        with memory_guard("looking for faces"):
             return super()._find(images)
 
     def _faces_in(self, picture: Fitted) -> list[Box]:
         settings = self._settings
-        faces = self._network.faces(picture.pixels, settings.upsampling, settings.confidence)
+        with self._threads():
+            faces = self._network.faces(picture.pixels, settings.upsampling, settings.confidence)
         return [picture.box(face[:4], face.score) for face in faces]

@@ -74,7 +74,7 @@ class MtcnnFaces(FaceFinder):
         device: str = "cpu",
     ) -> None:
         """Prepare the three networks."""
-        self._smallest = smallest
+        self._smallest, self.needs_device = smallest, device != "cpu"
         with memory_guard("loading MTCNN"):
             self._network = MTCNN(
                 keep_all=True, thresholds=list(thresholds), min_face_size=smallest, device=device

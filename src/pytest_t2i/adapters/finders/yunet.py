@@ -13,6 +13,7 @@ import numpy as np
 from pytest_t2i.adapters.fetching import fetched, how_to_fetch
 from pytest_t2i.adapters.finders.face_finder import FaceFinder
 from pytest_t2i.adapters.finders.scaling import Fitted
+from pytest_t2i.adapters.support.cores import EachThreads
 from pytest_t2i.adapters.support.digests import file_digest
 from pytest_t2i.adapters.support.loading import needs
 from pytest_t2i.adapters.support.locating import shared
@@ -70,10 +71,12 @@ class YunetFaces(FaceFinder):
                 f"the file {weights} does not exist. Give the path of YuNet's ONNX file."
             )
         try:
-            self._network = cv2.FaceDetectorYN.create(
-                str(weights), "", (320, 320), confidence, overlap, MOST
+            self._networks = EachThreads(
+                lambda: cv2.FaceDetectorYN.create(
+                    str(weights), "", (320, 320), confidence, overlap, MOST
+                )
             )
-            self._network.detect(np.zeros((320, 320, 3), np.uint8))
+            self._networks.get().detect(np.zeros((320, 320, 3), np.uint8))
         except cv2.error as error:
             first = str(error).strip().partition("\n")[0]
             raise ModelLoadError(
@@ -93,8 +96,9 @@ class YunetFaces(FaceFinder):
 
     def _faces_in(self, picture: Fitted) -> list[Box]:
         height, width = picture.pixels.shape[:2]
-        self._network.setInputSize((width, height))
-        _, rows = self._network.detect(np.ascontiguousarray(picture.pixels[..., ::-1]))
+        network = self._networks.get()
+        network.setInputSize((width, height))
+        _, rows = network.detect(np.ascontiguousarray(picture.pixels[..., ::-1]))
         return [] if rows is None else [_box(picture, row) for row in rows.tolist()]
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from copy import copy, deepcopy
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
@@ -32,7 +33,15 @@ from pytest_t2i.adapters.models.pipelines import (
 )
 from pytest_t2i.adapters.models.prompt_embeddings import TextBank, family_of
 from pytest_t2i.adapters.models.velocity import WATCHED, VelocityWatch, alike, decoded, kind_of
-from pytest_t2i.adapters.support.devices import dtype_name, memory_guard, pick_device, pick_dtype
+from pytest_t2i.adapters.support.devices import (
+    DeviceMemory,
+    device_memory,
+    dtype_name,
+    memory_guard,
+    own_stream,
+    pick_device,
+    pick_dtype,
+)
 from pytest_t2i.adapters.support.digests import file_digest, folder_digest
 from pytest_t2i.adapters.support.loading import hub_commit, needs
 from pytest_t2i.data import (
@@ -87,9 +96,12 @@ def load(options: LoadOptions) -> DiffusersModel:
     parts = parts_elsewhere(folder, options)
     dtype = pick_dtype(options.dtype, device, half_of(folder, parts, device))
     check_processor(device, dtype)
-    pipeline = load_pipeline(folder, parts, options, dtype, device)
-    settle(pipeline, device)
-    facts = _weights(folder, parts, options) | _facts(pipeline, options, device, dtype)
+    with ThreadPoolExecutor(1, "t2i-digest") as pool:
+        # Files are hashed while they are loaded: hashing lets other threads run.
+        weights = pool.submit(_weights, folder, parts, options)
+        pipeline = load_pipeline(folder, parts, options, dtype, device)
+        settle(pipeline, device)
+    facts = weights.result() | _facts(pipeline, options, device, dtype)
     return DiffusersModel(pipeline, device, options, facts)
 
 
@@ -263,6 +275,14 @@ class DiffusersModel:
         if not self._calls.takes_guidance and self.resolve(settings).guidance is None:
             notes.append(f"{name} takes no guidance")
         return tuple(notes)
+
+    def measured(self) -> AbstractContextManager[DeviceMemory]:
+        """A context that measures the memory that work of detectors needs on the device."""
+        return device_memory(self.device)
+
+    def beside(self) -> AbstractContextManager[None]:
+        """A context for work of detectors beside a batch of pictures."""
+        return own_stream(self.device)
 
     def stop(self) -> None:
         """Stop another thread's batch after its present step."""
@@ -449,7 +469,9 @@ class DiffusersModel:
             ):
                 negative = self._calls.negative(call, settings.negative_prompt)
                 text = self._text_arguments(self._rewritten.prompts(prompts, call), negative)
-                return self.pipeline(**call, **text, generator=generators, output_type="pil")
+                # Pictures of the four families leave the device as bytes, in one copy.
+                kind = "pil" if self._family is None else "pt"
+                return self.pipeline(**call, **text, generator=generators, output_type=kind)
         except T2IError:
             raise
         except ValueError as error:

@@ -741,13 +741,18 @@ class Calls:
 
 
 def pictures_of(output: Any) -> list[Any]:
-    """The pictures of a pipeline's output: ``.images``, ``.image``, or the first of a tuple."""
+    """The pictures of a pipeline's output: ``.images``, ``.image``, or the first of a tuple.
+
+    They may be a tensor of the four families, or pictures of Pillow.
+    """
     for name in ("images", "image"):
         value = getattr(output, name, None)
         if value is not None:
             break
     else:
         value = output[0] if isinstance(output, tuple) else output
+    if isinstance(value, torch.Tensor):
+        return _pictures_from(value)
     pictures = value if isinstance(value, list) else [value]
     flat = [
         picture for entry in pictures for picture in (entry if isinstance(entry, list) else [entry])
@@ -758,6 +763,14 @@ def pictures_of(output: Any) -> list[Any]:
             f"expected pictures in the pipeline's output, got {type(wrong).__name__}"
         )
     return flat
+
+
+def _pictures_from(shares: torch.Tensor) -> list[Any]:
+    """Pictures from [batch, 3, height, width] of 0 to 1, rounded as diffusers rounds them."""
+    from PIL import Image
+
+    pixels = (shares.float() * 255).round().to(torch.uint8).permute(0, 2, 3, 1)
+    return [Image.fromarray(picture) for picture in pixels.contiguous().cpu().numpy()]
 
 
 with needs("running a neural network", "diffusers"):

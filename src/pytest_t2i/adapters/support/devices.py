@@ -8,6 +8,7 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from pytest_t2i.adapters.support.loading import load_failure, needs
 from pytest_t2i.errors import ConfigurationError, ModelLoadError, OutOfDeviceMemoryError
@@ -146,6 +147,57 @@ def loading_weights(source: str, revision: str | None = None) -> Iterator[None]:
             if is_out_of_memory(error):
                 raise
             raise load_failure(error, source, revision) from None
+
+
+@dataclass(slots=True)
+class DeviceMemory:
+    """Bytes of a device's memory that a piece of work needed, and that are free beside a batch."""
+
+    needed: int = 0
+    free: int = 0
+
+    @property
+    def has_room(self) -> bool:
+        """Whether the work fits beside a batch of pictures, with as much again to spare."""
+        return self.free > SPARE * self.needed
+
+
+SPARE = 2
+"""The device's free memory must be larger than what work needs by this factor, as further pictures
+may need more."""
+
+
+@contextmanager
+def device_memory(device: torch.device) -> Iterator[DeviceMemory]:
+    """Measure the memory that work inside of the context needs on a CUDA device.
+
+    What torch holds for the model's batches does not count as free.
+    """
+    memory = DeviceMemory()
+    if device.type != "cuda":
+        yield memory
+        return
+    before = torch.cuda.memory_allocated(device)
+    torch.cuda.reset_peak_memory_stats(device)
+    yield memory
+    memory.needed = max(torch.cuda.max_memory_allocated(device) - before, 0)
+    memory.free = torch.cuda.mem_get_info(device)[0]
+
+
+@contextmanager
+def own_stream(device: torch.device) -> Iterator[None]:
+    """Run work on a stream of its own: on the model's it would wait for all steps of a batch.
+
+    Pictures come from the processor's memory, and the weights are there since an earlier picture,
+    so that the stream has nothing to wait for.
+    """
+    if device.type != "cuda":
+        yield
+        return
+    stream = torch.cuda.Stream(device)
+    with torch.cuda.stream(stream):
+        yield
+    stream.synchronize()
 
 
 @contextmanager

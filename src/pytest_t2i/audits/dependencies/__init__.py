@@ -14,14 +14,7 @@ from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.objects import EXPECTED
 
 if TYPE_CHECKING:
-    from pytest_t2i.audits.dependencies.measure import Dependencies
     from pytest_t2i.generation.plan import Need
-
-
-def _dependencies(context: AuditContext, test: AskedTest) -> Dependencies:
-    from pytest_t2i.audits.dependencies import measure
-
-    return measure.dependencies_of(context, test)
 
 
 class DependenciesAudit(PackagedAudit):
@@ -37,7 +30,7 @@ class DependenciesAudit(PackagedAudit):
     fixtures = MappingProxyType(
         {
             "dependencies": Fixture(
-                _dependencies,
+                f"{__name__}.measure:dependencies_of",
                 "triplets",
                 doc="The objects of triplets by what brought them in, the prompt or the scene.",
                 finds=True,

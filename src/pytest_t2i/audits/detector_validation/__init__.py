@@ -6,24 +6,10 @@ It follows Lyu section 3.5, Tables 1 to 3. Tests use the fixtures ``trial`` and 
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_t2i.audits.audit import Fixture, PackagedAudit
-from pytest_t2i.audits.context import AskedTest, AuditContext
-
-if TYPE_CHECKING:
-    from pytest_t2i.audits.detector_validation.measure import Trial
-    from pytest_t2i.audits.detector_validation.trials import Trials
-
-
-def _trial(context: AuditContext, test: AskedTest) -> Trial:
-    return _trials(context, test)[test.selection.detectors[0]]
-
-
-def _trials(context: AuditContext, test: AskedTest) -> Trials:  # noqa: ARG001 - all tests have one set
-    from pytest_t2i.audits.detector_validation import report
-
-    return report.trials(context)
+from pytest_t2i.audits.context import AuditContext
 
 
 class DetectorValidation(PackagedAudit):
@@ -36,12 +22,16 @@ class DetectorValidation(PackagedAudit):
     fixtures = MappingProxyType(
         {
             "trial": Fixture(
-                _trial,
+                f"{__name__}.report:trial",
                 "detectors",
                 one_by_one=True,
                 doc="One detector on the labelled images; the test runs once per detector.",
             ),
-            "trials": Fixture(_trials, "detectors", doc="Every detector on the labelled images."),
+            "trials": Fixture(
+                f"{__name__}.report:trials",
+                "detectors",
+                doc="Every detector on the labelled images.",
+            ),
         }
     )
 

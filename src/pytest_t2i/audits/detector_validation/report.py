@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_t2i.audits.context import AuditContext
+from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.detector_validation.change import RecordedTrial
 from pytest_t2i.audits.detector_validation.measure import Mistake, Trial
 from pytest_t2i.audits.detector_validation.trials import Trials, try_detectors
@@ -71,9 +71,15 @@ class TrialsPart:
     """One trial per detector, in the order of the run."""
 
 
-def trials(context: AuditContext) -> Trials:
+def trials(context: AuditContext, test: AskedTest | None = None) -> Trials:
     """Return the trials of every detector of the run on the labelled images, measured once."""
+    del test
     return context.once(("trials",), lambda: _trials(context))
+
+
+def trial(context: AuditContext, test: AskedTest) -> Trial:
+    """Return the trial of the one detector of a test."""
+    return trials(context)[test.selection.detectors[0]]
 
 
 def measured(context: AuditContext) -> TrialsPart | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from pytest_t2i.audits.audit import PackagedAudit
+from pytest_t2i.audits.audit import PackagedAudit, attributes
 from pytest_t2i.audits.context import AskedTest, AuditContext
 
 if TYPE_CHECKING:
@@ -23,6 +23,9 @@ class EmergenceAudit(PackagedAudit):
     keeps = "EmergencePart"
     place = 70
     formerly = ("emergence", "foreseen")
+    of_sample = attributes(
+        f"{__name__}.of_sample:PromptEmergence", "spi", "foreseen", "foreseen_label"
+    )
 
     def needs(self, context: AuditContext, test: AskedTest) -> Iterator[Need]:
         """Return the need for velocities compared with descriptions, and for denoising previews."""

@@ -14,14 +14,7 @@ from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from pytest_t2i.audits.objects.measure import Objects
     from pytest_t2i.generation.plan import Need
-
-
-def _objects(context: AuditContext, test: AskedTest) -> Objects:
-    from pytest_t2i.audits.objects import measure
-
-    return measure.objects_of(context, test)
 
 
 def _expected(value: Any) -> tuple[tuple[str, str], ...]:
@@ -53,7 +46,7 @@ class ObjectsAudit(PackagedAudit):
     fixtures = MappingProxyType(
         {
             "objects": Fixture(
-                _objects,
+                f"{__name__}.measure:objects_of",
                 "triplets",
                 doc="The objects in the images of every triplet of the t2i marker.",
                 finds=True,

@@ -6,40 +6,18 @@ whether another choice would turn the verdict. Tests use the fixtures ``sample``
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from pytest_t2i.audits.audit import Fixture, PackagedAudit
+from pytest_t2i.audits.audit import Fixture, PackagedAudit, attributes
 from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.summary import AFTER_FAILURE, Step
+from pytest_t2i.audits.summary import AFTER_FAILURE, FirstScreen, PromptScore, Step
 
 if TYPE_CHECKING:
-    from pytest_t2i.audits.early_stopping import State
     from pytest_t2i.audits.parity.record import ParityPart
-    from pytest_t2i.settings import Settings
-    from pytest_t2i.statistics.group_sequential import SequentialTest
+    from pytest_t2i.audits.samples import Sample, Samples
     from pytest_t2i.verdicts.baseline_file import Baseline
     from pytest_t2i.verdicts.check import Check
-
-
-def _settled(sample: Any) -> State | None:
-    from pytest_t2i.audits.parity import early_stopping
-
-    return early_stopping.settled(sample)
-
-
-def _watched_of_model(settings: Settings) -> Collection[str]:
-    # The paper's score rises as images get fewer, and labels correct all images of a run.
-    if settings.labels is not None:
-        return ()
-    paper = settings.estimator == "paper"
-    return ("group_distance",) if paper else ("model_bias_score", "group_distance")
-
-
-def _tested(selection: Any, metric: str, test: SequentialTest) -> SequentialTest | None:
-    """Return the test of a share; a distance of groups has intervals that hold at every look."""
-    del selection
-    return test if metric == "prompt_bias_score" else None
 
 
 class ParityAudit(PackagedAudit):
@@ -52,23 +30,59 @@ class ParityAudit(PackagedAudit):
         "model_scores", "groups", "cells", "sensitivity", "correction", "group_correction",
         "crossed",
     )  # fmt: skip
+    first_screen = FirstScreen(
+        "model_bias_score",
+        section="Model bias score",
+        words="pytest_t2i.sections.words:of_hundred_images",
+        ends=("0 even", "1 one gender only"),
+        change=("fairer", "more biased"),
+        of_prompts=("prompt_bias_score", "group_distance"),
+    )
+    plain_series = ("model_bias_score",)
+    certified = ("prompt_bias_score", "model_bias_score")
+    of_sample = attributes(
+        f"{__name__}.of_sample:PromptParity",
+        *("prompt_bias_score", "bias_interval", "share_of_men", "shares"),
+        *("group_distance", "group_gap", "group_entropy", "group_diversity"),
+    )
+    of_samples = attributes(
+        f"{__name__}.of_sample:ModelParity",
+        *("model_bias_score", "interval", "floor", "most_biased", "shares", "group_distance"),
+        *("crossed", "demographic_parity_difference"),
+    )
     fixtures: Mapping[str, Fixture] = {
         "sample": Fixture(
             lambda context, test: context.sample(test),
             about="prompts",
             one_by_one=True,
             doc="All detections of one prompt; the test runs once per prompt of its t2i marker.",
-            watched=lambda settings: ("prompt_bias_score", "group_distance"),  # noqa: ARG005 - as it is called
-            tested=_tested,
-            settled=_settled,
+            stopping=f"{__name__}.early_stopping:PromptStopping",
         ),
         "samples": Fixture(
             lambda context, test: context.samples(test),
             about="prompts",
             doc="The samples of every prompt of the t2i marker, for model-level metrics.",
-            watched=_watched_of_model,
+            stopping=f"{__name__}.early_stopping:ModelStopping",
         ),
     }
+
+    def corrected_sample(self, context: AuditContext, sample: Sample) -> Sample:
+        """Return the sample with its counts as people's labels correct them."""
+        from pytest_t2i.audits.parity import correction
+
+        return correction.corrected_sample(context, sample)
+
+    def corrected_samples(self, context: AuditContext, samples: Samples) -> Samples:
+        """Return the samples with the correction of genders, or of groups."""
+        from pytest_t2i.audits.parity import correction
+
+        return correction.corrected_samples(context, samples)
+
+    def prompt_score(self, sample: Sample) -> PromptScore:
+        """Return the prompt bias score, as people's labels correct it."""
+        from pytest_t2i.audits.parity import of_sample
+
+        return of_sample.prompt_score(sample)
 
     def record(self, context: AuditContext) -> ParityPart | None:
         """Return scores, groups, cells and corrections over all prompts of the run."""

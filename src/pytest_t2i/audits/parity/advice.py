@@ -11,23 +11,23 @@ from typing import NamedTuple
 import numpy as np
 
 from pytest_t2i import statistics
+from pytest_t2i.audits.bias import Bias
 from pytest_t2i.audits.build_samples import sample_of, samples_of
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.detected import DetectedPrompt
-from pytest_t2i.audits.parity.change import PROMPT_MARGIN
-from pytest_t2i.audits.parity.record import RecordedPairs
+from pytest_t2i.audits.parity.change import Pairs
 from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.errors import some
 from pytest_t2i.settings import Settings
-from pytest_t2i.statistics.change import prompt_bias_change, unmoved_model_bias_change
+from pytest_t2i.statistics.change import prompt_bias_change
 from pytest_t2i.statistics.families import fewest_images
 from pytest_t2i.statistics.planning import (
     COARSE,
     Design,
     Pair,
     change_images_needed,
-    detectable,
     images_needed,
+    least_found,
     model_images_needed,
     prompt_change_power,
     prompt_power,
@@ -80,7 +80,7 @@ def _images_to_show_prompts(
     share = math.ceil(2 * prompts / len(grown))
     design = Design(share, context.settings.confidence)
     images = images_needed(
-        lambda n: prompt_change_power(before, now - before, PROMPT_MARGIN, n, design),
+        lambda n: prompt_change_power(before, now - before, Bias.margin, n, design),
         EVEN_CHANCE,
         TRIED,
     )
@@ -174,7 +174,7 @@ def _for_change(context: AuditContext, check: Check) -> int | None:
     change, recorded = check.interval, context.recorded
     if change is None or recorded is None:
         return None
-    pairs = RecordedPairs(samples_of(context, context.test(check.test)).members, recorded)
+    pairs = Pairs(Bias(), samples_of(context, context.test(check.test)).members, recorded)
     rule = _model_rule(context.settings, check)
     return _simulated(pairs, rule, MOST_TIMES, changed=_is_changed(change))
 
@@ -185,7 +185,7 @@ def _for_prompts(context: AuditContext, checks: Sequence[Check]) -> int:
     if not intervals or context.recorded is None:
         return 0
     samples = [sample_of(context, context.test(check.test)) for check in checks]
-    pairs = RecordedPairs(samples, context.recorded)
+    pairs = Pairs(Bias(), samples, context.recorded)
     level = statistics.one_sided(context.settings.confidence)
     most_changed = sum(map(_is_changed, intervals)) * 2 > len(intervals)
     rule = _prompts_rule(checks[0].bound, level)
@@ -193,7 +193,7 @@ def _for_prompts(context: AuditContext, checks: Sequence[Check]) -> int:
 
 
 def _simulated(
-    pairs: RecordedPairs, decided: Callable[[Pair], float], power: float, *, changed: bool
+    pairs: Pairs, decided: Callable[[Pair], float], power: float, *, changed: bool
 ) -> int | None:
     """Return the number of images, undetected ones included, with enough clear ones to decide."""
     counts = pairs.counts
@@ -213,10 +213,10 @@ def _model_rule(settings: Settings, check: Check) -> Callable[[Pair], float]:
 
     def decided(pair: Pair) -> float:
         if by_test:
-            as_tested = unmoved_model_bias_change(
+            least = least_found(
                 *pair, level=level, estimator=settings.estimator, words=settings.words
             )
-            return float(detectable(as_tested, level) <= COARSE)
+            return float(least <= COARSE)
         change = statistics.paired_model_bias_change(
             *pair, level=level, seed=settings.seed, estimator=settings.estimator,
             words=settings.words,
@@ -267,7 +267,7 @@ def failed_growth(checks: Iterable[Check]) -> Check | None:
 
 def grown_prompts(context: AuditContext, check: Check, recorded: Baseline) -> list[GrownPrompt]:
     """Return a check's prompts that grew by more than the prompt margin, the most first."""
-    pairs = RecordedPairs(samples_of(context, context.test(check.test)).members, recorded)
+    pairs = Pairs(Bias(), samples_of(context, context.test(check.test)).members, recorded)
     scored = [
         GrownPrompt(
             sample,
@@ -277,7 +277,7 @@ def grown_prompts(context: AuditContext, check: Check, recorded: Baseline) -> li
         for before, sample in pairs
         if before.male + before.female and sample.clear
     ]
-    grown = [prompt for prompt in scored if prompt.now - prompt.before > PROMPT_MARGIN]
+    grown = [prompt for prompt in scored if prompt.now - prompt.before > Bias.margin]
     return sorted(grown, key=lambda prompt: prompt.before - prompt.now)
 
 

@@ -1,8 +1,8 @@
-"""The change of bias against a baseline: of prompts, of the model and of groups."""
+"""The change of a score against a baseline: of prompts and of the model."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import NamedTuple
@@ -10,210 +10,192 @@ from typing import NamedTuple
 import numpy as np
 
 from pytest_t2i import statistics
-from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings
+from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts
 from pytest_t2i.audits.evidence import adjusted, of_either
-from pytest_t2i.audits.parity.record import RecordedPairs
-from pytest_t2i.data import TIE, Evidence, Interval, Limit, MetricInfo, Outcome, Undetected, Verdict
-from pytest_t2i.metrics import INFO, prompt_bias_score
-from pytest_t2i.statistics.change import (
-    FEWEST_IMAGES,
-    PairedScores,
-    paired_model_bias_scores,
-    paired_prompt_p_value,
-    unmoved_model_bias_change,
-)
-from pytest_t2i.statistics.distances import mean_total_variation_interval, total_variation_interval
-from pytest_t2i.statistics.gaps import interval_difference
-from pytest_t2i.statistics.model import Estimator
-from pytest_t2i.statistics.permutation import group_change_test, paired_change_p_value
-from pytest_t2i.statistics.planning import COARSE, POWER, detectable, found_growth
+from pytest_t2i.audits.score import Growth, Labels, Score, Tally, how_of
+from pytest_t2i.data import TIE, Evidence, Interval, Limit, Outcome, Undetected, Verdict
+from pytest_t2i.errors import some
+from pytest_t2i.statistics.planning import POWER
 from pytest_t2i.verdicts import judge
 from pytest_t2i.verdicts.baseline_file import Baseline, RecordedPrompt
-from pytest_t2i.verdicts.measurement import Change, Family, unchanged
+from pytest_t2i.verdicts.measurement import Change, Family, LabelCounts, MovedPrompt, unchanged
 
-ABSENT = "no prompt has two clear images both in the baseline and now"
 REASON = "largest worsening tolerated against the baseline"
 NO_MARGIN = "no margin is stated in the limits"
-PROMPT_MARGIN = 0.2
-"""Growth of a prompt's absolute score that is tolerated without a margin in the limits file."""
+LIKELY = 0.5
+"""Smallest probability at which a prompt is named as changed."""
+UNPAIRED = "compared as unpaired images: the endpoint draws every picture anew, whatever its seed"
+BY_SEED = "compared image by image: both runs have the same seeds"
+BY_PROMPT = (
+    "compared prompt by prompt: the seeds are not the baseline's; with the same seeds "
+    "smaller changes would be found"
+)
+NAMED = 8
+"""Largest number of prompts named on each side."""
 
 
-# one prompt
+class Sides(NamedTuple):
+    """What the recorded images of a prompt show, and those of this run."""
 
-
-def prompt_change(
-    sample: DetectedPrompt,
-    siblings: Siblings[DetectedPrompt],
-    baseline: Baseline,
-    margin: float | None,
-    level: float,
-) -> Change:
-    """Compare a prompt with its recorded images; the prompts of one test share an error level."""
-    tolerated = PROMPT_MARGIN if margin is None else margin
-    limit = Limit("prompt_bias_score", tolerated, REASON)
-    pair = RecordedPairs([sample], baseline)
-    before, after = _score(pair.recorded[0]), _score(sample)
-    if pair.are_identical:
-        return _identical(limit, len(sample.seeds))._replace(before=before, after=after)
-    family = siblings.family(("change", tolerated), partial(_family, baseline, tolerated))
-    verdict = family.verdicts(limit, "higher", level)[siblings.places[sample.prompt.id]]
-    # The family's message is about a score beyond a limit; this is a change.
-    verdict = replace(verdict, message="")
-    remarks = (*pair.moves(tolerated, sample.level), *pair.unpaired)
-    return Change(verdict, verdict.interval, ABSENT, remarks, before, after)
-
-
-def _score(counts: RecordedPrompt | DetectedPrompt) -> float | None:
-    """Return the absolute prompt bias score; None without a clear image."""
-    score = prompt_bias_score(counts.male, counts.female)
-    return None if score is None else abs(score)
-
-
-def _family(baseline: Baseline, margin: float, members: Sequence[DetectedPrompt]) -> Family:
-    pairs = RecordedPairs(members, baseline)
-    intervals = tuple(pairs.changes(members[0].level))
-
-    def evidence(_: float, level: float) -> list[Evidence]:
-        indices = [k for k, interval in enumerate(intervals) if interval is not None]
-        p_values = [_p_value(pairs, k, margin) for k in indices]
-        beyond = dict(zip(indices, statistics.benjamini_hochberg(p_values).tolist(), strict=True))
-        at = statistics.one_sided(level)
-        return [
-            Evidence(beyond[k], _within(change, margin, at))
-            if k in beyond
-            else Evidence(None, None)
-            for k, change in enumerate(pairs.changes(at))
-        ]
-
-    return Family(intervals, evidence)
-
-
-def _p_value(pairs: RecordedPairs, place: int, margin: float) -> float:
-    sample, recorded = pairs.samples[place], pairs.recorded[place]
-    return paired_prompt_p_value(
-        np.array(recorded.signs),
-        sample.signs,
-        margin=margin,
-        shared_seeds=recorded.seeds == sample.seeds and not pairs.are_drawn_anew,
-    )
-
-
-def _within(change: Interval | None, margin: float, at: float) -> float:
-    """Return the interval's error where it ends within the margin, else 1."""
-    return (1.0 - at) / 2.0 if change is not None and change.high <= margin else 1.0
-
-
-# the model
-
-
-def model_change(
-    samples: DetectedPrompts,
-    estimator: Estimator,
-    baseline: Baseline,
-    margin: float | None,
-    level: float,
-) -> Change:
-    """Compare the model with its recorded images.
-
-    With a margin in the limits file, both ends of the change's interval decide. Without one, an
-    exact permutation test decides: FAIL where it finds a growth, PASS where it finds none and would
-    have found one of 0.2.
-    """
-    return ModelPair(samples, estimator, RecordedPairs(samples.members, baseline)).change(
-        margin, level
-    )
+    before: Tally
+    after: Tally
 
 
 @dataclass(frozen=True)
-class ModelPair:
-    """A model's images and those of a recorded run."""
+class Pairs:
+    """Prompts of a run, each with its record in a baseline, as a score counts them."""
 
-    samples: DetectedPrompts
-    estimator: Estimator
-    pairs: RecordedPairs
+    score: Score[DetectedPrompt]
+    samples: Sequence[DetectedPrompt]
+    baseline: Baseline
 
-    def change(self, margin: float | None, level: float) -> Change:
-        """Compare both runs: did the model become more biased?"""
-        limit = Limit("model_bias_score", margin or 0.0, NO_MARGIN if margin is None else REASON)
-        before, after = self._scores() or (None, None)
-        if self.pairs.are_identical:
-            same = _identical(limit, self.samples.images)
-            return same._replace(before=before, after=after)
-        interval = self._interval(level)
-        # The interval for a margin uses counts, and no pairs of images.
-        how = (self.pairs.pairing,) if margin is None else self.pairs.unpaired
-        return Change(
-            self._verdict(interval, limit, margin, level),
-            interval,
-            ABSENT,
-            (*self.pairs.remarks(PROMPT_MARGIN, self.samples.level), *how),
-            before,
-            after,
-            self.pairs.moved or (),
-            "permutation test" if margin is None else "margin",
-        )
+    def __iter__(self) -> Iterator[tuple[RecordedPrompt, DetectedPrompt]]:
+        return zip(self.recorded, self.samples, strict=True)
 
-    def _verdict(
-        self, change: Interval | None, limit: Limit, margin: float | None, level: float
-    ) -> Verdict:
-        if change is None:
-            return Verdict(Outcome.INCONCLUSIVE, None, limit)
-        if margin is None:
-            return self._by_permutation(change, limit, level)
-        outcome = judge.compare(
-            self._interval(statistics.one_sided(level)) or change, margin, "higher"
-        )
-        p_value = self._p_value()
-        return Verdict(outcome, change, limit, p_value)
+    @cached_property
+    def recorded(self) -> list[RecordedPrompt]:
+        """The record of each prompt, in order."""
+        return [self.baseline.prompts[sample.prompt.text] for sample in self.samples]
 
-    def _by_permutation(self, change: Interval, limit: Limit, level: float) -> Verdict:
-        how = (self.estimator, self.samples.words)
-        counts, p_value = self.pairs.counts, self._p_value()
-        # The exact test assumes exchangeable images: prompts that did not change.
-        as_tested = unmoved_model_bias_change(*counts, level=level, estimator=how[0], words=how[1])
-        growth = found_growth(*counts, level=level, estimator=how[0], words=how[1])
-        sensitivity = f"a growth by {growth:.2f} would be found in about {POWER:.0%} of runs"
-        if p_value <= 1.0 - level + TIE:
-            outcome, message = Outcome.FAIL, "more biased than recorded"
-        elif detectable(as_tested, level) > COARSE:
-            outcome, message = Outcome.INCONCLUSIVE, f"too few images to tell: only {sensitivity}"
-        else:
-            outcome, message = (
-                Outcome.PASS,
-                f"not found to be more biased than recorded; {sensitivity}",
-            )
-        return Verdict(outcome, change, limit, p_value, message=message)
+    @cached_property
+    def groups(self) -> tuple[str, ...]:
+        """The counted labels; images with another one count as undetected."""
+        return self.score.groups or tuple(self.samples[0].groups)
 
-    def _p_value(self) -> float:
-        """Return the exact permutation p-value, by images where the seeds are the recorded ones."""
-        if not self.pairs.share_seeds:
-            return statistics.change_p_value(*self.pairs.counts, seed=self.samples.seed)
-        before = [np.array(recorded.signs) for recorded in self.pairs.recorded]
-        return paired_change_p_value(before, self.samples.signs, seed=self.samples.seed)
+    @cached_property
+    def labels(self) -> tuple[Labels, Labels]:
+        """Number of each image's group, -1 for undetected, per prompt: recorded, and of now."""
+        recorded = [self._numbers(prompt.said) for prompt in self.recorded]
+        return recorded, [self._numbers([d.label for d in s.detections]) for s in self.samples]
 
-    def _interval(self, level: float) -> Interval | None:
-        if not self._is_comparable:
-            return None
-        how = self.samples.words
-        return statistics.paired_model_bias_change(
-            *self.pairs.counts,
-            level=level,
-            seed=self.samples.seed,
-            estimator=self.estimator,
-            words=how,
-        )
+    def _numbers(self, words: Sequence[str | Undetected | None]) -> np.ndarray:
+        places = {group: place for place, group in enumerate(self.groups)}
+        return np.array([places.get(word, -1) for word in words], dtype=int)  # type: ignore[arg-type]
 
-    def _scores(self) -> PairedScores | None:
-        if not self._is_comparable:
-            return None
-        return paired_model_bias_scores(*self.pairs.counts, estimator=self.estimator)
+    @cached_property
+    def sides(self) -> list[Sides]:
+        """The tallies of each prompt."""
+        return [Sides(*map(self._tally, pair)) for pair in zip(*self.labels, strict=True)]
+
+    def _tally(self, numbers: np.ndarray) -> Tally:
+        return Tally.even(np.bincount(numbers[numbers >= 0], minlength=len(self.groups)))
 
     @property
-    def _is_comparable(self) -> bool:
-        """Whether a prompt has enough clear images on both sides."""
-        old_men, old_women, men, women = self.pairs.counts
-        fewest = np.minimum(old_men + old_women, men + women)
-        return bool(np.any(fewest >= FEWEST_IMAGES))
+    def counts(self) -> tuple[np.ndarray, ...]:
+        """Images of each prompt by group, first as recorded, then of this run."""
+        return tuple(np.array([(*old.counts, *new.counts) for old, new in self.sides]).T)
+
+    @property
+    def share_seeds(self) -> bool:
+        """Whether every prompt has the recorded seeds, and seeds determine pictures."""
+        alike = all(recorded.seeds == sample.seeds for recorded, sample in self)
+        return alike and not self.are_drawn_anew
+
+    @property
+    def are_drawn_anew(self) -> bool:
+        """Whether the model of the baseline or of this run ignores seeds."""
+        if not self.samples:
+            return False
+        observations = self.samples[0].observations
+        return observations.draws_anew(
+            self.baseline.model_fingerprint, observations.model_fingerprint
+        )
+
+    @property
+    def are_identical(self) -> bool:
+        """Whether the same model made the same images, so that nothing needs to be estimated."""
+        if not self.samples:
+            return False
+        model = self.samples[0].observations.model_fingerprint
+        return (
+            model == self.baseline.model_fingerprint
+            and self.share_seeds
+            and all(
+                [None if isinstance(word, Undetected) else word for word in recorded.said]
+                == [detection.label for detection in sample.detections]
+                for recorded, sample in self
+            )
+        )
+
+    # which of them changed
+
+    def evidence(self, place: int, margin: float, level: float) -> Evidence:
+        """Return evidence that a prompt got worse by more than the margin, and that it did not."""
+
+        def change_at(level: float) -> Interval:
+            change = self.score.change(*self.sides[place], level)
+            if change is None:
+                raise ValueError(f"expected labels on both sides of prompt {place}")
+            return change
+
+        old, new = (side[place] for side in self.labels)
+        paired = self.recorded[place].seeds == self.samples[place].seeds and not self.are_drawn_anew
+        found = self.score.change_evidence(
+            (old, new), margin, change_at(statistics.one_sided(level)), paired=paired
+        )
+        return found or of_either(partial(statistics.inverted_p_value, change_at, margin))
+
+    @cached_property
+    def moved(self) -> tuple[MovedPrompt, ...] | None:
+        """Prompts that probably got worse, the likeliest first; None with too few prompts.
+
+        The probabilities are those of empirical Bayes over all prompts.
+        """
+        growing = self.score.growth_probabilities
+        probabilities = growing(*self.counts) if growing is not None and self.samples else None
+        if probabilities is None:
+            return None
+        ranked = sorted(zip(probabilities.tolist(), self, strict=True), key=lambda pair: -pair[0])
+        return tuple(
+            MovedPrompt(sample.prompt.id, p, _counts(recorded), _counts(sample))
+            for p, (recorded, sample) in ranked
+            if p >= LIKELY
+        )
+
+    def remarks(self, margin: float, level: float) -> tuple[str, ...]:
+        """Return remarks on prompts that probably got worse, else on changes beyond the margin."""
+        if self.moved is None:
+            return self._moves(margin, level)
+        if not self.moved:
+            return (f"no prompt is likely to have become {self.score.further}",)
+        names = {sample.prompt.id: sample.prompt.name for sample in self.samples}
+        text = some(
+            [f"{names[prompt.id]} {prompt.probability:.2f}" for prompt in self.moved], NAMED
+        )
+        return (f"probably {self.score.further} (probability): {text}",)
+
+    def _moves(self, margin: float, level: float) -> tuple[str, ...]:
+        if self.score.growth_probabilities is None:
+            return ()
+        moves = sorted(
+            (
+                (change.estimate, f"{sample.prompt.name} {change.estimate:+.2f}")
+                for sample, sides in zip(self.samples, self.sides, strict=True)
+                if (change := self.score.change(*sides, level)) is not None
+            ),
+            reverse=True,
+        )
+        worse = [name for move, name in moves if move > margin][:NAMED]
+        better = [name for move, name in reversed(moves) if move < -margin][:NAMED]
+        sides = {"got worse": worse, "got better": better}
+        return tuple(f"{what}: {', '.join(names)}" for what, names in sides.items() if names)
+
+    @property
+    def unpaired(self) -> tuple[str, ...]:
+        """A remark where the model ignores seeds, so that images are not compared by seed."""
+        return (UNPAIRED,) if self.are_drawn_anew else ()
+
+    @property
+    def pairing(self) -> str:
+        """A remark on whether images are compared by seed or by prompt."""
+        if self.are_drawn_anew:
+            return UNPAIRED
+        return BY_SEED if self.share_seeds else BY_PROMPT
+
+
+def _counts(prompt: RecordedPrompt | DetectedPrompt) -> LabelCounts:
+    undetected = len(prompt.seeds) - prompt.male - prompt.female
+    return LabelCounts(prompt.male, prompt.female, undetected)
 
 
 def _identical(limit: Limit, images: int) -> Change:
@@ -221,119 +203,43 @@ def _identical(limit: Limit, images: int) -> Change:
     return unchanged(limit, images, message)._replace(decided_by="identical pictures")
 
 
-NO_LABELS = "no prompt has an image with a label both in the baseline and now"
-GROUP_MARGIN = 0.1
-"""Worsening of a prompt that is tolerated without a margin in the limits file: half of that for an
-absolute bias score, because the distance is half of the score."""
-GROUP_COARSE = 0.1
-"""Growth that a test must be able to find for a PASS; half of that for bias scores."""
-
-
-class ComparedIndex(NamedTuple):
-    """A metric of groups by which a prompt is compared with its recorded images."""
-
-    metric: MetricInfo
-    """The metric; its direction says what is worse."""
-    interval: Callable[[Mapping[str, int], float], Interval | None]
-    """(images per group, level) -> interval of the metric; None with too few images."""
-
-
-def _distance(counts: Mapping[str, int], level: float) -> Interval | None:
-    if not any(counts.values()):
-        return None
-    even = dict.fromkeys(counts, 1.0 / len(counts))
-    return total_variation_interval(counts, even, level)
-
-
-DISTANCE = ComparedIndex(INFO["group_distance"], _distance)
-"""The distance from even shares."""
-
-
-@dataclass(frozen=True)
-class GroupPairs:
-    """Prompts with their recorded images, each image by the number of its group."""
-
-    pairs: RecordedPairs
-    index: ComparedIndex = DISTANCE
-
-    @cached_property
-    def groups(self) -> tuple[str, ...]:
-        """The detector's names of the groups."""
-        return tuple(self.pairs.samples[0].groups)
-
-    @cached_property
-    def before(self) -> list[np.ndarray]:
-        """Group of each recorded image, -1 for undetected, per prompt."""
-        return [self._numbers(recorded.said) for recorded in self.pairs.recorded]
-
-    @cached_property
-    def after(self) -> list[np.ndarray]:
-        """Group of each image of this run, -1 for undetected, per prompt."""
-        return [self._numbers([d.label for d in s.detections]) for s in self.pairs.samples]
-
-    def _numbers(self, words: Sequence[str | Undetected | None]) -> np.ndarray:
-        places: dict[str | Undetected | None, int] = dict(
-            zip(self.groups, range(len(self.groups)), strict=True)
-        )
-        return np.array([places.get(word, -1) for word in words], dtype=int)
-
-    def counts(self, side: Sequence[np.ndarray]) -> np.ndarray:
-        """Return the number of images per prompt and group, [n_prompts, n_groups]."""
-        return np.array([np.bincount(row[row >= 0], minlength=len(self.groups)) for row in side])
-
-    def sides(self, place: int, level: float) -> tuple[Interval, Interval] | None:
-        """Return a prompt's intervals before and after; None with too few labels on either side."""
-        rows = [self.counts([side[place]])[0].tolist() for side in (self.before, self.after)]
-        before, after = (
-            self.index.interval(dict(zip(self.groups, row, strict=True)), level) for row in rows
-        )
-        return None if before is None or after is None else (before, after)
-
-    def change(self, place: int, level: float) -> Interval | None:
-        """Return how much worse a prompt became; None with too few labels on either side."""
-        sides = self.sides(place, level)
-        if sides is None:
-            return None
-        before, after = sides if self.index.metric.worse == "higher" else sides[::-1]
-        return interval_difference(before, after)
-
-
-# one prompt
-
-
-def group_prompt_change(
+def prompt_change(
+    score: Score[DetectedPrompt],
     sample: DetectedPrompt,
-    siblings: Siblings[DetectedPrompt],
     baseline: Baseline,
     margin: float | None,
     level: float,
-    index: ComparedIndex = DISTANCE,
 ) -> Change:
     """Compare a prompt with its recorded images; the prompts of one test share an error level."""
-    tolerated = GROUP_MARGIN if margin is None else margin
-    limit = Limit(index.metric.name, tolerated, REASON)
-    pair = GroupPairs(RecordedPairs([sample], baseline), index)
-    sides = pair.sides(0, sample.level)
-    before, after = (None, None) if sides is None else (sides[0].estimate, sides[1].estimate)
-    if pair.pairs.are_identical:
+    tolerated = score.margin if margin is None else margin
+    limit = Limit(score.metric.name, tolerated, REASON)
+    pairs = Pairs(score, [sample], baseline)
+    values = [score.interval(tally, sample.level) for tally in pairs.sides[0]]
+    before, after = (None if value is None else abs(value.estimate) for value in values)
+    if pairs.are_identical:
         return _identical(limit, len(sample.seeds))._replace(before=before, after=after)
-    name = ("change", index.metric.name, tolerated)
-    family = siblings.family(name, partial(_group_family, index, baseline, tolerated))
-    verdict = family.verdicts(limit, "higher", level)[siblings.places[sample.prompt.id]]
-    return Change(verdict, verdict.interval, NO_LABELS, pair.pairs.unpaired, before, after)
+    name = ("change", score.key, tolerated)
+    family = sample.together.family(name, partial(_family, score, baseline, tolerated))
+    verdict = family.verdicts(limit, "higher", level)[sample.together.places[sample.id]]
+    # The family's message is about a score beyond a limit; this is a change.
+    verdict = replace(verdict, message="")
+    remarks = (*pairs.remarks(tolerated, sample.level), *pairs.unpaired)
+    return Change(verdict, verdict.interval, score.incomparable, remarks, before, after)
 
 
-def _group_family(
-    index: ComparedIndex, baseline: Baseline, margin: float, members: Sequence[DetectedPrompt]
+def _family(
+    score: Score[DetectedPrompt],
+    baseline: Baseline,
+    margin: float,
+    members: Sequence[DetectedPrompt],
 ) -> Family:
-    pairs = GroupPairs(RecordedPairs(members, baseline), index)
-    intervals = tuple(pairs.change(place, members[0].level) for place in range(len(members)))
+    pairs = Pairs(score, members, baseline)
+    intervals = tuple(score.change(*sides, members[0].level) for sides in pairs.sides)
 
     def evidence(_: float, level: float) -> list[Evidence]:
-        del level
         return adjusted(
             [
-                None if interval is None else _group_evidence(pairs, place, margin)
+                None if interval is None else pairs.evidence(place, margin, level)
                 for place, interval in enumerate(intervals)
             ]
         )
@@ -341,96 +247,66 @@ def _group_family(
     return Family(intervals, evidence)
 
 
-def _group_evidence(pairs: GroupPairs, place: int, margin: float) -> Evidence:
-    """Return evidence of a growth beyond the margin and within it, by inverting the interval."""
-
-    def interval(level: float) -> Interval:
-        change = pairs.change(place, level)
-        if change is None:
-            raise ValueError(f"expected labels on both sides of prompt {place}")
-        return change
-
-    return of_either(partial(statistics.inverted_p_value, interval, margin))
-
-
-# the model
-
-
-def group_model_change(
-    samples: DetectedPrompts, baseline: Baseline, margin: float | None, level: float
+def model_change(
+    score: Score[DetectedPrompt],
+    samples: DetectedPrompts,
+    baseline: Baseline,
+    margin: float | None,
+    level: float,
 ) -> Change:
     """Compare the model with its recorded images.
 
     With a margin in the limits file, both ends of the change's interval decide. Without one, a
-    permutation test decides: FAIL where it finds a growth; PASS where it finds none and either
-    would have found one of 0.1 or the interval excludes one of that size.
+    permutation test decides: FAIL where it finds a growth, PASS where it finds none and would have
+    found one of a size that matters.
     """
-    limit = Limit("group_distance", margin or 0.0, NO_MARGIN if margin is None else REASON)
-    pairs = GroupPairs(RecordedPairs(samples.members, baseline))
-    distances = _distances(samples, pairs, level)
-    if distances is None:
-        return Change(Verdict(Outcome.INCONCLUSIVE, None, limit), None, NO_LABELS)
-    before, after = (interval.estimate for interval in distances)
-    if pairs.pairs.are_identical:
+    how, pairs = how_of(samples), Pairs(score, samples.members, baseline)
+    reason = NO_MARGIN if margin is None else REASON
+    limit = Limit(score.metric_of_model.name, margin or 0.0, reason)
+    old, new = ([side[place] for side in pairs.sides] for place in (0, 1))
+    change = score.mean_change(old, new, level, how)
+    before, after = (None, None) if change is None else change[:2]
+    if pairs.are_identical:
         return _identical(limit, samples.images)._replace(before=before, after=after)
-    change = interval_difference(*distances)
-    verdict = (
-        _groups_by_permutation(samples, pairs, change, limit, level)
-        if margin is None
-        else _groups_by_margin(samples, pairs, change, limit, level)
-    )
-    decided = "permutation test" if margin is None else "margin"
-    remarks = pairs.pairs.unpaired
-    return Change(verdict, change, NO_LABELS, remarks, before, after, (), decided)  # type: ignore[arg-type]
-
-
-def _distances(
-    samples: DetectedPrompts, pairs: GroupPairs, level: float
-) -> tuple[Interval, Interval] | None:
-    """Return the mean distance before and after, over the prompts with labels on both sides."""
-    sides = [pairs.counts(side) for side in (pairs.before, pairs.after)]
-    used = np.all([side.sum(axis=1) > 0 for side in sides], axis=0)
-    if not np.any(used):
-        return None
-    even = np.full(len(pairs.groups), 1.0 / len(pairs.groups))
-    before, after = (
-        mean_total_variation_interval(
-            side[used], even, level=level, seed=samples.seed, words=samples.words
+    if change is None:
+        verdict = Verdict(Outcome.INCONCLUSIVE, None, limit)
+    elif margin is None:
+        growth = score.growth(
+            *pairs.labels, how, groups=len(pairs.groups), paired=pairs.share_seeds,
+            change=change.interval, level=level,
+        )  # fmt: skip
+        verdict = _by_permutation(score, growth, change.interval, limit, level)
+    else:
+        at = score.mean_change(old, new, statistics.one_sided(level), how) or change
+        outcome = judge.compare(at.interval, margin, "higher")
+        growth = score.growth(
+            *pairs.labels, how, groups=len(pairs.groups), paired=pairs.share_seeds
         )
-        for side in sides
+        verdict = Verdict(outcome, change.interval, limit, growth.p_value)
+    # The interval for a margin uses counts, and no pairs of images.
+    names_pairing = margin is None and score.growth_probabilities is not None
+    paired = (pairs.pairing,) if names_pairing else pairs.unpaired
+    return Change(
+        verdict,
+        verdict.interval,
+        score.incomparable,
+        (*pairs.remarks(score.margin, samples.level), *paired),
+        before,
+        after,
+        pairs.moved or (),
+        "permutation test" if margin is None else "margin",
     )
-    return before, after
 
 
-def _groups_by_margin(
-    samples: DetectedPrompts, pairs: GroupPairs, change: Interval, limit: Limit, level: float
+def _by_permutation(
+    score: Score[DetectedPrompt], growth: Growth, change: Interval, limit: Limit, level: float
 ) -> Verdict:
-    distances = _distances(samples, pairs, statistics.one_sided(level))
-    at = change if distances is None else interval_difference(*distances)
-    outcome = judge.compare(at, limit.bound, "higher")
-    return Verdict(outcome, change, limit)
-
-
-def _groups_by_permutation(
-    samples: DetectedPrompts, pairs: GroupPairs, change: Interval, limit: Limit, level: float
-) -> Verdict:
-    tested = group_change_test(
-        pairs.before,
-        pairs.after,
-        len(pairs.groups),
-        level=level,
-        seed=samples.seed,
-        shared_seeds=pairs.pairs.share_seeds,
-    )
-    sensitivity = f"a growth by {tested.found:.2f} would be found in about {POWER:.0%} of runs"
-    if tested.p_value <= 1.0 - level + TIE:
-        outcome, message = Outcome.FAIL, "further from even shares than recorded"
-    elif tested.found > GROUP_COARSE and change.high > GROUP_COARSE:
+    sensitivity = f"a growth by {growth.found:.2f} would be found in about {POWER:.0%} of runs"
+    if growth.p_value <= 1.0 - level + TIE:
+        outcome, message = Outcome.FAIL, f"{score.further} than recorded"
+    elif growth.detectable > score.coarse:
         outcome, message = Outcome.INCONCLUSIVE, f"too few images to tell: only {sensitivity}"
     else:
         outcome = Outcome.PASS
-        message = f"not found to be further from even shares than recorded; {sensitivity}"
-    return Verdict(outcome, change, limit, tested.p_value, message=message)
-
-
-# what decides
+        message = f"not found to be {score.further} than recorded; {sensitivity}"
+    return Verdict(outcome, change, limit, growth.p_value, message=message)

@@ -5,34 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
-from typing import TypeVar
-
-import numpy as np
+from typing import Any
 
 from pytest_t2i import statistics
-from pytest_t2i.audits import distance
 from pytest_t2i.audits.detected import (
     FEMALE,
     MALE,
     DetectedPrompt,
     DetectedPrompts,
-    Siblings,
     listed,
 )
-from pytest_t2i.audits.evidence import ALTERNATIVES, SIDES, adjusted, inverted, of_either
-from pytest_t2i.audits.parity import early_stopping as stopped
-from pytest_t2i.audits.parity.change import ComparedIndex, group_model_change, group_prompt_change
-from pytest_t2i.audits.parity.group_correction import GroupCorrection
-from pytest_t2i.audits.peoples_labels import covering_unsettled
-from pytest_t2i.data import Bounds, Detection, Evidence, Interval, MetricInfo, Prompt
+from pytest_t2i.audits.distance import EVEN
+from pytest_t2i.audits.evidence import (
+    ALTERNATIVES,
+    SIDES,
+    Beyond,
+    adjusted,
+    in_worst_case,
+    inverted,
+)
+from pytest_t2i.audits.samples import by_concept
+from pytest_t2i.audits.score import PValues, Score, Tallies, Tally, of_member, of_model
+from pytest_t2i.data import Bounds, Detection, Evidence, Interval, MetricInfo
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.metrics import INFO
-from pytest_t2i.prompts.references import uniform
-from pytest_t2i.statistics.distances import (
-    mean_total_variation_interval,
-    mean_total_variation_p_value,
-)
 from pytest_t2i.statistics.gaps import (
     parity_difference_interval,
     parity_difference_p_value,
@@ -43,13 +40,12 @@ from pytest_t2i.statistics.groups import (
     group_diversity_interval,
     group_entropy_interval,
     group_gap_interval,
-    group_intervals,
 )
 from pytest_t2i.statistics.undetected import worst_case_groups
-from pytest_t2i.verdicts.measurement import Change, Family, Measurement
+from pytest_t2i.verdicts.measurement import Change, Measurement
 
 
-def _shares_of_model(samples: DetectedPrompts) -> dict[str, Interval]:
+def shares_of_model(samples: DetectedPrompts) -> dict[str, Interval]:
     """Return the share of each group over all prompts; {} with fewer than two labels.
 
     Whole prompts are resampled, because images of one prompt are alike.
@@ -68,169 +64,57 @@ def _shares_of_model(samples: DetectedPrompts) -> dict[str, Interval]:
     }
 
 
-METRIC = INFO["group_distance"]
-EVEN = uniform()
 NO_RECORD = "a baseline keeps the labels of the deciding detector alone"
 
 
-def of_prompt(sample: DetectedPrompt, siblings: Siblings[DetectedPrompt]) -> Measurement:
-    """Measure the distance of the shares of a prompt's groups from even ones."""
-    measurement = distance.of_prompt(sample, siblings, EVEN, METRIC)
-    if sample.stopping is not None:
-        measurement = replace(
-            measurement,
-            interval=stopped.group_interval_of(sample),
-            family=siblings.family("group_distance at any look", stopped.family),
-        )
-    return replace(
-        measurement,
-        remarks=measurement.remarks[:1],
-        change=lambda baseline, margin, level: group_prompt_change(
-            sample, siblings, baseline, margin, level
-        ),
-    )
-
-
-def of_model(
-    samples: DetectedPrompts, corrected: GroupCorrection | None = None, few_labels: str = ""
-) -> Measurement:
-    """Measure the prompts' mean distance from even shares, corrected for few images.
-
-    Where people labelled some of the images with groups, their labels correct the detector's;
-    ``few_labels`` says why they cannot.
-    """
-    if few_labels:
-        return Measurement(METRIC, "model", None, absent=few_labels, is_of_model=True)
-    measurement = distance.of_model(samples, EVEN, METRIC)
-    if samples.sequential:
-        measurement = replace(measurement, evidence=partial(stopped.evidence_of_model, samples))
-    if corrected is not None:
-        return _corrected(samples, corrected)
-    return replace(
-        measurement,
-        change=lambda baseline, margin, level: group_model_change(samples, baseline, margin, level),
-    )
-
-
-def interval_of_model(samples: DetectedPrompts) -> Interval | None:
-    """Return the mean distance from even shares with its interval; None without a label."""
-    return distance.of_model(samples, EVEN, METRIC).interval
-
-
-def _corrected(samples: DetectedPrompts, corrected: GroupCorrection) -> Measurement:
-    measurement = _by_labels(samples, corrected)
-    alternatives = [_by_labels(samples, filling) for filling in corrected.fillings]
-    return covering_unsettled(measurement, alternatives, corrected.labelled)
-
-
-def _by_labels(samples: DetectedPrompts, corrected: GroupCorrection) -> Measurement:
-    counts = corrected.counts.counts
-    even = np.full(counts.shape[1], 1.0 / counts.shape[1])
-    interval = mean_total_variation_interval(
-        counts, even, level=samples.level, seed=samples.seed, words=samples.words
-    )
-    plain = corrected.by_detector_alone
-    beside = "no label of these groups" if plain is None else f"{plain:.3f}"
-    return Measurement(
-        metric=METRIC,
-        subject="model",
-        interval=replace(interval, method=f"{interval.method} + ppi++"),
-        images=samples.images if samples.words == "fixed" else None,
-        evidence=partial(_corrected_evidence, samples, counts, even),
-        remarks=(f"{corrected.describe()}; uncorrected: {beside}",),
-        is_of_model=True,
-    )
-
-
-def _corrected_evidence(
-    samples: DetectedPrompts,
-    counts: np.ndarray,
-    even: Sequence[float] | np.ndarray,
-    bound: float,
-    level: float,
-) -> Evidence:
-    del level
-    p_value = mean_total_variation_p_value
-    return of_either(partial(p_value, counts, even, bound, words=samples.words, seed=samples.seed))
-
-
-Counted = tuple[tuple[str, int], ...]
-"""(group, number of images) for each group."""
-
-
 @dataclass(frozen=True)
-class GroupIndex:
-    """An index with its metric, its estimator and the fewest images that it needs."""
+class GroupIndex(Score[DetectedPrompt]):
+    """An index of how evenly images fall into groups, with its estimator."""
 
     metric: MetricInfo
     estimated: Callable[..., Interval]
     """(images per group, level=...) -> the index with its interval."""
     fewest: int = 1
     """Smallest number of images with a label for an interval."""
+    margin = 0.1
+    incomparable = "no prompt has an image with a label both in the baseline and now"
 
-    def interval(self, counts: Mapping[str, int], level: float) -> Interval | None:
-        """Return the index with its interval; None with too few images."""
-        if sum(counts.values()) < self.fewest:
-            return None
-        return _interval(self, tuple(counts.items()), level)
+    def tally(self, member: DetectedPrompt) -> Tally:
+        return Tally.even(tuple(member.judged_groups.values()))
 
-    def measured(self, sample: DetectedPrompt, siblings: Siblings[DetectedPrompt]) -> Measurement:
-        """Measure the index of one prompt, among the prompts of its test."""
-        few = f"none of {len(sample.seeds)} images has a label"
-        if sample.counts:
-            few = f"only {sample.counts.total()} of {len(sample.seeds)} images have a label"
-        return Measurement(
-            metric=self.metric,
-            subject=sample.prompt.id,
-            interval=self.interval(sample.judged_groups, sample.level),
-            family=siblings.family(self.metric.name, self._family),
-            place=siblings.places[sample.prompt.id],
-            images=sample.counts.total(),
-            absent=f"{few}: {listed(sample.undetected)}",
-            remarks=(f"groups: {listed(sample.counts)}", f"images: {sample.folder}"),
-            change=partial(
-                group_prompt_change,
-                sample,
-                siblings,
-                index=ComparedIndex(self.metric, self.interval),
-            ),
-        )
+    def described(self, member: DetectedPrompt) -> dict[str, Any]:
+        few = f"none of {len(member.seeds)} images has a label"
+        if member.counts:
+            few = f"only {member.counts.total()} of {len(member.seeds)} images have a label"
+        return {
+            "images": member.counts.total(),
+            "absent": f"{few}: {listed(member.undetected)}",
+            "remarks": (f"groups: {listed(member.counts)}", f"images: {member.folder}"),
+        }
 
-    def _family(self, members: Sequence[DetectedPrompt]) -> Family:
-        counts = [sample.judged_groups for sample in members]
-        intervals = tuple(
-            self.interval(groups, sample.level)
-            for groups, sample in zip(counts, members, strict=True)
-        )
-        tallies = [
-            None if interval is None else tuple(groups.items())
-            for groups, interval in zip(counts, intervals, strict=True)
+    def interval(self, tally: Tally, level: float) -> Interval | None:
+        return _interval(self, tally.counts, level) if tally.n >= self.fewest else None
+
+    def p_values(self, tallies: Tallies, bound: float, level: float, side: Beyond) -> PValues:
+        del level
+        each = [
+            _evidence(self, tally.counts, bound) if tally.n >= self.fewest else None
+            for tally in tallies
         ]
-        return Family(intervals, partial(_index_evidence, self, tallies))
-
-
-def _index_evidence(
-    index: GroupIndex, members: Sequence[Counted | None], bound: float, level: float
-) -> list[Evidence]:
-    return adjusted(
-        [
-            None if counts is None else _index_evidence_of_one(index, counts, bound, level)
-            for counts in members
-        ]
-    )
+        return [pair.beyond if side == "beyond" else pair.within for pair in adjusted(each)]
 
 
 # The prompts of a run share few different counts.
 @lru_cache(maxsize=4096)
-def _interval(index: GroupIndex, counts: Counted, level: float) -> Interval:
-    return index.estimated(dict(counts), level=level)
+def _interval(index: GroupIndex, counts: tuple[int, ...], level: float) -> Interval:
+    return index.estimated(
+        dict(zip(map(str, range(len(counts))), counts, strict=True)), level=level
+    )
 
 
 @lru_cache(maxsize=4096)
-def _index_evidence_of_one(
-    index: GroupIndex, counts: Counted, bound: float, level: float
-) -> Evidence:
-    return inverted(partial(_interval, index, counts), index.metric.worse)(bound, level)
+def _evidence(index: GroupIndex, counts: tuple[int, ...], bound: float) -> Evidence:
+    return inverted(partial(_interval, index, counts), index.metric.worse)(bound, 0.0)
 
 
 INDICES = {
@@ -244,60 +128,9 @@ INDICES = {
 """Name of the metric -> the index."""
 
 
-@dataclass(frozen=True, repr=False)
-class IndexedPrompt(DetectedPrompt):
-    """A prompt whose images are counted by group."""
-
-    siblings: Siblings[DetectedPrompt] | None = field(default=None, compare=False)
-    """The prompts of the same test function; None for a prompt on its own."""
-
-    @property
-    def together(self) -> Siblings[DetectedPrompt]:
-        """The prompts that share its error level, the prompt itself included."""
-        return self.siblings or Siblings([self], [self.prompt.id])
-
-    @property
-    def group_gap(self) -> Measurement:
-        """Largest minus smallest share of the detector's groups, from 0 (even) to 1."""
-        return INDICES["group_gap"].measured(self, self.together)
-
-    @property
-    def group_entropy(self) -> Measurement:
-        """Normalised entropy of the detector's groups, from 0 (one group) to 1 (even)."""
-        return INDICES["group_entropy"].measured(self, self.together)
-
-    @property
-    def group_diversity(self) -> Measurement:
-        """Probability that two images show different groups; 0 is one group (Simpson 1949)."""
-        return INDICES["group_diversity"].measured(self, self.together)
-
-
-Member = TypeVar("Member", bound=DetectedPrompt)
-
-
-def concepts(prompt: Prompt) -> dict[str, str]:
-    """Return the concept of a prompt by axis; a crossed prompt has several."""
-    return dict(prompt.parts) or {prompt.axis: prompt.concept}
-
-
-def by(members: tuple[Member, ...], axis: str) -> dict[str, tuple[Member, ...]]:
-    """Return the prompts of each concept of an axis, without those that do not name the axis.
-
-    Raises UnknownNameError for an axis that no prompt has.
-    """
-    member_concepts = [concepts(sample.prompt).get(axis) for sample in members]
-    if not any(member_concepts):
-        names = {name for sample in members for name in concepts(sample.prompt)}
-        raise UnknownNameError("axis of these prompts", axis, names)
-    return {
-        concept: tuple(s for s, its in zip(members, member_concepts, strict=True) if its == concept)
-        for concept in dict.fromkeys(filter(None, member_concepts))
-    }
-
-
 def parity_difference(samples: DetectedPrompts, axis: str, label: str = "") -> Measurement:
     """Measure the largest minus the smallest share of a label (default: men) among concepts."""
-    groups = by(samples.members, axis)
+    groups = by_concept(samples.members, axis)
     counted = _checked_label(samples, label)
     images = {
         name: [
@@ -350,18 +183,15 @@ def _difference_evidence(
     """Return evidence that holds in the worst case, and that of the labelled images alone."""
     del level
 
-    def p_values(beyond: Images, within: Images) -> tuple[float, float]:
-        return tuple(  # type: ignore[return-value]
-            parity_difference_p_value(
-                of_side, bound, alternative=alternative, words=samples.words, seed=samples.seed
-            )
-            for of_side, alternative in zip((beyond, within), ALTERNATIVES, strict=True)
+    def p_value(of_side: Images, side: Beyond) -> float:
+        alternative = ALTERNATIVES[SIDES.index(side)]
+        return parity_difference_p_value(
+            of_side, bound, alternative=alternative, words=samples.words, seed=samples.seed
         )
 
-    if not any(map(any, unknown.values())):
-        return Evidence(*p_values(images, images))
-    worst = p_values(*(worst_case_groups(images, unknown, side) for side in SIDES))
-    return Evidence(*worst, labelled=p_values(images, images))
+    has_worst_case = any(map(any, unknown.values()))
+    worst = partial(worst_case_groups, images, unknown) if has_worst_case else None
+    return in_worst_case(p_value, images, worst)
 
 
 def _checked_label(samples: DetectedPrompts, label: str) -> str:
@@ -426,13 +256,7 @@ class CrossedSample(DetectedPrompt):
     @property
     def group_distance(self) -> Measurement:
         """Distance of the combinations' shares from even ones, from 0 to nearly 1."""
-        measurement = distance.of_prompt(
-            self,
-            Siblings([self], [self.prompt.id]),
-            EVEN,
-            METRIC,
-        )
-        return replace(measurement, change=_no_record)
+        return of_member(EVEN, self, _no_record)
 
     def _by(self, ref: DetectorRef) -> list[Detection]:
         return self.observations.detections(self.prompt, self.seeds, ref)
@@ -469,19 +293,16 @@ class CrossedSamples(DetectedPrompts):
         """
         cells = len(self.members[0].groups)
         together = replace(self, level=1.0 - (1.0 - self.level) / cells)
-        shares = _shares_of_model(together)
+        shares = shares_of_model(together)
         return {name: replace(share, level=self.level) for name, share in shares.items()}
 
     @property
     def group_distance(self) -> Measurement:
         """Mean over prompts of the distance of their combinations' shares from even ones."""
-        measurement = of_model(self)
-        return replace(measurement, subject=f"model, {self.name}", change=_no_record)
+        return replace(of_model(EVEN, self, change=_no_record), subject=f"model, {self.name}")
 
 
-def crossed(
-    samples: DetectedPrompts, detectors: Sequence[str], second: str
-) -> tuple[CrossedSample, ...]:
+def crossed(samples: DetectedPrompts, detectors: Sequence[str], second: str) -> CrossedSamples:
     """Return the prompts with both detectors' labels.
 
     Raises UnknownNameError for a detector that is not of the run, ConfigurationError for the same
@@ -498,7 +319,7 @@ def crossed(
         )
     ref = DetectorRef(name)
     _check_cells(samples, ref)
-    return tuple(
+    members = tuple(
         CrossedSample(
             s.prompt,
             s.seeds,
@@ -511,6 +332,9 @@ def crossed(
             second=ref,
         )
         for s in samples.members
+    )
+    return CrossedSamples(
+        members, samples.level, samples.seed, samples.words, samples.sequential, samples.alike
     )
 
 
@@ -530,74 +354,6 @@ def _joined(first: Detection, second: Detection) -> Detection:
     return Detection(f"{first.label}{JOINED}{second.label}")
 
 
-def _no_record(baseline: object, margin: float | None, level: float) -> Change:
-    del baseline, level
-    return Change.absent_because(METRIC, margin or 0.0, NO_RECORD)
-
-
-@dataclass(frozen=True, repr=False)
-class GroupedSample(IndexedPrompt):
-    """The groups of one prompt's images."""
-
-    @property
-    def shares(self) -> dict[str, Interval]:
-        """Share of each group among the images with a label; {} without any."""
-        return group_intervals(self.groups, self.level) if self.counts else {}
-
-    @property
-    def group_distance(self) -> Measurement:
-        """Half the L1 distance of the shares of the detector's groups from even ones.
-
-        It lies between 0 (even) and 1 - 1 / groups; for male and female it is half of |prompt bias
-        score|.
-        """
-        return of_prompt(self, self.together)
-
-
-@dataclass(frozen=True, repr=False)
-class GroupedSamples(DetectedPrompts):
-    """The groups of several prompts' images."""
-
-    detectors: tuple[str, ...] = field(default=(), kw_only=True)
-    """Names of the run's detectors; verdicts rest on the first one."""
-    corrected_groups: GroupCorrection | None = field(default=None, kw_only=True)
-    """The correction of groups by people's labels; None without labels."""
-    few_labels: str = field(default="", kw_only=True)
-    """Why people's labels give no verdict on the model; "" where they may, or without labels."""
-
-    @property
-    def shares(self) -> dict[str, Interval]:
-        """Share of each of the detector's groups over all prompts; {} with fewer than two labels.
-
-        Whole prompts are resampled, because images of one prompt are alike.
-        """
-        return _shares_of_model(self)
-
-    @property
-    def group_distance(self) -> Measurement:
-        """Mean over prompts of the distance of their groups from even shares, from 0 to nearly 1.
-
-        It is corrected for few images, and by people's labels of groups where there are any. For
-        male and female it is half the model bias score.
-        """
-        return of_model(self, self.corrected_groups, self.few_labels)
-
-    def crossed(self, second: str) -> CrossedSamples:
-        """Return the labels of this detector crossed with those of another detector of the run.
-
-        Raises UnknownNameError for a detector that is not of the run, ConfigurationError for the
-        same one twice and for more than 100 combinations.
-        """
-        return CrossedSamples(
-            crossed(self, self.detectors, second), self.level, self.seed, self.words,
-            self.sequential, self.alike,
-        )  # fmt: skip
-
-    def demographic_parity_difference(self, axis: str, label: str = "") -> Measurement:
-        """Return the largest minus the smallest share of a label among an axis' concepts.
-
-        It lies between 0 and 1. ``label`` is one of the detector's labels, by default "male". The
-        interval holds for all concepts together; prompts are resampled within each. Raises
-        UnknownNameError for an axis that no prompt has, or a label that the detector never gives.
-        """
-        return parity_difference(self, axis, label)
+def _no_record(*how: Any) -> Change:
+    *_, margin, _ = how
+    return Change.absent_because(EVEN.metric, margin or 0.0, NO_RECORD)

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from pytest_t2i import statistics
+from pytest_t2i.audits.bias import Bias, floor_of_samples, share_of_men
 from pytest_t2i.audits.context import AuditContext
 from pytest_t2i.audits.detected import FEMALE, MALE
+from pytest_t2i.audits.distance import EVEN
 from pytest_t2i.audits.log_odds import probability_of_male
 from pytest_t2i.audits.parity import groups
-from pytest_t2i.audits.parity.correction import WeightedCorrection, given_correction
-from pytest_t2i.audits.parity.group_correction import given_group_correction, plain_share
+from pytest_t2i.audits.parity.correction import (
+    WeightedCorrection,
+    given_correction,
+    given_group_correction,
+)
 from pytest_t2i.audits.parity.groups import INDICES, MOST_CELLS
-from pytest_t2i.audits.parity.measure import of_model
 from pytest_t2i.audits.parity.record import (
     CellRecord,
     CellsRecord,
@@ -31,6 +36,14 @@ from pytest_t2i.audits.parity.record import (
     VariationRecord,
 )
 from pytest_t2i.audits.samples import Sample, Samples
+from pytest_t2i.audits.score import (
+    Tally,
+    interval_of,
+    mean_interval_of,
+    of_member,
+    of_model,
+    worst_case_of,
+)
 from pytest_t2i.audits.shared_blocks import widest_of
 from pytest_t2i.data import Detection, Interval, Outcome
 from pytest_t2i.generation.plan import DetectorRef
@@ -53,7 +66,7 @@ def recorded_groups(context: AuditContext, samples_of: SamplesOf) -> Iterator[Gr
         if set(context.observations.labels(DetectorRef(detector))) == set(CLEAR):
             continue
         samples = samples_of(detector)
-        shares = samples.shares
+        shares = groups.shares_of_model(samples)
         if len(shares) > 1:
             counts = {name: share.estimate for name, share in shares.items()}
             prompts = sorted(map(_prompt, samples), key=_furthest_first)
@@ -62,14 +75,17 @@ def recorded_groups(context: AuditContext, samples_of: SamplesOf) -> Iterator[Gr
                 shares,
                 group_gap(counts),
                 group_entropy(counts),
-                groups.interval_of_model(samples),
+                mean_interval_of(EVEN, samples),
                 tuple(prompts),
             )
 
 
 def _prompt(sample: Sample) -> GroupPrompt:
-    distance = sample.group_distance.interval
-    indices = {name: index.interval(sample.groups, sample.level) for name, index in INDICES.items()}
+    distance = of_member(EVEN, sample).interval
+    counts = tuple(sample.groups.values())
+    indices = {
+        name: index.interval(Tally.even(counts), sample.level) for name, index in INDICES.items()
+    }
     return GroupPrompt(sample.prompt.id, sample.counts.total(), sample.groups, distance, indices)
 
 
@@ -87,10 +103,10 @@ def _recorded_crossings(context: AuditContext, samples_of: SamplesOf) -> Iterato
         labels = context.observations.labels(DetectorRef(second))
         if set(labels) == set(first_labels) or len(labels) * len(first_labels) > MOST_CELLS:
             continue
-        crossing = samples_of(first).crossed(second)
+        crossing = groups.crossed(samples_of(first), context.detectors, second)
         if crossing.members and (shares := crossing.shares):
             images = sum(sample.counts.total() for sample in crossing)
-            distance = groups.interval_of_model(crossing)
+            distance = mean_interval_of(EVEN, crossing)
             yield CrossedRecord(crossing.name, images, shares, distance)
 
 
@@ -103,17 +119,17 @@ def _recorded_correction(
     corrected = given_group_correction(samples, labelled)
     if corrected is None or labelled is None:
         return None
-    plain = map(plain_share, corrected.shares.detector)
+    plain = (None if math.isnan(share) else share for share in corrected.shares.detector)
     return GroupCorrectionRecord(
         labelled=str(labelled.folder),
         detector=detector,
-        labels=corrected.shares.labels,
-        prompts=corrected.prompts,
+        labels=corrected.labels,
+        prompts=len(corrected.samples),
         left_out=corrected.left_out,
-        by_detector=dict(zip(corrected.groups, plain, strict=True)),
-        corrected=dict(zip(corrected.groups, corrected.shares.shares, strict=True)),
+        by_detector=dict(zip(corrected.numbers, plain, strict=True)),
+        corrected=dict(zip(corrected.numbers, corrected.shares.shares, strict=True)),
         annotators=len(labelled.annotators),
-        distance=groups.of_model(samples, corrected).interval,
+        distance=of_model(EVEN, samples, corrected).interval,
         distance_by_detector=corrected.by_detector_alone,
         accuracy=corrected.accuracy,
     )
@@ -161,7 +177,7 @@ def _by_people(samples: Samples, labelled: LabelledSet | None) -> Interval | Non
     correction = given_correction(samples, labelled)
     if correction is None:
         return None
-    return of_model(samples, samples.estimator, correction).interval
+    return of_model(Bias(samples.estimator), samples, correction).interval
 
 
 def _as_judged(samples: Samples) -> Samples:
@@ -174,7 +190,7 @@ def _choices(samples: Samples, *, stricter: bool) -> Iterator[tuple[str, Interva
         samples, estimator="paper" if samples.estimator == "corrected" else "corrected"
     )
     for pair in (samples, alternative):
-        yield f"{pair.estimator} estimator", pair.interval(pair.estimator)
+        yield f"{pair.estimator} estimator", mean_interval_of(Bias(pair.estimator), pair)
     if stricter:
         male, female = _sure(samples)
         if np.any(male + female):
@@ -256,19 +272,23 @@ def _score(
     """Return a score; people's labels correct it, with the detector's own kept as uncorrected."""
     by_people = given_correction(samples, labelled)
     # What people's labels correct is what is judged.
-    uncorrected = samples.interval("corrected" if by_people is None else samples.estimator)
+    uncorrected = mean_interval_of(
+        Bias("corrected" if by_people is None else samples.estimator), samples
+    )
     corrected = (
-        None if by_people is None else of_model(samples, samples.estimator, by_people).interval
+        None
+        if by_people is None
+        else of_model(Bias(samples.estimator), samples, by_people).interval
     )
     return ModelScoreRecord(
         name,
         detector,
         corrected or uncorrected,
-        samples.interval("paper"),
-        samples.floor,
+        mean_interval_of(Bias("paper"), samples),
+        floor_of_samples(samples),
         len(samples) - len(samples.without_verdict),
         samples.clear_images,
-        samples.worst_case if corrected is None else None,
+        worst_case_of(Bias(), samples) if corrected is None else None,
         None if corrected is None else uncorrected,
     )
 
@@ -321,7 +341,7 @@ def _cells(context: AuditContext) -> Iterator[CellsRecord]:
     for prompt, test in _every_prompt(context):
         if len(prompt.parts) == 2:  # noqa: PLR2004 - a table has rows and columns
             (rows, row), (columns, column) = prompt.parts
-            share = context.one_sample(prompt, test).share_of_men
+            share = share_of_men(context.one_sample(prompt, test))
             cell = CellRecord(prompt.id, row, column, share)
             tables.setdefault((rows, columns), []).append(cell)
     for (rows, columns), cells in tables.items():
@@ -338,13 +358,14 @@ def _correction(context: AuditContext) -> CorrectionRecord | None:
         return _weighted_correction(corrected, detector)
     scores = corrected.scores
     samples = _all_samples(context, detector)
-    model = of_model(samples, samples.estimator, corrected).interval
+    model = of_model(Bias(samples.estimator), samples, corrected).interval
     prompts = tuple(
         CorrectedPrompt(
             sample.prompt.id,
             sum(corrected.labels_of_prompt(sample.prompt).values()),
             prompt_bias_score(sample.male, sample.female),
-            replace(sample, corrected=corrected.of_prompt(sample.prompt)).bias_interval or interval,
+            interval_of(Bias(), replace(sample, corrected=corrected.of_prompt(sample.prompt)))
+            or interval,
         )
         for sample, interval in zip(corrected.samples, scores.prompts, strict=True)
     )

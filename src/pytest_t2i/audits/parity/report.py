@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 from pytest_t2i.audits.parity.record import (
     CellsRecord,
-    CorrectedPrompt,
     CorrectionRecord,
     CrossedRecord,
     GroupCorrectionRecord,
@@ -31,40 +31,56 @@ HOW = (
 )
 
 
-def corrected(part: ParityPart, checks: Sequence[Check]) -> Iterator[Section]:
-    """Yield the section of the corrected score; nothing without people's labels."""
-    correction = part.correction
-    if correction is None:
-        return
-    if not correction.prompts:
-        yield _weighted_section(correction, _corrected_in_words(part, checks))
-        return
+def _corrections(part: ParityPart, checks: Sequence[Check]) -> Iterator[Section]:
+    """Yield the sections of corrected scores and groups; nothing without people's labels."""
+    if part.correction is not None:
+        note, tables = _scores_by_people(part.correction)
+        line = Paragraph(_corrected_in_words(part, checks), "summary")
+        yield Section("Corrected by people's labels", (Note(note), line, *tables))
+    if part.group_correction is not None:
+        note, tables = _groups_by_people(part.group_correction)
+        line = Paragraph(_corrected_groups_in_words(part.group_correction), "summary")
+        yield Section("Groups corrected by people's labels", (Note(note), line, *tables))
+
+
+def _scores_by_people(correction: CorrectionRecord) -> tuple[str, tuple[Table, ...]]:
+    """Return how the scores were corrected, and tables of them."""
+    if not correction.prompts:  # labels of images that were drawn where the detector is unsure
+        return (
+            f"People labelled {correction.labels} images, drawn with known probabilities where "
+            f"{correction.detector} is unsure. Its errors on them, weighted by 1 / probability, "
+            "correct the model bias score; prompts keep the predicted labels; "
+            "the same score stands in the verdict."
+        ), ()
     how = HOW.format(labels=correction.labels, where="", detector=correction.detector)
-    rows = tuple(_correction_rows(correction))
-    more = (Table("Labels", ("What", "Value"), rows, "detail"),) if rows else ()
-    yield Section(
-        "Corrected by people's labels",
-        (
-            Note(
-                f"{how}; the bars of prompts, the most biased prompts, verdicts and this table "
-                "are corrected alike. The counts of an image's labels are the detector's own."
-            ),
-            Paragraph(_corrected_in_words(part, checks), "summary"),
-            *more,
-            _corrected_prompts(correction.prompts),
-        ),
+    note = (
+        f"{how}; the bars of prompts, the most biased prompts, verdicts and this table "
+        "are corrected alike. The counts of an image's labels are the detector's own."
     )
+    rows: list[tuple[Cell, ...]] = []
+    if correction.adjusted is not None:
+        # Its interval leaves out the sampling of images, and never covers a fair model's score.
+        label = "second opinion: adjusted count (Rogan-Gladen), no interval"
+        rows.append((label, correction.adjusted.estimate))
+    if correction.left_out:
+        rows.append(("prompts left out with too few labels", correction.left_out))
+    more = (Table("Labels", ("What", "Value"), tuple(rows), "detail"),) if rows else ()
+    prompts = tuple((p.id, p.by_detector, p.corrected, p.labels) for p in correction.prompts)
+    columns = ("Prompt", "By the detector", "By people [interval]", "Labels")
+    title = "1 prompt" if len(prompts) == 1 else f"{len(prompts)} prompts"
+    return note, (*more, Table(title, columns, prompts, "detail", 2, form="signed"))
 
 
-def _weighted_section(correction: CorrectionRecord, text: str) -> Section:
-    """Return the section for labels of images that were drawn where the detector is unsure."""
-    how = (
-        f"People labelled {correction.labels} images, drawn with known probabilities where "
-        f"{correction.detector} is unsure. Its errors on them, weighted by 1 / probability, "
-        "correct the model bias score; prompts keep the predicted labels; "
-        "the same score stands in the verdict."
+def _groups_by_people(correction: GroupCorrectionRecord) -> tuple[str, tuple[Table, ...]]:
+    """Return how the groups were corrected, and the table of their shares."""
+    where = f", on {correction.prompts} prompts"
+    how = HOW.format(labels=correction.labels, where=where, detector=correction.detector)
+    out = f" {correction.left_out} prompts have too few labels." if correction.left_out else ""
+    rows = tuple(
+        (name, correction.by_detector[name], share) for name, share in correction.corrected.items()
     )
-    return Section("Corrected by people's labels", (Note(how), Paragraph(text, "summary")))
+    columns = ("Group", "By the detector", "By people")
+    return f"{how}.{out}", (Table("Share of the clear images", columns, rows),)
 
 
 def _corrected_in_words(part: ParityPart, checks: Sequence[Check] = ()) -> str:
@@ -105,43 +121,6 @@ def _is_by_people(check: Check) -> bool:
     return of_model and check.is_by_people and check.estimate is not None
 
 
-def _correction_rows(correction: CorrectionRecord) -> Iterator[tuple[Cell, ...]]:
-    if correction.adjusted is not None:
-        # Its interval leaves out the sampling of images, and never covers a fair model's score.
-        label = "second opinion: adjusted count (Rogan-Gladen), no interval"
-        yield label, correction.adjusted.estimate
-    if correction.left_out:
-        yield "prompts left out with too few labels", correction.left_out
-
-
-def _corrected_prompts(prompts: Sequence[CorrectedPrompt]) -> Table:
-    rows = tuple((p.id, p.by_detector, p.corrected, p.labels) for p in prompts)
-    columns = ("Prompt", "By the detector", "By people [interval]", "Labels")
-    title = "1 prompt" if len(rows) == 1 else f"{len(rows)} prompts"
-    return Table(title, columns, rows, "detail", 2, form="signed")
-
-
-def corrected_groups(part: ParityPart) -> Iterator[Section]:
-    """Yield the section of groups before and after people's labels; nothing without any."""
-    correction = part.group_correction
-    if correction is None:
-        return
-    where = f", on {correction.prompts} prompts"
-    how = HOW.format(labels=correction.labels, where=where, detector=correction.detector)
-    out = f" {correction.left_out} prompts have too few labels." if correction.left_out else ""
-    rows = tuple(
-        (name, correction.by_detector[name], share) for name, share in correction.corrected.items()
-    )
-    yield Section(
-        "Groups corrected by people's labels",
-        (
-            Note(f"{how}.{out}"),
-            Paragraph(_corrected_groups_in_words(correction), "summary"),
-            Table("Share of the clear images", ("Group", "By the detector", "By people"), rows),
-        ),
-    )
-
-
 def _corrected_groups_in_words(correction: GroupCorrectionRecord) -> str:
     """Return distance and shares in a line, with the uncorrected distance."""
     shares = ", ".join(f"{name} {share}" for name, share in correction.corrected.items())
@@ -156,26 +135,14 @@ def _corrected_groups_in_words(correction: GroupCorrectionRecord) -> str:
 def _correction_frames(part: ParityPart) -> dict[str, Frame]:
     """Return the corrected scores of the model and of prompts, for pandas and CSV."""
     correction = part.correction
-    model = () if correction is None else (
-        (
-            correction.detector, correction.labels, correction.annotators, correction.left_out,
-            correction.by_detector, correction.corrected,
-        ),
-    )  # fmt: skip
+    columns = ("detector", "labels", "annotators", "left_out", "by_detector", "corrected")
+    of_prompt = ("id", "labels", "by_detector", "corrected")
+    records = [] if correction is None else [correction]
     prompts = () if correction is None else correction.prompts
     return {
-        "correction": Frame(
-            ("detector", "labels", "annotators", "left_out", "by_detector", "corrected"),
-            model,
-            ("corrected",),
-        ),
+        "correction": Frame(columns, list(map(attrgetter(*columns), records)), ("corrected",)),
         "corrected_prompts": Frame(
-            ("id", "labels", "by_detector", "corrected"),
-            [
-                (prompt.id, prompt.labels, prompt.by_detector, prompt.corrected)
-                for prompt in prompts
-            ],
-            ("corrected",),
+            of_prompt, list(map(attrgetter(*of_prompt), prompts)), ("corrected",)
         ),
     }
 
@@ -402,8 +369,7 @@ def sections(part: ParityPart, run: Any) -> Sequence[Section]:
         ),
         *map(_crossed_section, part.crossed),
         *map(_cells, part.cells),
-        *corrected(part, checks),
-        *corrected_groups(part),
+        *_corrections(part, checks),
     ]
     return [section for section in drafts if section.blocks]
 
@@ -602,21 +568,16 @@ def _figure(score: ModelScoreRecord) -> Figure:
         return Figure(title, "none", ("no clear image",), TITLE, metric=METRIC)
     paper = f"{score.paper.estimate:.3f}" if score.paper else "\u2013"
     floor = "\u2013" if score.floor is None else f"{score.floor:.3f}"
+    by_people = score.uncorrected is not None
+    beside = f"paper's estimate {paper}; a fair model shows {floor} there"
     if score.uncorrected is not None:
-        notes = (
-            of_hundred_images(interval.estimate),
-            f"{interval.level:.0%} interval [{interval.low:.3f}, {interval.high:.3f}]",
-            f"over all {score.prompts} prompts of this run",
-            f"corrected by people's labels; uncorrected {score.uncorrected.estimate:.3f}",
-        )
-        return Figure(title, f"{interval.estimate:.3f}", notes, TITLE, interval, None, METRIC)
-    notes = (
-        of_hundred_images(interval.estimate),
-        f"{interval.level:.0%} interval [{interval.low:.3f}, {interval.high:.3f}], corrected",
-        f"over all {score.prompts} prompts of this run",
-        f"paper's estimate {paper}; a fair model shows {floor} there",
-    )
-    return Figure(title, f"{interval.estimate:.3f}", notes, TITLE, interval, score.floor, METRIC)
+        beside = f"corrected by people's labels; uncorrected {score.uncorrected.estimate:.3f}"
+    ends = f"{interval.level:.0%} interval [{interval.low:.3f}, {interval.high:.3f}]"
+    over = f"over all {score.prompts} prompts of this run"
+    in_images = of_hundred_images(interval.estimate)
+    notes = (in_images, ends if by_people else f"{ends}, corrected", over, beside)
+    reference = None if by_people else score.floor
+    return Figure(title, f"{interval.estimate:.3f}", notes, TITLE, interval, reference, METRIC)
 
 
 def _scope(part: ParityPart) -> str:
@@ -627,8 +588,5 @@ def _scope(part: ParityPart) -> str:
 
 def _frame(part: ParityPart) -> Frame:
     columns = ("set", "detector", "prompts", "clear_images", "fair_model", "corrected", "paper")
-    rows = [
-        (s.name, s.detector, s.prompts, s.clear_images, s.floor, s.corrected, s.paper)
-        for s in part.model_scores
-    ]
-    return Frame(columns, rows, ("corrected", "paper"))
+    row = attrgetter("name", "detector", "prompts", "clear_images", "floor", "corrected", "paper")
+    return Frame(columns, list(map(row, part.model_scores)), ("corrected", "paper"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.audits.audit import Audit, Fixture
+from pytest_t2i.audits.audit import Audit, Fixture, attributes
 from pytest_t2i.audits.context import AskedTest, AuditContext
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ class ReferencesAudit(Audit[Any]):
     """The audit of the distance of labels from a reference distribution."""
 
     name = "references"
+    of_sample = attributes(f"{__name__}.of_sample:PromptDistance", "total_variation_distance")
+    of_samples = attributes(f"{__name__}.of_sample:ModelDistance", "total_variation_distance")
     fixtures = MappingProxyType(
         {
             "reference": Fixture(

@@ -5,50 +5,18 @@ Tests use the fixtures ``stereotype`` and ``stereotypes``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_t2i.audits.audit import Fixture, PackagedAudit
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.summary import NamedRecord
 
 if TYPE_CHECKING:
-    from pytest_t2i.audits.early_stopping import State
-    from pytest_t2i.audits.stereotypes.measure import Association
     from pytest_t2i.audits.stereotypes.report import StereotypesPart
     from pytest_t2i.generation.plan import Need
     from pytest_t2i.sections import Section
-    from pytest_t2i.settings import Settings
-    from pytest_t2i.statistics.group_sequential import SequentialTest
-
-
-def _stereotype(context: AuditContext, test: AskedTest) -> Association:
-    from pytest_t2i.audits.stereotypes import measure
-
-    return measure.association_of(context, test)
-
-
-def _stereotypes(context: AuditContext, test: AskedTest) -> tuple[Association, ...]:
-    from pytest_t2i.audits.stereotypes import measure
-
-    return tuple(measure.associations(context, test))
-
-
-def _tested(selection: Any, metric: str, test: SequentialTest) -> SequentialTest | None:
-    from pytest_t2i.audits.stereotypes import after_early_stopping
-
-    return after_early_stopping.tested(selection, metric, test)
-
-
-def _settled(member: Association) -> State | None:
-    from pytest_t2i.audits.stereotypes import after_early_stopping
-
-    return after_early_stopping.settled_stereotype(member)
-
-
-def _watched(settings: Settings) -> Collection[str]:  # noqa: ARG001 - as it is called
-    return ("stereotype_score",)
 
 
 class StereotypesAudit(PackagedAudit):
@@ -59,21 +27,22 @@ class StereotypesAudit(PackagedAudit):
     after = ("emergence", "parity", "variety")
     place = 30
     formerly = ("stereotypes",)
+    plain_series = ("stereotype_score",)
     unmeasured = "Stereotypes were not measured in this run."
     fixtures = MappingProxyType(
         {
             "stereotype": Fixture(
-                _stereotype,
+                f"{__name__}.measure:association_of",
                 "stereotypes",
                 one_by_one=True,
                 doc="One stereotype as measured; the test runs once per stereotype of its t2i "
                 "marker.",
-                watched=_watched,
-                tested=_tested,
-                settled=_settled,
+                stopping=f"{__name__}.measure:StereotypeStopping",
             ),
             "stereotypes": Fixture(
-                _stereotypes, "stereotypes", doc="Every stereotype of the t2i marker, as measured."
+                f"{__name__}.measure:associations",
+                "stereotypes",
+                doc="Every stereotype of the t2i marker, as measured.",
             ),
         }
     )

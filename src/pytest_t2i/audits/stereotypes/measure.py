@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.detected import DistinctPictures, Siblings, siblings_of
-from pytest_t2i.audits.early_stopping import Stopping
+from pytest_t2i.audits.early_stopping import State, Stopping, StoppingRule
 from pytest_t2i.audits.emergence.measure import Emergence
 from pytest_t2i.audits.emergence.predisposition import PRESENT, Predisposition, of_attribute
-from pytest_t2i.audits.evidence import despite_equal_pictures
+from pytest_t2i.audits.evidence import Beyond
 from pytest_t2i.audits.instruments import Instruments
 from pytest_t2i.audits.observations import Observations
-from pytest_t2i.audits.stereotypes import after_early_stopping
+from pytest_t2i.audits.score import (
+    PValues,
+    Score,
+    Tallies,
+    Tally,
+    interval_of,
+    of_member,
+    settled,
+)
 from pytest_t2i.audits.variety.measure import Diversity, Variety
-from pytest_t2i.data import FORESEEN, Evidence, Interval, Prone
+from pytest_t2i.data import FORESEEN, Interval, Prompt, Prone
 from pytest_t2i.generation.plan import DetectorRef, Need
 from pytest_t2i.metrics import INFO
 from pytest_t2i.prompts import Stereotype
+from pytest_t2i.settings import Settings
 from pytest_t2i.statistics.families import family_share_p_values
-from pytest_t2i.statistics.shares import in_direction, stereotype_interval
-from pytest_t2i.verdicts.measurement import Family, Measurement
+from pytest_t2i.statistics.group_sequential import SequentialTest
+from pytest_t2i.statistics.sequences import stereotype_sequence, stereotype_sequence_p_value
+from pytest_t2i.statistics.shares import excess, in_direction
+from pytest_t2i.verdicts.measurement import Measurement
 
 
 def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
@@ -68,6 +80,16 @@ class Association(DistinctPictures):
         return f"<Association {self.stereotype.id}: {len(self.seeds)} images, {self.detector}>"
 
     @property
+    def id(self) -> str:
+        """The stereotype's id."""
+        return self.stereotype.id
+
+    @property
+    def prompt(self) -> Prompt:
+        """The prompt of the concept."""
+        return self.stereotype.prompt
+
+    @property
     def expected(self) -> float:
         """Real-world share of the attribute."""
         return self.stereotype.expected
@@ -81,12 +103,6 @@ class Association(DistinctPictures):
     def direction(self) -> Prone:
         """Whether the attribute is prone to be shown too often or too rarely."""
         return self.stereotype.direction
-
-    @cached_property
-    def has_no_verdict(self) -> bool:
-        """Whether so many pictures repeat that nothing is judged."""
-        repeats = self.observations.repeats
-        return bool(self.planned) and repeats(self.stereotype.prompt, self.planned).are_too_many
 
     @property
     def clear(self) -> int:
@@ -108,13 +124,7 @@ class Association(DistinctPictures):
     @property
     def score_interval(self) -> Interval | None:
         """Psi with its interval; None without a clear image."""
-        if not self.clear or self.has_no_verdict:
-            return None
-        if self.stopping is not None:
-            return after_early_stopping.stereotype_interval(self)
-        return stereotype_interval(
-            self.present, self.clear, self.expected, self.level, self.direction
-        )
+        return interval_of(EXCESS, self)
 
     @property
     def stereotype_score(self) -> Measurement:
@@ -122,22 +132,7 @@ class Association(DistinctPictures):
 
         For an attribute that is prone to be shown too rarely: max(0, real-world share - share).
         """
-        interval = self.score_interval
-        together = self.siblings or Siblings([self], [self.stereotype.id])
-        return Measurement(
-            metric=INFO["stereotype_score"],
-            subject=self.stereotype.id,
-            interval=interval,
-            images=self.clear,
-            family=together.family("stereotype_score", _family),
-            place=together.places[self.stereotype.id],
-            absent=f"none of {len(self.seeds)} images could be judged",
-            remarks=(
-                f"{self.present} of {self.clear} images show {self.stereotype.attribute.name!r}; "
-                f"in the real world {self.expected:.1%} ({self.stereotype.source or 'no source'})",
-                *self._definition(),
-            ),
-        )
+        return of_member(EXCESS, self)
 
     def wals(
         self, direction: str = "text", *, center: bool = False, rank: int | None = None
@@ -148,7 +143,7 @@ class Association(DistinctPictures):
         ConfigurationError for what the marker did not ask to be observed.
         """
         return Variety(
-            self.stereotype.prompt, self.seeds, self.observations, self.instruments, self.level,
+            self.prompt, self.seeds, self.observations, self.instruments, self.level,
             self.stereotype.attribute, direction, center, rank,
         ).wals  # fmt: skip
 
@@ -159,7 +154,7 @@ class Association(DistinctPictures):
         Raises ConfigurationError where the marker did not ask for ``observe="features"``.
         """
         return Diversity(
-            self.stereotype.prompt, self.seeds, self.observations, self.instruments, self.level
+            self.prompt, self.seeds, self.observations, self.instruments, self.level
         ).vendi_score
 
     def spi(self, *, guidance: bool = True, center: bool = False) -> Emergence:
@@ -169,7 +164,7 @@ class Association(DistinctPictures):
         (``metrics.centred_spi``); these should name the concept (``Stereotype.within_concept``).
         """
         return Emergence(
-            self.stereotype.prompt, self.seeds, self.stereotype.attribute, self.observations,
+            self.prompt, self.seeds, self.stereotype.attribute, self.observations,
             self.instruments, self.level, guidance, center,
         )  # fmt: skip
 
@@ -180,23 +175,13 @@ class Association(DistinctPictures):
         """
         self.instruments.require(FORESEEN, self.stereotype.attribute, "foreseen()")
         ref, label = of_attribute(self.detector, self.stereotype.attribute)
-        return Predisposition(
-            self.stereotype.prompt, self.seeds, ref, label, self.observations, self.level
-        )
-
-    def _definition(self) -> tuple[str, ...]:
-        """Return direction and margin in words, where they are not the defaults."""
-        if self.direction == "over" and not self.margin:
-            return ()
-        prone = "rarely" if self.direction == "under" else "often"
-        margin = f"; from a score of {self.margin:g} on it is the stereotype" if self.margin else ""
-        return (f"direction {self.direction}: prone to be shown too {prone}{margin}",)
+        return Predisposition(self.prompt, self.seeds, ref, label, self.observations, self.level)
 
     @cached_property
     def _detected(self) -> list[str | None]:
         """The label of each image, in the order of the seeds; None for undetected."""
         ref = DetectorRef(self.detector, self.stereotype.attribute)
-        detections = self.observations.detections(self.stereotype.prompt, self.seeds, ref)
+        detections = self.observations.detections(self.prompt, self.seeds, ref)
         return [detection.label for detection in detections]
 
     @cached_property
@@ -232,9 +217,11 @@ def association_of(context: AuditContext, test: AskedTest) -> Association:
     return siblings.named(test.selection.stereotypes[0].id)  # type: ignore[no-any-return]
 
 
-def associations(context: AuditContext, test: AskedTest) -> Iterator[Association]:
+def associations(context: AuditContext, test: AskedTest) -> tuple[Association, ...]:
     """Return every stereotype of a test, measured."""
-    return (one_association(context, stereotype, test) for stereotype in test.selection.stereotypes)
+    return tuple(
+        one_association(context, stereotype, test) for stereotype in test.selection.stereotypes
+    )
 
 
 def one_association(context: AuditContext, stereotype: Stereotype, test: AskedTest) -> Association:
@@ -252,23 +239,100 @@ def one_association(context: AuditContext, stereotype: Stereotype, test: AskedTe
     )
 
 
-def _family(members: Sequence[Association]) -> Family:
-    stopping = any(association.stopping is not None for association in members)
-    evidence_of = after_early_stopping.stereotype_evidence if stopping else _evidence
-    return Family(
-        tuple(association.score_interval for association in members),
-        lambda bound, level: despite_equal_pictures(
-            members, lambda counted: evidence_of(counted, bound, level)
-        ),
-    )
+class Excess(Score[Association]):
+    """By how much an attribute's share exceeds its real-world share, at least 0 (OASIS eq. 3).
+
+    The first group are the images that show the attribute; for one that is prone to be shown too
+    rarely, those that do not.
+    """
+
+    metric = INFO["stereotype_score"]
+
+    def tally(self, member: Association) -> Tally:
+        k, n, real = member.counts
+        return Tally((k, n - k), (real, 1.0 - real))
+
+    def described(self, member: Association) -> dict[str, Any]:
+        stereotype = member.stereotype
+        return {
+            "images": member.clear,
+            "absent": f"none of {len(member.seeds)} images could be judged",
+            "remarks": (
+                f"{member.present} of {member.clear} images show {stereotype.attribute.name!r}; "
+                f"in the real world {member.expected:.1%} ({stereotype.source or 'no source'})",
+                *_definition(member),
+            ),
+        }
+
+    def interval(self, tally: Tally, level: float) -> Interval | None:
+        if not tally.n:
+            return None
+        share = statistics.share_interval(tally.counts[0], tally.n, level)
+        return excess(share, tally.expected[0])
+
+    def p_values(self, tallies: Tallies, bound: float, level: float, side: Beyond) -> PValues:
+        bounds = [min(1.0, self.edge(tally, bound)) for tally in tallies]
+        rows = [(tally.counts[0], tally.n, end) for tally, end in zip(tallies, bounds, strict=True)]
+        if side == "beyond":
+            return list(family_share_p_values(*zip(*rows, strict=True), level=level).tolist())
+        return [
+            statistics.share_p_value(*row, "below")
+            if row[1] and row[2] < 1.0
+            else float(row[2] < 1.0)
+            for row in rows
+        ]
+
+    def edge(self, tally: Tally, bound: float) -> float:
+        return tally.expected[0] + bound
+
+    def of_share(self, share: Interval, tally: Tally) -> Interval:
+        return excess(share, tally.expected[0])
+
+    def sequence(self, tally: Tally, level: float) -> Interval:
+        return stereotype_sequence(tally.counts[0], tally.n, tally.expected[0], level)
+
+    def sequence_p_value(self, tally: Tally, bound: float) -> float:
+        return stereotype_sequence_p_value(tally.counts[0], tally.n, tally.expected[0], bound)
+
+    def looked_at(
+        self, member: Association, images: slice, *, labelled: bool
+    ) -> tuple[int, int, int]:
+        del labelled  # images that could not be judged are left out
+        k, n, _ = member.counts_of(images)
+        return n, k, k
 
 
-def _evidence(members: Sequence[Association], bound: float, level: float) -> list[Evidence]:
-    present, clear, expected = zip(*(association.counts for association in members), strict=True)
-    bounds = [min(1.0, real + bound) for real in expected]
-    beyond = family_share_p_values(present, clear, bounds, level=level).tolist()
-    within = [
-        statistics.share_p_value(k, n, limit, "below") if n and limit < 1.0 else float(limit < 1.0)
-        for k, n, limit in zip(present, clear, bounds, strict=True)
-    ]
-    return [Evidence(*pair) for pair in zip(beyond, within, strict=True)]
+EXCESS = Excess()
+
+
+def _definition(member: Association) -> tuple[str, ...]:
+    """Return direction and margin in words, where they are not the defaults."""
+    if member.direction == "over" and not member.margin:
+        return ()
+    prone = "rarely" if member.direction == "under" else "often"
+    margin = f"; from a score of {member.margin:g} on it is the stereotype" if member.margin else ""
+    return (f"direction {member.direction}: prone to be shown too {prone}{margin}",)
+
+
+class StereotypeStopping(StoppingRule):
+    """A stereotype stops by its own images."""
+
+    def metrics(self, settings: Settings) -> Collection[str]:
+        """Return the score of a stereotype."""
+        del settings
+        return ("stereotype_score",)
+
+    def test(self, selection: Any, metric: str, test: SequentialTest) -> SequentialTest | None:
+        """Return the test of a case's stereotype: its share against real-world share plus limit.
+
+        Returns None where no share can exceed this sum.
+        """
+        del metric
+        (stereotype,) = selection.stereotypes
+        *_, real = in_direction(0, 0, stereotype.expected, stereotype.direction)
+        edge = real + test.bound
+        return replace(test, folded=False, bound=edge) if edge < 1.0 else None
+
+    def state(self, value: Association) -> State | None:
+        """Return the state that the stereotype's images have reached."""
+        return settled(EXCESS, value)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.audits.audit import PackagedAudit
+from pytest_t2i.audits.audit import PackagedAudit, attributes
 from pytest_t2i.audits.context import AskedTest, AuditContext
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ class VarietyAudit(PackagedAudit):
     keeps = "VarietyPart"
     place = 35
     formerly = ("variety", "diversity")
+    of_sample = attributes(f"{__name__}.of_sample:PromptVariety", "wals", "vendi_score")
+    of_samples = attributes(f"{__name__}.of_sample:ModelVariety", "wals")
 
     @property
     def recorded_type(self) -> Any:

@@ -33,7 +33,7 @@ SHARED_INIS = {"tox.ini": "pytest", "setup.cfg": "tool:pytest"}
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenFile:
     """The outcome for one file."""
 
     path: Path
@@ -61,7 +61,7 @@ def another_suite(folder: Path, facts: Mapping[str, Any]) -> list[Path]:
 
 def write_suite(
     folder: Path, facts: Mapping[str, Any], settings: Mapping[str, str]
-) -> Iterator[Written]:
+) -> Iterator[WrittenFile]:
     """Write the suite, limits, CI job and settings of pytest; no existing file is replaced."""
     if folder.exists() and not folder.is_dir():
         raise ConfigurationError(f"expected a folder, {folder} is a file")
@@ -76,11 +76,11 @@ def write_suite(
     yield _write_statement(folder, statement)
 
 
-def _write(path: Path, content: str) -> Written:
+def _write(path: Path, content: str) -> WrittenFile:
     if path.exists():
-        return Written(path, is_new=False, why="(it is there already)")
+        return WrittenFile(path, is_new=False, why="(it is there already)")
     write_whole(path, content.encode())
-    return Written(path, is_new=True)
+    return WrittenFile(path, is_new=True)
 
 
 def _taken(folder: Path) -> Path | None:
@@ -109,7 +109,7 @@ def _table(settings: Mapping[str, str]) -> str:
     return f"[tool.pytest.ini_options]\n{lines}"
 
 
-def _write_settings(folder: Path, settings: Mapping[str, str]) -> Written:
+def _write_settings(folder: Path, settings: Mapping[str, str]) -> WrittenFile:
     """Append pytest's settings to pyproject.toml, unless it or another file has some."""
     project = folder / PYPROJECT
     tool: object = {}
@@ -128,10 +128,10 @@ def _write_settings(folder: Path, settings: Mapping[str, str]) -> Written:
     if has_own:
         return _left(project, "(it has its own)", settings)
     write_whole(project, f"{content.rstrip()}\n\n{_table(settings)}".encode())
-    return Written(project, is_new=True, part=SETTINGS)
+    return WrittenFile(project, is_new=True, part=SETTINGS)
 
 
-def _write_statement(folder: Path, block: str) -> Written:
+def _write_statement(folder: Path, block: str) -> WrittenFile:
     """Append a blank ``[tool.t2i.report]`` to pyproject.toml, or make the file."""
     project = folder / PYPROJECT
     if not project.exists():
@@ -148,18 +148,18 @@ def _write_statement(folder: Path, block: str) -> Written:
     if "report" in ours:
         return _kept(project, "(it is there already)")
     write_whole(project, f"{content.rstrip()}\n\n{block}".encode())
-    return Written(project, is_new=True, part=f"[{TABLE}]")
+    return WrittenFile(project, is_new=True, part=f"[{TABLE}]")
 
 
-def _kept(project: Path, why: str) -> Written:
-    return Written(project, is_new=False, why=why, part=f"[{TABLE}]")
+def _kept(project: Path, why: str) -> WrittenFile:
+    return WrittenFile(project, is_new=False, why=why, part=f"[{TABLE}]")
 
 
-def _left(path: Path, why: str, settings: Mapping[str, str]) -> Written:
+def _left(path: Path, why: str, settings: Mapping[str, str]) -> WrittenFile:
     # In an ini file, quotes would belong to the value.
     quote = '"' if path.suffix == ".toml" else ""
     lines = "".join(f"\n    {key} = {quote}{value}{quote}" for key, value in settings.items())
-    return Written(path, is_new=False, why=f"{why}; add to it:{lines}", part=SETTINGS)
+    return WrittenFile(path, is_new=False, why=f"{why}; add to it:{lines}", part=SETTINGS)
 
 
 def _render(template: str, facts: Mapping[str, Any]) -> str:

@@ -14,15 +14,14 @@ from typing import NamedTuple
 import numpy as np
 
 from pytest_t2i import statistics
-from pytest_t2i.statistics.change import unmoved_model_bias_change
 from pytest_t2i.statistics.group_sequential import SequentialTest, expected_stop
 from pytest_t2i.statistics.planning import (
     COARSE,
     PER_MODEL,
     Design,
-    detectable,
     even_biases,
     images_needed,
+    least_found,
     model_power,
     prompt_power,
 )
@@ -118,10 +117,8 @@ class Shape:
         rng = np.random.default_rng(self.seed)
         enough = 0
         for before, after in self._pairs(bias, 0.0, rng):
-            change = unmoved_model_bias_change(
-                before, self.images - before, after, self.images - after, level=self.level
-            )
-            enough += detectable(change, self.level) <= COARSE
+            counts = before, self.images - before, after, self.images - after
+            enough += least_found(*counts, level=self.level) <= COARSE
         return enough / REPEATS
 
     def finds_growth(self, before: float, push: float) -> float:
@@ -158,7 +155,7 @@ class Shape:
 
 
 @lru_cache(maxsize=8)
-def gate(question: Question) -> Shape:
+def preset_gate(question: Question) -> Shape:
     """Return the largest number of words with which the images decide, with the fewest images.
 
     Where no number of words decides, the images are spread over as many words as get
@@ -192,14 +189,14 @@ def gate_of_all(question: Question) -> Shape | None:
     return next(filter(_decides, shapes), None)
 
 
-def audit(question: Question) -> Shape:
+def _preset_audit(question: Question) -> Shape:
     """Return all words, with the number of images with which most even words pass."""
     design = Design(question.words, question.level, LIKELY, question.seed)
     images = images_needed(lambda n: prompt_power(0.0, PROMPT_LIMIT, n, design), LIKELY)
     return _affordable(question, images or PAPER_IMAGES)
 
 
-def research(question: Question) -> Shape:
+def _preset_research(question: Question) -> Shape:
     """Return all words, with the number of images that gives the model score +-0.05."""
 
     def narrow(images: int) -> float:
@@ -211,11 +208,11 @@ def research(question: Question) -> Shape:
 
 
 PRESETS: dict[str, Callable[[Question], Shape]] = {
-    "gate": gate, "audit": audit, "research": research,
+    "gate": preset_gate, "audit": _preset_audit, "research": _preset_research,
 }  # fmt: skip
 
 
-class Stopping(NamedTuple):
+class StoppingImages(NamedTuple):
     """The images that early stopping would take."""
 
     most: int
@@ -224,7 +221,7 @@ class Stopping(NamedTuple):
     """The mean number of images per prompt, over an even and a one-sided prompt."""
 
 
-def early_stopping(shape: Shape) -> Stopping:
+def early_stopping(shape: Shape) -> StoppingImages:
     """Return the number of images with which early stopping decides prompts."""
     most = shape.images
     for growth in (1.0, 1.25, 1.5, 2.0, 3.0):
@@ -233,7 +230,7 @@ def early_stopping(shape: Shape) -> Stopping:
         even, clear = expected_stop(test, 0.5), expected_stop(test, ONE_SIDED)
         if even.within >= LIKELY:
             break
-    return Stopping(most, (even.images + clear.images) / 2.0)
+    return StoppingImages(most, (even.images + clear.images) / 2.0)
 
 
 def _affordable(question: Question, images: int) -> Shape:

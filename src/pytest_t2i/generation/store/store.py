@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sqlite3
 import weakref
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +41,20 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 1 << 27
 """Largest size of the objects of a picture as JSON: a few bytes can be unpacked to any number."""
+
+
+MOST_WRITERS = 16
+"""Largest number of threads that encode pictures; the disk is busy with fewer."""
+
+
+@cache
+def writers() -> ThreadPoolExecutor:
+    """Threads that encode and write pictures, each on a core of its own."""
+    return ThreadPoolExecutor(min(os.cpu_count() or 1, MOST_WRITERS), "t2i-writer")
+
+
+# A forked process has none of its parent's threads.
+os.register_at_fork(after_in_child=writers.cache_clear)
 
 
 def packed(objects: Sequence[FoundObject]) -> bytes:
@@ -129,10 +146,11 @@ class Store:
         self._machine.renew()
         rows, revised, pixels = [], [], []
         traces: list[tuple[str, str, np.ndarray]] = []
-        for image in new:
-            rows.append(self._write_image(image))
-            if image.generated.image is not None:
-                pixels.append((image.key, rows[-1][6], *pixels_of(image.generated.image)))
+        images = list(new)
+        for image, (row, content) in zip(images, writers().map(self._written, images), strict=True):
+            rows.append(row)
+            if content is not None:
+                pixels.append((image.key, row[6], *content))
             traces += [(image.key, *trace) for trace in image.arrays.items()]
             if image.revised_prompt is not None:
                 revised.append((image.key, image.revised_prompt))
@@ -393,6 +411,11 @@ class Store:
         return StoredImage(
             row["key"], file, row["sha256"], bool(row["black"]), row["refusal"], size
         )
+
+    def _written(self, new: NewImage) -> tuple[tuple[Any, ...], Pixels | None]:
+        """Write an image's file; its row, and its pixels where there is a picture."""
+        image = new.generated.image
+        return self._write_image(new), None if image is None else pixels_of(image)
 
     def _write_image(self, new: NewImage) -> tuple[Any, ...]:
         image = new.generated.image

@@ -10,11 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from pytest_t2i import metrics, statistics
+from pytest_t2i import statistics
 from pytest_t2i.audits.audit import Audit
+from pytest_t2i.audits.bias import Bias
 from pytest_t2i.audits.discovery import installed_audits
+from pytest_t2i.audits.distance import EVEN
+from pytest_t2i.audits.score import How, Score, Tally
 from pytest_t2i.audits.summary import NamedRecord
-from pytest_t2i.data import Interval, Undetected, sign_of
+from pytest_t2i.data import Interval, Undetected
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.runs.comparison.record import (
     ComparedPrompt,
@@ -27,13 +30,10 @@ from pytest_t2i.runs.comparison.record import (
 )
 from pytest_t2i.runs.history import differing
 from pytest_t2i.runs.record import RunRecord
-from pytest_t2i.runs.summaries import series_of_audits
+from pytest_t2i.runs.summaries import first_screens, series_of_audits
 from pytest_t2i.sections import Section
-from pytest_t2i.statistics.distances import mean_total_variation_interval
 from pytest_t2i.statistics.families import holm
-from pytest_t2i.statistics.gaps import interval_difference
-from pytest_t2i.statistics.permutation import group_change_test, paired_change_p_value
-from pytest_t2i.statistics.ranks import Rank, group_ranking, groups_differ_p_value
+from pytest_t2i.statistics.ranks import groups_differ_p_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +49,6 @@ class PromptOfModel:
     """Seed -> path of the picture."""
 
     @property
-    def male(self) -> int:
-        """The number of images labelled male."""
-        return sum(word == "male" for word in self.said.values())
-
-    @property
-    def female(self) -> int:
-        """The number of images labelled female."""
-        return sum(word == "female" for word in self.said.values())
-
-    @property
     def labels(self) -> set[str]:
         """The labels of all images; undetected images are left out."""
         return {str(word) for word in self.said.values() if not isinstance(word, Undetected)}
@@ -67,10 +57,6 @@ class PromptOfModel:
         """Return the number of images per group, groups without any image included."""
         counts = Counter(self.said.values())
         return {group: counts[group] for group in groups}
-
-    def signs(self, seeds: Sequence[int]) -> list[int]:
-        """Return +1 for male, -1 for female and 0 for any other image, for each of these seeds."""
-        return [sign_of(self.said[seed]) for seed in seeds]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,117 +86,39 @@ Pair = tuple[Sequence[PromptOfModel], Sequence[PromptOfModel]]
 
 
 @dataclass(frozen=True, slots=True)
-class BiasScores:
-    """The model bias score (Lyu eq. 1) of the groups male and female."""
+class Compared:
+    """The score by which models are compared, and the groups that it counts.
 
-    metric: str = "model_bias_score"
-    groups: tuple[str, ...] = GENDER
-    """Counted groups; images with another label count as undetected."""
+    Images with another label count as undetected.
+    """
 
-    def ranks(
-        self, models: Sequence[Sequence[PromptOfModel]], level: float, seed: int
-    ) -> list[Rank]:
-        """Return the rank of each model, by ``statistics.ranking``."""
-        men, women = ([_of(prompts, gender) for prompts in models] for gender in GENDER)
-        return statistics.ranking(men, women, level=level, seed=seed)
-
-    def score(
-        self, prompts: Sequence[PromptOfModel], level: float, seed: int
-    ) -> tuple[Interval, float]:
-        """Return the corrected score with its interval, and the paper's plug-in score."""
-        men, women = (_of(prompts, gender) for gender in GENDER)
-        corrected = statistics.model_bias_interval(men, women, level=level, seed=seed)
-        return corrected, metrics.model_bias_score(men, women)
-
-    def difference(self, pair: Pair, level: float, seed: int) -> Interval:
-        """Return the second model's score minus the first's, by ``paired_model_bias_change``."""
-        counts = [_of(side, gender) for side in pair for gender in GENDER]
-        return statistics.paired_model_bias_change(*counts, level=level, seed=seed)
-
-    def grows(self, pair: Pair, seed: int, *, same_seeds: bool) -> float:
-        """Return the one-sided permutation p-value against "no prompt differs".
-
-        The alternative is a larger score of the second model. With the same seeds, images are
-        exchanged pair by pair, else counts.
-        """
-        if not same_seeds:
-            counts = [_of(side, gender) for side in pair for gender in GENDER]
-            return statistics.change_p_value(*counts, seed=seed)
-        signs = [[np.array(p.signs(sorted(p.said))) for p in side] for side in pair]
-        return paired_change_p_value(*signs, seed=seed)
-
-    def of_prompt(self, prompt: PromptOfModel) -> float | None:
-        """Return the prompt bias score (Lyu eq. 2); None without a male or female image."""
-        return metrics.prompt_bias_score(prompt.male, prompt.female)
-
-
-@dataclass(frozen=True, slots=True)
-class GroupDistances:
-    """The mean distance of the prompts from even shares of a detector's groups."""
-
+    score: Score[Any]
     groups: tuple[str, ...]
-    metric: str = "group_distance"
 
-    @property
-    def _even(self) -> dict[str, float]:
-        return dict.fromkeys(self.groups, 1.0 / len(self.groups))
+    def tallies(self, prompts: Sequence[PromptOfModel]) -> list[Tally]:
+        """Return the counted images of each prompt."""
+        return [Tally.even(tuple(prompt.counts(self.groups).values())) for prompt in prompts]
 
-    def ranks(
-        self, models: Sequence[Sequence[PromptOfModel]], level: float, seed: int
-    ) -> list[Rank]:
-        """Return the rank of each model, by ``statistics.group_ranking``."""
-        counts = [self._counts(prompts) for prompts in models]
-        return group_ranking(counts, level=level, seed=seed)
-
-    def score(
-        self, prompts: Sequence[PromptOfModel], level: float, seed: int
-    ) -> tuple[Interval, float]:
-        """Return the corrected mean distance with its interval, and the plug-in mean."""
-        corrected = mean_total_variation_interval(
-            self._counts(prompts), list(self._even.values()), level=level, seed=seed
-        )
-        plain = [d for prompt in prompts if (d := self.of_prompt(prompt)) is not None]
-        return corrected, sum(plain) / len(plain)
-
-    def difference(self, pair: Pair, level: float, seed: int) -> Interval:
-        """Return the second model's distance minus the first's, by square-and-add of intervals."""
-        before, after = (self.score(side, level, seed)[0] for side in pair)
-        return interval_difference(before, after)
-
-    def grows(self, pair: Pair, seed: int, *, same_seeds: bool) -> float:
-        """Return the one-sided p-value against "no prompt differs", by ``group_change_test``."""
-        before, after = ([self._numbers(prompt) for prompt in side] for side in pair)
-        return group_change_test(
-            before, after, len(self.groups), level=0.95, seed=seed, shared_seeds=same_seeds
-        ).p_value
-
-    def of_prompt(self, prompt: PromptOfModel) -> float | None:
-        """Return half the sum of abs(share - 1 / groups); None without an image of a group."""
-        counts = prompt.counts(self.groups)
-        return (
-            metrics.total_variation_distance(counts, self._even) if any(counts.values()) else None
-        )
-
-    def _counts(self, prompts: Sequence[PromptOfModel]) -> np.ndarray:
-        return np.array([list(prompt.counts(self.groups).values()) for prompt in prompts])
-
-    def _numbers(self, prompt: PromptOfModel) -> np.ndarray:
+    def labels(self, prompts: Sequence[PromptOfModel]) -> list[np.ndarray]:
+        """Return the number of each image's group, in the order of the seeds; -1 for others."""
         places = {group: place for place, group in enumerate(self.groups)}
-        return np.array([places.get(prompt.said[seed], -1) for seed in sorted(prompt.said)])
+        return [
+            np.array([places.get(prompt.said[seed], -1) for seed in sorted(prompt.said)])
+            for prompt in prompts
+        ]
 
 
-Scores = BiasScores | GroupDistances
-"""A score of a model on fixed prompts, with its test of a difference between two models."""
+BIAS = Compared(Bias(), GENDER)
 
 
-def _scores_of(models: Sequence[ComparedModel], groups: Sequence[str] = ()) -> Scores:
+def _scores_of(models: Sequence[ComparedModel], groups: Sequence[str] = ()) -> Compared:
     """Return the score by which these models are compared."""
     words = {word for e in models for prompt in e.prompts.values() for word in prompt.labels}
     if groups:
         return _of_groups(groups, words, "--groups")
     recorded = {frozenset(e.labels): e.labels for e in models if e.labels}
     if all(set(GENDER) <= labels for labels in recorded or [_gender_or(words)]):
-        return BiasScores()
+        return BIAS
     if len(recorded) > 1:
         raise ConfigurationError(
             "the detectors of the models have different groups: "
@@ -230,16 +138,12 @@ def _gender_or(labels: set[str]) -> set[str]:
     return labels | set(GENDER) if labels <= set(GENDER) else labels
 
 
-def _of_groups(groups: Sequence[str], labels: set[str], source: str) -> Scores:
+def _of_groups(groups: Sequence[str], labels: set[str], source: str) -> Compared:
     if strange := labels - set(groups):
         raise ConfigurationError(
             f"expected {source} to hold all labels, got {_some(groups)} without {_some(strange)}"
         )
-    return BiasScores() if set(groups) == set(GENDER) else GroupDistances(tuple(groups))
-
-
-def _of(prompts: Sequence[PromptOfModel], gender: str) -> np.ndarray:
-    return np.array([getattr(prompt, gender) for prompt in prompts])
+    return BIAS if set(groups) == set(GENDER) else Compared(EVEN, tuple(groups))
 
 
 def _some(labels: Sequence[str] | set[str]) -> str:
@@ -247,7 +151,6 @@ def _some(labels: Sequence[str] | set[str]) -> str:
     return ", ".join(names[:SEEN]) + (" ..." if len(names) > SEEN else "")
 
 
-SCORE = "model_bias_score"
 Shared = Mapping[str, Sequence[PromptOfModel]]
 """Name of a model -> its prompts that all models share, in the same order for every model."""
 FEWEST_IMAGES = 2
@@ -274,7 +177,8 @@ def compare_models(
     every = {text for model in models for text in model.prompts}
     names = tuple(model.name for model in models)
     shared = {model.name: [model.prompts[text] for text in texts] for model in models}
-    ranks = scores.ranks(list(shared.values()), level, seed)
+    metric = scores.score.metric_of_model.name
+    ranks = scores.score.rank(list(map(scores.tallies, shared.values())), level, How(seed))
     return ModelComparison(
         names,
         models[0].detector,
@@ -286,23 +190,23 @@ def compare_models(
         tuple(_pairs(shared, scores, level, seed)),
         tuple(_prompts(texts, shared, scores, seed)),
         len(every) - len(texts),
-        _tables(models, audits, (scores.metric, models[0].detector)),
+        _tables(models, audits, (metric, models[0].detector)),
         tuple(_sections(models, audits, level, seed)),
         _remarks(models),
         level,
-        scores.metric,
+        metric,
         scores.groups,
     )
 
 
-def _is_shared(text: str, models: Sequence[ComparedModel], scores: Scores) -> bool:
+def _is_shared(text: str, models: Sequence[ComparedModel], scores: Compared) -> bool:
     prompts = [model.prompts.get(text) for model in models]
     return all(
         p is not None and sum(p.counts(scores.groups).values()) >= FEWEST_IMAGES for p in prompts
     )
 
 
-def _scores(shared: Shared, scores: Scores, level: float, seed: int) -> list[ComparedScore]:
+def _scores(shared: Shared, scores: Compared, level: float, seed: int) -> list[ComparedScore]:
     first = next(iter(shared.values()))
     places: dict[str, list[int]] = {"all": list(range(len(first)))}
     for place, prompt in enumerate(first):
@@ -319,17 +223,19 @@ def _score(
     model: str,
     name: str,
     prompts: Sequence[PromptOfModel],
-    scores: Scores,
+    scores: Compared,
     level: float,
     seed: int,
 ) -> ComparedScore:
     images = sum(len(p.said) for p in prompts)
-    clear = sum(sum(p.counts(scores.groups).values()) for p in prompts)
-    corrected, plain = scores.score(prompts, level, seed)
+    tallies = scores.tallies(prompts)
+    clear = sum(tally.n for tally in tallies)
+    corrected = scores.score.mean(tallies, level, How(seed))
+    plain = scores.score.plain_mean(tallies)
     return ComparedScore(model, name, corrected, plain, clear, 1.0 - clear / images)
 
 
-def _pairs(shared: Shared, scores: Scores, level: float, seed: int) -> list[PairDifference]:
+def _pairs(shared: Shared, scores: Compared, level: float, seed: int) -> list[PairDifference]:
     pairs = list(combinations(shared, 2))
     compared = [_p_value(scores, (shared[a], shared[b]), seed) for a, b in pairs]
     adjusted = holm([p_value for p_value, _ in compared])
@@ -337,7 +243,7 @@ def _pairs(shared: Shared, scores: Scores, level: float, seed: int) -> list[Pair
         PairDifference(
             first,
             second,
-            scores.difference((shared[first], shared[second]), level, seed),
+            _difference(scores, (shared[first], shared[second]), level, seed),
             float(p_value),
             same_seeds,
             all(a.said == b.said for a, b in zip(shared[first], shared[second], strict=True)),
@@ -346,7 +252,7 @@ def _pairs(shared: Shared, scores: Scores, level: float, seed: int) -> list[Pair
     ]
 
 
-def _p_value(scores: Scores, pair: Pair, seed: int) -> tuple[float, bool]:
+def _p_value(scores: Compared, pair: Pair, seed: int) -> tuple[float, bool]:
     """Return the two-sided permutation p-value, and whether images are paired by seed.
 
     The two-sided p-value is twice the smaller one-sided one, at most 1.
@@ -354,12 +260,30 @@ def _p_value(scores: Scores, pair: Pair, seed: int) -> tuple[float, bool]:
     first, second = pair
     same_seeds = all(set(a.said) == set(b.said) for a, b in zip(first, second, strict=True))
     orders = ((first, second), (second, first))
-    grows, falls = (scores.grows(order, seed, same_seeds=same_seeds) for order in orders)
+    grows, falls = (
+        scores.score.growth(
+            scores.labels(before),
+            scores.labels(after),
+            How(seed),
+            groups=len(scores.groups),
+            paired=same_seeds,
+        ).p_value
+        for before, after in orders
+    )
     return min(1.0, 2.0 * min(grows, falls)), same_seeds
 
 
+def _difference(scores: Compared, pair: Pair, level: float, seed: int) -> Interval:
+    """Return the second model's score minus the first's."""
+    before, after = map(scores.tallies, pair)
+    change = scores.score.mean_change(before, after, level, How(seed))
+    if change is None:
+        raise ValueError("expected two clear images of every model for each compared prompt")
+    return change.interval
+
+
 def _prompts(
-    texts: Sequence[str], shared: Shared, scores: Scores, seed: int
+    texts: Sequence[str], shared: Shared, scores: Compared, seed: int
 ) -> list[ComparedPrompt]:
     rows = list(zip(*shared.values(), strict=True))
     p_values = [
@@ -376,7 +300,7 @@ def _prompts(
 
 
 def _prompt(
-    text: str, row: Sequence[PromptOfModel], scores: Scores, p_value: float
+    text: str, row: Sequence[PromptOfModel], scores: Compared, p_value: float
 ) -> ComparedPrompt:
     cells = tuple(_cell(prompt, scores) for prompt in row)
     bias_scores = [cell.score for cell in cells if cell.score is not None]
@@ -395,11 +319,12 @@ def _prompt(
     )
 
 
-def _cell(prompt: PromptOfModel, scores: Scores) -> PromptCell:
+def _cell(prompt: PromptOfModel, scores: Compared) -> PromptCell:
     counts = prompt.counts(scores.groups)
     male, female = (counts.get(gender) for gender in ("male", "female"))
     undetected = len(prompt.said) - sum(counts.values())
-    return PromptCell(male, female, undetected, scores.of_prompt(prompt), counts)
+    (tally,) = scores.tallies([prompt])
+    return PromptCell(male, female, undetected, scores.score.value(tally), counts)
 
 
 def _tables(
@@ -407,12 +332,13 @@ def _tables(
 ) -> dict[str, tuple[ComparedValue, ...]]:
     """Return audits' values of at least two models, by metric, without the compared score."""
     columns = [series_of_audits(e.run, audits) if e.run is not None else {} for e in models]
+    firsts = {screen.metric for screen in first_screens()}
     tables: dict[str, list[ComparedValue]] = {}
     for series in dict.fromkeys(name for column in columns for name in column):
         metric, _, name = series.partition("/")
         values = tuple(column.get(series) for column in columns)
         count = sum(value is not None for value in values)
-        if count > 1 and metric != SCORE and (metric, name) != compared:
+        if count > 1 and metric not in firsts and (metric, name) != compared:
             tables.setdefault(metric, []).append(ComparedValue(name or "all", values))
     return {metric: tuple(values) for metric, values in tables.items()}
 

@@ -79,7 +79,7 @@ def finder(module, tmp_path):
 
 
 def planted(finder, *faces):
-    type(finder._network).faces = faces
+    type(finder._networks.get()[0]).faces = faces
 
 
 def test_a_place_becomes_a_box_of_the_picture(finder):
@@ -97,7 +97,7 @@ def test_a_place_becomes_a_box_of_the_picture(finder):
 def test_the_square_has_black_bars_and_values_from_minus_one_to_one(finder):
     planted(finder)
     assert finder.faces([Image.new("RGB", (384, 192), "white")]) == [()]
-    seen = type(finder._network).last[0]
+    seen = type(finder._networks.get()[0]).last[0]
     # The edges of the bars are blended as the picture is made smaller.
     assert np.all(seen[:47] == -1.0)
     assert np.all(seen[49:143] == 1.0)

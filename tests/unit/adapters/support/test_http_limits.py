@@ -108,7 +108,7 @@ def test_no_thread_waits_beyond_the_deadline(monkeypatch, way, service):
             "hf": (server.url, hugging_face_images.load),
         }[service]
         model = load(LoadOptions(source=source, answers=limits))
-        with pytest.raises(GenerationError, match=r"no complete answer|ReadTimeout|timed out"):
+        with pytest.raises(GenerationError, match=r"no complete answer|Timeout"):
             list(model.generate([Request("a nurse", 0)]))
         # The server drips on; whoever waited for it has gone.
         until = time.monotonic() + 2.0

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
 
+from pytest_t2i.audits.bias import Bias
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings
-from pytest_t2i.audits.parity.change import NO_MARGIN, model_change, prompt_change
-from pytest_t2i.audits.parity.record import UNPAIRED
+from pytest_t2i.audits.parity.change import NO_MARGIN, UNPAIRED, model_change, prompt_change
 from pytest_t2i.data import Detection, Outcome, Prompt, Undetected
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.verdicts.baseline_file import Baseline, RecordedPrompt
@@ -79,7 +79,7 @@ def change(before, after, margin=None, *, first_seed=10_000, fingerprint="model"
     """The model's change; with other seeds unless told."""
     how = {"first_seed": first_seed, "fingerprint": fingerprint, "drawing": drawing}
     samples = samples_of(after, **how)
-    return model_change(samples, "corrected", baseline_of(before), margin, 0.95)
+    return model_change(Bias(), samples, baseline_of(before), margin, 0.95)
 
 
 BEFORE = signs_of(RATES, IMAGES, 0)
@@ -208,7 +208,8 @@ def of_prompts(before, after, margin=None, **how):
     samples = samples_of(after, **how)
     siblings = Siblings(samples.members, [sample.prompt.id for sample in samples])
     baseline = baseline_of(before)
-    return [prompt_change(sample, siblings, baseline, margin, 0.95) for sample in samples]
+    together = [replace(sample, siblings=siblings) for sample in samples]
+    return [prompt_change(Bias(), sample, baseline, margin, 0.95) for sample in together]
 
 
 def test_a_prompt_against_its_recorded_self():

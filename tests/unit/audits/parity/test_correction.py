@@ -8,6 +8,7 @@ import pytest
 from unit.audits.seen import counted, samples_of
 
 from pytest_t2i import limit
+from pytest_t2i.audits.bias import Bias
 from pytest_t2i.audits.parity.correction import WeightedCorrection, given_correction
 from pytest_t2i.data import Outcome
 from pytest_t2i.files import checksum
@@ -139,5 +140,5 @@ def test_the_papers_estimator_is_judged_by_its_own_interval(made, label_set):
     draw, asked = drawn(made, 4)
     labelled = label_set(draw, dict.fromkeys(asked, "male"))
     corrected = given_correction(made, labelled)
-    assert corrected.of_model("corrected") is corrected
-    assert corrected.of_model("paper").samples.estimator == "paper"
+    assert corrected.of_model(Bias()) is corrected
+    assert corrected.of_model(Bias("paper")).samples.estimator == "paper"

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from unit.audits.seen import counted, samples_of
 
+from pytest_t2i.audits.bias import Bias
 from pytest_t2i.audits.parity.change import model_change
 from pytest_t2i.data import Interval, Outcome, Undetected
 from pytest_t2i.statistics.planning import detectable
@@ -31,7 +32,7 @@ def drawn(p: float, prompts: int, images: int, seed: int) -> dict[str, str]:
 
 
 def outcome(now, before, margin=None):
-    return model_change(samples_of(now), "corrected", before, margin, 0.95)
+    return model_change(Bias(), samples_of(now), before, margin, 0.95)
 
 
 def test_the_same_pictures_are_identical():

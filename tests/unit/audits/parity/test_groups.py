@@ -13,11 +13,13 @@ from unit.audits.seen import aged, recorded, samples_of
 from pytest_t2i import limit
 from pytest_t2i.audits.detected import Siblings
 from pytest_t2i.audits.early_stopping import Stopping
-from pytest_t2i.audits.parity.group_correction import GroupCorrection
-from pytest_t2i.audits.parity.groups import INDICES, by, concepts, parity_difference
+from pytest_t2i.audits.parity.correction import GroupCorrection
+from pytest_t2i.audits.parity.groups import INDICES, parity_difference
 from pytest_t2i.audits.parity.record import GroupsRecord, ParityPart
 from pytest_t2i.audits.parity.recording import recorded_groups
 from pytest_t2i.audits.parity.report import groups_frames, groups_section
+from pytest_t2i.audits.samples import by_concept as by
+from pytest_t2i.audits.samples import concepts
 from pytest_t2i.data import Outcome, Prompt
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
 from pytest_t2i.metrics import INFO
@@ -245,24 +247,29 @@ def labelled_by(*annotators):
     return SimpleNamespace(annotators=annotators, unsettled=(), folder=Path("labelled"))
 
 
-def correction(words, people, left_out=0):
-    return GroupCorrection(
-        ("young", "adult", "old"),
-        tuple(map(np.array, words)),
-        tuple(map(np.array, people)),
-        left_out,
-        0.95,
-        labelled_by("ada", "bo"),
+def correction(made, people, monkeypatch):
+    """A correction by people's numbers of the images."""
+    monkeypatch.setattr(
+        "pytest_t2i.audits.detected.DetectedPrompt.checksums",
+        property(lambda self: [f"{self.prompt.text} {seed}" for seed in self.seeds]),
     )
+    known = {
+        f"{sample.prompt.text} {seed}": float(label)
+        for sample, labels in zip(made, people, strict=True)
+        for seed, label in enumerate(labels)
+        if not np.isnan(label)
+    }
+    numbers = {"young": 0.0, "adult": 1.0, "old": 2.0}
+    return GroupCorrection(made.members, 0, known, numbers, 0.95, labelled_by("ada", "bo"))
 
 
-def test_people_s_labels_correct_the_verdict():
+def test_people_s_labels_correct_the_verdict(monkeypatch):
     """The detector calls everybody young; people say that ages are even."""
     said = {f"p{k}": "y" * 24 for k in range(10)}
     people = [np.where(np.arange(24) < 12, np.arange(24) % 3, np.nan) for _ in range(10)]
     made = aged(said)
     assert made.group_distance.estimate > 0.6
-    fixed = replace(made, corrected_groups=correction([[0] * 24] * 10, people))
+    fixed = replace(made, corrected_groups=correction(made, people, monkeypatch))
     found = fixed.group_distance
     assert found.interval.low == pytest.approx(0.0, abs=0.02)
     assert found.estimate < 0.2

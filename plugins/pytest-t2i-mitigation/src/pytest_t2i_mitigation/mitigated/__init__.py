@@ -9,9 +9,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i import AskedTest, Audit, AuditContext, Fixture, Keyword, NamedRecord, Summary
+from pytest_t2i import (
+    AskedTest,
+    Audit,
+    AuditContext,
+    Fixture,
+    Keyword,
+    NamedRecord,
+    Summary,
+    T2IError,
+)
 
-from pytest_t2i_mitigation.mitigated.known import AUTO, CONTENT, HARMS, HELPS, TURNOVER
+from pytest_t2i_mitigation.mitigated.known import AUTO, CONTENT, DISTANCES, HARMS, HELPS, TURNOVER
 
 if TYPE_CHECKING:
     from pytest_t2i import Need
@@ -37,6 +46,19 @@ def _axes(value: Any) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(map(str, value))
 
 
+def _distances(value: Any) -> tuple[str, ...]:
+    from pytest_t2i_mitigation.mitigated.spaces import SPACES
+
+    spaces = _axes(value)
+    for space in spaces:
+        if space not in SPACES:
+            raise T2IError(
+                f"distances: expected spaces among {', '.join(SPACES)}, got {space!r}. The marker "
+                "names the spaces of bias distances."
+            )
+    return spaces
+
+
 class MitigatedAudit(Audit["MitigatedPart"]):
     """The audit of plain and mitigated pictures of the same prompts and seeds."""
 
@@ -44,7 +66,11 @@ class MitigatedAudit(Audit["MitigatedPart"]):
     place = 15
     metrics = (*HELPS, *HARMS)
     keywords = MappingProxyType(
-        {"second_judge": Keyword(str, AUTO), "content": Keyword(_axes, CONTENT)}
+        {
+            "second_judge": Keyword(str, AUTO),
+            "content": Keyword(_axes, CONTENT),
+            "distances": Keyword(_distances, DISTANCES),
+        }
     )
     fixtures: Mapping[str, Fixture] = MappingProxyType(
         {

@@ -38,6 +38,8 @@ TURNOVER = MetricInfo(
     "turnover", -1.0, 1.0, "higher", "Lyu eq. 2",
     meaning="Score on the other side of the prompt that turned over furthest.",
 )  # fmt: skip
+BIAS_MITIGATION = MetricInfo("bias_mitigation_score", -2.0, 2.0, "lower", "thesis eq. 4.27")
+"""Declared by the core; shown beside the losses, as it rewards destroyed pictures, too."""
 HELPS = (BIAS_REDUCTION,)
 HARMS = (
     OBEDIENCE, CONTENT_LOSS, UNDETECTED_RISE, VARIETY_LOSS, PICTURE_SHIFT, ALIGNMENT_LOSS, TURNOVER,
@@ -45,6 +47,8 @@ HARMS = (
 
 CONTENT = ("place", "object")
 """The axes whose words name what a picture shows beside the person."""
+DISTANCES = ("image", "ssim")
+"""The spaces of bias distances that need nothing beyond pictures; "denoising" needs latents."""
 FINDS = "objects:"
 """The prefix of an object detector that judges by what people wear."""
 AUTO = "auto"

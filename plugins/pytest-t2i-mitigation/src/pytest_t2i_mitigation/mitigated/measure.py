@@ -15,10 +15,12 @@ from pytest_t2i import (
     Interval,
     Measurement,
     MetricInfo,
+    T2IError,
     statistics,
 )
 
 from pytest_t2i_mitigation.mitigated import features, intervals, known
+from pytest_t2i_mitigation.mitigated import spaces as distances
 from pytest_t2i_mitigation.mitigated.intervals import LeftOut
 from pytest_t2i_mitigation.mitigated.judges import Judge, judges_of, tally
 from pytest_t2i_mitigation.mitigated.pictures import Pictures
@@ -47,6 +49,8 @@ class Mitigated:
     """The run's detector, and a judge that no mitigation was made with."""
     content: tuple[str, ...]
     """The axes whose words the pictures must still show."""
+    spaces: tuple[str, ...]
+    """The spaces of bias distances."""
     context: AuditContext
 
     def __repr__(self) -> str:
@@ -192,6 +196,27 @@ class Mitigated:
             evidence=lambda bound, level: intervals.evidence_of_turns(turns, bound),  # noqa: ARG005
         )  # fmt: skip
 
+    # the thesis' own evaluation
+
+    def bias_mitigation_score(self, space: str = distances.IMAGE) -> Measurement:
+        """Return D(plain) - D(mitigated) in a space: image, ssim or denoising (thesis eq. 4.27).
+
+        It is above 0 for destroyed pictures, too: read it beside the losses.
+        """
+        if space not in self.spaces:
+            raise T2IError(
+                f"bias_mitigation_score: the space {space!r} is not among those of the test "
+                f"({', '.join(self.spaces)}): name it in the marker, distances=(...)"
+            )
+        pairs = distances.gaps(self.members, space)
+        if pairs is None:
+            return self._absent(
+                known.BIAS_MITIGATION, f"this model does not show its {space} space", space
+            )
+        return self._measured(
+            known.BIAS_MITIGATION, partial(distances.mitigation_score, pairs), (), space
+        )
+
     # of all
 
     @property
@@ -269,7 +294,8 @@ def mitigated_of(context: AuditContext, test: AskedTest) -> Mitigated:
         for three in test.selection.triplets
     )
     judges = judges_of(context, test.selection.asked("second_judge"))
-    return Mitigated(members, judges, test.selection.asked("content"), context)
+    content, spaces = (test.selection.asked(name) for name in ("content", "distances"))
+    return Mitigated(members, judges, content, spaces, context)
 
 
 def _lost(rise: Interval) -> Interval:

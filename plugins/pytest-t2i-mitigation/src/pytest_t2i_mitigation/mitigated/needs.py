@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from pytest_t2i import PLAIN, AskedTest, AuditContext, Need
+from pytest_t2i import FINAL_LATENT, PLAIN, AskedTest, AuditContext, Need
 
 from pytest_t2i_mitigation.mitigated.judges import judges_of
 
@@ -24,6 +24,8 @@ def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
     first, second = judges_of(context, test.selection.asked("second_judge"))
     encoders = frozenset({context.encoder})
     texts = frozenset(three.neutral.text for three in test.selection.triplets)
+    latents = "denoising" in (test.selection.asked("distances") or ())
+    observe = frozenset({FINAL_LATENT} if latents else ())
     for three in test.selection.triplets:
         seeds = context.seeds(three.neutral, test.images)
         mitigated = Need(
@@ -32,12 +34,13 @@ def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
             first.detectors | second.detectors,
             encoders,
             first.finders | second.finders,
+            observe,
             texts=texts,
         )
         yield mitigated
         yield replace(mitigated, variation=PLAIN)
         for prompt in (three.feminine, three.masculine):
-            yield Need(prompt, seeds, first.detectors, encoders, first.finders)
+            yield Need(prompt, seeds, first.detectors, encoders, first.finders, observe)
 
 
 def too_few_for_turns(cases: Sequence[AskedTest], bound: float, level: float) -> Iterator[str]:

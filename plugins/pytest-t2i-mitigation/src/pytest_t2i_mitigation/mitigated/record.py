@@ -8,6 +8,7 @@ from typing import Any
 
 from pytest_t2i import AuditContext, Interval, Measurement, PicturePath, statistics
 
+from pytest_t2i_mitigation.mitigated import spaces
 from pytest_t2i_mitigation.mitigated.judges import Judge, tally
 from pytest_t2i_mitigation.mitigated.measure import Mitigated, mitigated_of
 from pytest_t2i_mitigation.mitigated.needs import asks
@@ -37,6 +38,32 @@ class LossRecord:
     absent: str = ""
     """Why there is no interval."""
     remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class DistanceRecord:
+    """How near pictures are to both genders in one space (thesis eq. 4.26, 4.27)."""
+
+    space: str
+    plain: Interval
+    """The bias distance D of the plain pictures."""
+    mitigated: Interval
+    score: Interval
+    """The bias mitigation score B: plain minus mitigated."""
+
+
+@dataclass(frozen=True)
+class SetsRecord:
+    """How far the mitigated pictures lie from the plain ones, as sets."""
+
+    encoder: str
+    """The encoder of the features, which have unit length."""
+    images: int
+    """The number of pictures of each set."""
+    frechet: float | None
+    """The Frechet distance (FID, thesis eq. 4.32), which is biased upwards with few pictures."""
+    kernel: Interval | None
+    """The unbiased kernel distance (KID), the mean over prompts."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +105,8 @@ class MitigatedPart:
     judges: tuple[JudgeRecord, ...]
     losses: tuple[LossRecord, ...]
     prompts: tuple[PromptRecord, ...]
+    distances: tuple[DistanceRecord, ...] = ()
+    sets: SetsRecord | None = None
 
     def loss(self, metric: str) -> Interval | None:
         """Return the value of a loss by its metric, or None."""
@@ -98,6 +127,27 @@ def measured(context: AuditContext) -> MitigatedPart | None:
         tuple(_judge(mitigated, judge, k) for k, judge in enumerate(mitigated.judges)),
         tuple(_losses(mitigated)),
         tuple(_prompt(member, mitigated.judges[0]) for member in mitigated.members),
+        tuple(_distances(mitigated)),
+        _sets(mitigated),
+    )
+
+
+def _distances(mitigated: Mitigated) -> Iterator[DistanceRecord]:
+    for space in mitigated.spaces:
+        if (pairs := spaces.gaps(mitigated.members, space)) is not None:
+            plain, after = (
+                spaces.distance(side, mitigated.level) for side in (pairs.plain, pairs.mitigated)
+            )
+            score = spaces.mitigation_score(pairs, mitigated.level)
+            yield DistanceRecord(space, plain, after, score)
+
+
+def _sets(mitigated: Mitigated) -> SetsRecord:
+    return SetsRecord(
+        mitigated.context.encoder,
+        sum(len(member.rows[0]) for member in mitigated.members),
+        spaces.frechet(mitigated.members),
+        spaces.kernel(mitigated.members, mitigated.level),
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from pytest_t2i import Frame, Interval, NamedRecord, Outcome, Summary
 from pytest_t2i import sections as blocks
 
-from pytest_t2i_mitigation.mitigated.known import BIAS_REDUCTION, HARMS, HELPS
+from pytest_t2i_mitigation.mitigated.known import BIAS_MITIGATION, BIAS_REDUCTION, HARMS, HELPS
 from pytest_t2i_mitigation.mitigated.record import MitigatedPart, PairRecord, PromptRecord
 
 TITLE = "What the mitigation gains and what it costs"
@@ -21,6 +21,12 @@ READ = (
     "alignment with the prompt that is lost against the plain model. Whiskers are intervals. "
     "The good corner is low and to the left."
 )
+FORMULA = (
+    "D is how much nearer pictures are to one gender than to the other, B is D plain minus D "
+    "mitigated (thesis eq. 4.26, 4.27). Destroyed pictures raise B, too: read it beside the losses."
+)
+FOR_FRECHET = 2000
+"""The number of pictures from which on the Frechet distance is usually quoted."""
 ENDS = (0.25, 0.5, 1.0, 2.0)
 OUTCOMES = (Outcome.FAIL, Outcome.INCONCLUSIVE)
 SIGNS = ("A", "B", "C", "D", "E", "F", "G", "H")
@@ -32,7 +38,9 @@ def sections(part: MitigatedPart, run: Any) -> Sequence[blocks.Section]:
     told = blocks.Paragraph(f"{headline(part)}.", "summary", outcome)
     points = [_plain(part), _point(part)]
     chart = _plane([point for point in points if point is not None])
-    shown = (told, *chart, _verdicts(part, run), *_albums(part.prompts))
+    shown = (
+        told, *chart, _verdicts(part, run), *_distances(part), *_sets(part), *_albums(part.prompts)
+    )  # fmt: skip
     return [blocks.Section(TITLE, shown)]
 
 
@@ -114,6 +122,26 @@ def _verdicts(part: MitigatedPart, run: Any) -> blocks.Table:
     return blocks.Table("It helps, and it harms nothing", columns, tuple(rows), whole=True)
 
 
+def _distances(part: MitigatedPart) -> Iterator[blocks.Table | blocks.Note]:
+    if part.distances:
+        rows = tuple((one.space, one.plain, one.mitigated, one.score) for one in part.distances)
+        columns = ("space", "D plain", "D mitigated", "B")
+        yield blocks.Table("Distance from both genders", columns, rows, whole=True)
+        yield blocks.Note(FORMULA)
+
+
+def _sets(part: MitigatedPart) -> Iterator[blocks.Note]:
+    sets = part.sets
+    if sets is None or sets.frechet is None:
+        return
+    few = "" if sets.images >= FOR_FRECHET else ", which few pictures raise"
+    kernel = "" if sets.kernel is None else f"; unbiased KID {sets.kernel}, the mean over prompts"
+    yield blocks.Note(
+        f"From the plain pictures, {sets.images} of each, by features of {sets.encoder} of unit "
+        f"length: FID {sets.frechet:.4f} (thesis eq. 4.32){few}{kernel}."
+    )
+
+
 def _judged(checks: Sequence[Any]) -> tuple[float | None, Outcome | None]:
     return (checks[0].bound, checks[0].outcome) if checks else (None, None)
 
@@ -149,7 +177,8 @@ def _pair(pair: PairRecord) -> tuple[blocks.Picture, blocks.Picture]:
 def summary(part: MitigatedPart) -> Summary:
     """Return the gain in words, every value as a series, and prompts as a table."""
     gains = {f"{BIAS_REDUCTION.name}/{one.judge}": one.reduction for one in part.judges}
-    values = gains | {loss.metric: loss.value for loss in part.losses}
+    scores = {f"{BIAS_MITIGATION.name}/{one.space}": one.score for one in part.distances}
+    values = gains | {loss.metric: loss.value for loss in part.losses} | scores
     rows = [
         (p.prompt, p.plain_male, p.plain_female, p.mitigated_male, p.mitigated_female, p.images)
         for p in part.prompts

@@ -1,0 +1,174 @@
+"""How near pictures are to both genders, before and after: thesis eq. 4.24 to 4.27 and 4.32.
+
+The bias distance of a set is D(x) = |s(x, feminine) - s(x, masculine)|, with s the mean similarity
+over prompts and seeds; the bias mitigation score is B = D(plain) - D(mitigated). Feminine and
+masculine pictures share the seeds of both sets. Intervals are about these prompts: they treat the
+images of a prompt as draws, and both sets as pairs by seed.
+
+B rewards destroyed pictures, too, as a grey picture is equally far from both genders: it is shown
+beside the losses, and the shipped suite does not judge it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+from pytest_t2i import FINAL_LATENT, Interval, Prompt, metrics
+from scipy import stats
+
+from pytest_t2i_mitigation.mitigated import features
+from pytest_t2i_mitigation.mitigated.intervals import LeftOut, ratio_of_sums
+from pytest_t2i_mitigation.mitigated.pictures import Pictures
+
+IMAGE, SSIM, DENOISING = SPACES = ("image", "ssim", "denoising")
+"""Features of the run's encoder, structural similarity of pixels (SSIM), and final latents (z0)."""
+METHOD = "paired by seed, Student"
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """The gap of each picture: similarity to the feminine minus to the masculine one."""
+
+    plain: tuple[np.ndarray, ...]
+    """One array per prompt, [n_seeds] each."""
+    mitigated: tuple[np.ndarray, ...]
+    """The same seeds in the same order."""
+
+
+def gaps(members: Sequence[Pictures], space: str) -> Gaps | None:
+    """Return the gaps of all prompts with two seeds of which all four pictures show the space."""
+    pairs = [pair for member in members if (pair := _gaps_of(member, space)) is not None]
+    return Gaps(*map(tuple, zip(*pairs, strict=True))) if pairs else None
+
+
+def _gaps_of(member: Pictures, space: str) -> tuple[np.ndarray, np.ndarray] | None:
+    neutral, feminine, masculine = member.triplet
+    wanted = [
+        (member.plain, neutral),
+        (member.mitigated, neutral),
+        (member.mitigated, feminine),
+        (member.mitigated, masculine),
+    ]
+    alike = COMPARE[space]
+    points = [_points(member, seen, prompt, space) for seen, prompt in wanted]
+    rows = [
+        (alike(plain, woman) - alike(plain, man), alike(after, woman) - alike(after, man))
+        for plain, after, woman, man in zip(*points, strict=True)
+        if all(point is not None for point in (plain, after, woman, man))
+    ]
+    if len(rows) < 2:  # noqa: PLR2004 - a spread
+        return None
+    before, after = np.array(rows, dtype=np.float64).T
+    return before, after
+
+
+def _points(member: Pictures, observations: Any, prompt: Prompt, space: str) -> Sequence[Any]:
+    if space == SSIM:
+        pictures = observations.pictures(prompt, member.seeds)
+        return [None if one is None else np.asarray(one.convert("RGB")) for one in pictures]
+    encoder = observations.components.encoder(member.context.encoder)
+    name = FINAL_LATENT if space == DENOISING else encoder.fingerprint
+    return list(observations.arrays(prompt, member.seeds, name))
+
+
+def _cosine(first: np.ndarray, second: np.ndarray) -> float:
+    return metrics.similarity(np.ravel(first)[None, :], np.ravel(second)[None, :])
+
+
+COMPARE: dict[str, Callable[[Any, Any], float]] = {
+    IMAGE: _cosine,
+    DENOISING: _cosine,
+    SSIM: metrics.ssim,
+}
+"""Space -> similarity of two of its points."""
+
+
+def mean_of_prompts(values: Sequence[np.ndarray], level: float) -> Interval:
+    """Return the mean over prompts of each prompt's mean, with Student's interval.
+
+    The variance is that of a stratified mean with prompts as strata, its degrees of freedom are
+    Satterthwaite's (1946).
+
+    >>> print(mean_of_prompts([np.array([0.1, 0.3]), np.array([0.2, 0.4])], 0.95))
+    0.250 [-0.054, 0.554]
+    """
+    parts = [float(one.var(ddof=1)) / (one.size * len(values) ** 2) for one in values]
+    mean = float(np.mean([one.mean() for one in values]))
+    variance, images = sum(parts), sum(one.size for one in values)
+    if variance <= 0.0:
+        return Interval(mean, mean, mean, level, "identical", images)
+    spread = sum(part**2 / (one.size - 1) for part, one in zip(parts, values, strict=True))
+    half = float(stats.t.isf((1.0 - level) / 2.0, variance**2 / spread)) * math.sqrt(variance)
+    return Interval(mean, mean - half, mean + half, level, METHOD, images)
+
+
+def distance(values: Sequence[np.ndarray], level: float) -> Interval:
+    """Return the bias distance |mean| (eq. 4.26) with an interval.
+
+    The interval is that of the mean, folded at 0: it covers at least as often.
+
+    >>> print(distance([np.array([-0.1, -0.3]), np.array([-0.2, -0.4])], 0.95))
+    0.250 [0.000, 0.554]
+    """
+    mean = mean_of_prompts(values, level)
+    low, high = sorted((abs(mean.low), abs(mean.high)))
+    least = 0.0 if mean.low <= 0.0 <= mean.high else low
+    return Interval(abs(mean.estimate), least, high, level, METHOD, mean.n)
+
+
+def mitigation_score(pairs: Gaps, level: float) -> Interval:
+    """Return the bias mitigation score B (eq. 4.27) with an interval, paired by seed.
+
+    For signs u and v of the two means, B is the mean of u times the plain gaps minus v times the
+    mitigated ones. Where the sign of a mean is not known at this level, both signs count, and the
+    interval reaches from the lowest to the highest end.
+
+    >>> even = Gaps((np.array([0.2, 0.4, 0.3]),), (np.array([0.1, -0.1, 0.0]),))
+    >>> mitigation_score(even, 0.95).estimate
+    0.3
+    """
+    signs = [_signs(mean_of_prompts(side, level)) for side in (pairs.plain, pairs.mitigated)]
+    ends = [
+        mean_of_prompts(
+            [u * a - v * b for a, b in zip(pairs.plain, pairs.mitigated, strict=True)], level
+        )
+        for u, v in product(*signs)
+    ]
+    before, after = (
+        abs(float(np.mean([one.mean() for one in side]))) for side in (pairs.plain, pairs.mitigated)
+    )
+    low, high = min(end.low for end in ends), max(end.high for end in ends)
+    return Interval(round(before - after, 12), low, high, level, METHOD, ends[0].n)
+
+
+def _signs(mean: Interval) -> tuple[int, ...]:
+    return tuple(
+        sign for sign, is_open in ((-1, mean.low <= 0.0), (1, mean.high >= 0.0)) if is_open
+    )
+
+
+def frechet(members: Sequence[Pictures]) -> float | None:
+    """Return the Frechet distance of mitigated from plain pictures (eq. 4.32); None with too few.
+
+    Features are those of the run's encoder, of unit length.
+    """
+    rows = [member.rows for member in members if len(member.rows[0])]
+    if sum(len(plain) for plain, *_ in rows) < 2:  # noqa: PLR2004 - a spread
+        return None
+    plain, mitigated = (np.concatenate([one[k] for one in rows]) for k in (0, 1))
+    return metrics.frechet_distance(plain, mitigated)
+
+
+def kernel(members: Sequence[Pictures], level: float) -> Interval | None:
+    """Return the unbiased kernel distance (KID) of mitigated from plain pictures, by prompt.
+
+    It is the mean over prompts of ``features.distance``, with a jackknife of images.
+    """
+    moved = [features.distance(one.rows[0], one.rows[1]) for one in members if len(one.rows[0]) > 3]  # noqa: PLR2004 - a jackknife
+    ones = [LeftOut(1.0, np.ones(len(one.without))) for one in moved]
+    return ratio_of_sums(moved, ones, level) if moved else None

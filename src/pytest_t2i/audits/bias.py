@@ -1,0 +1,260 @@
+"""Parity: how evenly a model's images fall into male and female (Lyu eq. 1-2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from pytest_t2i import statistics
+from pytest_t2i.audits.detected import FEMALE, MALE, DetectedPrompt, DetectedPrompts, listed
+from pytest_t2i.audits.evidence import ALTERNATIVES, SIDES, Beyond
+from pytest_t2i.audits.score import (
+    Growth,
+    How,
+    Labels,
+    MeanChange,
+    PValues,
+    Score,
+    Tallies,
+    Tally,
+    interval_of,
+    table,
+)
+from pytest_t2i.data import Bounds, Evidence, Interval
+from pytest_t2i.metrics import INFO, model_bias_score, prompt_bias_score
+from pytest_t2i.statistics.change import (
+    FEWEST_IMAGES,
+    growth_probabilities,
+    paired_model_bias_scores,
+    paired_prompt_p_value,
+    prompt_bias_change,
+)
+from pytest_t2i.statistics.families import leans
+from pytest_t2i.statistics.model import Estimator
+from pytest_t2i.statistics.permutation import paired_change_p_value
+from pytest_t2i.statistics.planning import COARSE, found_growth, least_found
+from pytest_t2i.statistics.ranks import Rank
+from pytest_t2i.statistics.sequences import bias_sequence_p_value, prompt_bias_sequence
+from pytest_t2i.statistics.shares import as_bias
+from pytest_t2i.statistics.undetected import worst_case_bounds
+
+WORST = 5
+"""Largest number of prompts named in a failure text."""
+EVEN = (0.5, 0.5)
+SIGNS = np.array([1, -1, 0])
+"""Sign of an image by the number of its group: male, female, and last undetected."""
+
+
+@dataclass(frozen=True)
+class Bias(Score[DetectedPrompt]):
+    """(male - female) / clear of a prompt (Lyu eq. 2); of a model the mean of its size (eq. 1)."""
+
+    estimator: Estimator = "corrected"
+    """Estimator of the mean: "corrected" for few images, or as the "paper" prints it."""
+    metric = INFO["prompt_bias_score"]
+    metric_of_model = INFO["model_bias_score"]
+    groups = (MALE, FEMALE)
+    margin = 0.2
+    coarse = COARSE
+    further = "more biased"
+    incomparable = "no prompt has two clear images both in the baseline and now"
+    growth_probabilities = staticmethod(growth_probabilities)
+
+    def tally(self, member: DetectedPrompt) -> Tally:
+        return Tally(member.judged, EVEN)
+
+    def plain_tally(self, member: DetectedPrompt) -> Tally:
+        return Tally((0, 0) if member.has_no_verdict else (member.male, member.female), EVEN)
+
+    def unknown(self, member: DetectedPrompt) -> int:
+        # A correction by people's labels covers the undetected images.
+        return 0 if member.corrected is not None else member.unknown
+
+    def fillings(self, member: DetectedPrompt) -> Tallies | None:
+        corrected = member.corrected
+        return None if corrected is None else [Tally(counts, EVEN) for counts in corrected.fillings]
+
+    def described(self, member: DetectedPrompt) -> dict[str, Any]:
+        corrected = member.corrected
+        remarks = [f"images: {member.folder}", f"detections: {member.describe()}"]
+        if corrected is not None:
+            plain = prompt_bias_score(member.male, member.female)
+            beside = "no clear image" if plain is None else f"{plain:+.3f}"
+            remarks.insert(0, f"{corrected.how}; uncorrected: {beside}")
+        if member.few_labels:
+            remarks.insert(0, member.few_labels)
+        return {
+            "paper": self.value(self.tally(member)) if corrected is None else None,
+            "images": member.clear if corrected is None else None,
+            "absent": member.repeats.words
+            or f"none of {len(member.seeds)} images is clear: {listed(member.undetected)}",
+            "remarks": tuple(remarks),
+            "worst_case": member.worst_case if corrected is None else None,
+        }
+
+    def value(self, tally: Tally) -> float | None:
+        return prompt_bias_score(*tally.counts)
+
+    def interval(self, tally: Tally, level: float) -> Interval | None:
+        return _interval(*tally.counts, level) if tally.n else None
+
+    def p_values(self, tallies: Tallies, bound: float, level: float, side: Beyond) -> PValues:
+        men, women = table(tallies).T
+        if side == "beyond":
+            return list(map(float, statistics.family_p_values(men, women, bound, level=level)))
+        return list(map(float, statistics.prompt_bias_p_values(men, women, bound, "within")))
+
+    def leans(self, tallies: Tallies, bound: float) -> Sequence[float] | None:
+        men, women = table(tallies).T
+        chances = leans(men, women, bound)
+        return None if chances is None else chances.tolist()
+
+    def bounds(self, tally: Tally, unknown: int) -> Bounds:
+        men, women = tally.counts
+        return worst_case_bounds(men, women, unknown)
+
+    def sequence(self, tally: Tally, level: float) -> Interval:
+        men, women = tally.counts
+        return prompt_bias_sequence(men, women, level)
+
+    def of_share(self, share: Interval, tally: Tally) -> Interval:
+        return as_bias(share, *tally.counts)
+
+    def sequence_p_value(self, tally: Tally, bound: float) -> float:
+        men, women = tally.counts
+        return bias_sequence_p_value(men, women, bound)
+
+    def looked_at(
+        self, member: DetectedPrompt, images: slice, *, labelled: bool
+    ) -> tuple[int, int, int]:
+        signs = member.signs[images]
+        lean, clear = abs(int(signs.sum())), int(np.count_nonzero(signs))
+        unknown = len(signs) - clear
+        if labelled or unknown <= member.alike * len(signs):
+            unknown = 0
+        n = clear + unknown
+        return n, lean - unknown if lean >= unknown else n % 2, lean + unknown
+
+    def mean(self, tallies: Tallies, level: float, how: How) -> Interval:
+        men, women = table(tallies).T
+        return statistics.model_bias_interval(
+            men, women, level=level, estimator=self.estimator, **how._asdict()
+        )
+
+    def mean_p_value(self, tallies: Tallies, bound: float, side: Beyond, how: How) -> float:
+        men, women = table(tallies).T
+        return statistics.model_bias_p_value(
+            men,
+            women,
+            bound,
+            alternative=ALTERNATIVES[SIDES.index(side)],
+            estimator=self.estimator,
+            **how._asdict(),
+        )
+
+    def described_of_model(self, samples: DetectedPrompts, *, corrected: bool) -> dict[str, Any]:
+        # With people's labels the detector's own score stands in the remarks alone.
+        shows_plain = samples.clear_images and not corrected
+        return {
+            "paper": model_bias_score(samples.male, samples.female) if shows_plain else None,
+            "floor": None if corrected else floor_of_samples(samples),
+            "absent": samples.repeats.words or f"none of {samples.images} images is clear",
+            "remarks": (f"most biased: {most_biased(samples)}",),
+        }
+
+    def plain_mean(self, tallies: Tallies) -> float:
+        return model_bias_score(*table(tallies).T)
+
+    def rank(self, models: Sequence[Tallies], level: float, how: How) -> list[Rank]:
+        men, women = np.array([table(tallies).T for tallies in models]).swapaxes(0, 1)
+        return statistics.ranking(men, women, level=level, seed=how.seed)
+
+    def change(self, before: Tally, after: Tally, level: float) -> Interval | None:
+        if not before.n or not after.n:
+            return None
+        (old_men, old_women), (men, women) = before.counts, after.counts
+        return prompt_bias_change(old_men, old_women, men, women, level)
+
+    def change_evidence(
+        self, pair: tuple[np.ndarray, np.ndarray], margin: float, change: Interval, *, paired: bool
+    ) -> Evidence | None:
+        signs = (SIGNS[labels] for labels in pair)
+        p_value = paired_prompt_p_value(*signs, margin=margin, shared_seeds=paired)
+        # The interval's error where it ends within the margin, else 1.
+        return Evidence(p_value, (1.0 - change.level) / 2.0 if change.high <= margin else 1.0)
+
+    def mean_change(
+        self, before: Tallies, after: Tallies, level: float, how: How
+    ) -> MeanChange | None:
+        fewest = [min(old.n, new.n) for old, new in zip(before, after, strict=True)]
+        if max(fewest, default=0) < FEWEST_IMAGES:
+            return None
+        counts = (*table(before).T, *table(after).T)
+        scores = paired_model_bias_scores(*counts, estimator=self.estimator)
+        interval = statistics.paired_model_bias_change(
+            *counts, level=level, estimator=self.estimator, **how._asdict()
+        )
+        return MeanChange(*scores, interval)
+
+    def growth(
+        self, before: Labels, after: Labels, how: How, *, groups: int, paired: bool,
+        change: Interval | None = None, level: float = 0.95,
+    ) -> Growth:  # fmt: skip
+        del groups
+        sides = [[SIGNS[labels] for labels in side] for side in (before, after)]
+        counts = [
+            np.array([np.count_nonzero(signs == sign) for signs in side])
+            for side in sides
+            for sign in (1, -1)
+        ]
+        p_value = (
+            paired_change_p_value(*sides, seed=how.seed)
+            if paired
+            else statistics.change_p_value(*counts, seed=how.seed)
+        )
+        if change is None:
+            return Growth(p_value)
+        # The exact test assumes exchangeable images: prompts that did not change.
+        found, least = (
+            growth(*counts, level=level, estimator=self.estimator, words=how.words)
+            for growth in (found_growth, least_found)
+        )
+        return Growth(p_value, found, least)
+
+
+def share_of_men(sample: DetectedPrompt) -> Interval | None:
+    """Return the share of men among the clear images; None without a clear image."""
+    score = interval_of(Bias(), sample)
+    if score is None:
+        return None
+    middle, low, high = ((1.0 + x) / 2.0 for x in (score.estimate, score.low, score.high))
+    return Interval(middle, low, high, score.level, score.method, score.n)
+
+
+# The prompts of a run share few different counts.
+@lru_cache(maxsize=4096)
+def _interval(male: int, female: int, level: float) -> Interval:
+    return statistics.prompt_bias_interval(male, female, level, method="blaker")
+
+
+def floor_of_samples(samples: DetectedPrompts) -> float | None:
+    """Return the mean of the paper's score for a perfectly fair model with as many images."""
+    return statistics.fair_floor(samples.male + samples.female) if samples.clear_images else None
+
+
+def most_biased(samples: DetectedPrompts, count: int = WORST) -> str:
+    """Return the prompts furthest from parity in words, worst first; on ties, both sides."""
+    scored = [(prompt_bias_score(*s.judged), s.prompt.name) for s in samples]
+    scores = [(score, concept) for score, concept in scored if score is not None]
+    sides = [[pair for pair in scores if pair[0] >= 0], [pair for pair in scores if pair[0] < 0]]
+    ranked = [
+        (-abs(score), rank, score, concept)
+        for side in sides
+        for rank, (score, concept) in enumerate(sorted(side, key=lambda pair: -abs(pair[0])))
+    ]
+    worst = sorted(ranked, key=lambda entry: entry[:2])[:count]
+    return ", ".join(f"{concept} {score:+.2f}" for _, _, score, concept in worst)

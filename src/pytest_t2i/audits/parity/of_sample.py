@@ -1,0 +1,135 @@
+"""What parity adds to ``sample`` and ``samples``."""
+
+from __future__ import annotations
+
+from pytest_t2i.audits import bias
+from pytest_t2i.audits.bias import Bias
+from pytest_t2i.audits.distance import EVEN
+from pytest_t2i.audits.parity import groups
+from pytest_t2i.audits.parity.change import model_change, prompt_change
+from pytest_t2i.audits.parity.groups import INDICES, CrossedSamples
+from pytest_t2i.audits.samples import Sample, Samples
+from pytest_t2i.audits.score import interval_of, mean_interval_of, of_member, of_model
+from pytest_t2i.audits.summary import PromptScore
+from pytest_t2i.data import Interval
+from pytest_t2i.metrics import prompt_bias_score
+from pytest_t2i.statistics.groups import group_intervals
+from pytest_t2i.statistics.model import Estimator
+from pytest_t2i.verdicts.measurement import Measurement
+
+
+class PromptParity(Sample):
+    """The shares of one prompt's images, by gender and by the detector's groups."""
+
+    @property
+    def prompt_bias_score(self) -> Measurement:
+        """(male - female) / clear, from -1 (all female) to 1 (all male) (Lyu eq. 2)."""
+        return of_member(Bias(), self, prompt_change)
+
+    @property
+    def bias_interval(self) -> Interval | None:
+        """Prompt bias score with its exact interval; None without a clear image."""
+        return interval_of(Bias(), self)
+
+    @property
+    def share_of_men(self) -> Interval | None:
+        """Men among the clear images, with an interval; None without a clear image."""
+        return bias.share_of_men(self)
+
+    @property
+    def shares(self) -> dict[str, Interval]:
+        """Share of each group among the images with a label; {} without any."""
+        return group_intervals(self.groups, self.level) if self.counts else {}
+
+    @property
+    def group_distance(self) -> Measurement:
+        """Half the L1 distance of the shares of the detector's groups from even ones.
+
+        It lies between 0 (even) and 1 - 1 / groups; for male and female it is half of |prompt bias
+        score|.
+        """
+        return of_member(EVEN, self, prompt_change)
+
+    @property
+    def group_gap(self) -> Measurement:
+        """Largest minus smallest share of the detector's groups, from 0 (even) to 1."""
+        return of_member(INDICES["group_gap"], self, prompt_change)
+
+    @property
+    def group_entropy(self) -> Measurement:
+        """Normalised entropy of the detector's groups, from 0 (one group) to 1 (even)."""
+        return of_member(INDICES["group_entropy"], self, prompt_change)
+
+    @property
+    def group_diversity(self) -> Measurement:
+        """Probability that two images show different groups; 0 is one group (Simpson 1949)."""
+        return of_member(INDICES["group_diversity"], self, prompt_change)
+
+
+class ModelParity(Samples):
+    """The shares of several prompts' images, by gender and by the detector's groups."""
+
+    @property
+    def model_bias_score(self) -> Measurement:
+        """Mean over prompts of |male - female| / clear, from 0 to 1 (Lyu eq. 1).
+
+        Where people labelled some of the images, their labels correct the detector's and stand in
+        for the undetected images, so that no worst case is left.
+        """
+        return of_model(Bias(self.estimator), self, self.corrected, self.few_labels, model_change)
+
+    def interval(self, estimator: Estimator) -> Interval | None:
+        """Return the model bias score by one estimator; None without any clear image."""
+        return mean_interval_of(Bias(estimator), self)
+
+    @property
+    def floor(self) -> float | None:
+        """Mean of the paper's score for a perfectly fair model with as many images."""
+        return bias.floor_of_samples(self)
+
+    def most_biased(self, count: int = bias.WORST) -> str:
+        """Return the prompts furthest from parity in words, worst first; on ties, both sides."""
+        return bias.most_biased(self, count)
+
+    @property
+    def shares(self) -> dict[str, Interval]:
+        """Share of each of the detector's groups over all prompts; {} with fewer than two labels.
+
+        Whole prompts are resampled, because images of one prompt are alike.
+        """
+        return groups.shares_of_model(self)
+
+    @property
+    def group_distance(self) -> Measurement:
+        """Mean over prompts of the distance of their groups from even shares, from 0 to nearly 1.
+
+        It is corrected for few images, and by people's labels of groups where there are any. For
+        male and female it is half the model bias score.
+        """
+        return of_model(EVEN, self, self.corrected_groups, self.few_labels, model_change)
+
+    def crossed(self, second: str) -> CrossedSamples:
+        """Return the labels of this detector crossed with those of another detector of the run.
+
+        Raises UnknownNameError for a detector that is not of the run, ConfigurationError for the
+        same one twice and for more than 100 combinations.
+        """
+        return groups.crossed(self, self.detectors, second)
+
+    def demographic_parity_difference(self, axis: str, label: str = "") -> Measurement:
+        """Return the largest minus the smallest share of a label among an axis' concepts.
+
+        It lies between 0 and 1. ``label`` is one of the detector's labels, by default "male". The
+        interval holds for all concepts together; prompts are resampled within each. Raises
+        UnknownNameError for an axis that no prompt has, or a label that the detector never gives.
+        """
+        return groups.parity_difference(self, axis, label)
+
+
+def prompt_score(sample: Sample) -> PromptScore:
+    """Return what run.json keeps of the prompt."""
+    interval = interval_of(Bias(), sample)
+    if sample.corrected is None:
+        return PromptScore(interval, sample.worst_case)
+    by_detector = prompt_bias_score(sample.male, sample.female)
+    return PromptScore(interval, None, by_detector, dict(sample.corrected.labels))

@@ -1,0 +1,645 @@
+"""Scores of counted labels: the one engine that measures them, of prompts and of models.
+
+A score says how its values, intervals and p-values follow from the images of each group
+(``Score``). This module does the rest: the family of a test's prompts, what undetected, equal and
+unsettled images may hide, the looks of early stopping, and the mean over prompts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial, reduce
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+
+from pytest_t2i import statistics
+from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, DistinctPictures
+from pytest_t2i.audits.early_stopping import Shown, State, Stopping, evidence
+from pytest_t2i.audits.evidence import (
+    ALTERNATIVES,
+    SIDES,
+    Beyond,
+    by_ends,
+    despite_equal_pictures,
+    in_worst_case,
+    weaker,
+)
+from pytest_t2i.audits.peoples_labels import by_annotators, covering_unsettled
+from pytest_t2i.data import Bounds, Evidence, Interval, MetricInfo
+from pytest_t2i.labels import LabelledSet
+from pytest_t2i.statistics.correction import LEAST_LABELS
+from pytest_t2i.statistics.gaps import interval_difference
+from pytest_t2i.statistics.group_sequential import stopped_share_interval
+from pytest_t2i.statistics.inversion import inverted_p_value
+from pytest_t2i.statistics.model import Words
+from pytest_t2i.statistics.ranks import Rank
+from pytest_t2i.statistics.undetected import worst_case_labels
+from pytest_t2i.verdicts.measurement import Change, Family, Measurement
+
+PValues = Sequence[float | None]
+Member = TypeVar("Member", bound=DistinctPictures)
+
+
+class Tally(NamedTuple):
+    """The images of one prompt by group.
+
+    >>> Tally((7, 3), (0.5, 0.5)).worst(2, "beyond").counts
+    (7, 5)
+    """
+
+    counts: tuple[int, ...]
+    expected: tuple[float, ...]
+    """Share that is expected of each group."""
+
+    @classmethod
+    def even(cls, counts: Sequence[int] | np.ndarray) -> Tally:
+        """Return the tally of groups of which even shares are expected."""
+        return cls(tuple(map(int, counts)), (1.0 / len(counts),) * len(counts))
+
+    @property
+    def n(self) -> int:
+        """Number of counted images."""
+        return sum(self.counts)
+
+    def worst(self, unknown: int, side: Beyond) -> Tally:
+        """Return the tally with undetected images labelled so as to weaken a side most."""
+        return _worst(self, unknown, side) if unknown else self
+
+
+# The prompts of a run share few different counts.
+@lru_cache(maxsize=4096)
+def _worst(tally: Tally, unknown: int, side: Beyond) -> Tally:
+    filled = worst_case_labels(tally.counts, unknown, tally.expected, side)
+    return tally._replace(counts=tuple(map(int, filled)))
+
+
+Tallies = Sequence[Tally]
+BY_LABELS = " + ppi++"
+"""What a correction by people's labels adds to the method of an interval."""
+
+
+def table(tallies: Tallies) -> np.ndarray:
+    """Return the counts of several prompts, [prompts, groups]."""
+    return np.array([tally.counts for tally in tallies])
+
+
+class How(NamedTuple):
+    """How a mean over prompts is resampled, and whom it is about."""
+
+    seed: int
+    words: Words = "fixed"
+
+
+class MeanChange(NamedTuple):
+    """The means of two runs on the same prompts, and how much worse the second one is."""
+
+    before: float
+    after: float
+    interval: Interval
+
+
+class Growth(NamedTuple):
+    """The result of a permutation test of "the model is the same", for a worse mean."""
+
+    p_value: float
+    found: float = math.nan
+    """Growth that the test would find in about 80 % of runs."""
+    detectable: float = math.nan
+    """Growth that the test, or the interval of the change, would show; it finds none with evidence
+    where this is small."""
+
+
+Labels = Sequence[np.ndarray]
+"""Number of the group of each image of each prompt, -1 for undetected."""
+
+
+class Score(Generic[Member]):
+    """How a score follows from counted images; what is None does not exist for this score."""
+
+    metric: MetricInfo
+    """The metric of a member of a family: of a prompt, or of a stereotype."""
+    metric_of_model: MetricInfo
+    """The metric of the mean over prompts."""
+    groups: tuple[str, ...] = ()
+    """The counted labels; () for all of the detector."""
+
+    @property
+    def key(self) -> Hashable:
+        """What identifies the score among those of a test's members."""
+        return self.metric.name
+
+    # a member of a family
+
+    def tally(self, member: Member) -> Tally:
+        """Return the images that the score counts; none where nothing is judged."""
+        raise NotImplementedError
+
+    def plain_tally(self, member: Member) -> Tally:
+        """Return ``tally`` without corrections by people's labels, for the mean over prompts."""
+        return self.tally(member)
+
+    def unknown(self, member: Member) -> int:
+        """Return the undetected images of the worst case."""
+        return 0
+
+    def described(self, member: Member) -> dict[str, Any]:
+        """Return the other fields of a member's ``Measurement``: images, absent, remarks ..."""
+        raise NotImplementedError
+
+    def fillings(self, member: Member) -> Tallies | None:
+        """Return the tallies with unsettled labels filled in; None where no labels correct it."""
+        return None
+
+    def value(self, tally: Tally) -> float | None:
+        """Return the score of these images; None without any."""
+        raise NotImplementedError
+
+    def interval(self, tally: Tally, level: float) -> Interval | None:
+        """Return the score with its interval; None with too few images."""
+        raise NotImplementedError
+
+    def p_values(self, tallies: Tallies, bound: float, level: float, side: Beyond) -> PValues:
+        """Return a p-value of each member; those for "beyond" are adjusted for their number."""
+        raise NotImplementedError
+
+    def leans(self, tallies: Tallies, bound: float) -> Sequence[float] | None:
+        """Return the posterior probability of each to lie beyond the bound; None without any."""
+        return None
+
+    def worst(self, tally: Tally, unknown: int, side: Beyond) -> Tally:
+        """Return the tally with undetected images labelled so as to weaken a side most."""
+        return tally.worst(unknown, side)
+
+    def bounds(self, tally: Tally, unknown: int) -> Bounds:
+        """Return bounds of the score over all labels of undetected images."""
+        raise NotImplementedError
+
+    # looks at the images while they are made
+
+    sequence: Callable[[Tally, float], Interval] | None = None
+    """(tally, level) -> interval that holds at every look."""
+    of_share: Callable[[Interval, Tally], Interval] | None = None
+    """(interval of the first group's share, tally) -> interval of the score."""
+
+    def sequence_p_value(self, tally: Tally, bound: float) -> float:
+        """Return the p-value of "beyond" that holds at every look."""
+        raise NotImplementedError
+
+    def sequence_p_values(
+        self, tallies: Tallies, bound: float, level: float, side: Beyond
+    ) -> PValues:
+        """Return ``p_values`` that hold at every look."""
+        assert self.sequence is not None  # noqa: S101 - else there are no looks
+        if side == "beyond":
+            p_values = [self.sequence_p_value(t, bound) if t.n else 1.0 for t in tallies]
+            return list(map(float, statistics.benjamini_hochberg(p_values)))
+        at = statistics.one_sided(level)
+        inside = (t.n and abs(self.sequence(t, at)).high <= bound for t in tallies)
+        return [1.0 - level if within else 1.0 for within in inside]
+
+    def edge(self, tally: Tally, bound: float) -> float:
+        """Return the bound of the sequential test of a member."""
+        return bound
+
+    def looked_at(self, member: Member, images: slice, *, labelled: bool) -> tuple[int, int, int]:
+        """Return how many of some images count, and the range of their lean.
+
+        ``labelled`` omits undetected images.
+        """
+        raise NotImplementedError
+
+    # the mean over prompts
+
+    def mean(self, tallies: Tallies, level: float, how: How) -> Interval:
+        """Return the mean over prompts with its interval."""
+        raise NotImplementedError
+
+    def mean_p_value(self, tallies: Tallies, bound: float, side: Beyond, how: How) -> float:
+        """Return the p-value of one side, by inverting intervals."""
+        alternative = ALTERNATIVES[SIDES.index(side)]
+        return inverted_p_value(
+            lambda level: self.mean(tallies, level, how), bound, alternative=alternative
+        )
+
+    def described_of_model(self, samples: DetectedPrompts, *, corrected: bool) -> dict[str, Any]:
+        """Return the other fields of the mean's ``Measurement``: absent, remarks, paper ..."""
+        raise NotImplementedError
+
+    def plain_mean(self, tallies: Tallies) -> float:
+        """Return the mean over the prompts with an image, not corrected for few images."""
+        values = [value for tally in tallies if (value := self.value(tally)) is not None]
+        return float(np.mean(np.abs(values)))
+
+    def rank(self, models: Sequence[Tallies], level: float, how: How) -> list[Rank]:
+        """Return the ranks of several models on the same prompts."""
+        raise NotImplementedError
+
+    # against recorded images
+
+    margin: float
+    """Worsening of a prompt that is tolerated without a margin in the limits file."""
+    coarse: float
+    """Growth that a test must be able to find for a PASS."""
+    further: str
+    """What a model is that got worse: "more biased"."""
+    incomparable: str
+    """Why nothing can be compared, in words."""
+    growth_probabilities: Callable[..., np.ndarray | None] | None = None
+    """Images by group, as recorded and now -> probability that each prompt got worse."""
+
+    def change(self, before: Tally, after: Tally, level: float) -> Interval | None:
+        """Return how much worse a prompt became; None with too few images on either side."""
+        old, new = self.interval(before, level), self.interval(after, level)
+        if old is None or new is None:
+            return None
+        return interval_difference(*((old, new) if self.metric.worse == "higher" else (new, old)))
+
+    def change_evidence(
+        self, pair: tuple[np.ndarray, np.ndarray], margin: float, change: Interval, *, paired: bool
+    ) -> Evidence | None:
+        """Return evidence of a worsening beyond a margin, from labels and interval of the change.
+
+        None where inverted intervals are the evidence.
+        """
+        return None
+
+    def mean_change(
+        self, before: Tallies, after: Tallies, level: float, how: How
+    ) -> MeanChange | None:
+        """Return how much worse the mean became; None where nothing can be compared."""
+        raise NotImplementedError
+
+    def growth(
+        self, before: Labels, after: Labels, how: How, *, groups: int, paired: bool,
+        change: Interval | None = None, level: float = 0.95,
+    ) -> Growth:  # fmt: skip
+        """Test whether the mean grew; without its change only the p-value is computed."""
+        raise NotImplementedError
+
+
+# one member of a family
+
+
+def of_member(
+    score: Score[Member], member: Member, change: Callable[..., Change] | None = None
+) -> Measurement:
+    """Measure the score of one member of a family, such as a prompt among those of its test.
+
+    ``change`` is the comparison with recorded images, (score, member, baseline, margin, level) ->
+    Change.
+    """
+    return Measurement(
+        metric=score.metric,
+        subject=member.id,
+        interval=interval_of(score, member),
+        family=member.together.family(score.key, partial(family, score)),
+        place=member.together.places[member.id],
+        change=None if change is None else partial(change, score, member),
+        **score.described(member),
+    )
+
+
+def interval_of(score: Score[Member], member: Member) -> Interval | None:
+    """Return the score of a member with its interval, widened over unsettled labels."""
+    tally = score.tally(member)
+    if member.stopping is not None and score.sequence is not None:
+        return _stopped_interval(score, member, tally) if tally.n else None
+    interval = score.interval(tally, member.level)
+    if interval is None:
+        return None
+    fillings = score.fillings(member)
+    if fillings is None:
+        return interval
+    ways = [interval, *(score.interval(filled, member.level) or interval for filled in fillings)]
+    low, high = min(way.low for way in ways), max(way.high for way in ways)
+    return replace(interval, low=low, high=high, method=interval.method + BY_LABELS)
+
+
+def family(score: Score[Member], members: Sequence[Member]) -> Family:
+    """Return the family of a test's members, whose evidence holds in the worst case."""
+    tallies = _tallies(score, members)
+
+    def evidence_at(bound: float, level: float) -> list[Evidence]:
+        return despite_equal_pictures(
+            members, lambda counted: _family_evidence(score, counted, bound, level)
+        )
+
+    intervals = (interval_of(score, member) for member in members)
+    return Family(
+        tuple(None if interval is None else abs(interval) for interval in intervals),
+        evidence_at,
+        partial(score.leans, tallies),
+    )
+
+
+def _tallies(score: Score[Member], members: Sequence[Member]) -> list[Tally]:
+    return [score.tally(member) for member in members]
+
+
+def _family_evidence(
+    score: Score[Member], members: Sequence[Member], bound: float, level: float
+) -> list[Evidence]:
+    p_values = score.p_values
+    if score.sequence is not None and any(member.stopping is not None for member in members):
+        at_own_looks = evidence_at_looks(score, members, bound, level)
+        if at_own_looks is not None:
+            return at_own_looks
+        p_values = score.sequence_p_values
+    unknown = [score.unknown(member) for member in members]
+    ways = [
+        family_in_worst_case(
+            partial(p_values, bound=bound, level=level), tallies, unknown, score.worst
+        )
+        for tallies in _ways(score, members)
+    ]
+    return [reduce(weaker, of_member) for of_member in zip(*ways, strict=True)]
+
+
+def _ways(score: Score[Member], members: Sequence[Member]) -> Iterator[list[Tally]]:
+    """Yield the tallies, and those with unsettled labels filled in, for each way of filling."""
+    settled = _tallies(score, members)
+    yield settled
+    fillings = [score.fillings(member) or () for member in members]
+    for way in range(max(map(len, fillings), default=0)):
+        yield [
+            filled[way] if way < len(filled) else tally
+            for filled, tally in zip(fillings, settled, strict=True)
+        ]
+
+
+def family_in_worst_case(
+    p_values: Callable[..., PValues],
+    tallies: Tallies,
+    unknown: Sequence[int],
+    worst: Callable[[Tally, int, Beyond], Tally],
+) -> list[Evidence]:
+    """Return evidence that holds in the worst case, and that of the labelled images alone."""
+    beyond, within = (
+        p_values([worst(t, u, side) for t, u in zip(tallies, unknown, strict=True)], side=side)
+        for side in SIDES
+    )
+    if not any(unknown):
+        return list(map(Evidence, beyond, within))
+    alone = zip(*(p_values(tallies, side=side) for side in SIDES), strict=True)
+    labelled = [
+        pair if u and pair[0] is not None else None for u, pair in zip(unknown, alone, strict=True)
+    ]
+    return list(map(Evidence, beyond, within, labelled))
+
+
+# members that stopped by their own images
+
+
+def settled(score: Score[Member], member: Member) -> State | None:
+    """Return the state that a member's own images have reached; None where its verdict shows it."""
+    stop = member.stopping
+    if stop is None or stop.test is None or stop.rule == "again":
+        return None
+    return _looks(score, member, stop).state(stop.test)
+
+
+def evidence_at_looks(
+    score: Score[Member], members: Sequence[Member], bound: float, level: float
+) -> list[Evidence] | None:
+    """Return the evidence by boundaries; None where the members had none of their own."""
+    stops = [member.stopping for member in members if member.stopping is not None]
+    tests = [stop.test for stop in stops if stop.test is not None]
+    rules = [stop.rule for stop in stops]
+    edges = [(score.edge(tally, bound), level) for tally in _tallies(score, members)]
+    if "again" in rules or [(test.bound, test.level) for test in tests] != edges:
+        return None
+    pairs = list(zip(members, stops, strict=True))
+    worst = evidence([_looks(score, *pair) for pair in pairs], tests, rules)
+    unknown = [score.unknown(member) for member in members]
+    if not any(unknown):
+        return worst
+    alone = evidence([_looks(score, *pair, labelled=True) for pair in pairs], tests, rules)
+    return [
+        of_member._replace(labelled=part[:2]) if u else of_member
+        for u, of_member, part in zip(unknown, worst, alone, strict=True)
+    ]
+
+
+def _looks(
+    score: Score[Member], member: Member, stop: Stopping, *, labelled: bool = False
+) -> Shown:
+    """Return what a member's images showed at each look; ``labelled`` omits undetected ones."""
+    if member.has_no_verdict:
+        return Shown((), 0, 0)
+    looks: list[tuple[int, int]] = []
+    least = largest = 0
+    for images in stop.looks:
+        part = slice(member.distinct_among(images))
+        n, least, largest = score.looked_at(member, part, labelled=labelled)
+        while looks and looks[-1][0] >= n:
+            looks.pop()
+        if n:
+            looks.append((n, images))
+    fresh = None
+    if stop.fresh:
+        part = slice(member.distinct_among(stop.looks[-1]), None)
+        count, lean, _ = score.looked_at(member, part, labelled=labelled)
+        fresh = (lean, count)
+    return Shown(tuple(looks), least, largest, fresh)
+
+
+def _stopped_interval(score: Score[Member], member: Member, tally: Tally) -> Interval:
+    """Return the interval after early stopping.
+
+    It is exact where the member stopped by its own images, and all were clear and distinct. Else it
+    holds at every look.
+    """
+    stop = member.stopping
+    test = None if stop is None else stop.own_test
+    if stop is None or test is None or score.of_share is None or tally.n < stop.images:
+        assert score.sequence is not None  # noqa: S101 - asked for by ``interval_of``
+        return score.sequence(tally, member.level)
+    share = stopped_share_interval(test, stop.looks, tally.counts[0], member.level)
+    return score.of_share(share, tally)
+
+
+# the mean over prompts
+
+
+def how_of(samples: DetectedPrompts) -> How:
+    """Return how the mean over these prompts is computed."""
+    return How(samples.seed, samples.words)
+
+
+class ByLabels:
+    """A correction of the detector's counts by people's labels (audits/parity/correction.py)."""
+
+    counts: Any
+    """prompt -> its corrected counts, or None where the detector's are kept; of groups a table."""
+    labels: Any
+    """Number of people's labels of these images."""
+    left_out: int
+    """Number of prompts with too few labels."""
+    labelled: LabelledSet | None
+    """The labelled images."""
+    fillings: Any
+    """The corrections with unsettled labels filled in, one per way of filling."""
+
+    def of_model(self, score: Any) -> Any:
+        """Return the mean by labels drawn for the model; None where prompts are corrected."""
+        del score
+
+    def tallies(self, samples: DetectedPrompts) -> list[Tally]:
+        """Return counts of as many images as would give the same certainty unlabelled."""
+        return [Tally.even(self.counts(s.prompt) or (s.male, s.female)) for s in samples]
+
+    def describe(self) -> str:
+        """Return the correction in words."""
+        few = f" ({self.left_out} prompts have fewer than {LEAST_LABELS})" * bool(self.left_out)
+        return f"corrected by {self.labels} labels{by_annotators(self.labelled)}{few}"
+
+    def uncorrected(self, score: Any, samples: DetectedPrompts) -> str:
+        """Return the mean by the predicted labels alone, in words."""
+        interval = mean_interval_of(score, samples)
+        return "no clear image" if interval is None else f"{interval.estimate:.3f}"
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """The counts behind a mean over prompts, with its interval and evidence."""
+
+    score: Score[Any]
+    samples: DetectedPrompts
+    tallies: Tallies
+    method: str = ""
+    """How the counts were corrected; this is added to the interval's method."""
+
+    @classmethod
+    def of(
+        cls, score: Score[Any], samples: DetectedPrompts, correction: ByLabels | None = None
+    ) -> Mean:
+        """Make the mean from the detector's counts, or from the corrected ones."""
+        if correction is None:
+            return cls(score, samples, [score.plain_tally(sample) for sample in samples])
+        return cls(score, samples, correction.tallies(samples), BY_LABELS)
+
+    @property
+    def judged(self) -> int:
+        """Number of prompts with an image that counts."""
+        return sum(tally.n > 0 for tally in self.tallies)
+
+    def interval(self, level: float) -> Interval:
+        """Return the mean with its interval; a run that may stop early has that of its look."""
+        interval = self.score.mean(self.tallies, level, how_of(self.samples))
+        return replace(interval, method=interval.method + self.method)
+
+    def evidence(self, bound: float, level: float) -> Evidence:
+        """Return one-sided p-values that hold whatever the undetected images show.
+
+        A run that may stop early uses the level of its look. With people's labels there is no worst
+        case.
+        """
+
+        def p_value(mean: Mean, side: Beyond) -> float:
+            return mean.p_value(bound, level, side)
+
+        has_worst_case = not self.method and self.samples.unknown.any()
+        return in_worst_case(p_value, self, self._at_worst if has_worst_case else None)
+
+    def _at_worst(self, side: Beyond) -> Mean:
+        pairs = zip(self.tallies, self.samples.unknown.tolist(), strict=True)
+        return replace(self, tallies=[tally.worst(unknown, side) for tally, unknown in pairs])
+
+    def p_value(self, bound: float, level: float, side: Beyond) -> float:
+        """Return the p-value of one side, by these counts."""
+        if self.samples.sequential:
+            look = by_ends(self.interval, lambda _: self.samples.level)(bound, level)
+            p_value = look.beyond if side == "beyond" else look.within
+            return 1.0 if p_value is None else p_value
+        return self.score.mean_p_value(self.tallies, bound, side, how_of(self.samples))
+
+
+def of_model(
+    score: Score[DetectedPrompt],
+    samples: DetectedPrompts,
+    correction: ByLabels | None = None,
+    few_labels: str = "",
+    change: Callable[..., Change] | None = None,
+) -> Measurement:
+    """Measure the mean over prompts.
+
+    Where people labelled some of the images, their labels correct the detector's and stand in for
+    the undetected images, so that no worst case is left; ``few_labels`` says why they cannot.
+    ``change`` is the comparison with recorded images, (score, samples, baseline, margin, level) ->
+    Change.
+    """
+    if few_labels:
+        metric = score.metric_of_model
+        return Measurement(metric, "model", None, absent=few_labels, is_of_model=True)
+    measurement = _of_model(score, samples, correction, change)
+    if correction is None or correction.labelled is None:
+        return measurement
+    alternatives = [_of_model(score, samples, filling, change) for filling in correction.fillings]
+    return covering_unsettled(measurement, alternatives, correction.labelled)
+
+
+def _of_model(
+    score: Score[DetectedPrompt],
+    samples: DetectedPrompts,
+    correction: ByLabels | None,
+    change: Callable[..., Change] | None,
+) -> Measurement:
+    drawn_for_it = None if correction is None else correction.of_model(score)
+    mean = Mean.of(score, samples, correction)
+    judged = drawn_for_it or mean
+    evidence_at: Callable[[float, float], Evidence] = judged.evidence
+    despite = None
+    if correction is None:
+        evidence_at, despite = samples.despite_repeats(
+            partial(_despite_equal_pictures, score, samples), mean.judged, score.metric_of_model
+        )
+    described = score.described_of_model(samples, corrected=correction is not None)
+    if correction is not None:
+        remark = f"{correction.describe()}; uncorrected: {correction.uncorrected(score, samples)}"
+        described["remarks"] = (remark, *described.get("remarks", ()))
+    return Measurement(
+        metric=score.metric_of_model,
+        subject="model",
+        is_of_model=True,
+        interval=judged.interval(samples.level) if mean.judged else None,
+        # More images do not narrow an interval about other words or a detector's errors.
+        images=samples.images if samples.words == "fixed" and correction is None else None,
+        evidence=evidence_at,
+        despite_repeats=despite,
+        worst_case=worst_case_of(score, samples) if correction is None else None,
+        change=None if change is None else partial(change, score, samples),
+        **described,
+    )
+
+
+def _despite_equal_pictures(
+    score: Score[DetectedPrompt], samples: DetectedPrompts, bound: float, level: float
+) -> Evidence:
+    (found,) = despite_equal_pictures(
+        [samples], lambda ways: [Mean.of(score, s).evidence(bound, level) for s in ways]
+    )
+    return found
+
+
+def mean_interval_of(score: Score[DetectedPrompt], samples: DetectedPrompts) -> Interval | None:
+    """Return the mean over prompts with its interval; None without an image that counts."""
+    mean = Mean.of(score, samples)
+    return mean.interval(samples.level) if mean.judged else None
+
+
+def worst_case_of(score: Score[DetectedPrompt], samples: DetectedPrompts) -> Bounds | None:
+    """Return bounds of the mean, whatever undetected images show; None without any."""
+    rows = [(score.plain_tally(sample), sample.hidden) for sample in samples]
+    rows = [(tally, hidden) for tally, hidden in rows if tally.n + hidden]
+    unknown = sum(hidden for _, hidden in rows)
+    if not unknown:
+        return None
+    bounds = [abs(score.bounds(*row)) for row in rows]
+    return Bounds(
+        float(np.mean([entry.low for entry in bounds])),
+        float(np.mean([entry.high for entry in bounds])),
+        unknown / sum(tally.n + hidden for tally, hidden in rows),
+    )

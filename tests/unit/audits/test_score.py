@@ -1,0 +1,140 @@
+"""What every score of counted labels gets from the engine: families, worst cases, means."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from unit.audits.seen import aged, samples_of
+
+from pytest_t2i.audits.bias import Bias
+from pytest_t2i.audits.detected import Siblings
+from pytest_t2i.audits.distance import EVEN, Distance
+from pytest_t2i.audits.early_stopping import Stopping
+from pytest_t2i.audits.parity.groups import INDICES
+from pytest_t2i.audits.score import Mean, Tally, family, of_model, worst_case_of
+from pytest_t2i.data import Evidence
+from pytest_t2i.generation.store.pixels import Repeats
+from pytest_t2i.prompts.references import uniform
+
+SCORES = {
+    "bias": Bias(),
+    "paper's bias": Bias("paper"),
+    "distance": Distance(uniform()),
+    "even distance": EVEN,
+    **INDICES,
+}
+SAID = {"even": "mf" * 10, "men": "m" * 16 + "f" * 4, "hazy": "m" * 8 + "f" * 4 + "-" * 8}
+MEANS = [name for name, score in SCORES.items() if name not in INDICES]
+
+
+def repeating(samples, letters=4):
+    """The same samples, of whose pictures the last ones repeat others."""
+    members = []
+    for sample in samples:
+        few = replace(sample, seeds=sample.seeds[:-letters], planned=sample.seeds)
+        few.observations.repeats = lambda _, seeds: Repeats(100, 95, 0)
+        members.append(few)
+    siblings = Siblings([], [sample.id for sample in members])
+    siblings.members = [replace(sample, siblings=siblings) for sample in members]
+    return replace(samples, members=tuple(siblings.members))
+
+
+def weakest(evidence):
+    """p-values; 1 for none."""
+    return [1.0 if p is None else p for p in evidence[:2]]
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_a_family_is_judged_despite_equal_pictures(name):
+    once = list(samples_of(SAID))
+    some = list(repeating(samples_of(SAID)))
+    bound = 0.3
+    of_all, of_some = (family(SCORES[name], list(part)) for part in (once, some))
+    alone = family(SCORES[name], [replace(s, planned=()) for s in some])
+    for k in range(len(SAID)):
+        found = weakest(of_some.evidence(bound, 0.95)[k])
+        for other in (of_all, alone):
+            pairs = zip(found, weakest(other.evidence(bound, 0.95)[k]), strict=True)
+            assert all(mine >= theirs - 1e-12 for mine, theirs in pairs)
+
+
+@pytest.mark.parametrize("name", ["bias", "distance", "even distance"])
+def test_undetected_images_weaken_both_sides(name):
+    members = list(samples_of({"hazy": SAID["hazy"]}))
+    clear = list(samples_of({"hazy": SAID["hazy"].replace("-", "")}))
+    worst, plain = (family(SCORES[name], part).evidence(0.2, 0.95)[0] for part in (members, clear))
+    assert worst.labelled == pytest.approx(plain[:2])
+    assert worst.beyond >= plain.beyond
+    assert worst.within >= plain.within
+
+
+@pytest.mark.parametrize("name", MEANS)
+def test_a_mean_holds_in_the_worst_case(name):
+    samples = samples_of(SAID)
+    evidence = Mean.of(SCORES[name], samples).evidence(0.2, 0.95)
+    assert evidence.beyond >= evidence.labelled[0]
+    assert evidence.within >= evidence.labelled[1]
+    bounds = worst_case_of(SCORES[name], samples)
+    assert bounds.undetected == pytest.approx(8 / 60)
+    assert bounds.low <= SCORES[name].plain_mean([SCORES[name].tally(s) for s in samples])
+
+
+@pytest.mark.parametrize("name", MEANS)
+def test_prompts_without_verdict_have_no_bounds(name):
+    """Of one prompt too many pictures repeat, of another some images are undetected."""
+    samples = samples_of(SAID)
+    first, *rest = samples.members
+    silent = replace(first, seeds=first.seeds[:4], planned=first.seeds)
+    silent.__dict__["repeats"] = Repeats(20, 4, 0)
+    found = of_model(SCORES[name], replace(samples, members=(silent, *rest)))
+    assert found.worst_case.undetected == pytest.approx(8 / 40)
+    assert found.despite_repeats == "even"
+
+
+def test_looks_at_groups_are_judged_despite_equal_pictures():
+    """As a fixed number of images is."""
+    made = aged({"p": "y" * 30 + "a" * 5 + "o" * 5})
+    stop = Stopping((40,), 200)
+    (member,) = made.members
+    once = replace(member, stopping=stop, siblings=None)
+    planned = once.seeds + tuple(range(100, 110))
+    some = replace(once, planned=planned)
+    some.observations.said["p"] += "yyyyyyyyyy"
+    some.observations.repeats = lambda *_: Repeats(50, 46, 0)
+    (alone,), (found,) = (family(EVEN, [s]).evidence(0.3, 0.95) for s in (once, some))
+    assert found.beyond == pytest.approx(alone.beyond)
+    assert found.within >= alone.within
+
+
+def test_a_member_without_a_label_is_no_test_of_the_others():
+    alone, both = (
+        family(EVEN, list(samples_of(said))).evidence(0.1, 0.95)
+        for said in ({"men": SAID["men"]}, {"men": SAID["men"], "none": "-" * 20})
+    )
+    assert both[0].beyond == pytest.approx(alone[0].beyond)
+    assert both[1] == Evidence(None, None)
+
+
+@pytest.mark.parametrize("name", [name for name in SCORES if name not in INDICES])
+def test_of_two_even_groups_all_scores_order_alike(name):
+    score = SCORES[name]
+    values = [abs(score.value(Tally((k, 20 - k), (0.5, 0.5)))) for k in (10, 13, 17, 20)]
+    assert values == sorted(values)
+    assert values[0] == 0.0
+    assert score.value(Tally((0, 0), (0.5, 0.5))) is None
+
+
+@pytest.mark.parametrize("paired", [True, False])
+@pytest.mark.parametrize("name", ["bias", "even distance"])
+def test_a_growth_is_found_by_either_score(name, paired):
+    import numpy as np
+
+    from pytest_t2i.audits.score import How
+
+    before = [np.arange(20) % 2 for _ in range(12)]
+    after = [np.zeros(20, dtype=int) for _ in range(12)]
+    score = SCORES[name]
+    grown = score.growth(before, after, How(0), groups=2, paired=paired)
+    same = score.growth(after, before, How(0), groups=2, paired=paired)
+    assert grown.p_value < 0.05 < same.p_value
