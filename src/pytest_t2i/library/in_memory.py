@@ -82,9 +82,9 @@ def name_of_model(model: Any, given: str | None = None) -> str:
     Raises ConfigurationError for a malformed name, and for a name given to a model that is not in
     memory.
 
-    >>> name_of(FunctionModel(lambda prompts, seeds: [], "none"))
+    >>> name_of_model(FunctionModel(lambda prompts, seeds: [], "none"))
     'FunctionModel in memory'
-    >>> name_of(FunctionModel(lambda prompts, seeds: [], "none"), "tuned")
+    >>> name_of_model(FunctionModel(lambda prompts, seeds: [], "none"), "tuned")
     'tuned in memory'
     """
     if isinstance(model, str):
