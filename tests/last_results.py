@@ -39,6 +39,8 @@ STARTS_MORE = re.compile(r"\b(pytester|subprocess|multiprocessing|run_apart|entr
 """A test that says one of these words depends on the whole source, too."""
 READERS = ("docs", "examples", "layout", "trials", "benchmarks")
 """Folders of tests that read pages, examples and scripts."""
+READS_PAGES = re.compile(r"""["'](docs|examples|reports/sample)["'/]""")
+"""A test that names one of these folders reads them, too."""
 OWN = ("last_results.py", "minutes.py")
 """Modules of tests on which no result depends."""
 IMPORT = re.compile(
@@ -74,11 +76,17 @@ def _dependencies(path: Path) -> frozenset[Path]:
     if SOURCE / ADAPTERS_BY_NAME in files:
         files |= _adapters()
     in_source = {file.relative_to(SOURCE).as_posix() for file in files if SOURCE in file.parents}
-    texts = (file.read_text("utf-8") for file in files if "tests" in file.relative_to(ROOT).parts)
+    texts = [
+        file.read_text("utf-8")
+        for file in files
+        if file.suffix == ".py" and "tests" in file.relative_to(ROOT).parts
+    ]
     is_whole = any(name.startswith(BY_NAME) for name in in_source) or any(
         STARTS_MORE.search(text) for text in texts
     )
-    is_reader = path.relative_to(ROOT).parts[1] in READERS and companion is None
+    is_reader = companion is None and (
+        path.relative_to(ROOT).parts[1] in READERS or any(map(READS_PAGES.search, texts))
+    )
     if is_whole or is_reader or path.parent == TESTS / "golden":
         files |= _everything(with_pages=is_reader)
     return frozenset({*files, *(data for file in files for data in _beside(file))})
@@ -104,9 +112,11 @@ def _everything(*, with_pages: bool) -> frozenset[Path]:
     single = [ROOT / "pyproject.toml", *(ROOT / "plugins").glob("*/pyproject.toml")]
     single += [file for file in TESTS.glob("*.py") if file.name not in OWN]
     if with_pages:
-        folders += [ROOT / "docs", ROOT / "examples"]
+        folders += [ROOT / "docs", ROOT / "examples", ROOT / "reports"]
         folders += [entry for entry in TESTS.iterdir() if entry.is_dir()]
-        single += [ROOT / "README.md", ROOT / "mkdocs.yml", ROOT / "action.yml"]
+        single += [
+            ROOT / name for name in ("README.md", "CONTRIBUTING.md", "mkdocs.yml", "action.yml")
+        ]
     return frozenset({*single, *(file for folder in folders for file in _files(folder))})
 
 

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from installed import python_path
 
 pytest.importorskip("pytest_t2i_reference")
 
@@ -49,7 +50,11 @@ READS_RUNS = ("spi_error",)
 
 
 def run(folder, *command):
-    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY / "tests"), "OMP_NUM_THREADS": "1"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": python_path(REPOSITORY / "tests"),
+        "OMP_NUM_THREADS": "1",
+    }
     return subprocess.run(
         [sys.executable, *command],
         cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=600,

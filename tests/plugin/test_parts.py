@@ -29,8 +29,6 @@ def test_a_part_must_be_a_factory(project, kind, hook):
 def test_the_default_detector_says_what_to_install(project, monkeypatch):
     project.write({"absent/sitecustomize.py": ABSENT})
     monkeypatch.setenv("PYTHONPATH", str(project.path / "absent"), prepend=os.pathsep)
-    # Behind a proxy nobody knows beforehand that the weights cannot be had.
-    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
     few = ("--t2i-images", "2", "-k", "test_prompt")
     result = project.run_apart("--t2i-model", "fair", *few, model=None)
     result.stdout.fnmatch_lines(["*detector clip-enhance,*"])

@@ -22,6 +22,7 @@ from random import Random
 
 import openai  # noqa: F401 - loaded before processes are forked
 from image_server import RATES, SWAPPED, drawn
+from installed import python_path
 from leaks import leaks
 from PIL import Image
 from processes import start
@@ -96,7 +97,7 @@ class Endpoint:
         command = [sys.executable, str(Path(__file__).with_name("misbehaving.py"))]
         told = [str(self.port), str(self.log), str(self.seed + self.starts)]
         told += ["faultless"] * self.is_faultless
-        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+        environment = {**os.environ, "PYTHONPATH": python_path(Path(__file__).parents[1])}
         self.process = subprocess.Popen([*command, *told], env=environment)
         self.starts += 1
         while True:

@@ -49,6 +49,7 @@ def asked(tmp_path, monkeypatch, capsys):
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("command", "images"), [(HUNT, 300), (STOP, 20)])
 def test_what_is_spent_is_told_before_and_after(asked, command, images):
     with serving() as server:
@@ -65,6 +66,7 @@ def test_what_is_spent_is_told_before_and_after(asked, command, images):
         assert len(server.asked) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("command", "images"), [(HUNT, 300), (STOP, 20)])
 def test_a_budget_is_never_passed_and_the_command_goes_on_with_another(asked, command, images):
     given = (*command, "--images", str(images), "--price", "0.10 USD")

@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from installed import python_path
+
 HERE = Path(__file__).parent
 SUITE = HERE.parents[2] / "suites" / "mitigation"
 CONFTEST = """
@@ -46,7 +48,7 @@ class PaintedProject:
     @property
     def environment(self) -> dict[str, str]:
         return os.environ | {
-            "PAINTED": str(self.log), "PYTHONPATH": str(self.folder), "COLUMNS": "240",
+            "PAINTED": str(self.log), "PYTHONPATH": python_path(self.folder), "COLUMNS": "240",
             "OMP_NUM_THREADS": "1",
         }  # fmt: skip
 

@@ -83,18 +83,21 @@ def test_random_counterpart_makes_the_score_fall_and_nothing_twice(run, pytester
     assert len(made(pytester)) == 400
 
 
+@pytest.mark.slow
 def test_ethical_intervention_changes_what_is_asked_and_not_this_model(run, pytester):
     assert run("--t2i-mitigation", "ethical-intervention").ret == 1
     assert score(pytester) > 0.99
     assert all(line.endswith("irrespective of their gender") for line in made(pytester))
 
 
+@pytest.mark.slow
 def test_another_sentence_may_hold_commas(run, pytester):
     run("--t2i-mitigation", "ethical-intervention:sentence=old, young, woman or man")
     assert all(line.endswith(" old, young, woman or man") for line in made(pytester))
     assert score(pytester) > 0.99
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("asked", "told"),
     [

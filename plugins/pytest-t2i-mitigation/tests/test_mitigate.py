@@ -108,6 +108,7 @@ def test_where_none_passes_the_status_says_so(project):
     assert result.returncode == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -124,6 +125,7 @@ def test_bad_input_is_one_line(project, arguments, told):
     assert project.painted() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

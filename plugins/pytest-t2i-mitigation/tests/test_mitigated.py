@@ -21,6 +21,7 @@ def project(tmp_path):
     return PaintedProject(tmp_path)
 
 
+@pytest.mark.slow
 def test_without_a_mitigation_it_is_skipped_and_makes_nothing(project):
     result = project.run("-rs")
     assert result.returncode == 0
@@ -40,6 +41,7 @@ sys.modules["pytest_t2i_mitigation"] = None
 """
 
 
+@pytest.mark.slow
 def test_without_the_companion_it_is_skipped_with_one_line(project):
     (project.folder / "absent.py").write_text(ABSENT)
     result = project.run("-p", "absent", "-rs")
@@ -68,6 +70,7 @@ def test_a_store_filled_without_a_mitigation_gives_the_plain_pictures(project):
     assert len(project.painted()) == 12 * 4 * 8
 
 
+@pytest.mark.slow
 def test_too_few_images_for_prompts_that_turn_over_are_said_before(project):
     result = project.run(*FEW, "--t2i-mitigation", "careful", "-k", "turns_over")
     assert result.returncode == 6
@@ -75,6 +78,7 @@ def test_too_few_images_for_prompts_that_turn_over_are_said_before(project):
     assert "take --t2i-images 36 or more" in result.stdout
 
 
+@pytest.mark.slow
 def test_a_second_detector_is_the_second_judge(project):
     conftest = project.folder / "conftest.py"
     text = conftest.read_text()
@@ -88,6 +92,7 @@ def test_a_second_detector_is_the_second_judge(project):
     assert check["outcome"] != "FAIL"
 
 
+@pytest.mark.slow
 def test_a_mark_may_name_the_second_judge(project):
     suite = project.folder / "suite" / "test_mitigation.py"
     text = suite.read_text()
@@ -98,6 +103,7 @@ def test_a_mark_may_name_the_second_judge(project):
     assert check["subject"] == "model by colours"
 
 
+@pytest.mark.slow
 def test_one_prompt_alone_leaves_open_what_needs_others(project):
     suite = project.folder / "suite" / "test_mitigation.py"
     lines = suite.read_text().splitlines()

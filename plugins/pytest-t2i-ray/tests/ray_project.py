@@ -11,6 +11,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from installed import python_path
+
 FAKES = Path(__file__).resolve().parents[3] / "tests" / "fakes.py"
 MODELS = """
 import os
@@ -94,7 +96,8 @@ def command(*arguments: str, model: str = "models:slow") -> list[str]:
 def environment(folder: Path, **more: str) -> dict[str, str]:
     """Where the project's modules lie."""
     return {
-        **os.environ, "PYTHONPATH": str(folder), "OMP_NUM_THREADS": "1", "COLUMNS": "240", **more,
+        **os.environ, "PYTHONPATH": python_path(folder), "OMP_NUM_THREADS": "1",
+        "COLUMNS": "240", **more,
     }  # fmt: skip
 
 

@@ -66,7 +66,7 @@ def run_each(config: pytest.Config, settings: Settings, models: Sequence[str]) -
             statuses.append(status)
     except KeyboardInterrupt:
         return int(pytest.ExitCode.INTERRUPTED)
-    compare_runs(settings, folders)
+    _compare_runs(settings, folders)
     return int(min(statuses, key=WORST.index))
 
 
@@ -81,7 +81,7 @@ def _with_options(args: Sequence[str], more: Sequence[str]) -> list[str]:
     return [*arguments[:end], *more, *arguments[end:]]
 
 
-def compare_runs(settings: Settings, folders: Sequence[Path]) -> None:
+def _compare_runs(settings: Settings, folders: Sequence[Path]) -> None:
     """Print and write the comparison, or print why the models cannot be compared."""
     from pytest_t2i.cli.support.arguments import say
     from pytest_t2i.reporting.comparison import comparison_lines, write_comparison

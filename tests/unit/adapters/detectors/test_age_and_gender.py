@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from installed import needs
+from installed import needs, python_path
 from PIL import Image
 
 from pytest_t2i.data import Undetected
@@ -195,7 +195,7 @@ def test_a_folder_of_photographs_is_judged_where_torch_cannot_be_imported(tmp_pa
     pictures = tmp_path / "pictures"
     pictures.mkdir()
     (tmp_path / "sitecustomize.py").write_text(BLOCKING)
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "OMP_NUM_THREADS": "1"}
+    environment = {**os.environ, "PYTHONPATH": python_path(tmp_path), "OMP_NUM_THREADS": "1"}
 
     def done(*command):
         return subprocess.run(
