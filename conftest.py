@@ -120,7 +120,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
         return is_slow(collection_path) or None
     left_out = config.pluginmanager.get_plugin("left-out")
     if not config.option.markexpr and is_slow(collection_path):
-        return left_out.is_unchanged(collection_path) or None
+        return left_out.is_left_out(collection_path) or None
     return None
 
 

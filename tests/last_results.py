@@ -5,8 +5,10 @@ of this repository that it imports, directly or not, and the data beside them. W
 another process is started, or parts are looked up by name, that is the whole source. A row of
 ``last_results.json`` holds the digest of a file and how many of its tests passed with it. Nobody
 but a run that saw them pass writes a row; a test that did not pass is named in it and is run again,
-and where a digest is missing or another one, all are run. ``--all-simulations`` runs everything,
-and so does the name of a file on the command line.
+and where a digest is missing or another one, all are run. As a change of the core touches nearly
+all of them, which takes an hour, a commit runs one fifth of the files with such tests, and the
+golden records; further commits run the others. ``--all-simulations`` runs everything, and so does
+the name of a file on the command line.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import json
 import re
 import subprocess
 import tomllib
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
@@ -41,6 +44,10 @@ READERS = ("docs", "examples", "layout", "trials", "benchmarks")
 """Folders of tests that read pages, examples and scripts."""
 READS_PAGES = re.compile(r"""["'](docs|examples|reports/sample)["'/]""")
 """A test that names one of these folders reads them, too."""
+PARTS = 5
+"""Number of parts of the changed files, of which a commit runs one."""
+ALWAYS = ("tests/golden/",)
+"""Files of which no commit leaves changed tests to another one."""
 OWN = ("last_results.py", "minutes.py")
 """Modules of tests on which no result depends."""
 IMPORT = re.compile(
@@ -280,14 +287,38 @@ def _row(path: Path) -> Row | None:
     return row if row is not None and row["digest"] == digest(path) else None
 
 
+@cache
+def _part() -> int:
+    """The part of this commit, the same on every machine."""
+    command = ["git", "rev-parse", "--short=7", "HEAD"]
+    try:
+        found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return 0
+    return int(found.stdout, 16) % PARTS
+
+
+def is_of_commit(name: str, part: int) -> bool:
+    """Whether a commit runs the slow tests of a file where they have changed.
+
+    >>> sum(is_of_commit("tests/unit/test_a.py", part) for part in range(PARTS))
+    1
+    >>> all(is_of_commit("tests/golden/test_golden.py", part) for part in range(PARTS))
+    True
+    """
+    return name.startswith(ALWAYS) or zlib.crc32(name.encode()) % PARTS == part
+
+
 class LeftOut:
-    """Leaves out what is unchanged, and says at the end how much that was."""
+    """Leaves out what is unchanged or left to another commit, and says at the end how much."""
 
     def __init__(self, config: pytest.Config, *, everything: bool) -> None:
         self.everything = everything
         """Whether nothing is left out, and only digests are noted."""
         self.tests: Counter[str] = Counter()
-        """Tests by file."""
+        """Unchanged tests by file."""
+        self.later: Counter[str] = Counter()
+        """Changed tests by file that are left to another commit; 0 where they were not counted."""
         self.named = {
             (config.invocation_params.dir / argument.partition("::")[0]).resolve()
             for argument in config.args
@@ -296,11 +327,14 @@ class LeftOut:
         self.records = not (is_part or config.getoption("lf", default=False))
         """Whether files are collected whole, so that what passed can be recorded."""
 
-    def is_unchanged(self, path: Path) -> bool:
+    def is_left_out(self, path: Path) -> bool:
         """Whether a file whose tests are all slow need not even be imported."""
         # Beside a file that is named on the command line, pytest looks at all of its folder.
         is_asked = any(place in path.parents for place in self.named)
         row = self._row(path)
+        if is_asked and self._is_later(path):
+            self.later[_name(path) or ""] += 0
+            return True
         if row is None or row["still"] or not is_asked:
             return False
         self.tests[_name(path) or ""] = row["tests"]
@@ -308,6 +342,13 @@ class LeftOut:
 
     def _row(self, path: Path) -> Row | None:
         return None if self.everything or path in self.named else _row(path)
+
+    def _is_later(self, path: Path) -> bool:
+        """Whether the changed tests of a file are left to another commit."""
+        name = _name(path)
+        if self.everything or path in self.named or name is None or _row(path) is not None:
+            return False
+        return not is_of_commit(name, _part())
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(
@@ -320,6 +361,10 @@ class LeftOut:
                 of_file.setdefault(item.path, []).append(item)
         left: set[pytest.Item] = set()
         for path, slow in of_file.items():
+            if self._is_later(path):
+                left |= set(slow)
+                self.later[_name(path) or ""] = len(slow)
+                continue
             row = self._row(path)
             passed = [item for item in slow if row and _id(item.nodeid) not in row["still"]]
             left |= set(passed)
@@ -336,14 +381,18 @@ class LeftOut:
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         """Workers collect alike: any one of them knows what all left out."""
-        self.tests = Counter(getattr(node, "workeroutput", {}).get("left_out", {})) | self.tests
+        output = getattr(node, "workeroutput", {})
+        self.tests = Counter(output.get("left_out", {})) | self.tests
+        for name, count in output.get("left_to_others", {}).items():
+            self.later[name] = max(count, self.later[name])
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """A worker hands on what it left out; where that was all, the run passes."""
         if hasattr(session.config, "workeroutput"):
             session.config.workeroutput["left_out"] = dict(self.tests)
-        elif exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and self.tests:
+            session.config.workeroutput["left_to_others"] = dict(self.later)
+        elif exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and (self.tests or self.later):
             session.exitstatus = pytest.ExitCode.OK
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
@@ -353,6 +402,12 @@ class LeftOut:
                 f"{self.tests.total()} slow tests of {len(self.tests)} files are left out: what "
                 "they depend on is unchanged since they passed (tests/last_results.json; "
                 "--all-simulations runs them)"
+            )
+        if self.later:
+            terminalreporter.write_line(
+                f"slow tests of {len(self.later)} files are left to other commits: what they "
+                f"depend on has changed since they passed, and a commit runs one of {PARTS} parts "
+                "of such files (--all-simulations runs them)"
             )
 
 

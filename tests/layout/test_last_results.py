@@ -9,7 +9,11 @@ import last_results
 import pytest
 
 CONFTEST = """
+import os
+
 import last_results
+
+last_results.PARTS = int(os.environ.get("PARTS", "1"))
 
 def pytest_addoption(parser):
     parser.addoption("--all-simulations", action="store_true")
@@ -22,7 +26,7 @@ def pytest_configure(config):
 
 def pytest_ignore_collect(collection_path, config):
     if collection_path.name == "test_whole.py":
-        return config.pluginmanager.get_plugin("left-out").is_unchanged(collection_path) or None
+        return config.pluginmanager.get_plugin("left-out").is_left_out(collection_path) or None
 """
 FILES = {
     "pyproject.toml": '[tool.pytest.ini_options]\npythonpath = ["tests", "src"]\n'

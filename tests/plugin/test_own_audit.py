@@ -208,6 +208,37 @@ def test_an_audit_of_a_conftest_measures_samples(project, options):
     assert names == {"certain_share"}
 
 
+OF_SEVERAL = """
+from pytest_t2i import Audit
+
+def labelled(samples):
+    return sum(sample.certain_images for sample in samples)
+
+class Counting(Audit[None]):
+    name = "counting"
+    of_sample = {"certain_images": lambda sample: sample.clear}
+    of_samples = {"labelled_images": labelled}
+
+def pytest_t2i_audits():
+    return {"counting": Counting}
+"""
+COUNTED = """
+import pytest
+from pytest_t2i import axes
+
+@pytest.mark.t2i(axes.place.only("gym", "office"))
+def test_counted(samples):
+    assert samples.labelled_images == samples.clear_images > 0
+    assert "labelled_images" in dir(samples)
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["here", "workers"])
+def test_an_audit_of_a_conftest_measures_several_samples(project, options):
+    project.write({"conftest.py": CONFTEST + OF_SEVERAL, "test_suite.py": COUNTED})
+    project.run(*TAKES, *options, model="fair").assert_outcomes(passed=1)
+
+
 @pytest.mark.parametrize(
     ("picture", "problem"),
     [

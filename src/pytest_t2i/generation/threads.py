@@ -167,7 +167,10 @@ class Lanes:
 
     def _call_meanwhile(self) -> None:
         call, self.meanwhile = self.meanwhile, _nothing
-        call()
+        model = self.models[0]
+        # On the model's stream weights would be copied between the steps of a batch.
+        with model.beside() if isinstance(model, SharesDevice) else nullcontext():
+            call()
 
     def _told(self, part: PartResult) -> Pairs:
         notes, self._notes[:] = list(self._notes), []
