@@ -26,7 +26,7 @@ def mitigated(*, draws):
     settings = SimpleNamespace(confidence=0.95, seed=0, mitigation="careful")
     context = SimpleNamespace(observations=observations, settings=settings)
     judge = SimpleNamespace(name="colour")
-    return Mitigated((Member(),), (judge, judge), (), context)
+    return Mitigated((Member(),), (judge, judge), (), (), context)
 
 
 @pytest.mark.parametrize("draws", [False, True])
