@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from pytest_t2i.audits.variety.of_sample import ModelVariety, PromptVariety
     from pytest_t2i.cli.support import arguments as arguments
     from pytest_t2i.cli.support.arguments import say as say
+    from pytest_t2i.data import FINAL_LATENT as FINAL_LATENT
     from pytest_t2i.data import PLAIN as PLAIN
     from pytest_t2i.data import Attribute as Attribute
     from pytest_t2i.data import Box as Box
@@ -119,6 +120,7 @@ if TYPE_CHECKING:
     from pytest_t2i.protocols import FaceDetector as FaceDetector
     from pytest_t2i.protocols import Language as Language
     from pytest_t2i.protocols import LoadOptions as LoadOptions
+    from pytest_t2i.protocols import LooksAhead as LooksAhead
     from pytest_t2i.protocols import MadeFor as MadeFor
     from pytest_t2i.protocols import MakesEach as MakesEach
     from pytest_t2i.protocols import MayIgnoreSeeds as MayIgnoreSeeds
