@@ -6,7 +6,7 @@ another process is started, or parts are looked up by name, that is the whole so
 ``last_results.json`` holds the digest of a file and how many of its tests passed with it. Nobody
 but a run that saw them pass writes a row; a test that did not pass is named in it and is run again,
 and where a digest is missing or another one, all are run. As a change of the core touches nearly
-all of them, which takes an hour, a commit runs one fifth of the files with such tests, and the
+all of them, which takes an hour, a commit runs one tenth of the files with such tests, and the
 golden records; further commits run the others. ``--all-simulations`` runs everything, and so does
 the name of a file on the command line.
 """
@@ -44,7 +44,7 @@ READERS = ("docs", "examples", "layout", "trials", "benchmarks")
 """Folders of tests that read pages, examples and scripts."""
 READS_PAGES = re.compile(r"""["'](docs|examples|reports/sample)["'/]""")
 """A test that names one of these folders reads them, too."""
-PARTS = 5
+PARTS = 10
 """Number of parts of the changed files, of which a commit runs one."""
 ALWAYS = ("tests/golden/",)
 """Files of which no commit leaves changed tests to another one."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import msgspec
 
-from pytest_t2i.data import Count, Number, Outcome
+from pytest_t2i.data import Count, Number, Outcome, check_ends
 from pytest_t2i.errors import FileFormatError
 from pytest_t2i.files import convert, read_json, write_whole
 
@@ -161,6 +161,13 @@ class CertifiedCase:
     """Whether the verdict is another one than this."""
     basis: str
     """What the errors are taken from, in words."""
+
+    def __post_init__(self) -> None:
+        if self.low is None or self.high is None:
+            if self.low is not self.high:
+                raise ValueError(f"expected both ends or none, got {self.low} to {self.high}")
+            return
+        check_ends(self.low, self.high)
 
     @property
     def words(self) -> str:
