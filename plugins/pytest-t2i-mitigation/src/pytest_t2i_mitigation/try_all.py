@@ -114,11 +114,11 @@ def table(tried: Sequence[Tried]) -> list[str]:
 
 def _distances(tried: Sequence[Tried]) -> list[str]:
     """Return the lines of the thesis' own evaluation: D and B by space, FID and KID."""
-    parts = [(one.mitigation, one.part) for one in tried if one.part is not None]
+    parts = [(row.mitigation, row.part) for row in tried if row.part is not None]
     rows = [
-        (name, one.space, *map(_digits, (one.plain, one.mitigated, one.score)))
+        (name, d.space, *map(_digits, (d.plain, d.mitigated, d.score)))
         for name, part in parts
-        for one in part.distances
+        for d in part.distances
     ]
     if not rows:
         return []

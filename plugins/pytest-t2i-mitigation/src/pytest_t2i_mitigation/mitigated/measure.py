@@ -29,8 +29,6 @@ UNPAIRED = (
     "plain and mitigated pictures are two samples: the endpoint draws every picture anew, whatever "
     "its seed"
 )
-FEWEST = 4
-"""The smallest number of pictures of a prompt for the jackknife."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -169,7 +167,7 @@ class Mitigated:
             return self._absent(known.ALIGNMENT_LOSS, "one prompt alone, or an encoder of no text")
         before, lost = [], []
         for own, member in enumerate(self.members):
-            if len(member.rows[0]) < FEWEST:
+            if len(member.rows[0]) < distances.FEWEST:
                 continue
             others = np.delete(texts, own, axis=0)
             was, is_now = (features.alignment(member.rows[k], texts[own], others) for k in (0, 1))
@@ -239,7 +237,7 @@ class Mitigated:
 
     @cached_property
     def _seen(self) -> list[Pictures]:
-        return [member for member in self.members if len(member.rows[0]) >= FEWEST]
+        return [member for member in self.members if len(member.rows[0]) >= distances.FEWEST]
 
     def _texts(self, members: Sequence[Pictures]) -> np.ndarray | None:
         """Return features of neutral prompts, [n_prompts, d]; None if there are none."""

@@ -124,7 +124,7 @@ def _verdicts(part: MitigatedPart, run: Any) -> blocks.Table:
 
 def _distances(part: MitigatedPart) -> Iterator[blocks.Table | blocks.Note]:
     if part.distances:
-        rows = tuple((one.space, one.plain, one.mitigated, one.score) for one in part.distances)
+        rows = tuple((d.space, d.plain, d.mitigated, d.score) for d in part.distances)
         columns = ("space", "D plain", "D mitigated", "B")
         yield blocks.Table("Distance from both genders", columns, rows, whole=True)
         yield blocks.Note(FORMULA)
@@ -177,7 +177,7 @@ def _pair(pair: PairRecord) -> tuple[blocks.Picture, blocks.Picture]:
 def summary(part: MitigatedPart) -> Summary:
     """Return the gain in words, every value as a series, and prompts as a table."""
     gains = {f"{BIAS_REDUCTION.name}/{one.judge}": one.reduction for one in part.judges}
-    scores = {f"{BIAS_MITIGATION.name}/{one.space}": one.score for one in part.distances}
+    scores = {f"{BIAS_MITIGATION.name}/{d.space}": d.score for d in part.distances}
     values = gains | {loss.metric: loss.value for loss in part.losses} | scores
     rows = [
         (p.prompt, p.plain_male, p.plain_female, p.mitigated_male, p.mitigated_female, p.images)

@@ -28,6 +28,8 @@ from pytest_t2i_mitigation.mitigated.pictures import Pictures
 IMAGE, SSIM, DENOISING = SPACES = ("image", "ssim", "denoising")
 """Features of the run's encoder, structural similarity of pixels (SSIM), and final latents (z0)."""
 METHOD = "paired by seed, Student"
+FEWEST = 4
+"""The smallest number of pictures of a prompt for the jackknife."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,9 @@ def _gaps_of(member: Pictures, space: str) -> tuple[np.ndarray, np.ndarray] | No
 def _points(member: Pictures, observations: Any, prompt: Prompt, space: str) -> Sequence[Any]:
     if space == SSIM:
         pictures = observations.pictures(prompt, member.seeds)
-        return [None if one is None else np.asarray(one.convert("RGB")) for one in pictures]
+        return [
+            None if picture is None else np.asarray(picture.convert("RGB")) for picture in pictures
+        ]
     encoder = observations.components.encoder(member.context.encoder)
     name = FINAL_LATENT if space == DENOISING else encoder.fingerprint
     return list(observations.arrays(prompt, member.seeds, name))
@@ -97,12 +101,12 @@ def mean_of_prompts(values: Sequence[np.ndarray], level: float) -> Interval:
     >>> print(mean_of_prompts([np.array([0.1, 0.3]), np.array([0.2, 0.4])], 0.95))
     0.250 [-0.054, 0.554]
     """
-    parts = [float(one.var(ddof=1)) / (one.size * len(values) ** 2) for one in values]
-    mean = float(np.mean([one.mean() for one in values]))
-    variance, images = sum(parts), sum(one.size for one in values)
+    parts = [float(v.var(ddof=1)) / (v.size * len(values) ** 2) for v in values]
+    mean = float(np.mean([v.mean() for v in values]))
+    variance, images = sum(parts), sum(v.size for v in values)
     if variance <= 0.0:
         return Interval(mean, mean, mean, level, "identical", images)
-    spread = sum(part**2 / (one.size - 1) for part, one in zip(parts, values, strict=True))
+    spread = sum(part**2 / (v.size - 1) for part, v in zip(parts, values, strict=True))
     half = float(stats.t.isf((1.0 - level) / 2.0, variance**2 / spread)) * math.sqrt(variance)
     return Interval(mean, mean - half, mean + half, level, METHOD, images)
 
@@ -140,7 +144,7 @@ def mitigation_score(pairs: Gaps, level: float) -> Interval:
         for u, v in product(*signs)
     ]
     before, after = (
-        abs(float(np.mean([one.mean() for one in side]))) for side in (pairs.plain, pairs.mitigated)
+        abs(float(np.mean([gap.mean() for gap in side]))) for side in (pairs.plain, pairs.mitigated)
     )
     low, high = min(end.low for end in ends), max(end.high for end in ends)
     return Interval(round(before - after, 12), low, high, level, METHOD, ends[0].n)
@@ -160,7 +164,7 @@ def frechet(members: Sequence[Pictures]) -> float | None:
     rows = [member.rows for member in members if len(member.rows[0])]
     if sum(len(plain) for plain, *_ in rows) < 2:  # noqa: PLR2004 - a spread
         return None
-    plain, mitigated = (np.concatenate([one[k] for one in rows]) for k in (0, 1))
+    plain, mitigated = (np.concatenate([features_of[k] for features_of in rows]) for k in (0, 1))
     return metrics.frechet_distance(plain, mitigated)
 
 
@@ -169,6 +173,7 @@ def kernel(members: Sequence[Pictures], level: float) -> Interval | None:
 
     It is the mean over prompts of ``features.distance``, with a jackknife of images.
     """
-    moved = [features.distance(one.rows[0], one.rows[1]) for one in members if len(one.rows[0]) > 3]  # noqa: PLR2004 - a jackknife
-    ones = [LeftOut(1.0, np.ones(len(one.without))) for one in moved]
-    return ratio_of_sums(moved, ones, level) if moved else None
+    rows = [member.rows for member in members if len(member.rows[0]) >= FEWEST]
+    moved = [features.distance(plain, mitigated) for plain, mitigated, *_ in rows]
+    units = [LeftOut(1.0, np.ones(len(distance.without))) for distance in moved]
+    return ratio_of_sums(moved, units, level) if moved else None
