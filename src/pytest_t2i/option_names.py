@@ -37,7 +37,7 @@ OPTIONS = (
     Option(
         "model",
         "model under test: alias, hub id, folder, images:DIR, SERVICE:MODEL such as openai:MODEL, "
-        "or module:factory; several by comma are run one after the other and compared",
+        "or module:factory; several by comma are compared",
         is_place=True,
     ),
     Option(
@@ -156,6 +156,12 @@ OPTIONS = (
         "FILE",
     ),
     Option(
+        "anchor",
+        "recorded run of the first release, which is never recorded anew: what is compared with "
+        "the baseline is compared with it, too, so that many small steps are found",
+        "FILE",
+    ),
+    Option(
         "save-baseline",
         "record this run as a baseline",
         "FILE",
@@ -163,6 +169,12 @@ OPTIONS = (
     Option(
         "confidence",
         "confidence level of intervals (default: 0.95)",
+        "LEVEL",
+    ),
+    Option(
+        "run-level",
+        "one confidence level for all comparisons of the run together, such as 0.95: each fails at "
+        "its part of the error (default: each has --t2i-confidence for itself)",
         "LEVEL",
     ),
     Option(
@@ -233,9 +245,9 @@ OPTIONS = (
     ),
     Option(
         "probe",
-        "probe again whether the model honours seeds, batches and guidance (default: once, before "
-        "its first picture)",
-        is_switch=True,
+        "when to probe whether the model honours seeds, batches and guidance: once, before its "
+        "first picture, again or never (default: once)",
+        "WHEN",
     ),
     Option(
         "other-size",
@@ -245,7 +257,7 @@ OPTIONS = (
     ),
     Option(
         "no-probe",
-        "do not probe whether the model honours seeds, batches and guidance",
+        "the old name of --t2i-probe never",
         is_switch=True,
     ),
     Option(
@@ -270,3 +282,25 @@ OPTIONS = (
         "N",
     ),
 )
+
+GROUPS: dict[str, tuple[str, ...]] = {
+    "what everybody needs": (
+        "model", "detector", "images", "seed", "limits", "baseline", "save-baseline", "sequential",
+        "inconclusive", "labels", "store", "report",
+    ),
+    "images": (
+        "steps", "guidance", "size", "dtype", "device", "batch", "executor", "detect-where",
+        "mitigation", "captions", "caption-count", "objects", "least-objects", "total-images",
+        "no-rewriting", "other-size",
+    ),
+    "models behind HTTP": (
+        "price", "budget", "concurrency", "answer-deadline", "answer-limit", "probe", "canary",
+    ),
+    "evidence": (
+        "confidence", "run-level", "anchor", "force-baseline", "judge-certificate", "reference",
+        "words", "estimator", "undetected-alike", "history",
+    ),
+    "for experts": ("catalogue", "trust-remote-code", "no-probe"),
+}  # fmt: skip
+"""Title of a group -> the names of its options; ``pytest --help`` shows those of the first."""
+EVERYDAY = GROUPS["what everybody needs"]

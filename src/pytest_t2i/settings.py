@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import operator
 import re
+import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -22,6 +23,8 @@ from pytest_t2i.protocols import AnswerLimits
 LEAST_CONFIDENCE = 0.5
 """The confidence must be above this level: at or below it, a coin toss would count as evidence."""
 
+LATER_OPTIONS = ("judge_certificate", "anchor", "run_level")
+"""Settings that a record holds only where they are given."""
 POLICIES = ("pass", "status", "fail", "estimate")
 """Effects of an inconclusive check: it is only shown, sets the exit status of the run, fails its
 test, or is decided by the estimate."""
@@ -61,9 +64,13 @@ class Settings:
     limits: Path | None = None
     """TOML file of limits; None looks for limits.toml beside and above each test."""
     baseline: Path | None = None
+    anchor: Path | None = None
+    """Recorded run of the first release, with which comparisons are made beside the baseline."""
     save_baseline: Path | None = None
     force_baseline: bool = False
     confidence: float = 0.95
+    run_level: float | None = None
+    """Level that all comparisons of the run share; None gives each one ``confidence``."""
     inconclusive: tuple[str, str] = ("pass", "status")
     """Effect of an inconclusive check (POLICIES): of one prompt, and of the model or a baseline."""
     words: Literal["fixed", "sample"] = "fixed"
@@ -130,8 +137,8 @@ class Settings:
         return {
             key: str(value) if isinstance(value, Path | Money) else value
             for key, value in plain.items()
-            # Records of runs without a certificate keep the format of earlier versions.
-            if key != "judge_certificate" or value is not None
+            # Records of runs without these options keep the format of earlier versions.
+            if key not in LATER_OPTIONS or value is not None
         }
 
 
@@ -275,6 +282,12 @@ def _yes_or_no(name: str, value: str) -> bool:
     return lowered in ("true", "yes", "1")
 
 
+def probe(name: str, value: str) -> str:
+    """Read when a model is probed; the switch of earlier versions meant "again"."""
+    formerly = {"true": "again", "yes": "again", "1": "again", "false": "once", "no": "once"}
+    return str(choice("once", "again", "never")(name, formerly.get(value.lower(), value)))
+
+
 def inconclusive(name: str, value: str) -> tuple[str, str]:
     """Read the effects of inconclusive checks of a prompt and of the model; one word sets both."""
     policies = [choice(*POLICIES)(name, word.strip()) for word in value.split(",")]
@@ -367,8 +380,10 @@ READERS: dict[str, Reader] = {
     "captions": path,
     "caption-count": whole(1),
     "baseline": path,
+    "anchor": path,
     "save-baseline": path,
     "confidence": confidence,
+    "run-level": confidence,
     "inconclusive": inconclusive,
     "undetected-alike": part,
     "words": choice("fixed", "sample"),
@@ -382,7 +397,7 @@ READERS: dict[str, Reader] = {
     "answer-limit": above_zero,
     "price": price,
     "budget": money,
-    "probe": _yes_or_no,
+    "probe": probe,
     "other-size": _yes_or_no,
     "no-probe": _yes_or_no,
     "no-rewriting": _yes_or_no,
@@ -419,15 +434,22 @@ def settings_of(values: dict[str, Any]) -> Settings:
             "--t2i-save-baseline: a baseline holds all images of every prompt; record it without "
             "--t2i-sequential"
         )
+    if "anchor" in given and given["anchor"] == given.get("save_baseline"):
+        raise ConfigurationError(
+            f"--t2i-save-baseline: {given['anchor']} is the anchor, which is never recorded anew. "
+            "Give another file"
+        )
     if given.get("canary") and "baseline" not in given and "save_baseline" not in given:
         raise ConfigurationError(
             "--t2i-canary: there is nothing to compare with. Expected --t2i-baseline FILE, or "
             "--t2i-save-baseline FILE to record the pictures of today"
         )
-    again, never = given.pop("probe", False), given.pop("no_probe", False)
-    if again and never:
-        raise ConfigurationError("--t2i-probe and --t2i-no-probe: expected only one of them")
+    if given.pop("no_probe", False):
+        warnings.warn("no-probe is an old name: write --t2i-probe never", FutureWarning, 2)
+        if given.setdefault("probe", "never") != "never":
+            raise ConfigurationError(
+                f"--t2i-probe {given['probe']} and --t2i-no-probe: expected only one of them"
+            )
     given["rewriting"] = not given.pop("no_rewriting", False)
-    given["probe"] = "again" if again else "never" if never else "once"
     detectors = given.pop("detector", ())
     return Settings(generation=generation, answers=answers, detectors=detectors, **given)

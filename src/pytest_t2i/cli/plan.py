@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,7 +13,7 @@ from typing import NamedTuple
 
 from pytest_t2i.cli.support.arguments import add_confidence, path, say, value
 from pytest_t2i.cli.support.seconds_per_image import HISTORY, rate
-from pytest_t2i.data import Money
+from pytest_t2i.data import TIE, Money
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.runs.history import ENOUGH_MADE
 from pytest_t2i.settings import above_zero, budget, price, share, whole
@@ -32,6 +33,7 @@ from pytest_t2i.statistics.planning import (
     prompt_power,
     smallest_found,
 )
+from pytest_t2i.verdicts.baseline import ANCHOR_MARGIN, RELEASES
 from pytest_t2i.verdicts.limits_file import checked_limit, read_limits
 
 
@@ -198,6 +200,30 @@ def _sequential_lines(bound: float, beyond: float, design: Design) -> Iterator[s
         "  images on average, and the share of prompts with this verdict. FAIL counts prompts that "
         "stop beyond the limit; the error rate of the family may leave some of them INCONCLUSIVE"
     )
+
+
+DRIFT_IMAGES = (20, 50, 100, 200)
+"""The numbers of images per prompt to plan the comparison with an anchor for."""
+
+
+def _drift_lines(drift: float, margin: float, before: float, design: Design) -> Iterator[str]:
+    """Yield by which release a comparison with the first one finds a growth of each."""
+    yield (
+        f"--t2i-anchor, margin {margin:g}, a model at {before:g} that grows by {drift:g} in each "
+        f"release, {design.prompts} prompts: the release by which it fails in {design.power:.0%} "
+        f"of cases (the {RELEASES} comparisons with an anchor share the error)"
+    )
+    strict = design._replace(level=1.0 - (1.0 - design.level) / RELEASES)
+    last = min(RELEASES, math.floor((1.0 - before) / drift + TIE))
+    for images in DRIFT_IMAGES:
+
+        def is_found(release: int, images: int = images) -> bool:
+            power = model_change_power_range(before, release * drift, margin, images, strict)
+            return power.low >= design.power
+
+        found = bisect_left(range(1, last + 1), True, key=is_found) + 1
+        by = f"release {found}" if found <= last else f"not by release {last}"
+        yield f"  {images:>4} images per prompt, {images * design.prompts:,} a release: {by}"
 
 
 REPEATS = 200
@@ -406,6 +432,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="also plan for early stopping of prompts (--t2i-sequential)",
     )
+    parser.add_argument(
+        "--drift",
+        type=value(share),
+        metavar="X",
+        help="growth of the model bias score in each release: also print by which release "
+        "--t2i-anchor finds it, with --metric model_bias_score --margin X",
+    )
     _add_costs(parser)
 
 
@@ -457,6 +490,7 @@ def run(
     before: float,
     groups: int | None,
     sequential: bool,
+    drift: float | None,
     seconds: float | None,
     measured: Path | None,
     budget: tuple[float, str] | Money | None,
@@ -470,6 +504,12 @@ def run(
         )
     design = Design(prompts, level, power, seed)
     bounds, left_out = _bounds_of(limits, metric, limit, margin, groups)
+    margin_of_model = bounds.get(f"{METRICS[1]}{MARGIN}")
+    if drift is not None and margin_of_model is None:
+        raise ConfigurationError(
+            "--drift: expected a margin of model_bias_score, as in --metric model_bias_score "
+            f"--margin {ANCHOR_MARGIN:g}"
+        )
     topics = [_topic_of(name, x, beyond, before, groups, design) for name, x in bounds.items()]
     pace = rate(seconds, measured)
     cost = ImageCost(pace.seconds if pace else None, price)
@@ -477,6 +517,9 @@ def run(
         say(line)
     if sequential:
         _say_sequential(bounds, beyond, design)
+    if drift is not None and margin_of_model is not None:
+        for line in _drift_lines(drift, margin_of_model, before, design):
+            say(line)
     if pace:
         say(f"minutes: at {pace}")
     unknown = [name for name in left_out if name not in GROUPS]

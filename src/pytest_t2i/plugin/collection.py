@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -104,6 +104,46 @@ def comparisons_in(function: Callable[..., Any], fixture: str) -> tuple[Comparis
     return tuple(plain) if len(plain) == len(comparisons) == uses else ()
 
 
+@lru_cache(maxsize=256)
+def _comparisons_counted(function: Callable[..., Any], recorded_runs: int = 1) -> int | None:
+    """Return how many comparisons with limits and recorded runs are in the source of a test.
+
+    A comparison with ``baseline(...)`` counts once for each recorded run. None where the number is
+    not known before the test runs: in a loop, or where none is found.
+    """
+    tree, values = _tree(function), getattr(function, "__globals__", {})
+    if tree is None:
+        return None
+    count = sum(
+        max(1, recorded_runs) if _called(call) == "baseline" else 1
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Compare)
+        for call in ast.walk(node)
+        if isinstance(call, ast.Call) and (_called(call) == "baseline" or _is_limit(call, values))
+    )
+    repeats = any(isinstance(node, LOOPS) for node in ast.walk(tree))
+    return None if repeats else count or None
+
+
+LOOPS = (
+    *(ast.For, ast.While, ast.AsyncFor),
+    *(ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp),
+)
+"""Parts of a source that may run several times."""
+
+
+def _family_of(item: pytest.Function) -> str:
+    """Return a name that the cases have in common whose members share one error level."""
+    fixtures = fixtures_about(item.config)
+    params = getattr(getattr(item, "callspec", None), "params", {})
+    others = {
+        name: value
+        for name, value in params.items()
+        if name not in fixtures or not fixtures[name].one_by_one
+    }
+    return f"{item.nodeid.partition('[')[0]} {others}" if others else item.nodeid.partition("[")[0]
+
+
 def _comparison(node: ast.Compare, fixture: str) -> Comparison | None:
     sign = {ast.LtE: "<=", ast.Lt: "<"}.get(type(node.ops[0]))
     if len(node.ops) != 1 or sign is None:
@@ -167,8 +207,8 @@ class Selecting:
     session: Session
     context: AuditContext
     limits: LimitFiles
-    recorded: Baseline | None
-    """The recorded run of --t2i-baseline."""
+    recorded: Sequence[Baseline]
+    """The recorded runs of --t2i-baseline and --t2i-anchor."""
 
     def select(self, item: pytest.Function) -> None:
         """Add a marked item to the run, or mark it as skipped with the reason.
@@ -182,7 +222,16 @@ class Selecting:
             return
         self.session.learn(read_marker(item))
         images = selection.images(self.session.settings.images)
-        test = SelectedTest(item.nodeid, Path(item.path), selection, images, images, foreseen(item))
+        test = SelectedTest(
+            item.nodeid,
+            Path(item.path),
+            selection,
+            images,
+            images,
+            foreseen(item),
+            family=_family_of(item),
+            counted=_comparisons_counted(item.function, len(self.recorded)),
+        )
         try:
             self._check(item, test)
         except T2IError as error:
@@ -219,8 +268,9 @@ class Selecting:
             audit.check(self.context, test)
         self._check_counterparts(test)
         prompts = test.selection.prompts
-        if self.recorded is not None and "baseline" in item.fixturenames:
-            check_prompts(self.recorded, prompts, test.images)
+        if "baseline" in item.fixturenames:
+            for recorded in self.recorded:
+                check_prompts(recorded, prompts, test.images)
 
     def _check_counterparts(self, test: SelectedTest) -> None:
         """Check that the run's mitigation can treat each prompt of the test."""

@@ -39,10 +39,12 @@ def detector(request: pytest.FixtureRequest) -> Any:
 
 @pytest.fixture
 def baseline(request: pytest.FixtureRequest) -> Any:
-    """The recorded run of --t2i-baseline; the test is skipped without one."""
+    """The recorded run of --t2i-baseline, with that of --t2i-anchor; skips without either."""
     recorded = run_of(request).baseline(request.node)
     if recorded is None:
-        pytest.skip("t2i: no baseline given; run with --t2i-baseline FILE")
+        pytest.skip(
+            "t2i: no baseline given; run with --t2i-baseline FILE, or with --t2i-anchor FILE"
+        )
     return recorded
 
 

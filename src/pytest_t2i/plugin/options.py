@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import itertools
 import os
 from collections.abc import Sequence
@@ -10,24 +11,35 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from pytest_t2i.option_names import OPTIONS, TYPED, Option
+from pytest_t2i.option_names import EVERYDAY, OPTIONS, TYPED, Option
 
 if TYPE_CHECKING:
     from pytest_t2i.settings import Settings
 
 
+TITLE = "fairness of text-to-image models (all {} options: t2i run --help)"
+
+
 def add_options(parser: pytest.Parser) -> None:
-    """Register every option and its ini key."""
-    group = parser.getgroup("t2i", "fairness of text-to-image models")
+    """Register every option; the help shows those that everybody needs."""
+    group = parser.getgroup("t2i", TITLE.format(len(OPTIONS)))
     for option in OPTIONS:
         how: dict[str, Any] = {"metavar": option.metavar}
         if option.is_switch:
             how = {"action": "store_const", "const": "true"}
-        group.addoption(option.flag, dest=option.ini, default=None, help=option.help, **how)
-        parser.addini(option.ini, option.help, default=None)
+        text = option.help if option.name in EVERYDAY else argparse.SUPPRESS
+        group.addoption(option.flag, dest=option.ini, default=None, help=text, **how)
 
 
-NEED_MODEL = ("baseline", "save-baseline")
+def add_ini_keys(parser: pytest.Parser, args: Sequence[str]) -> None:
+    """Register the ini key of every option; for the help those of its options, in a line each."""
+    is_help = not {"-h", "--help"}.isdisjoint(args)
+    for option in OPTIONS:
+        if not is_help or option.name in EVERYDAY:
+            parser.addini(option.ini, f"{option.flag} in a file", default=None)
+
+
+NEED_MODEL = ("baseline", "anchor", "save-baseline")
 """Options of the command line that require a model."""
 SETTINGS = pytest.StashKey["Settings"]()
 """Stash key of the configuration: the resolved settings."""

@@ -58,6 +58,7 @@ from pytest_t2i.verdicts.baseline_file import (
     library_differences,
     read_baseline,
 )
+from pytest_t2i.verdicts.check import Against
 from pytest_t2i.verdicts.limits_file import LimitFiles, read_limits
 
 INCONCLUSIVE_STATUS = 6
@@ -182,7 +183,8 @@ class Run:
             for audit in audits:
                 for metric in audit.metrics:
                     register(metric)
-            self.recorded = _baseline(settings, audits)
+            self.recorded = _baseline(settings.baseline, audits)
+            self.anchor = _baseline(settings.anchor, audits)
             self.statement = read_statement(project_folder(config) / PYPROJECT)
             if settings.limits is not None:
                 read_limits(settings.limits)
@@ -225,7 +227,8 @@ class Run:
             return
         try:
             with _usage_errors():
-                selecting = Selecting(self.session, self.results, self.limits, self.recorded)
+                recorded = [run for run in (self.recorded, self.anchor) if run is not None]
+                selecting = Selecting(self.session, self.results, self.limits, recorded)
                 for item in session.items:
                     if item.get_closest_marker("t2i") and isinstance(item, pytest.Function):
                         selecting.select(item)
@@ -274,9 +277,10 @@ class Run:
             self.stopped = str(error)
 
     def _make(self) -> None:
-        if self.recorded is not None and self.session.needs_model:
-            force = self.settings.force_baseline
-            check_comparable(self.recorded, conditions(self.session), (), force=force)
+        for recorded in (self.recorded, self.anchor):
+            if recorded is not None and self.session.needs_model:
+                force = self.settings.force_baseline
+                check_comparable(recorded, conditions(self.session), (), force=force)
         if self.workers.is_worker:
             make_shared(self.results, self.limits)
         else:
@@ -302,17 +306,23 @@ class Run:
         return self.session.components.detector(DetectorRef(self.session.detectors[0])).get()
 
     def baseline(self, item: pytest.Item) -> RecordedRun | None:
-        """The recorded run, after it was found comparable; None without one."""
+        """The recorded run, with the anchor, after both were found comparable; None without."""
+        anchor = None
+        if self.anchor is not None:
+            anchor = self._comparable(item, self.anchor, "anchor")
         if self.recorded is None:
-            return None
+            return anchor
+        return replace(self._comparable(item, self.recorded, "baseline"), anchor=anchor)
+
+    def _comparable(self, item: pytest.Item, recorded: Baseline, against: Against) -> RecordedRun:
         prompts = self.test(item).selection.prompts
         differences: list[str] = []
         with _usage_errors():
             if prompts:
                 now, force = conditions(self.session), self.settings.force_baseline
-                differences += check_comparable(self.recorded, now, prompts, force=force)
-        differences += library_differences(self.recorded, library_versions())
-        return RecordedRun(self.recorded, tuple(differences))
+                differences += check_comparable(recorded, now, prompts, force=force)
+        differences += library_differences(recorded, library_versions())
+        return RecordedRun(recorded, tuple(differences), against)
 
     # verdicts
 
@@ -405,8 +415,11 @@ class Run:
             project = self.config.rootpath
             inputs = input_digests(self.session, project)
             self.session.work.notes += changed_inputs(history, inputs)
-            if self.recorded is not None and not self.recorded.is_sealed:
-                self.session.work.notes.append(UNSEALED.format(self.recorded.file))
+            if (run_level := self.session.run_level) is not None:
+                self.session.work.notes.append(str(run_level))
+            for recorded in (self.recorded, self.anchor):
+                if recorded is not None and not recorded.is_sealed:
+                    self.session.work.notes.append(UNSEALED.format(recorded.file))
             args = self.config.invocation_params.args
             command = os.environ.get(TYPED) or " ".join(["pytest", *map(str, args)])
             if self.is_made:
@@ -455,10 +468,8 @@ def interrupted(work: Work) -> str:
     )
 
 
-def _baseline(settings: Settings, audits: tuple[Audit[Any], ...]) -> Baseline | None:
-    if settings.baseline is None:
-        return None
-    return read_baseline(settings.baseline, recorded_kinds(audits))
+def _baseline(file: Path | None, audits: tuple[Audit[Any], ...]) -> Baseline | None:
+    return None if file is None else read_baseline(file, recorded_kinds(audits))
 
 
 @contextmanager

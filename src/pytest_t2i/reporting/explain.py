@@ -27,7 +27,7 @@ def assertion_lines(left: Any, right: Any) -> list[str] | None:
 
 def explained(check: Check) -> list[str]:
     """Return the lines that explain a check."""
-    what = "change" if check.against == "baseline" else "measured"
+    what = "change" if check.is_change else "measured"
     lines = [_verdict_line(check), f"{what}: {_estimate_words(check)}"]
     if check.before is not None and check.after is not None:
         lines.insert(1, f"before and now: {check.before:.3f} -> {check.after:.3f}")

@@ -120,6 +120,8 @@ def _model_figures(record: RunRecord) -> Iterator[ScreenFigure]:
             yield _judged_figure(screen, judged)
         if compared:
             yield _change_figure(screen, compared)
+        if anchored := [check for check in of_model if check.against == "anchor"]:
+            yield _change_figure(screen, anchored)
 
 
 def _judged_figure(screen: FirstScreen, checks: Sequence[Check]) -> ScreenFigure:
@@ -150,7 +152,8 @@ def _judged_figure(screen: FirstScreen, checks: Sequence[Check]) -> ScreenFigure
 
 def _change_figure(screen: FirstScreen, checks: Sequence[Check]) -> ScreenFigure:
     check, name = _foremost(checks), metric_words(screen.metric)
-    title = f"Change of the {name}"
+    since = " since the anchor" if check.against == "anchor" else ""
+    title = f"Change of the {name}{since}"
     if check.estimate is None or check.low is None or check.high is None:
         return ScreenFigure(title, "none", (check.message, _by(checks)), target=AGAINST)
     if check.decided_by == "identical pictures":

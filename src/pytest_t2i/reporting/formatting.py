@@ -301,14 +301,14 @@ SIGNS = {"<=": "\u2264", ">=": "\u2265"}
 
 def allowed_words(check: Check) -> str:
     """Return what a check allows: ``<= 0.3``, or for a change a margin or no significant growth."""
-    if check.against != "baseline":
+    if not check.is_change:
         return f"{check.operator} {check.bound:g}"
     if check.decided_by == "permutation test":
         return "no growth that a permutation test finds"
     if check.decided_by == "identical pictures":
         return "the same pictures"
     further = "less" if check.operator.startswith(">") else "more"
-    return f"at most {check.bound:g} {further} than the baseline"
+    return f"at most {check.bound:g} {further} than the {check.against}"
 
 
 NO_REASON = "no reason given"

@@ -262,9 +262,11 @@ def _compared(record: RunRecord) -> Iterator[str]:
     recorded = record.baseline
     worst_checks = _worst_checks(record)[:SHOWN]
     for check in record.checks:
-        if check.against == "baseline" and check.is_of_model and check not in worst_checks:
-            source = f" of {whose(recorded)}" if recorded else ""
-            yield f"{metric_words(check.metric)} against the baseline{source}: {_grown(check)}"
+        if check.is_change and check.is_of_model and check not in worst_checks:
+            source = f" of {whose(recorded)}" if recorded and check.against == "baseline" else ""
+            yield (
+                f"{metric_words(check.metric)} against the {check.against}{source}: {_grown(check)}"
+            )
     moved = moved_prompts(record)
     if moved:
         prompt_words = "; ".join(_moved(prompt) for prompt in moved[:SHOWN])
@@ -320,8 +322,9 @@ def _undetected(record: RunRecord) -> str:
 
 
 def _failure(check: Check) -> str:
-    if check.against == "baseline":
-        return f"  {check.metric} of {check.subject}: {_grown(check)}"
+    if check.is_change:
+        since = " since the anchor" if check.against == "anchor" else ""
+        return f"  {check.metric} of {check.subject}{since}: {_grown(check)}"
     lean = f", {leaning_words(check)}" if leaning_words(check) else ""
     return (
         f"  {check.metric} of {check.subject}: {check.estimate:+.3f} "

@@ -29,8 +29,6 @@ class CheckGroup:
     allowed: str
     reason: str
     """Reason and author of the bound; NO_REASON for a limit without one."""
-    against: str
-    """Kind of the bound: "limit" or "baseline"."""
     checks: tuple[Check, ...]
 
 
@@ -73,8 +71,8 @@ def _lacking(inconclusive: Sequence[Check]) -> str:
 def _inconclusive(check: Check) -> str:
     """Return what an inconclusive check of the run leaves open, in words."""
     name = metric_words(check.metric)
-    if check.against == "baseline":
-        return "whether it is worse than the baseline"
+    if check.is_change:
+        return f"whether it is worse than the {check.against}"
     return f"{name} of the model"
 
 
@@ -94,18 +92,18 @@ def _passed(record: RunRecord) -> Iterator[str]:
     """Yield the results against limits and baseline of a run that passed."""
     checks = record.checks
     of_limits = [check for check in checks if check.against == "limit"]
-    of_baseline = [check for check in checks if check.against == "baseline"]
     if any(check.is_of_model for check in of_limits):
         yield "The model is within every limit."
     elif of_limits:
         yield _of_parts(of_limits, {prompt.id for prompt in record.prompts})
-    if of_baseline:
-        same = all(check.decided_by == "identical pictures" for check in of_baseline)
-        yield (
-            "Identical to the baseline: the same model and the same pictures."
-            if same
-            else "Not found to be worse than the baseline."
-        )
+    for against in ("baseline", "anchor"):
+        if compared := [check for check in checks if check.against == against]:
+            same = all(check.decided_by == "identical pictures" for check in compared)
+            yield (
+                f"Identical to the {against}: the same model and the same pictures."
+                if same
+                else f"Not found to be worse than the {against}."
+            )
 
 
 def _of_parts(checks: Sequence[Check], prompts: Collection[str]) -> str:
@@ -129,6 +127,7 @@ def _reasons_of_failure(record: RunRecord) -> Iterator[str]:
     for against, words in (
         ("limit", "Outside the limits"),
         ("baseline", "Worse than the baseline"),
+        ("anchor", "Worse than the anchor"),
     ):
         failed = _failed([check for check in record.checks if check.against == against])
         if failed:
@@ -160,7 +159,6 @@ def check_groups(record: RunRecord, outcome: Outcome) -> list[CheckGroup]:
             metric_words(metric),
             allowed,
             reason,
-            members[0].against,
             tuple(sorted(members, key=_urgency)),
         )
         for (metric, allowed, reason), members in sorted(groups.items(), key=_whole_first)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import platform
-import re
-import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -12,7 +10,6 @@ from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from shutil import which
 from typing import Any
 
 from pytest_t2i.audits.samples import Sample
@@ -23,7 +20,7 @@ from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.seeds import seeding_of
 from pytest_t2i.runs import canary
 from pytest_t2i.runs.earlier_looks import looked_before
-from pytest_t2i.runs.manifest import input_digests
+from pytest_t2i.runs.manifest import input_digests, limits_files
 from pytest_t2i.runs.next_steps import next_steps
 from pytest_t2i.runs.record import (
     AuditRecord,
@@ -36,6 +33,7 @@ from pytest_t2i.runs.record import (
 from pytest_t2i.runs.repeats import distinct_record
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.session import Session
+from pytest_t2i.runs.version_control import commit_of, limit_changes
 from pytest_t2i.verdicts.baseline_file import (
     Baseline,
     RecordedPrompt,
@@ -97,44 +95,6 @@ def _record(results: Results, sample: Sample) -> PromptRecord:
     )
 
 
-PATIENCE = 10.0
-"""Longest time for a git command in seconds; after that the run is recorded without a commit."""
-COMMIT = re.compile(r"[0-9a-f]{40,64}")
-
-
-def commit_of(folder: Path) -> dict[str, str | bool]:
-    """Return ``commit``, and ``changed``: whether tracked files in the folder differ from it.
-
-    The mapping is empty without git or outside of a repository, and lacks ``changed`` if git does
-    not answer.
-    """
-    commit = _git(folder, "rev-parse", "HEAD")
-    if commit is None or not COMMIT.fullmatch(commit):
-        return {}
-    changed = _git(folder, "status", "--porcelain", "--untracked-files=no", "--", ".")
-    return {"commit": commit} | ({} if changed is None else {"changed": bool(changed)})
-
-
-def _git(folder: Path, *words: str) -> str | None:
-    """Return the output of a git command; None if git is absent, fails or takes too long."""
-    git = which("git")
-    if git is None:
-        return None
-    try:
-        # Without locks, so that the run does not block a commit made at the same time.
-        answer = subprocess.run(  # noqa: S603 - the arguments are constants
-            [git, "--no-optional-locks", *words],
-            cwd=folder,
-            capture_output=True,
-            stdin=subprocess.DEVNULL,
-            timeout=PATIENCE,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return answer.stdout.decode(errors="replace").strip() if answer.returncode == 0 else None
-
-
 PACKAGES = (
     "pytest-t2i", "pytest", "torch", "diffusers", "transformers", "numpy", "scipy", "pillow",
 )  # fmt: skip
@@ -175,7 +135,9 @@ def interrupted_record(session: Session, command: str, project: Path | None = No
 
 def _without_results(session: Session, command: str, project: Path | None) -> RunRecord:
     """Return the record's settings, provenance and counts of work."""
-    inputs = input_digests(session, project or Path.cwd())
+    folder = project or Path.cwd()
+    inputs = input_digests(session, folder)
+    changes = limit_changes(dict.fromkeys(limits_files(session, folder)))
     return RunRecord(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         seconds=round(time.time() - session.started, 1),
@@ -183,6 +145,7 @@ def _without_results(session: Session, command: str, project: Path | None) -> Ru
         settings=session.settings.as_json() | {"detectors": list(session.detectors)},
         provenance=provenance(session)
         | ({"inputs": inputs} if inputs else {})
+        | ({"limits changed": changes} if changes else {})
         | ({"command": command} if command else {}),
         work=asdict(session.work),
         selected=session.selected,

@@ -13,6 +13,7 @@ from pytest_t2i.runs.repeats import open_because
 from pytest_t2i.runs.results import Results
 from pytest_t2i.verdicts.check import Check, JudgingContext, running
 from pytest_t2i.verdicts.measurement import Compared
+from pytest_t2i.verdicts.run_level import LevelShare
 
 
 @contextmanager
@@ -26,6 +27,7 @@ def judging(
 ) -> Iterator[None]:
     """Judge the comparisons of a test in this context; ``record`` takes each check."""
     settings, test = results.settings, results.session.tests.get(node_id)
+    run_level = results.session.run_level
     context = JudgingContext(
         node_id,
         limits,
@@ -36,6 +38,7 @@ def judging(
         (lambda _: "") if test is None else open_because(results, test),
         with_looks(results, test),
         certified_errors(results, test),
+        None if run_level is None or test is None else LevelShare(run_level, test.counted),
         keep,
     )
     token = running.set(context)

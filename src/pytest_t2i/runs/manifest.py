@@ -185,7 +185,7 @@ def input_digests(session: Session, project: Path) -> dict[str, str]:
 
     A file outside of the project is named by its name alone, to keep the place private.
     """
-    files = {*_limits(session, project), *_label_files(session), *_given(session)}
+    files = {*limits_files(session, project), *_label_files(session), *_given(session)}
     root = project.resolve()
     digests = {}
     for file in sorted(file.resolve() for file in files):
@@ -217,7 +217,7 @@ def manifest_of(
     digests_of_files |= small
     groups = {
         "suite": _suite(session, project),
-        "limits": _limits(session, project),
+        "limits": limits_files(session, project),
         "labels": _labels(session),
         "given": _given(session),
         "images": pictures,
@@ -249,7 +249,8 @@ def _suite(session: Session, project: Path) -> Iterator[Path]:
         yield from (conftest for up in places if (conftest := up / "conftest.py").is_file())
 
 
-def _limits(session: Session, project: Path) -> Iterator[Path]:
+def limits_files(session: Session, project: Path) -> Iterator[Path]:
+    """Yield the limits file of each selected test that has one."""
     for test in session.tests.values():
         file = session.settings.limits or nearest_limits_file(test.file, project)
         if file is not None:
@@ -277,7 +278,13 @@ def _given(session: Session) -> Iterator[Path]:
     """Yield the other files that options name."""
     settings = session.settings
     names = (
-        *(settings.baseline, settings.captions, settings.catalogue, settings.reference),
+        *(
+            settings.baseline,
+            settings.anchor,
+            settings.captions,
+            settings.catalogue,
+            settings.reference,
+        ),
         settings.judge_certificate,
     )
     yield from (Path(file) for file in names if file and Path(file).is_file())

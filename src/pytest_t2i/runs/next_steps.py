@@ -36,7 +36,7 @@ def _steps_after_failures(results: Results, then: Mapping[str, object]) -> Itera
     if beyond:
         look = f"look at the pictures of {some(_subjects(beyond))} in the report"
         yield Step(AFTER_FAILURE, look, TOPIC)
-        if not any(check.against == "baseline" and check.is_of_model for check in failed):
+        if not any(check.is_change and check.is_of_model for check in failed):
             yield from (Step(AFTER_FAILURE, text) for text in _have_people_label(results))
     elif failed:
         subjects = _subjects(failed)

@@ -149,6 +149,10 @@ class SelectedTest:
     """All comparisons of the test, if they are known before it runs."""
     stopping: Stopping | None = None
     """Looks of the test under early stopping; None if its number of images is fixed."""
+    family: str = ""
+    """Name that all cases have in common whose members share one error level."""
+    counted: int | None = None
+    """Number of comparisons in the source of the test; None where it is not known."""
 
     @property
     def function(self) -> str:

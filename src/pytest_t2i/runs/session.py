@@ -31,6 +31,7 @@ from pytest_t2i.settings import Settings
 from pytest_t2i.verdicts.certificate import Certificate, read_certificate
 from pytest_t2i.verdicts.check import Check
 from pytest_t2i.verdicts.measurement import Compared
+from pytest_t2i.verdicts.run_level import RunLevel
 
 DEFAULT_FINDER = "grounded-sam"
 """Object detector if the catalogue names none for the model; Wu uses it."""
@@ -214,6 +215,15 @@ class Session:
     def needs_model(self) -> bool:
         """Whether a selected test needs images."""
         return any(test.selection.needs_model for test in self.tests.values())
+
+    @cached_property
+    def run_level(self) -> RunLevel | None:
+        """The level that all comparisons of the selected tests share; None without that option."""
+        level = self.settings.run_level
+        if level is None:
+            return None
+        families = {test.family or test.node_id: test.counted or 1 for test in self.tests.values()}
+        return RunLevel(level, sum(families.values()))
 
     def images_wanted(self) -> dict[str, int]:
         """Return the images per prompt text that the selected tests need together."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import partial
 from statistics import NormalDist
 
 from pytest_t2i.data import Interval, Limit, MetricInfo, Outcome, Verdict
@@ -11,10 +12,24 @@ from pytest_t2i.errors import ConfigurationError, UnknownNameError
 from pytest_t2i.metrics.info import INFO
 from pytest_t2i.verdicts import judge
 from pytest_t2i.verdicts.baseline_file import Baseline
-from pytest_t2i.verdicts.check import Check, JudgingContext, check_of_change, current, record_check
+from pytest_t2i.verdicts.check import (
+    Against,
+    Check,
+    JudgingContext,
+    check_of_change,
+    current,
+    record_check,
+)
 from pytest_t2i.verdicts.limit import operator_of
 from pytest_t2i.verdicts.limits_file import MARGIN
 from pytest_t2i.verdicts.measurement import Change, Measurement, Sign
+from pytest_t2i.verdicts.run_level import at_run_level, held_open
+
+RELEASES = 20
+"""Number of comparisons with an anchor that share the error of one: each is at a twentieth."""
+ANCHOR_MARGIN = 0.05
+"""Growth since the anchor that is tolerated where the limits file states no margin: a permutation
+test would find any growth, and fail one of many unchanged releases by chance."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -31,9 +46,13 @@ class RecordedRun:
     baseline: Baseline
     differences: tuple[str, ...] = ()
     """Settings that differ, where the comparison was forced, and libraries that differ."""
+    against: Against = "baseline"
+    """Whether this is the run before, "baseline", or the first one, "anchor"."""
+    anchor: RecordedRun | None = None
+    """The run of --t2i-anchor, which the same measurements are compared with as well."""
 
     def __repr__(self) -> str:
-        return f"<baseline of {self.baseline.model!r}>"
+        return f"<{self.against} of {self.baseline.model!r}>"
 
     def __call__(self, metric: str) -> RecordedValue:
         """Return the recorded value of a metric, to compare a measurement with.
@@ -59,18 +78,29 @@ class RecordedValue:
 
     def __repr__(self) -> str:
         margin = "" if self.margin is None else f" + margin {self.margin.bound:g}"
-        return f"baseline of {self.run.baseline.model}{margin}"
+        return f"{self.run.against} of {self.run.baseline.model}{margin}"
 
     def judge(self, measurement: Measurement, sign: Sign) -> bool:
         """Compare a measurement, record the check, and tell whether the test goes on.
 
-        A regression is a worsening beyond the margin. Raises ConfigurationError for another metric,
-        or an operator that points the other way.
+        A regression is a worsening beyond the margin, since the baseline or since the anchor.
+        Raises ConfigurationError for another metric, or an operator that points the other way.
         """
         self._check_operands(measurement, sign)
-        context = current()
+        goes_on = self._compare(measurement, sign)
+        if self.run.anchor is None:
+            return goes_on
+        since_anchor = replace(self, run=self.run.anchor)
+        if since_anchor._compare(measurement, sign):  # noqa: SLF001 - of this class
+            return goes_on
+        if goes_on:
+            self.check = since_anchor.check
+        return False
+
+    def _compare(self, measurement: Measurement, sign: Sign) -> bool:
+        context, against = current(), self.run.against
         change = self._change(measurement, context)
-        differences = tuple(f"differs from the baseline: {d}" for d in self.run.differences)
+        differences = tuple(f"differs from the {against}: {d}" for d in self.run.differences)
         change_measurement = Measurement(
             measurement.metric,
             measurement.subject,
@@ -81,7 +111,7 @@ class RecordedValue:
         )
         change = change._replace(verdict=self._explained(change.verdict, change.absent))
         self.check = context.with_looks(
-            check_of_change(context.test, change_measurement, change, sign)
+            check_of_change(context.test, change_measurement, change, sign, against)
         )
         return record_check(self.check, measurement.compared)
 
@@ -93,7 +123,30 @@ class RecordedValue:
         if because := context.open_because(compared):
             limit = Limit(self.metric, bound or 0.0)
             return Change(Verdict(Outcome.INCONCLUSIVE, None, limit), None, because)
-        return measurement.change(self.run.baseline, bound, context.confidence)  # type: ignore[misc]
+        level = self._level(context.confidence)
+        change, held = at_run_level(
+            self._change_at(measurement, level),
+            lambda found: found.verdict.outcome,
+            context.share,
+            partial(self._change_at, measurement),
+            level,
+        )
+        return change._replace(verdict=held_open(change.verdict, held))
+
+    def _level(self, confidence: float) -> float:
+        """Return the level of a comparison; those of twenty releases with an anchor share one."""
+        if self.run.against != "anchor":
+            return confidence
+        return 1.0 - (1.0 - confidence) / RELEASES
+
+    def _change_at(self, measurement: Measurement, level: float) -> Change:
+        """Return the change at a level; an anchor always has a margin."""
+        assert measurement.change is not None  # noqa: S101 - asked for by ``_check_operands``
+        bound = self.margin.bound if self.margin else None
+        change = measurement.change(self.run.baseline, bound, level)
+        if self.run.against == "anchor" and change.decided_by == "permutation test":
+            return measurement.change(self.run.baseline, ANCHOR_MARGIN, level)
+        return change
 
     def _explained(self, verdict: Verdict, absent: str) -> Verdict:
         """Return the verdict with the margin's reason and author from the limits file."""

@@ -32,8 +32,10 @@ from pytest_t2i.verdicts.measurement import (
     MovedPrompt,
     Sign,
 )
+from pytest_t2i.verdicts.run_level import LevelShare
 
-Against = Literal["limit", "baseline"]
+Against = Literal["limit", "baseline", "anchor"]
+"""The kind of a bound: a limit, the recorded run before, or the recorded run of --t2i-anchor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ class Check:
     """Expected score of a perfectly fair model with as many images."""
     message: str = ""
     against: Against = "limit"
-    """"limit" or "baseline"."""
+    """A limit, a baseline, or the anchor: the first recorded run, which is never replaced."""
     worst_case: Bounds | None = None
     """Bounds of the score of these images over all labels of the undetected ones; None without
     any."""
@@ -101,7 +103,7 @@ class Check:
     def __repr__(self) -> str:
         """Return one readable line; all fields are attributes, and keys in run.json."""
         score = "no evidence" if self.interval is None else str(self.interval)
-        change = "change " if self.against == "baseline" else ""
+        change = "change " if self.is_change else ""
         leaning = f", likely {self.leaning}" if self.leaning in {"pass", "fail"} else ""
         return (
             f"<{self.outcome}: {self.metric} of {self.subject}, {change}{score}, "
@@ -116,6 +118,11 @@ class Check:
         return Interval(self.estimate, self.low, self.high, self.level, self.method, self.n)
 
     @property
+    def is_change(self) -> bool:
+        """Whether a recorded run is compared with, the baseline or the anchor."""
+        return self.against != "limit"
+
+    @property
     def has_limit(self) -> bool:
         """Whether a person chose the bound: that of a limit, or the margin of a baseline."""
         return self.against == "limit" or self.decided_by == "margin"
@@ -128,13 +135,15 @@ class Check:
     @property
     def weighs_on_run(self) -> bool:
         """Whether the run's verdict depends on this check: of the model, or against a baseline."""
-        return self.is_of_model or self.against == "baseline"
+        return self.is_of_model or self.is_change
 
 
-def check_of_change(test: str, measurement: Measurement, change: Change, operator: Sign) -> Check:
-    """Return the check of a comparison with a baseline; the measurement is that of the change."""
+def check_of_change(
+    test: str, measurement: Measurement, change: Change, operator: Sign, against: Against
+) -> Check:
+    """Return the check of a comparison with a recorded run; the measurement is of the change."""
     return replace(
-        check_of(test, measurement, change.verdict, operator, "baseline"),
+        check_of(test, measurement, change.verdict, operator, against),
         before=change.before,
         after=change.after,
         decided_by=change.decided_by,
@@ -205,6 +214,8 @@ class JudgingContext:
     certified: Callable[[Measurement], CertifiedErrors | None] = lambda _: None
     """Function that returns the detector's errors that a certificate allows in a measurement; None
     where none is known."""
+    share: LevelShare | None = None
+    """The test's part of the run's error; None where each comparison has the level for itself."""
     keep: Callable[[Compared], None] = lambda _: None
     """Function that takes what an audit's record keeps of a measurement."""
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import partial
+from operator import attrgetter
 
 from pytest_t2i.data import (
     MANY_UNDETECTED,
@@ -21,6 +23,7 @@ from pytest_t2i.verdicts.certificate import CertifiedCase, CertifiedErrors
 from pytest_t2i.verdicts.check import Check, check_of, current, record_check
 from pytest_t2i.verdicts.limits_file import look_up, metric_of, with_bound
 from pytest_t2i.verdicts.measurement import Measurement, Sign
+from pytest_t2i.verdicts.run_level import at_run_level, held_open
 
 
 def open_if_undetected(verdict: Verdict, worst_case: Bounds | None) -> Verdict:
@@ -140,10 +143,18 @@ class LimitValue:
             unjudged = UNJUDGED.format(measurement.despite_repeats)
             remark = f"{unjudged}: the evidence holds whatever they show"
             measurement = replace(measurement, remarks=(*measurement.remarks, remark))
-        verdict = verdict_of(measurement, self.limit, current().confidence)
+        level = current().confidence
+        verdict, held = at_run_level(
+            verdict_of(measurement, self.limit, level),
+            attrgetter("outcome"),
+            current().share,
+            partial(verdict_of, measurement, self.limit),
+            level,
+        )
+        verdict = held_open(verdict, held)
         check = check_of(current().test, measurement, verdict, sign, "limit")
         if (errors := current().certified(measurement)) is not None:
-            case = _certified_case(measurement, self.limit, verdict, errors, current().confidence)
+            case = _certified_case(measurement, self.limit, verdict, errors, level)
             check = replace(check, by_certificate=case)
         self.check = current().with_looks(check)
         return record_check(self.check, measurement.compared)

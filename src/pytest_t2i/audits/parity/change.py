@@ -218,7 +218,7 @@ def prompt_change(
     before, after = (None if value is None else abs(value.estimate) for value in values)
     if pairs.are_identical:
         return _identical(limit, len(sample.seeds))._replace(before=before, after=after)
-    name = ("change", score.key, tolerated)
+    name = ("change", score.key, tolerated, id(baseline))
     family = sample.together.family(name, partial(_family, score, baseline, tolerated))
     verdict = family.verdicts(limit, "higher", level)[sample.together.places[sample.id]]
     # The family's message is about a score beyond a limit; this is a change.

@@ -107,7 +107,7 @@ def _of(path: Path, detector: str | None, stores: Sequence[Path]) -> list[Compar
     plain = parse_json(path, read_text(path, kind="run.json or baseline"))
     schema = plain.get("schema") if isinstance(plain, dict) else None
     if schema == BASELINE_SCHEMA:
-        return [of_baseline(read_baseline(path, recorded_kinds(installed_audits())), path)]
+        return [_of_baseline(read_baseline(path, recorded_kinds(installed_audits())), path)]
     if not str(schema).startswith("pytest-t2i/run/"):
         raise FileFormatError(path, "expected a run.json or a baseline of pytest-t2i.")
     record = read_run(path)
@@ -156,7 +156,7 @@ def _prompt_of_run(prompt: PromptRecord, detector: str) -> PromptOfModel:
     )
 
 
-def of_baseline(baseline: Baseline, source: Path) -> ComparedModel:
+def _of_baseline(baseline: Baseline, source: Path) -> ComparedModel:
     """Return a baseline as a compared model, with axes from the ids of its prompts."""
     detector = baseline.conditions.get("detector")
     prompts = {
