@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_t2i.option_names import OPTIONS, Option
+from pytest_t2i.option_names import GROUPS, OPTIONS, Option
 
 PAGE = Path(__file__).parents[1] / "options.md"
 BEGIN = "<!-- options: written by docs/tools/write.py -->"
@@ -20,9 +20,13 @@ def page() -> str:
 
 
 def table() -> str:
-    """One row per option, in the order of ``option_names.OPTIONS``."""
-    head = ["| option | ini key | meaning |", "|---|---|---|"]
-    return "\n".join([*head, *map(_row, OPTIONS)])
+    """A table for each group of options, with a row per option."""
+    named = {option.name: option for option in OPTIONS}
+    head = "| option | ini key | meaning |\n|---|---|---|"
+    return "\n\n".join(
+        "\n".join([f"## {title[0].upper()}{title[1:]}", head, *(_row(named[n]) for n in names)])
+        for title, names in GROUPS.items()
+    )
 
 
 def _row(option: Option) -> str:

@@ -78,8 +78,8 @@ USAGE = pytest.ExitCode.USAGE_ERROR
             "--t2i-price and --t2i-budget are of one model",
         ),
         (
-            ("--t2i-probe", "--t2i-no-probe"),
-            "--t2i-probe and --t2i-no-probe: expected only one of them",
+            ("--t2i-probe", "sometimes"),
+            "--t2i-probe: expected once or again or never, got 'sometimes'",
         ),
         (("--t2i-concurrency", "0"), "--t2i-concurrency: expected at least 1, got 0"),
         (("--t2i-concurrency", "many"), "--t2i-concurrency: expected a whole number, got 'many'"),

@@ -27,7 +27,7 @@ def endpoint(project, monkeypatch):
     project.write({"test_suite.py": SUITE})
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret-0123")
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    monkeypatch.setenv("PYTEST_ADDOPTS", "--t2i-no-probe")
+    monkeypatch.setenv("PYTEST_ADDOPTS", "--t2i-probe=never")
     return project
 
 

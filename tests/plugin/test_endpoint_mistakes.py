@@ -125,7 +125,7 @@ def test_what_answers_is_no_model_or_does_not_want_to(endpoint, answers, openai,
         (("--t2i-size", "0x9"), "--t2i-size: expected at least 1, got 0"),
         (("--t2i-concurrency", "0"), "--t2i-concurrency: expected at least 1, got 0"),
         (("--t2i-answer-limit", "-1"), "--t2i-answer-limit: expected a number above 0"),
-        (("--t2i-probe", "--t2i-no-probe"), "--t2i-probe and --t2i-no-probe: expected only"),
+        (("--t2i-probe", "maybe"), "--t2i-probe: expected once or again or never, got 'maybe'"),
         (("--t2i-canary", "20"), "--t2i-canary: there is nothing to compare with. Expected"),
     ],
 )

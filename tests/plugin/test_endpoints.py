@@ -48,7 +48,7 @@ def endpoint(project, monkeypatch):
     monkeypatch.setenv("PAINTER_API_KEY", KEY)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     # Requests are counted here: those that try the seeds are left out, and the order is known.
-    monkeypatch.setenv("PYTEST_ADDOPTS", "--t2i-no-probe --t2i-concurrency 1")
+    monkeypatch.setenv("PYTEST_ADDOPTS", "--t2i-probe never --t2i-concurrency 1")
     return project
 
 

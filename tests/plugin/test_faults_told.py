@@ -44,7 +44,7 @@ def endpoint(project, monkeypatch):
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     monkeypatch.setattr(endpoints, "FIRST_WAIT", 0.01)
     limits = "--t2i-answer-deadline 8 --t2i-answer-limit 1"
-    monkeypatch.setenv("PYTEST_ADDOPTS", f"--t2i-no-probe --t2i-concurrency 2 {limits}")
+    monkeypatch.setenv("PYTEST_ADDOPTS", f"--t2i-probe never --t2i-concurrency 2 {limits}")
     return project
 
 

@@ -26,7 +26,7 @@ def endpoint(project, monkeypatch):
     project.write({"test_suite.py": SUITE})
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    monkeypatch.setenv("PYTEST_ADDOPTS", "--t2i-no-probe --t2i-concurrency 1")
+    monkeypatch.setenv("PYTEST_ADDOPTS", "--t2i-probe never --t2i-concurrency 1")
     monkeypatch.setattr(identities, "PATIENCE", 0.3)
     return project
 

@@ -142,7 +142,7 @@ def test_an_endpoint_that_ignores_the_size_is_not_paid_for_all(project, monkeypa
     entry = {"b64_json": base64.b64encode(buffer.getvalue()).decode()}
     with serving(None, always="written") as server:
         server.answer = 200, {"data": [entry]}, {}
-        arguments = ("--t2i-size", "16x16", "--t2i-no-probe", "--t2i-price", "1 USD")
+        arguments = ("--t2i-size", "16x16", "--t2i-probe=never", "--t2i-price", "1 USD")
         result = project.run(*arguments, "--t2i-concurrency", "1", model=f"openai:m@{server.url}")
         told = " ".join((result.stdout.str() + result.stderr.str()).split())
         assert result.ret == pytest.ExitCode.USAGE_ERROR

@@ -25,7 +25,7 @@ def endpoint(project, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret-0123")
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     # Requests are counted here: those that try the seeds are left out, and the order is known.
-    monkeypatch.setenv("PYTEST_ADDOPTS", "--t2i-no-probe --t2i-concurrency 1")
+    monkeypatch.setenv("PYTEST_ADDOPTS", "--t2i-probe never --t2i-concurrency 1")
     return project
 
 

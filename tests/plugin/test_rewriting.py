@@ -56,9 +56,9 @@ def rewriting(project, monkeypatch):
 def test_what_an_endpoint_drew_is_kept_shown_and_counted(rewriting):
     with serving(None, "policy", rewrite="{}, smiling woman".format) as server:
         model = f"openai:fake@{server.url}"
-        first = rewriting.run("--t2i-images", "3", "--t2i-no-probe", model=model)
+        first = rewriting.run("--t2i-images", "3", "--t2i-probe=never", model=model)
         drawn = told(rewriting.record())
-        again = rewriting.run("--t2i-images", "3", "--t2i-no-probe", model=model)
+        again = rewriting.run("--t2i-images", "3", "--t2i-probe=never", model=model)
         assert len(server.asked) == 12
     assert "12 from the store" in said(again)
     assert told(rewriting.record()) == drawn

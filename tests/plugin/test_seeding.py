@@ -69,7 +69,7 @@ def test_what_seeds_determine_is_told_everywhere(endpoint, server_is, kind, aske
         result = endpoint.run(model=f"openai:fake@{server.url}")
         assert len(server.asked) == 24 + asked
         told = result.stdout.str()
-        assert "honours seeds, with up to 11 requests (--t2i-no-probe skips this)" in told
+        assert "honours seeds, with up to 11 requests (--t2i-probe never skips this)" in told
         assert f"/v1: {WORDS[server_is]}" in told
         assert "images: 24 made" in told
         assert f"{asked} requests to try the seeds" in told
@@ -91,17 +91,17 @@ def test_what_seeds_determine_is_told_everywhere(endpoint, server_is, kind, aske
 def test_the_probe_can_be_left_out_and_repeated(endpoint):
     with serving() as server:
         model = f"openai:fake@{server.url}"
-        endpoint.run("--t2i-no-probe", model=model)
+        endpoint.run("--t2i-probe=never", model=model)
         assert len(server.asked) == 24
         assert "seeding" not in endpoint.record()["provenance"]
         endpoint.run(model=model)  # nothing is made: nothing is asked
         assert len(server.asked) == 24
         server.always = "random"
-        endpoint.run("--t2i-probe", model=model)
+        endpoint.run("--t2i-probe", "again", model=model)
         assert len(server.asked) == 26
         assert endpoint.record()["provenance"]["seeding"]["kind"] == "draws"
         server.always = None
-        endpoint.run("--t2i-probe", model=model)
+        endpoint.run("--t2i-probe", "again", model=model)
         assert endpoint.record()["provenance"]["seeding"]["kind"] == "seeded"
 
 

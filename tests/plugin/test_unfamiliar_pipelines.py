@@ -35,7 +35,7 @@ def told(result):
 
 def test_a_probe_is_made_once_and_is_not_counted(qwen):
     words = told(qwen.run_plainly(*ARGUMENTS, "--t2i-guidance", "4"))
-    assert "probing model with four pictures (--t2i-no-probe skips this)" in words
+    assert "probing model with four pictures (--t2i-probe never skips this)" in words
     assert "images: 3 made" in words
     assert "has no effect" not in words
     again = told(qwen.run_plainly(*ARGUMENTS, "--t2i-guidance", "4", "--t2i-seed", "7"))
@@ -44,9 +44,9 @@ def test_a_probe_is_made_once_and_is_not_counted(qwen):
 
 
 def test_a_probe_can_be_skipped_and_repeated(qwen):
-    assert "probing" not in told(qwen.run_plainly(*ARGUMENTS, "--t2i-no-probe"))
+    assert "probing" not in told(qwen.run_plainly(*ARGUMENTS, "--t2i-probe=never"))
     for _ in range(2):
-        assert "probing" in told(qwen.run_plainly(*ARGUMENTS, "--t2i-probe"))
+        assert "probing" in told(qwen.run_plainly(*ARGUMENTS, "--t2i-probe=again"))
 
 
 def test_a_negative_prompt_without_guidance_is_refused(qwen):

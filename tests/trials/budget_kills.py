@@ -61,7 +61,7 @@ class Budgets:
         before, since = self.stored(), len(self.endpoint.lines())
         given = (
             "--t2i-model", f"openai:m@http://127.0.0.1:{self.endpoint.port}/v1",
-            "--t2i-detector", "colour", "--t2i-no-probe", "--t2i-concurrency", str(AT_ONCE),
+            "--t2i-detector", "colour", "--t2i-probe=never", "--t2i-concurrency", str(AT_ONCE),
             "--t2i-images", str(IMAGES // PROMPTS), "--t2i-price", "0.04 USD",
             "--t2i-budget", f"{0.04 * budget:.2f} USD",
             *(("-n", str(self.workers)) if self.workers else ()),

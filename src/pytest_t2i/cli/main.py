@@ -146,7 +146,8 @@ def _start(name: str, module: Any, words: Sequence[str], helps: Mapping[str, str
     if members := _members(name, helps):
         also = ", ".join(f"t2i {_as_typed(member)}" for member in members)
         parser.epilog = f"Also: {also}."
-    return int(module.run(**vars(parser.parse_args(words))))
+    arguments = vars(parser.parse_args(words))
+    return int(module.run(**arguments))
 
 
 class Parser(argparse.ArgumentParser):

@@ -10,11 +10,11 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
 from pytest_t2i.files import read_toml
-from pytest_t2i.option_names import OPTIONS, TYPED
+from pytest_t2i.option_names import GROUPS, OPTIONS, TYPED
 
 if TYPE_CHECKING:
     from pytest_t2i.data import Money
@@ -61,14 +61,23 @@ def question(suite: Path) -> str:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the arguments; ``run_words`` reads them."""
+    parser.usage = "t2i run [SUITE[::TEST]] [--OPTION VALUE ...]"
     parser.add_argument("suite", nargs="?", metavar="SUITE", help="name; without one, list all")
-    parser.add_argument(
-        "--model",
-        metavar="NAME",
-        help="model under test, and so on: every --t2i-OPTION of pytest, with t2i- or without",
+    named = {option.name: option for option in OPTIONS}
+    for title, names in GROUPS.items():
+        group = parser.add_argument_group(title)
+        for option in (named[name] for name in names):
+            how: dict[str, Any] = {"metavar": option.metavar}
+            group.add_argument(
+                f"--{option.name}",
+                help=option.help.replace("%", "%%"),
+                **({"action": "store_true"} if option.is_switch else how),
+            )
+    parser.epilog = (
+        "Each option may also be written as for pytest, --t2i-OPTION; every other option of pytest "
+        "is passed on, such as -k EXPRESSION and -n WORKERS. The store and the report are written "
+        "to the current folder."
     )
-    parser.add_argument("-k", metavar="EXPRESSION", help="and so on: every other option of pytest")
-    parser.epilog = "The store and the report are written to the current folder."
 
 
 def run_words(words: Sequence[str]) -> int:

@@ -74,7 +74,7 @@ def probe_model(
     with FileLock(store.folder / "locks" / "probe"):
         probe = None if how == "again" else _read(store.fact(name))
         if probe is None:
-            say(f"probing {handle.name} with four pictures (--t2i-no-probe skips this)")
+            say(f"probing {handle.name} with four pictures (--t2i-probe never skips this)")
             try:
                 probe = probed(model, settings)
             except T2IError:

@@ -154,7 +154,7 @@ def try_seeds(
         cost = "" if bill is None else f" for {bill.of(MOST)}"
         say(
             f"probing whether {handle.name} honours seeds, with up to {MOST} "
-            f"requests{cost} (--t2i-no-probe skips this)"
+            f"requests{cost} (--t2i-probe never skips this)"
         )
         seeding, requests = probe(cast("ToTry", model), settings)
         if seeding is not None:

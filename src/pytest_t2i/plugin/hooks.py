@@ -20,7 +20,7 @@ MARKER = (
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Register the options and ini keys."""
+    """Register the options."""
     options.add_options(parser)
 
 
@@ -39,6 +39,7 @@ def pytest_load_initial_conftests(
 
     Once each conftest.py has added its options, name the nearest to a mistyped one of ours.
     """
+    options.add_ini_keys(parser, args)
     if any(arg.startswith("--t2i") for arg in args):
         options.keep_rootdir(early_config, args)
     result = yield
@@ -62,6 +63,8 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker and the fixtures; with a model, the plugin that does the work."""
     config.addinivalue_line("markers", MARKER)
+    if config.option.help:
+        return
     config.pluginmanager.register(fixtures, "t2i-fixtures")
     if not hasattr(config, "workerinput"):  # the process that receives the reports
         config.pluginmanager.register(fixtures.WithoutModel(), "t2i-without-model")
@@ -71,7 +74,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(fixtures_of(audits), "t2i-audit-fixtures")
     settings = options.resolve(config)
     idle = settings.model is None and settings.labels is None
-    if idle or config.option.help or config.option.collectonly:
+    if idle or config.option.collectonly:
         return
     from pytest_t2i.plugin.run import Run
 

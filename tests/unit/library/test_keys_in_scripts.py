@@ -79,7 +79,7 @@ def run(call):
     return shown(error)
 
 
-OPTIONS = {"progress": False, "no_probe": True, "answer_deadline": 1.5, "concurrency": 2}
+OPTIONS = {"progress": False, "probe": "never", "answer_deadline": 1.5, "concurrency": 2}
 
 
 @pytest.mark.slow
@@ -155,7 +155,7 @@ class Colour:
     def detect(self, images):
         return [t2i.Detection("male") for _ in images]
 words = t2i.Axis("word", "a photo of {word}", ("a nurse", "a pilot"))
-t2i.audit("openai:m@URL", words, images=2, detector=Colour(), no_probe=True, answer_deadline=3)
+t2i.audit("openai:m@URL", words, images=2, detector=Colour(), probe="never", answer_deadline=3)
 """
     with serving(always="written") as server:
         server.answer = answer
