@@ -173,8 +173,8 @@ OPTIONS = (
     ),
     Option(
         "run-level",
-        "one confidence level for all comparisons of the run together, such as 0.95: each fails at "
-        "its part of the error (default: each has --t2i-confidence for itself)",
+        "one confidence level for all comparisons of the run together: each fails at its part of "
+        "the error (default: each has --t2i-confidence for itself)",
         "LEVEL",
     ),
     Option(
