@@ -122,7 +122,7 @@ def test_groups_have_verdicts_bars_and_tables(aged):
     assert "Distance from even shares" in page
     assert "Furthest from even" in page
     assert " young, beyond its limit" in page
-    assert "Prompt bias scores" not in page
+    assert "Prompts, worst first" not in page
     assert "no gender label" not in page.split("Groups by ages")[0].split("Prompts")[0]
     frame = read_run(aged.path / "reports/t2i/run.json").to_frame("groups")
     assert set(frame[frame.set == "model"].group) == {"young", "adult", "old"}

@@ -99,8 +99,7 @@ class StoredAnswers:
 
     def __init__(self, folder: Path, shipped: ShippedModel) -> None:
         self._folder, self._shipped = folder, shipped
-        self.__name__ = f"stored answers of {shipped.detector.partition(':')[0]}"
-        """The name of the detector in reports."""
+        self.name_in_reports = f"{shipped.detector.partition(':')[0]} (shipped labels)"
 
     @cached_property
     def _answers(self) -> Mapping[str, Detection]:

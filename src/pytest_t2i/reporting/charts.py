@@ -76,6 +76,8 @@ class ChartRow:
     anchor: str = ""
     lean: float | None = None
     """Probability that an inconclusive value lies beyond its limit."""
+    id: str = ""
+    """Id of the prompt; "" for a row of another kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +178,8 @@ def _bias_row(prompt: PromptRecord, checks: Sequence[Check], metric: str) -> Cha
         worst(checks),
         anchor(prompt.id),
         strongest_lean(checks),
-    )  # fmt: skip
+        prompt.id,
+    )
 
 
 def _bias_track(score: Interval, words: str, limits: tuple[float, ...]) -> Track:

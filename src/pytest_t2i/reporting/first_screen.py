@@ -1,9 +1,10 @@
-"""The first screen's list of the most uneven prompts, in words that need no knowledge of scores."""
+"""The first screen: the most uneven prompts in words and pictures, and the key numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 from pytest_t2i.audits.audit import loaded
 from pytest_t2i.audits.summary import Figure as AuditFigure
@@ -13,6 +14,7 @@ from pytest_t2i.reporting.baseline import TITLE
 from pytest_t2i.reporting.charts import UNIT, Track, around_zero
 from pytest_t2i.reporting.formatting import (
     allowed_drawn,
+    anchor,
     counted_beside,
     function_of,
     metric_words,
@@ -22,6 +24,7 @@ from pytest_t2i.reporting.formatting import (
     tells_others,
     unreasoned,
 )
+from pytest_t2i.reporting.pictures import Picture, PictureAlbum
 from pytest_t2i.reporting.run_facts import undetected_table
 from pytest_t2i.runs.record import PromptRecord, RunRecord
 from pytest_t2i.runs.summaries import first_screens, summaries
@@ -39,8 +42,68 @@ OUTCOMES = {
 }
 
 
-def furthest_prompts(record: RunRecord) -> list[str]:
-    """List the prompts furthest from even, each with its counts and verdict, in words."""
+MOST_PICTURES = 5
+"""Number of pictures of a strip."""
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """Pictures of one of the prompts furthest from even, with its counts and verdict in words."""
+
+    words: str
+    outcome: Outcome | None
+    anchor: str
+    pictures: tuple[Picture, ...]
+
+
+def title_of(record: RunRecord) -> str:
+    """Return the name of the model for a headline: no path, and no folder above the last one.
+
+    >>> title_of(RunRecord("", 0.0, "images:reports/demo/mine", {}, {}, {}))
+    'mine, pictures from a folder'
+    """
+    model, apart, mitigation = record.model.partition(" with ")
+    is_folder = model.startswith(READY)
+    name = model.removeprefix(READY)
+    if is_folder or name.startswith(("/", "./", "../", "~")) or "\\" in name:
+        name = PurePosixPath(name.replace("\\", "/")).name or name
+    words = f"{name}, pictures from a folder" if is_folder else name
+    return f"{words}{apart}{mitigation}" or "labelled images"
+
+
+READY = "images:"
+"""Prefix of a model whose pictures were made elsewhere."""
+
+
+def strips(record: RunRecord, albums: Sequence[PictureAlbum]) -> list[Strip]:
+    """Return the prompts furthest from even, each with some of its pictures."""
+    grids = {grid.anchor: grid for album in albums for grid in album.grids}
+    found = []
+    for prompt, checks in _furthest(record):
+        target = anchor(prompt.id)
+        pictures = grids[target].pictures[:MOST_PICTURES] if target in grids else ()
+        found.append(Strip(_line(prompt, checks), worst(checks), target, pictures))
+    return found
+
+
+def plainest(record: RunRecord) -> str:
+    """Return the model's score and its limit in a sentence without scores; "" without one."""
+    for screen in first_screens():
+        checks = [
+            check
+            for check in record.checks
+            if (check.metric, check.subject) == (screen.metric, "model")
+            and check.against == "limit"
+            and check.estimate is not None
+        ]
+        if checks:
+            check = _foremost(checks)
+            return sentence(loaded(screen.words)(check.estimate, check.bound)) + "."
+    return ""
+
+
+def _furthest(record: RunRecord) -> list[tuple[PromptRecord, Sequence[Check]]]:
+    """Return the prompts furthest from even with their checks."""
     has_other_labels = tells_others(record)
     scores = [screen.of_prompts[has_other_labels] for screen in first_screens()]
     checks = record.checks_of(next(iter(scores), ""))
@@ -54,7 +117,7 @@ def furthest_prompts(record: RunRecord) -> list[str]:
     }
     scored = [prompt for prompt in record.prompts if far[prompt.id] and clear[prompt.id]]
     scored.sort(key=lambda prompt: (-far[prompt.id], -clear[prompt.id], prompt.id))
-    return [_line(prompt, checks.get(prompt.id, ())) for prompt in scored[:SHOWN]]
+    return [(prompt, checks.get(prompt.id, ())) for prompt in scored[:SHOWN]]
 
 
 def _group_distance(prompt: PromptRecord, groups: int) -> float:
@@ -128,11 +191,13 @@ def _judged_figure(screen: FirstScreen, checks: Sequence[Check]) -> ScreenFigure
     check, name = _foremost(checks), metric_words(screen.metric)
     title, target = sentence(name), Section(screen.section, ()).anchor
     if check.estimate is None:
-        return ScreenFigure(title, "none", (check.message, _by(checks)), target=target)
+        return ScreenFigure(
+            title, "none", tuple(filter(None, (check.message, _by(checks)))), target=target
+        )
     notes = [
         loaded(screen.words)(check.estimate, check.bound),
         f"{_level(check)} {_ends(check)}, allowed {allowed_drawn(check)}{unreasoned(check)}",
-        f"over {_prompts(check)}; {_by(checks)}",
+        "; ".join(filter(None, (f"over {_prompts(check)}", _by(checks)))),
     ]
     notes += [remark for remark in check.remarks if remark.startswith("corrected by ")]
     if check.paper is not None:
@@ -155,9 +220,13 @@ def _change_figure(screen: FirstScreen, checks: Sequence[Check]) -> ScreenFigure
     since = " since the anchor" if check.against == "anchor" else ""
     title = f"Change of the {name}{since}"
     if check.estimate is None or check.low is None or check.high is None:
-        return ScreenFigure(title, "none", (check.message, _by(checks)), target=AGAINST)
+        return ScreenFigure(
+            title, "none", tuple(filter(None, (check.message, _by(checks)))), target=AGAINST
+        )
     if check.decided_by == "identical pictures":
-        return ScreenFigure(title, "identical", (check.message, _by(checks)), target=AGAINST)
+        return ScreenFigure(
+            title, "identical", tuple(filter(None, (check.message, _by(checks)))), target=AGAINST
+        )
     scale = around_zero(max(abs(check.low), abs(check.high), check.bound))
     track = Track(
         label=f"change of the {name} {signed(check.estimate, 3)}",
@@ -177,7 +246,8 @@ def _change_notes(check: Check, checks: Sequence[Check]) -> Iterator[str]:
     if check.before is not None and check.after is not None:
         yield f"{plain(check.before)} \u2192 {plain(check.after)} over {_prompts(check)}"
     yield f"{_level(check)} [{signed(check.low or 0.0, 3)}, {signed(check.high or 0.0, 3)}]"
-    yield f"allowed {allowed_drawn(check)}{unreasoned(check)}; {_by(checks)}"
+    allowed = f"allowed {allowed_drawn(check)}{unreasoned(check)}"
+    yield "; ".join(filter(None, (allowed, _by(checks))))
 
 
 def _of_audit(figure: AuditFigure) -> ScreenFigure:
@@ -198,9 +268,10 @@ def _foremost(checks: Sequence[Check]) -> Check:
 
 
 def _by(checks: Sequence[Check]) -> str:
-    """Return the name of the test whose check is shown, and the number of checks."""
+    """Return the test whose check is shown and the number of checks; "" outside of a test."""
     name = function_of(_foremost(checks).test)
-    return f"judged by {name}" + (f", worst of {len(checks)}" if len(checks) > 1 else "")
+    words = [f"judged by {name}"] if name.startswith("test") else []
+    return ", ".join([*words, *([f"worst of {len(checks)}"] if len(checks) > 1 else [])])
 
 
 def _prompts(check: Check) -> str:

@@ -20,6 +20,7 @@ from pytest_t2i.reporting import (
     formatting,
     html_sections,
     pictures,
+    prompt_rows,
     run_facts,
     verdict_section,
 )
@@ -41,6 +42,9 @@ def contents_of_page(
 ) -> dict[str, Any]:
     """Return the variables of the templates of a run's page, without style, script and policy."""
     record = portable(record)
+    albums = pictures.albums(record, folder)
+    listed = prompt_rows.listed_metric(record)
+    groups = {outcome: verdict_section.check_groups(record, outcome) for outcome in record.tally()}
     return {
         "record": record,
         "stated": record.statement.rows(),
@@ -48,22 +52,27 @@ def contents_of_page(
         "tally": record.tally(),
         "Outcome": Outcome,
         "headline": verdict_section.headline(record),
-        "furthest": first_screen.furthest_prompts(record),
+        "title": first_screen.title_of(record),
+        "plainest": first_screen.plainest(record),
+        "strips": first_screen.strips(record, albums),
         "leans": formatting.lean_counts(record.checks),
         "facts": run_facts.facts(record),
         "figures": list(first_screen.figures(record)),
         "baseline": drawn(baseline.baseline_sections(record), folder),
         "groups": {
-            outcome: verdict_section.check_groups(record, outcome) for outcome in record.tally()
+            outcome: [group for group in found if not group.is_listed_by(listed)]
+            for outcome, found in groups.items()
         },
         "anchors": {prompt.id: formatting.anchor(prompt.id) for prompt in record.prompts},
         "notes": verdict_section.subject_notes(record),
         "otherwise": [
             (name, record.failed_because.get(name, "")) for name in record.failed_otherwise
         ],
-        "axes": charts.two_columns(charts.bias_groups(record)),
+        "rows": prompt_rows.prompt_rows(record, albums),
+        "open_rows": prompt_rows.OPEN_ROWS,
+        "leanings": charts.leanings(record.prompts),
         "audit_sections": html_sections.drawn(sections_of(record, audits), folder),
-        "albums": pictures.albums(record, folder),
+        "albums": albums,
         "undetected": run_facts.undetected_table(record),
         "work": run_facts.work_table(record),
         "provenance": run_facts.flattened(record.provenance),
@@ -100,6 +109,7 @@ def page_environment() -> Environment:
         "share": formatting.percent,
         "commands": formatting.with_commands,
         "leaning": formatting.leaning_words,
+        "allowed": formatting.allowed_drawn,
         "function": formatting.function_of,
     }
     return library

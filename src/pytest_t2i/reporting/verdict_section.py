@@ -31,6 +31,13 @@ class CheckGroup:
     """Reason and author of the bound; NO_REASON for a limit without one."""
     checks: tuple[Check, ...]
 
+    def is_listed_by(self, metric: str) -> bool:
+        """Whether all of them are against limits of prompts, which stand in the list of prompts."""
+        return all(
+            check.metric == metric and check.against == "limit" and not check.is_of_model
+            for check in self.checks
+        )
+
 
 def headline(record: RunRecord) -> str:
     """Return the verdict of a run in one or a few sentences."""

@@ -40,7 +40,7 @@ def project(tmp_path):
 
 
 def shown(folder):
-    return (folder / "index.html").read_text().count("<img ")
+    return (folder / "index.html").read_text().split('id="images"')[1].count("<img ")
 
 
 def test_a_run_is_rendered_again(project, tmp_path, capsys):

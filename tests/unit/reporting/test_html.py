@@ -148,8 +148,9 @@ def test_a_picture_that_is_gone_or_broken_has_a_placeholder(record, tmp_path):
     (tmp_path / ".t2i/images/ab/pilot0.png").unlink()
     (tmp_path / ".t2i/images/ab/pilot1.png").write_bytes(b"\x89PNG\r\n\x1a\nno")
     text = render_html(replace(record, prompts=(pilot,)), tmp_path)
-    assert text.count("file gone or unreadable") == 2
-    assert text.count("<img") == 2
+    album = text.partition('id="images"')[2]
+    assert album.count("file gone or unreadable") == 2
+    assert album.count("<img") == 2
 
 
 def test_pictures_link_to_the_file_beside_the_report(page, tmp_path):
@@ -177,7 +178,7 @@ def test_every_prompt_keeps_a_picture_however_large_the_run(record, monkeypatch)
 def test_sections_without_data_are_left_out(tmp_path):
     empty = RunRecord("2026-11-20T17:07:52+00:00", 1.0, "fair", {}, {}, {})
     page = Page(render_html(empty, tmp_path))
-    assert set(page.attributes("id")) == {"verdict", "meaning", "statement", "work"}
+    assert set(page.attributes("id")) == {"verdict", "facts", "meaning", "statement", "work"}
     assert "this run only measured" in "\n".join(page.lines)
 
 

@@ -21,6 +21,7 @@ from pytest_t2i.adapters.support.html import content_policy, own_source
 from pytest_t2i.errors import ConfigurationError, MissingExtraError, printable
 from pytest_t2i.files import write_whole
 from pytest_t2i.reporting.exports.cards import fairness_card, template_variables
+from pytest_t2i.reporting.first_screen import title_of
 from pytest_t2i.reporting.html import contents_of_page, page_environment
 from pytest_t2i.reporting.pictures import PictureAlbum
 from pytest_t2i.reporting.run_facts import identity
@@ -155,7 +156,7 @@ def pages_of(content: bytes) -> dict[str, int]:
     return {name: number + 1 for name, number in pages.items() if number is not None}
 
 
-PICTURES = 12
+PICTURES = 10
 """Number of pictures per prompt in the PDF, two rows; the HTML page shows all."""
 SECTION = re.compile(r'<section id="([^"]+)"[^>]*>\s*<h2>(.*?)</h2>', re.DOTALL)
 PART = re.compile(r'<h1 class="part" id="([^"]+)">(.*?)</h1>')
@@ -196,6 +197,7 @@ def _document(record: RunRecord, body: str, style: Markup, pages: Mapping[str, i
         .get_template("document.html.j2")
         .render(
             record=shown_of_run,
+            title=title_of(shown_of_run),
             headline=headline(shown_of_run),
             identity=identity(shown_of_run),
             stated=record.statement.rows(),

@@ -8,6 +8,25 @@ function reveal() {
 }
 addEventListener("hashchange", reveal);
 if (location.hash) reveal();
+// The list of prompts is filtered by word and verdict; without a script the filter stays hidden.
+const filter = document.querySelector(".filter");
+if (filter) {
+  const rows = [...document.querySelectorAll(".prompt")];
+  const more = document.getElementById("more-prompts");
+  const apply = () => {
+    const word = filter.word.value.trim().toLowerCase(), outcome = filter.outcome.value;
+    let count = 0;
+    for (const row of rows) {
+      row.hidden = !row.dataset.words.includes(word) || (outcome !== "" && row.dataset.outcome !== outcome);
+      count += !row.hidden;
+    }
+    filter.querySelector("output").value = word || outcome ? `${count} of ${rows.length}` : "";
+    if (more && (word || outcome)) more.open = true;
+  };
+  filter.hidden = false;
+  filter.addEventListener("input", apply);
+  filter.addEventListener("submit", (event) => { event.preventDefault(); });
+}
 // Folded tables are opened for printing; image grids stay folded, because they are too large.
 addEventListener("beforeprint", () => {
   document.querySelectorAll("details.fold").forEach((one) => { one.open = true; });
