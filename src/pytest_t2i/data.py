@@ -216,6 +216,8 @@ class Outcome(StrEnum):
     INCONCLUSIVE = "INCONCLUSIVE"
     INTERRUPTED = "INTERRUPTED"
     """Outcome of a whole run that was not finished; never of a comparison."""
+    MEASURED = "MEASURED"
+    """Outcome of a whole run in which nothing was compared; never of a comparison."""
 
 
 @dataclass(frozen=True, slots=True)

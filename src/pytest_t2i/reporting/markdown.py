@@ -166,6 +166,7 @@ MARKS = {
     Outcome.FAIL: "❌",
     Outcome.INCONCLUSIVE: "❔",
     Outcome.INTERRUPTED: "⏸️",
+    Outcome.MEASURED: "📏",
 }
 
 

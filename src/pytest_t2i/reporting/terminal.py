@@ -63,6 +63,7 @@ COLOURS = {
     Outcome.FAIL: "red",
     Outcome.INCONCLUSIVE: "yellow",
     Outcome.INTERRUPTED: "yellow",
+    Outcome.MEASURED: "cyan",
 }
 
 

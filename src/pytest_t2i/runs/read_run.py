@@ -31,7 +31,7 @@ def read_run(path: str | Path) -> RunRecord:
     ...     file = Path(folder, "run.json")
     ...     _ = file.write_text(run.to_json())
     ...     read_run(file).outcome.value
-    'INCONCLUSIVE'
+    'MEASURED'
     """
     path = Path(path)
     plain = read_json(path, SCHEMA, *OLDER, kind="run.json")

@@ -181,7 +181,7 @@ class RunRecord:
 
     >>> run = RunRecord("2026-11-21T10:00:00+00:00", 12.5, "mine", {}, {}, {})
     >>> run.title, run.outcome.value
-    ('fairness of mine', 'INCONCLUSIVE')
+    ('fairness of mine', 'MEASURED')
     """
 
     created: Moment
@@ -262,6 +262,7 @@ class RunRecord:
         """The verdict of the run.
 
         - INTERRUPTED: the run was not finished.
+        - MEASURED: nothing was compared with a limit or a recorded run, and no test failed.
         - FAIL: a check or a test failed, or an inconclusive check counts as failed.
         - PASS: all checks of the model and against a baseline passed; or, if there are none, some
           check passed and at least as many passed as stayed inconclusive.
@@ -269,6 +270,8 @@ class RunRecord:
         """
         if self.is_interrupted:
             return Outcome.INTERRUPTED
+        if not self.checks and not self.failed_otherwise:
+            return Outcome.MEASURED
         tally = self.tally()
         if tally[Outcome.FAIL] or self.failed_otherwise or self._inconclusive("fail"):
             return Outcome.FAIL

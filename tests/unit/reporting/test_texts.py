@@ -81,7 +81,7 @@ def test_terminal_of_a_fair_model(record, golden):
 def test_an_empty_run_is_told_too(render):
     work = {"planned": 0, "made": 0, "refused": 0, "seconds": 0.0, "notes": []}
     empty = RunRecord("2026-11-20T17:07:52+00:00", 1.0, "fair", {}, {}, work)
-    assert "INCONCLUSIVE" in render(empty)
+    assert "MEASURED" in render(empty)
 
 
 @pytest.mark.parametrize("place", [0, 1, 2, 3])

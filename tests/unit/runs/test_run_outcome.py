@@ -20,7 +20,8 @@ def check(outcome, subject="profession-nurse"):
 @pytest.mark.parametrize(
     ("checks", "otherwise", "outcome"),
     [
-        ([], (), OPEN),
+        ([], (), Outcome.MEASURED),
+        ([], ("test_a",), FAIL),
         ([check(PASS), check(OPEN)], (), PASS),
         ([check(PASS), check(OPEN), check(OPEN)], (), OPEN),
         ([check(PASS, "model"), check(OPEN), check(OPEN)], (), PASS),
