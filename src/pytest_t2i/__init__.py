@@ -113,6 +113,7 @@ if TYPE_CHECKING:
     from pytest_t2i.protocols import AnswerLimits as AnswerLimits
     from pytest_t2i.protocols import Calibrated as Calibrated
     from pytest_t2i.protocols import ComparingMitigation as ComparingMitigation
+    from pytest_t2i.protocols import CountsPeople as CountsPeople
     from pytest_t2i.protocols import Detector as Detector
     from pytest_t2i.protocols import Encoder as Encoder
     from pytest_t2i.protocols import Executor as Executor
@@ -129,6 +130,7 @@ if TYPE_CHECKING:
     from pytest_t2i.protocols import ObjectFinder as ObjectFinder
     from pytest_t2i.protocols import OpenSet as OpenSet
     from pytest_t2i.protocols import PassesBySettings as PassesBySettings
+    from pytest_t2i.protocols import People as People
     from pytest_t2i.protocols import PersonDetector as PersonDetector
     from pytest_t2i.protocols import PipelineMitigation as PipelineMitigation
     from pytest_t2i.protocols import PromptMitigation as PromptMitigation
@@ -137,6 +139,7 @@ if TYPE_CHECKING:
     from pytest_t2i.protocols import TextEncoder as TextEncoder
     from pytest_t2i.protocols import TextToImage as TextToImage
     from pytest_t2i.protocols import Varying as Varying
+    from pytest_t2i.protocols import people_of as people_of
     from pytest_t2i.reporting.html import write_page as write_page
     from pytest_t2i.runs.picture_paths import locate_pictures as locate_pictures
     from pytest_t2i.runs.read_run import read_run as read_run
@@ -233,12 +236,14 @@ _HOMES = {
         "read_captions", "read_reference", "read_stereotypes", "triplet",
     ),
     "protocols": (
-        "AnswerLimits", "Calibrated", "ComparingMitigation", "Detector", "Encoder", "Executor",
+        "AnswerLimits", "Calibrated", "ComparingMitigation", "CountsPeople", "Detector",
+        "Encoder", "Executor",
         "ExecutorOptions", "FaceDetector", "Language", "LoadOptions", "LooksAhead", "MadeFor",
         "MakesEach", "MayIgnoreSeeds", "Mitigation",
-        "NextTokens", "ObjectFinder", "OpenSet", "PassesBySettings", "PersonDetector",
+        "NextTokens", "ObjectFinder", "OpenSet", "PassesBySettings", "People",
+        "PersonDetector",
         "PipelineMitigation", "PromptMitigation", "ReadyMade",
-        "TextEmbedding", "TextEncoder", "TextToImage", "Varying",
+        "TextEmbedding", "TextEncoder", "TextToImage", "Varying", "people_of",
     ),
     "runs.picture_paths": ("locate_pictures",),
     "runs.read_run": ("read_run",),

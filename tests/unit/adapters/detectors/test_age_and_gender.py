@@ -17,7 +17,7 @@ from PIL import Image
 
 from pytest_t2i.data import Undetected
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.protocols import LoadOptions
+from pytest_t2i.protocols import CountsPeople, LoadOptions, people_of
 
 MODULE = "pytest_t2i.adapters.detectors.age_and_gender"
 SUITES = Path(__file__).parents[4] / "suites"
@@ -95,6 +95,54 @@ def test_both_detectors_ask_once(adapter):
     for load in (adapter.load, adapter.load_age, adapter.load):
         load(LoadOptions()).detect([picture(1), picture(2)])
     assert FakeLibrary.asked == 2
+
+
+def several(*faces):
+    """Faces of (gender, confidence, side in pixels), as the library returns them."""
+    return [
+        {**face(gender, confidence), "face": [10, 10, 10 + side, 10 + side]}
+        for gender, confidence, side in faces
+    ]
+
+
+@pytest.mark.parametrize(
+    ("source", "faces", "label", "scores", "undetected"),
+    [
+        ("", [("male", 60, 40), ("female", 99, 80)], "female", (2, 1, 1), None),
+        ("min=0.9", [("male", 60, 40), ("female", 99, 80)], "female", (2, 0, 1), None),
+        ("min=0.9", [("male", 60, 90), ("female", 99, 80)], None, (2, 0, 1), "low_confidence"),
+        ("min=0.9", [("male", 60, 90)] * 3, None, (3, 0, 0), "low_confidence"),
+        ("confidence=0.6", [("male", 60, 90)] * 3, "male", (3, 3, 0), None),
+        ("", [("male", 60, 90)], "male", (1, 1, 0), None),
+        ("", [], None, (0, 0, 0), "no_face"),
+    ],
+)
+def test_people_are_counted_face_by_face_and_the_largest_is_in_front(
+    adapter, monkeypatch, source, faces, label, scores, undetected
+):
+    monkeypatch.setattr(FakeLibrary, "predict", lambda self, image: several(*faces))
+    detector = adapter.load_people(LoadOptions(source=source))
+    assert isinstance(detector, CountsPeople)
+    (detection,) = detector.detect([picture(1)])
+    assert detection.label == label
+    assert detection.undetected == (undetected and Undetected(undetected))
+    assert tuple(detection.scores[name] for name in ("people", "male", "female")) == scores
+    assert people_of(detection, "here", detector.labels).number == scores[0]
+
+
+def test_pictures_that_show_nothing_have_no_number_of_people(adapter):
+    said = adapter.load_people(LoadOptions()).detect([Image.new("RGB", (2, 4)), None])
+    assert [one.undetected for one in said] == [Undetected.BLACK_IMAGE, Undetected.UNREADABLE]
+    assert [dict(one.scores) for one in said] == [{}, {}]
+
+
+def test_the_counting_detector_has_a_fingerprint_of_its_own(adapter):
+    loads = (adapter.load, adapter.load_age, adapter.load_people)
+    assert len({load(LoadOptions()).fingerprint for load in loads}) == 3
+    sure = adapter.load_people(LoadOptions(source="min=0.9"))
+    assert sure.fingerprint != adapter.load_people(LoadOptions()).fingerprint
+    with pytest.raises(ConfigurationError, match=r"age-and-gender:min=0\.9"):
+        adapter.load_people(LoadOptions(source="min=2"))
 
 
 def test_a_least_probability_leaves_unsure_faces_out(adapter, monkeypatch):
