@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from pytest_t2i.audits.context import AuditContext as AuditContext
     from pytest_t2i.audits.contrast import Contrast as Contrast
     from pytest_t2i.audits.contrast import ContrastAudit as ContrastAudit
+    from pytest_t2i.audits.crowd import Crowd as Crowd
+    from pytest_t2i.audits.crowd import Crowds as Crowds
     from pytest_t2i.audits.dependencies.measure import Dependencies as Dependencies
     from pytest_t2i.audits.detector_validation.measure import Trial as Trial
     from pytest_t2i.audits.detector_validation.trials import Trials as Trials
@@ -211,6 +213,7 @@ _HOMES = {
     "audits.samples": ("Sample", "Samples"),
     "audits.neutrality.measure": ("TripletSample", "TripletSamples"),
     "audits.objects.measure": ("Objects",),
+    "audits.crowd": ("Crowd", "Crowds"),
     "audits.dependencies.measure": ("Dependencies",),
     "audits.detector_validation.measure": ("Trial",),
     "audits.detector_validation.trials": ("Trials",),

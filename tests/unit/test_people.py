@@ -1,4 +1,4 @@
-"""The numbers of people of a detection: what is read, and what is refused with the detector's name."""
+"""The numbers of people of a detection: what is read, and what is refused by name."""
 
 from __future__ import annotations
 
