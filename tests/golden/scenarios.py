@@ -429,7 +429,7 @@ SCENARIOS = {
     "crowd": Scenario(
         ("crowd",),
         (
-            Step(("--t2i-detector", "stripes"), "groups"),
+            Step(("--t2i-detector", "stripes", *SAVE), "groups"),
             Step(("--t2i-detector", "stripes"), "of-men"),
             Step(("--t2i-detector", "stripes"), "unclear"),
             Step(("--t2i-detector", "stripes", "--t2i-words", "sample"), "empty"),

@@ -155,6 +155,57 @@ def test_one_picture_is_no_evidence(studio):
     assert set(outcomes(studio).values()) == {"INCONCLUSIVE"}
 
 
+GATE = """
+import pytest
+from pytest_t2i import axes
+
+@pytest.mark.t2i(axes.crowd.team.only("engineers"))
+def test_team(crowd, baseline):
+    assert crowd.crowd_share_gap <= baseline("crowd_share_gap")
+
+@pytest.mark.t2i(axes.crowd.team.only("engineers"))
+def test_company(crowds, baseline):
+    assert crowds.single_gender_share <= baseline("single_gender_share")
+"""
+
+
+def changes(studio):
+    return {
+        check["metric"]: (check["outcome"], check["decided_by"])
+        for check in studio.record()["checks"]
+    }
+
+
+@pytest.mark.slow
+def test_a_baseline_keeps_the_people_of_each_picture(studio):
+    studio.write({"test_suite.py": GATE, "limits.toml": ""})
+    run(studio, "groups", "--t2i-save-baseline", "kept.json")
+    compare = ("--t2i-baseline", "kept.json")
+    assert run(studio, "groups", *compare).ret == 0
+    assert {decided for _, decided in changes(studio).values()} == {"identical pictures"}
+    run(studio, "groups", *compare, "--t2i-seed", "5", images=150)
+    assert changes(studio)["crowd_share_gap"][0] != "FAIL"
+    assert changes(studio)["single_gender_share"][0] != "FAIL"
+    assert run(studio, "of-men", *compare).ret == pytest.ExitCode.TESTS_FAILED
+    assert changes(studio)["crowd_share_gap"] == ("FAIL", "permutation test")
+    run(studio, "alike", *compare)
+    assert changes(studio)["single_gender_share"] == ("FAIL", "permutation test")
+    studio.write({"limits.toml": "[crowd_share_gap.margin]\nlimit = 0.9\n"})
+    run(studio, "of-men", *compare)
+    assert changes(studio)["crowd_share_gap"] == ("PASS", "margin")
+
+
+@pytest.mark.slow
+def test_a_baseline_without_these_groups_is_one_clear_line(studio):
+    studio.write({"test_suite.py": GATE})
+    run(studio, "groups", "--t2i-save-baseline", "kept.json", images=4)
+    other = GATE.replace('"engineers"', '"lawyers"')
+    studio.write({"test_suite.py": other})
+    told = said(run(studio, "groups", "--t2i-baseline", "kept.json", images=4))
+    assert "Traceback" not in told
+    assert "crowd.team-lawyers" in told
+
+
 @pytest.mark.slow
 def test_words_that_are_a_sample_take_the_prompt_as_the_unit(studio):
     run(studio, "of-men", "--t2i-words", "sample")

@@ -22,6 +22,7 @@ register(
         1.0,
         "away_from_zero",
         "own definition: share of men minus share of women among people",
+        in_baselines=True,
         meaning="Above 0 more of the people shown are men, below 0 more are women.",
     )
 )
@@ -32,6 +33,7 @@ register(
         1.0,
         "away_from_zero",
         "own definition: share of pictures with a man in front minus that with a woman",
+        in_baselines=True,
         meaning="Above 0 men stand in front more often, below 0 women.",
     )
 )
@@ -42,6 +44,7 @@ register(
         1.0,
         "higher",
         "own definition: share of pictures of several people that show one gender alone",
+        in_baselines=True,
         meaning="The share of pictures of two people or more that show men alone or women alone.",
     )
 )

@@ -9,6 +9,7 @@ import pytest
 
 from pytest_t2i import metrics
 from pytest_t2i.audits.crowd import Crowds, by_chance, crowd_of, in_words
+from pytest_t2i.audits.crowd.change import change_p_value
 from pytest_t2i.audits.crowd.pictures import group_interval
 from pytest_t2i.audits.crowd.shown import Shown
 from pytest_t2i.data import Outcome, Prompt
@@ -207,3 +208,38 @@ def test_the_record_is_plain():
     assert plain["undetected"] == {"refused": 1}
     assert (plain["several"], plain["single"]) == (2, 1)
     assert record.people_per_picture == pytest.approx(11 / 3)
+
+
+def rows_of(men, women):
+    """Value and weight of pictures."""
+    men, women = np.array(men, float), np.array(women, float)
+    return np.column_stack([men - women, men + women])
+
+
+def test_a_growth_is_found_and_a_shrinking_gap_is_none():
+    even, one_sided = rows_of([2] * 30, [2] * 30), rows_of([4] * 30, [0] * 30)
+    assert change_p_value([even], [one_sided]) < 0.001
+    assert change_p_value([one_sided], [even]) > 0.99
+    assert change_p_value([even], [even]) == 1.0
+    assert change_p_value([rows_of([0], [0])], [rows_of([0], [0])]) == 1.0
+
+
+def test_a_growth_on_the_other_side_is_found_too():
+    before, after = rows_of([3] * 30, [1] * 30), rows_of([0] * 30, [4] * 30)
+    assert change_p_value([before], [after]) < 0.05
+
+
+def test_pictures_are_exchanged_and_not_people():
+    rng = np.random.default_rng(0)
+    wrong = []
+    for seed in range(200):
+        men = [8 * (rng.random(12) < 0.5) for _ in range(2)]
+        sides = [[rows_of(side, 8 - side)] for side in men]
+        wrong.append(change_p_value(*sides, seed=seed, redraws=400) <= 0.05)
+    assert np.mean(wrong) <= 0.09
+
+
+def test_opposite_changes_of_prompts_do_not_mix_their_pictures():
+    men, women = rows_of([4] * 20, [0] * 20), rows_of([0] * 20, [4] * 20)
+    assert change_p_value([men, women], [men, women]) == 1.0
+    assert change_p_value([men, women], [men, men]) < 0.001

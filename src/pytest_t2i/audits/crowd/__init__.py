@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -32,6 +32,7 @@ from pytest_t2i.data import (
     Prompt,
     ShareInterval,
     SignedInterval,
+    digest,
 )
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.protocols import people_of
@@ -40,7 +41,8 @@ if TYPE_CHECKING:
     from pytest_t2i.audits.crowd.pictures import Pictures
     from pytest_t2i.generation.plan import Need
     from pytest_t2i.sections import Bar, Block, Cell
-    from pytest_t2i.verdicts.measurement import Family, Measurement
+    from pytest_t2i.verdicts.baseline_file import Baseline
+    from pytest_t2i.verdicts.measurement import Change, Family, Measurement
 
 ARM = "people"
 NOBODY = "nobody in the pictures has a gender"
@@ -89,6 +91,9 @@ class Crowd(Unit, _Measured):
     """
 
     pictures: tuple[Shown, ...] = ()
+    pictures_digest: str = ""
+    """Digest of the store's keys of the pictures."""
+    detector_fingerprint: str = ""
 
     def __repr__(self) -> str:
         return f"<Crowd of {self.id}: {in_words(self.pictures)}>"
@@ -98,7 +103,9 @@ class Crowd(Unit, _Measured):
         return replace(super().first(images), pictures=self.pictures[:images])
 
     def _measured(self, contrast: Contrast) -> Measurement:
-        return measured_alone(self, contrast, _remarks([self], contrast), Crowds)
+        measurement = measured_alone(self, contrast, _remarks([self], contrast), Crowds)
+        alone = Crowds((self,), self.level, alike=self.alike)
+        return replace(measurement, change=alone.change_of(contrast))
 
 
 def crowd_of(prompt: Prompt, pictures: Iterable[Shown], level: float, alike: float = 0.0) -> Crowd:
@@ -158,7 +165,20 @@ class Crowds(Units[Crowd], _Measured):
         return pictures_of(self.members, contrast.metric, self.by, self.alike)
 
     def _measured(self, contrast: Contrast) -> Measurement:
-        return self.measured(contrast, remarks=_remarks(self.members, contrast))
+        remarks = _remarks(self.members, contrast)
+        return self.measured(contrast, remarks=remarks, change=self.change_of(contrast))
+
+    def change_of(self, contrast: Contrast) -> Callable[[Baseline, float | None, float], Change]:
+        """Return the comparison of a metric with its record in a baseline."""
+
+        def change(baseline: Baseline, margin: float | None, level: float) -> Change:
+            from pytest_t2i.audits.crowd.change import crowd_change
+
+            return crowd_change(
+                self.members, contrast.metric, self.by, self.alike, baseline, margin, level
+            )
+
+        return change
 
     @cached_property
     def _family(self) -> Family:
@@ -341,15 +361,39 @@ class CrowdAudit(ContrastAudit):
         ref, settings = DetectorRef(name), context.settings
         seeds = self.seeds(context, unit, test, is_distinct=True)[ARM]
         labels = context.observations.labels(ref)
+        observations = context.observations
         pictures = (
             Shown(
                 people_of(detection, name, labels),
                 detection.label,
                 "" if detection.undetected is None else detection.undetected.value,
             )
-            for detection in context.observations.detections(unit, seeds, ref)
+            for detection in observations.detections(unit, seeds, ref)
         )
-        return crowd_of(unit, pictures, settings.confidence, settings.undetected_alike)
+        crowd = crowd_of(unit, pictures, settings.confidence, settings.undetected_alike)
+        return replace(
+            crowd,
+            pictures_digest=digest(observations.keys(unit, seeds)),
+            detector_fingerprint=observations.components.detector(ref).fingerprint,
+        )
+
+    @property
+    def recorded_type(self) -> Any:
+        """The people of each recorded prompt."""
+        from pytest_t2i.audits.crowd.change import RECORDED
+
+        return RECORDED
+
+    def recorded(self, context: AuditContext) -> dict[str, Any] | None:
+        """Return the people in the pictures of each prompt, for a baseline."""
+        from pytest_t2i.audits.crowd.change import recorded
+        from pytest_t2i.generation.plan import DetectorRef
+
+        members = self.widest(context, [test for test in context.tests if self.is_asked(test)])
+        if not members:
+            return None
+        ref = DetectorRef(_counting_detector(context))
+        return recorded(members, context.observations.labels(ref))
 
     def part(self, context: AuditContext, members: Sequence[Crowd], model: Crowds) -> CrowdPart:
         """Return the people of all prompts together, and of each."""

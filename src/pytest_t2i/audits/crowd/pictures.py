@@ -138,6 +138,11 @@ class Pictures:
             for row in self.prompts
         ]  # fmt: skip
 
+    @property
+    def weighed(self) -> list[np.ndarray]:
+        """Value and size of each picture by its people with a label, of each prompt."""
+        return [row[:, 0] for row in self._weights]
+
     def _units(self, which: int) -> np.ndarray:
         """Return value and size of each unit: a picture, or a prompt where words are drawn."""
         rows = [row[:, which] for row in self._weights if len(row)]
