@@ -30,6 +30,7 @@ from pytest_t2i.data import (
     Evidence,
     Interval,
     Prompt,
+    Share,
     ShareInterval,
     SignedInterval,
     digest,
@@ -40,7 +41,8 @@ from pytest_t2i.protocols import people_of
 if TYPE_CHECKING:
     from pytest_t2i.audits.crowd.pictures import Pictures
     from pytest_t2i.generation.plan import Need
-    from pytest_t2i.sections import Bar, Block, Cell
+    from pytest_t2i.sections import Block, Cell, Table
+    from pytest_t2i.sections.blocks import Form
     from pytest_t2i.verdicts.baseline_file import Baseline
     from pytest_t2i.verdicts.measurement import Change, Family, Measurement
 
@@ -249,7 +251,7 @@ def by_chance(pictures: Sequence[Shown]) -> float:
     total = sum(groups.values())
     sizes = [picture.people.labelled for picture in pictures if picture.people]
     chances = [sum((count / total) ** size for count in groups.values()) for size in sizes if total]
-    return sum(chances) / len(chances) if chances else 0.0
+    return min(1.0, sum(chances) / len(chances)) if chances else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,6 +273,9 @@ class CrowdRecord:
     """Number of pictures of two people or more with a label."""
     single: Count
     """Number of those that show one label alone."""
+    single_by_chance: Share | None
+    """Expected share of such pictures if people were drawn independently of each other; None
+    without a picture of several people."""
     shares: Mapping[str, ShareInterval | None]
     """Label -> share among people with a label."""
     gap: SignedInterval | None
@@ -418,19 +423,20 @@ class CrowdAudit(ContrastAudit):
     def blocks(self, record: CrowdPart, run: Any) -> Sequence[Block]:
         """Return who is shown, who is in front, pictures of one gender, and the counts."""
         from pytest_t2i.audits.shared_blocks import gap_bar, gap_chart
-        from pytest_t2i.sections import Bar, BarChart, Table
+        from pytest_t2i.sections import Bar, BarChart
 
         subjects = [("all prompts", "model", record.model)]
         subjects += [(p.concept, p.prompt, p.crowd) for p in record.prompts]
         shown = subjects[: SHOWN_PROMPTS + 1]
 
-        def bars(contrast: Contrast, value: str, note: Any, bar: Any) -> list[Bar]:
+        def bars(contrast: Contrast, value: str, note: Any, bar: Any, chance: str = "") -> Any:
             checks = run.checks_of(contrast.metric)
-            return [
+            return tuple(
                 bar(name, getattr(crowd, value), checks.get(subject, ()), note=note(crowd),
-                    absent=contrast.absent)
+                    absent=contrast.absent,
+                    reference=getattr(crowd, chance) if chance else None)
                 for name, subject, crowd in shown
-            ]  # fmt: skip
+            )  # fmt: skip
 
         left = len(subjects) - len(shown)
         more = f", and {left} more prompts in run.json" if left else ""
@@ -445,11 +451,12 @@ class CrowdAudit(ContrastAudit):
             ),
             BarChart(
                 "Pictures of several people that show one gender alone",
-                tuple(bars(SINGLE, "single_share", lambda c: f"{c.single} of {c.several}",
-                           Bar.judged)),
+                bars(SINGLE, "single_share", lambda c: f"{c.single} of {c.several}", Bar.judged,
+                     "single_by_chance"),
                 0.0, 1.0, "share of pictures",
+                reference="people drawn independently of each other",
             ),
-            Table("People in the pictures", *_table(record), "page", digits=2),
+            _table(record),
         ]  # fmt: skip
 
     def series(self, record: CrowdPart) -> dict[str, Interval]:
@@ -518,6 +525,7 @@ def _recorded(crowds: Crowds, labels: Sequence[str]) -> CrowdRecord:
         dict(Counter(picture.front for picture in pictures if picture.front is not None)),
         len(several),
         sum(bool(picture.is_single) for picture in several),
+        by_chance(several) if several else None,
         {label: group_interval(crowds.members, label, crowds.by, crowds.level) for label in labels},
         crowds.estimated(GAP),
         own_gap_interval(crowds.members, crowds.level),
@@ -536,12 +544,14 @@ def _counts(crowd: CrowdRecord) -> str:
     return f"{_listed(crowd.groups)}{unclear} in {crowd.images} pictures"
 
 
-def _table(record: CrowdPart) -> tuple[tuple[str, ...], tuple[tuple[Cell, ...], ...]]:
-    """Return columns and rows of the counts of each prompt."""
+def _table(record: CrowdPart) -> Table:
+    """Return the counts of each prompt."""
+    from pytest_t2i.sections import Table
+
     labels = record.labels
     columns = (
         "prompt", "pictures", "people a picture", *labels, "unclear", "nobody found",
-        "gap among people", "mean gap of pictures", "lowest and highest",
+        "gap among people", "mean gap of pictures", "lowest gap", "highest gap",
     )  # fmt: skip
     rows: list[tuple[Cell, ...]] = []
     for prompt in record.prompts:
@@ -553,6 +563,9 @@ def _table(record: CrowdPart) -> tuple[tuple[str, ...], tuple[tuple[Cell, ...], 
             crowd.undetected_images,
             None if crowd.gap is None else crowd.gap.estimate,
             None if crowd.own_gap is None else crowd.own_gap.estimate,
-            "" if worst is None else f"{worst.low:+.2f} to {worst.high:+.2f}",
+            *((None, None) if worst is None else (worst.low, worst.high)),
         ))  # fmt: skip
-    return columns, tuple(rows)
+    plain: Form = ""
+    signed: Form = "signed"
+    styles = (*[plain] * (len(columns) - 4), *[signed] * 4)
+    return Table("People in the pictures", columns, tuple(rows), "page", digits=2, styles=styles)
