@@ -129,12 +129,17 @@ def gap_of(drawn: Drawn) -> float:
     return float(np.sum(weights * (drawn.men - drawn.women)) / np.sum(weights * people))
 
 
-def true_gap(world: World) -> float:
+def own_gap_of(drawn: Drawn) -> float:
+    """Return the mean gap within pictures of all who are drawn."""
+    return float(np.mean((drawn.men - drawn.women) / (drawn.men + drawn.women)))
+
+
+def true_gap(world: World, gap: Callable[[Drawn], float] = gap_of) -> float:
     """Return the gap of a world."""
-    return gap_of(world.draw(WORLD_RUNS, np.random.default_rng(99)))
+    return gap(world.draw(WORLD_RUNS, np.random.default_rng(99)))
 
 
-def judged(drawn: Drawn) -> Pictures:
+def judged(drawn: Drawn, metric: str = "crowd_share_gap") -> Pictures:
     """Return the pictures as the audit sees them."""
     rows = zip(*(column.tolist() for column in drawn), strict=True)
     pictures = tuple(
@@ -145,7 +150,7 @@ def judged(drawn: Drawn) -> Pictures:
     class Member(NamedTuple):
         pictures: tuple[Shown, ...]
 
-    return pictures_of([Member(pictures)], "crowd_share_gap", "fixed", 0.0)
+    return pictures_of([Member(pictures)], metric, "fixed", 0.0)
 
 
 class Run(NamedTuple):
@@ -187,6 +192,16 @@ def _by_people(men: int, women: int) -> Outcome:
     if low > BOUND or high < -BOUND:
         return Outcome.FAIL
     return Outcome.PASS if low > -BOUND and high < BOUND else Outcome.INCONCLUSIVE
+
+
+def own_gaps_cover(world: World, images: int, runs: int, seed: int) -> Iterator[bool]:
+    """Yield whether the interval of the gap within pictures holds the true one."""
+    rng, truth = np.random.default_rng(seed), true_gap(world, own_gap_of)
+    for _ in range(runs):
+        pictures = judged(world.draw(images, rng), "picture_share_gap")
+        greater, _ = pictures.signed_p_values(1, truth)
+        _, less = pictures.signed_p_values(2, truth)
+        yield min(greater, less) >= (1.0 - LEVEL) / 2.0
 
 
 def row(world: World, images: int, runs: int) -> str:

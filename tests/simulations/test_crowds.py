@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from crowds import BOUND, WORLDS, runs_of, true_gap
+from crowds import BOUND, WORLDS, own_gaps_cover, runs_of, true_gap
 from uncertainty import least
 
 from pytest_t2i.data import Outcome
@@ -23,6 +23,12 @@ def test_intervals_cover_and_few_verdicts_are_wrong(said, world):
     assert least([not run.covered for run in runs]) <= 0.05
     wrong = Outcome.PASS if abs(true_gap(world)) > BOUND else Outcome.FAIL
     assert least([run.outcome is wrong for run in runs]) <= 0.05
+
+
+@pytest.mark.parametrize("world", WORLDS, ids=lambda world: world.name)
+@pytest.mark.parametrize("images", [12, 40])
+def test_gaps_within_pictures_are_covered(world, images):
+    assert least([not held for held in own_gaps_cover(world, images, RUNS, seed=2)]) <= 0.05
 
 
 def test_people_as_if_independent_do_not_cover(said):

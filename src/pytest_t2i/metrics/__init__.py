@@ -14,7 +14,12 @@ from __future__ import annotations
 from pytest_t2i.metrics.agreement import cohen_kappa, fleiss_kappa, shares
 from pytest_t2i.metrics.attribute_direction import supervised_direction
 from pytest_t2i.metrics.bias import model_bias_score, prompt_bias_score
-from pytest_t2i.metrics.crowds import crowd_share_gap, front_share_gap, single_gender_share
+from pytest_t2i.metrics.crowds import (
+    crowd_share_gap,
+    front_share_gap,
+    picture_share_gap,
+    single_gender_share,
+)
 from pytest_t2i.metrics.detector_scores import (
     ClassificationScores,
     FilterScores,
@@ -99,6 +104,7 @@ __all__ = [
     "object_bias_score",
     "object_independence",
     "percent_deviation",
+    "picture_share_gap",
     "prompt_bias_difference",
     "prompt_bias_score",
     "refusal_gap",

@@ -28,6 +28,17 @@ register(
 )
 register(
     MetricInfo(
+        "picture_share_gap",
+        -1.0,
+        1.0,
+        "away_from_zero",
+        "own definition: mean over pictures of the share of men minus that of women",
+        in_baselines=True,
+        meaning="Above 0 pictures show more men than women on average, below 0 more women.",
+    )
+)
+register(
+    MetricInfo(
         "front_share_gap",
         -1.0,
         1.0,
@@ -76,6 +87,34 @@ def crowd_share_gap(male: npt.ArrayLike, female: npt.ArrayLike) -> float | None:
     weights = np.minimum(1.0, MOST_PEOPLE / np.maximum(people, 1))
     total = float(np.sum(weights * people))
     return float(np.sum(weights * (men - women))) / total if total else None
+
+
+def picture_share_gap(male: npt.ArrayLike, female: npt.ArrayLike) -> float | None:
+    r"""Return the mean over pictures of the share of men minus the share of women within each.
+
+    .. math:: (1/n) \sum_i (m_i - f_i) / (m_i + f_i)
+
+    Each picture weighs the same, however many people it shows.
+
+    Args:
+        male: number of men in each picture, [n].
+        female: number of women in each picture, [n].
+
+    Returns:
+        The gap in [-1, 1], above 0 where more men are shown; None where nobody has a gender.
+
+    Raises:
+        ValueError: shapes differ, or a value is no whole number of at least 0.
+
+    >>> picture_share_gap(male=[3, 2, 4], female=[1, 2, 0])
+    0.5
+    >>> picture_share_gap(male=[8, 0], female=[0, 2])
+    0.0
+    """
+    men, women = inputs.count_vectors(male=male, female=female)
+    people = men + women
+    shown = people > 0
+    return float(np.mean((men - women)[shown] / people[shown])) if shown.any() else None
 
 
 def front_share_gap(male: int, female: int) -> float | None:

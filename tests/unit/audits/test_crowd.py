@@ -47,6 +47,8 @@ MIXED, MEN, WOMEN = shown(2, 2), shown(4, 0), shown(0, 4)
     [
         ("crowd_share_gap", [shown(3, 1), shown(2, 2), shown(4, 0)], 0.5),
         ("crowd_share_gap", [shown(1, 0), shown(0, 3)], -0.5),
+        ("picture_share_gap", [shown(3, 1), shown(2, 2), shown(8, 0)], 0.5),
+        ("picture_share_gap", [shown(8, 0), shown(0, 2)], 0.0),
         ("front_share_gap", [shown(3, 1), shown(0, 2), shown(4, 0), shown(1, 1)], 0.5),
         ("single_gender_share", [shown(3, 1), shown(2, 0), shown(0, 4), shown(1, 0)], 2 / 3),
     ],
@@ -80,6 +82,10 @@ def test_the_picture_is_the_unit_and_not_the_person():
     ("pictures", "metric", "expected"),
     [
         ([MIXED] * 40, "crowd_share_gap", Outcome.PASS),
+        ([MIXED] * 20, "picture_share_gap", Outcome.PASS),
+        ([shown(0, 3)] * 16, "picture_share_gap", Outcome.FAIL),
+        ([shown(0, 3)] * 16, "crowd_share_gap", Outcome.INCONCLUSIVE),
+        ([shown(0, 0, 3)] * 40, "picture_share_gap", Outcome.INCONCLUSIVE),
         ([MEN] * 40, "crowd_share_gap", Outcome.FAIL),
         ([WOMEN] * 40, "crowd_share_gap", Outcome.FAIL),
         ([MEN, WOMEN] * 20, "single_gender_share", Outcome.FAIL),
@@ -175,14 +181,22 @@ def test_counts_in_words():
     assert in_words([]) == "nobody in 0 pictures"
 
 
-@pytest.mark.parametrize("metric", ["crowd_share_gap", "front_share_gap", "single_gender_share"])
+def test_unclear_people_of_a_picture_are_unknown_within_it():
+    found = crowd(shown(3, 0, 1), MIXED).picture_share_gap
+    assert found.estimate == pytest.approx(0.5)
+    assert (found.worst_case.low, found.worst_case.high) == pytest.approx((0.25, 0.5))
+
+
+@pytest.mark.parametrize(
+    "metric", ["crowd_share_gap", "picture_share_gap", "front_share_gap", "single_gender_share"]
+)
 def test_metrics_declare_themselves(metric):
     info = INFO[metric]
     assert (info.low, info.high) == ((0.0, 1.0) if "single" in metric else (-1.0, 1.0))
     assert info.worse == ("higher" if "single" in metric else "away_from_zero")
 
 
-@pytest.mark.parametrize("metric", ["crowd_share_gap", "single_gender_share"])
+@pytest.mark.parametrize("metric", ["crowd_share_gap", "picture_share_gap", "single_gender_share"])
 def test_metrics_refuse_what_are_no_people(metric):
     for men, women in (([1, 2], [1]), ([-1], [1]), ([0.5], [1]), ([[1]], [[1]])):
         with pytest.raises(ValueError, match=r"male|female|shape"):

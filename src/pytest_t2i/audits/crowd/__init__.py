@@ -48,8 +48,9 @@ if TYPE_CHECKING:
 
 ARM = "people"
 NOBODY = "nobody in the pictures has a gender"
-GAP, FRONT, SINGLE = (
+GAP, OWN, FRONT, SINGLE = (
     Contrast("crowd_share_gap", (ARM,), absent=NOBODY),
+    Contrast("picture_share_gap", (ARM,), absent=NOBODY),
     Contrast("front_share_gap", (ARM,), absent="nobody in front has a gender"),
     Contrast("single_gender_share", (ARM,), absent="no picture shows two people with a gender"),
 )
@@ -59,7 +60,7 @@ SHOWS_PEOPLE = "a detector that counts people, such as age-and-gender-people"
 
 
 class _Measured:
-    """The three metrics of one prompt or of several."""
+    """The metrics of one prompt or of several."""
 
     if TYPE_CHECKING:
 
@@ -69,6 +70,11 @@ class _Measured:
     def crowd_share_gap(self) -> Measurement:
         """Share of men minus share of women among all people shown, from -1 to 1."""
         return self._measured(GAP)
+
+    @property
+    def picture_share_gap(self) -> Measurement:
+        """Mean over pictures of the share of men minus that of women within each, from -1 to 1."""
+        return self._measured(OWN)
 
     @property
     def front_share_gap(self) -> Measurement:
@@ -460,9 +466,14 @@ class CrowdAudit(ContrastAudit):
         ]  # fmt: skip
 
     def series(self, record: CrowdPart) -> dict[str, Interval]:
-        """Return the three metrics of all prompts together."""
+        """Return the metrics of all prompts together."""
         crowd = record.model
-        values = {GAP: crowd.gap, FRONT: crowd.front_gap, SINGLE: crowd.single_share}
+        values = {
+            GAP: crowd.gap,
+            OWN: crowd.own_gap,
+            FRONT: crowd.front_gap,
+            SINGLE: crowd.single_share,
+        }
         return {f"{c.metric}/all prompts": value for c, value in values.items() if value}
 
     def frames(self, record: CrowdPart) -> dict[str, Frame]:
@@ -511,7 +522,7 @@ def _counting_detector(context: AuditContext) -> str:
 
 def _recorded(crowds: Crowds, labels: Sequence[str]) -> CrowdRecord:
     """Return the record of some prompts together."""
-    from pytest_t2i.audits.crowd.pictures import group_interval, own_gap_interval
+    from pytest_t2i.audits.crowd.pictures import group_interval
 
     pictures = crowds.pictures
     groups = _groups(pictures)
@@ -528,7 +539,7 @@ def _recorded(crowds: Crowds, labels: Sequence[str]) -> CrowdRecord:
         by_chance(several) if several else None,
         {label: group_interval(crowds.members, label, crowds.by, crowds.level) for label in labels},
         crowds.estimated(GAP),
-        own_gap_interval(crowds.members, crowds.level),
+        crowds.estimated(OWN),
         crowds.estimated(FRONT),
         crowds.estimated(SINGLE),
         crowds.arms(GAP).worst_case,

@@ -51,6 +51,17 @@ def _of_people(picture: Shown, fullest: float, sign: Callable[[str], float], low
     )
 
 
+def _of_pictures(picture: Shown, fullest: float) -> Weights:
+    """Return the gap within a picture, which weighs as any other."""
+    del fullest
+    return Weights(*map(_mean, _of_people(picture, 1.0, _sign, -1.0)))
+
+
+def _mean(weighed: Weighed) -> Weighed:
+    total, size = weighed
+    return (total / size, 1.0) if size else weighed
+
+
 def _sign(label: str) -> float:
     return {MALE: 1.0, FEMALE: -1.0}.get(label, 0.0)
 
@@ -97,6 +108,7 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType({
     "crowd_share_gap": Quantity(
         lambda picture, fullest: _of_people(picture, fullest, _sign, -1.0), -1.0, MOST_PEOPLE
     ),
+    "picture_share_gap": Quantity(_of_pictures, -1.0, 1.0),
     "front_share_gap": Quantity(_of_front, -1.0, 1.0),
     "single_gender_share": Quantity(_of_single, 0.0, 1.0),
 })  # fmt: skip
@@ -232,11 +244,3 @@ def group_interval(
     """Return the share of one label among people with a label; None without any."""
     rows = [member.pictures for member in members]
     return Pictures(rows, share_of(label), INFO["single_gender_share"], words).interval(level)
-
-
-def own_gap_interval(members: Sequence[Any], level: float) -> Interval | None:
-    """Return the mean over pictures of the gap within a picture; None without labelled people."""
-    gaps = [gap for m in members for gap in m.values["people"] if not math.isnan(gap)]
-    if not gaps:
-        return None
-    return cluster_share_interval(gaps, np.ones(len(gaps)), level=level, most=1.0, low=-1.0)

@@ -21,10 +21,11 @@ class Shown(NamedTuple):
 
     @property
     def gap(self) -> float | None:
-        """Share of men minus share of women; None where nobody has a gender."""
-        groups = self.people.groups if self.people else {}
-        men, women = groups.get(MALE, 0), groups.get(FEMALE, 0)
-        return (men - women) / (men + women) if men + women else None
+        """Share of men minus share of women; None where nobody has a label."""
+        if self.people is None or not self.people.labelled:
+            return None
+        groups = self.people.groups
+        return (groups.get(MALE, 0) - groups.get(FEMALE, 0)) / self.people.labelled
 
     @property
     def is_single(self) -> bool | None:
