@@ -7,6 +7,8 @@ import json
 import pytest
 from crowded import CONFTEST
 
+from pytest_t2i import read_run
+
 SUITE = """
 import pytest
 from pytest_t2i import axes, limit
@@ -71,6 +73,9 @@ def test_even_groups_pass_and_are_kept_with_their_counts(studio):
         assert crowd["gap"]["n"] == 40
         assert crowd["gap"]["method"] == "weighted pictures"
     assert "groups of people: " in told
+    frame = read_run(studio.path / "reports/t2i/run.json").to_frame("crowd")
+    assert frame["people"].tolist() == [crowd["people"] for crowd in crowds]
+    assert {"gap", "gap_low", "own_gap_high", "single_share"} <= set(frame.columns)
     page = studio.page()
     assert "Men minus women among the people shown" in page
     assert "Pictures of several people that show one gender alone" in page

@@ -199,6 +199,7 @@ class Axes:
         nationality: Axis
         style: Axis
         everyday_style: Axis
+        crowd: _CrowdAxes
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -245,6 +246,15 @@ class Axes:
         Raises FileFormatError that names the file, the line or the key.
         """
         return Axes(read_axes(Path(path)))
+
+
+if TYPE_CHECKING:
+
+    class _CrowdAxes(Axes):
+        """Types of the axes of groups of people."""
+
+        team: Axis
+        group: Axis
 
 
 class _Group(Axes):
