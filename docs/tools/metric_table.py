@@ -8,9 +8,9 @@ from pathlib import Path
 METRICS = Path(__file__).parents[1] / "metrics"
 PAGE = METRICS / "index.md"
 PAGES = (
-    "parity.md", "groups.md", "references.md", "stereotypes.md", "variety.md", "emergence.md",
-    "similarity.md", "spaces.md", "objects.md", "../audits/origins.md", "../audits/explicit.md",
-    "refusals.md", "detectors.md", "agreement.md",
+    "parity.md", "groups.md", "crowds.md", "references.md", "stereotypes.md", "variety.md",
+    "emergence.md", "similarity.md", "spaces.md", "objects.md", "../audits/origins.md",
+    "../audits/explicit.md", "refusals.md", "detectors.md", "agreement.md",
 )  # fmt: skip
 """As the table has them."""
 BEGIN = "<!-- metrics: collected by docs/tools/write.py -->"

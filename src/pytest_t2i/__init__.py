@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from pytest_t2i.audits.context import AuditContext as AuditContext
     from pytest_t2i.audits.contrast import Contrast as Contrast
     from pytest_t2i.audits.contrast import ContrastAudit as ContrastAudit
+    from pytest_t2i.audits.crowd import Crowd as Crowd
+    from pytest_t2i.audits.crowd import Crowds as Crowds
     from pytest_t2i.audits.dependencies.measure import Dependencies as Dependencies
     from pytest_t2i.audits.detector_validation.measure import Trial as Trial
     from pytest_t2i.audits.detector_validation.trials import Trials as Trials
@@ -113,6 +115,7 @@ if TYPE_CHECKING:
     from pytest_t2i.protocols import AnswerLimits as AnswerLimits
     from pytest_t2i.protocols import Calibrated as Calibrated
     from pytest_t2i.protocols import ComparingMitigation as ComparingMitigation
+    from pytest_t2i.protocols import CountsPeople as CountsPeople
     from pytest_t2i.protocols import Detector as Detector
     from pytest_t2i.protocols import Encoder as Encoder
     from pytest_t2i.protocols import Executor as Executor
@@ -129,6 +132,7 @@ if TYPE_CHECKING:
     from pytest_t2i.protocols import ObjectFinder as ObjectFinder
     from pytest_t2i.protocols import OpenSet as OpenSet
     from pytest_t2i.protocols import PassesBySettings as PassesBySettings
+    from pytest_t2i.protocols import People as People
     from pytest_t2i.protocols import PersonDetector as PersonDetector
     from pytest_t2i.protocols import PipelineMitigation as PipelineMitigation
     from pytest_t2i.protocols import PromptMitigation as PromptMitigation
@@ -137,6 +141,7 @@ if TYPE_CHECKING:
     from pytest_t2i.protocols import TextEncoder as TextEncoder
     from pytest_t2i.protocols import TextToImage as TextToImage
     from pytest_t2i.protocols import Varying as Varying
+    from pytest_t2i.protocols import people_of as people_of
     from pytest_t2i.reporting.html import write_page as write_page
     from pytest_t2i.runs.picture_paths import locate_pictures as locate_pictures
     from pytest_t2i.runs.read_run import read_run as read_run
@@ -208,6 +213,7 @@ _HOMES = {
     "audits.samples": ("Sample", "Samples"),
     "audits.neutrality.measure": ("TripletSample", "TripletSamples"),
     "audits.objects.measure": ("Objects",),
+    "audits.crowd": ("Crowd", "Crowds"),
     "audits.dependencies.measure": ("Dependencies",),
     "audits.detector_validation.measure": ("Trial",),
     "audits.detector_validation.trials": ("Trials",),
@@ -233,12 +239,14 @@ _HOMES = {
         "read_captions", "read_reference", "read_stereotypes", "triplet",
     ),
     "protocols": (
-        "AnswerLimits", "Calibrated", "ComparingMitigation", "Detector", "Encoder", "Executor",
+        "AnswerLimits", "Calibrated", "ComparingMitigation", "CountsPeople", "Detector",
+        "Encoder", "Executor",
         "ExecutorOptions", "FaceDetector", "Language", "LoadOptions", "LooksAhead", "MadeFor",
         "MakesEach", "MayIgnoreSeeds", "Mitigation",
-        "NextTokens", "ObjectFinder", "OpenSet", "PassesBySettings", "PersonDetector",
+        "NextTokens", "ObjectFinder", "OpenSet", "PassesBySettings", "People",
+        "PersonDetector",
         "PipelineMitigation", "PromptMitigation", "ReadyMade",
-        "TextEmbedding", "TextEncoder", "TextToImage", "Varying",
+        "TextEmbedding", "TextEncoder", "TextToImage", "Varying", "people_of",
     ),
     "runs.picture_paths": ("locate_pictures",),
     "runs.read_run": ("read_run",),

@@ -25,6 +25,7 @@ from pytest_t2i.data import (
     Request,
     Variation,
 )
+from pytest_t2i.errors import DetectorError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -469,6 +470,92 @@ class OpenSet(Protocol):
 
     def for_attribute(self, attribute: Attribute) -> Detector:
         """Return a detector of this attribute with the labels ("present", "absent")."""
+
+
+@runtime_checkable
+class CountsPeople(Detector, Protocol):
+    """A detector that counts the people of a picture, and how many present as each label.
+
+    The label of a detection is that of the person in front, who is the largest; it is undetected
+    with a reason where there is nobody, or the presentation of that person is unclear. Its scores
+    hold the number of people under "people", and under each label the number of people who present
+    as that; people whose presentation is unclear are counted under "people" alone. Detections of
+    pictures that show nothing (refused, black, unreadable) have no scores. ``people_of`` reads
+    them.
+
+    >>> class Pairs:
+    ...     fingerprint, labels, counts_people = "pairs-1", ("male", "female"), True
+    ...
+    ...     def detect(self, images):
+    ...         scores = {"people": 2, "male": 1, "female": 1}
+    ...         return [Detection("female", scores=scores) for _ in images]
+    >>> isinstance(Pairs(), CountsPeople)
+    True
+    """
+
+    @property
+    def counts_people(self) -> bool:
+        """Whether scores hold numbers of people; True."""
+
+
+PEOPLE = "people"
+"""Score of a detector that counts people: how many a picture shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """The people of one picture.
+
+    >>> People(5, {"male": 1, "female": 3}).unclear
+    1
+    """
+
+    number: int
+    groups: Mapping[str, int]
+    """Label -> number of people who present as that."""
+
+    @property
+    def labelled(self) -> int:
+        """Number of people with a label."""
+        return sum(self.groups.values())
+
+    @property
+    def unclear(self) -> int:
+        """Number of people whose presentation is unclear."""
+        return self.number - self.labelled
+
+
+def people_of(detection: Detection, detector: str, labels: Sequence[str]) -> People | None:
+    """Return the people of a detection by a detector that counts them (``CountsPeople``).
+
+    Returns None for an undetected picture without scores, of which nothing is known.
+
+    Raises DetectorError, which names the detector, where a number is missing or is no whole number,
+    or where the groups are more people than there are.
+
+    >>> scores = {"people": 3, "male": 2, "female": 0}
+    >>> people_of(Detection("male", scores=scores), "mine", ("male", "female"))
+    People(number=3, groups={'male': 2, 'female': 0})
+    """
+    if detection.label is None and PEOPLE not in detection.scores:
+        return None
+
+    def count(name: str) -> int:
+        value = detection.scores.get(name)
+        if value is None or not float(value).is_integer() or value < 0:
+            raise DetectorError(
+                f"detector {detector!r}: expected a whole number of at least 0 as the score "
+                f"{name!r}, as it counts people, got {value!r} in {dict(detection.scores)}"
+            )
+        return int(value)
+
+    people = People(count(PEOPLE), {label: count(label) for label in labels})
+    if people.unclear < 0:
+        raise DetectorError(
+            f"detector {detector!r}: expected at most {people.number} people with a label, as the "
+            f"score {PEOPLE!r} says, got {dict(people.groups)}"
+        )
+    return people
 
 
 @runtime_checkable

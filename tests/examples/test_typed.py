@@ -39,3 +39,26 @@ def test_a_mistake_is_told(tmp_path, line, told):
     result = checked(tmp_path, tmp_path / "test_it.py")
     assert result.returncode == 1
     assert told in result.stdout
+
+
+CROWD = """
+import pytest
+from pytest_t2i import Crowd, Crowds, axes, limit
+
+
+@pytest.mark.t2i(axes.crowd.team)
+def test_one(crowd: Crowd) -> None:
+    assert crowd.crowd_share_gap <= limit("crowd_share_gap", 0.5)
+
+
+@pytest.mark.t2i(axes.crowd.team, axes.crowd.group)
+def test_all(crowds: Crowds) -> None:
+    assert abs(crowds.widest_gap) <= limit("crowd_share_gap", 0.5)
+"""
+
+
+def test_groups_of_people_are_typed(tmp_path):
+    pytest.importorskip("mypy")
+    (tmp_path / "test_it.py").write_text(CROWD)
+    result = checked(tmp_path, tmp_path / "test_it.py")
+    assert result.returncode == 0, result.stdout

@@ -93,7 +93,7 @@ def label(folder: Path, count: int) -> None:
 
 def forget_modules() -> None:
     """Forget modules of other projects: a detector's identity holds those beside it."""
-    for name in ("fakes", "parts"):
+    for name in ("fakes", "parts", "crowded"):
         sys.modules.pop(name, None)
 
 

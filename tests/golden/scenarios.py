@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import crowded
+from crowded import CONFTEST as CROWDED
 from project_files import CONFTEST
 
 HEAD = """
@@ -147,6 +149,32 @@ STYLED = intersection(
 def test_styles(styles, bound):
     assert abs(styles.widest_gap) <= limit(f"style_gap.at{bound}", bound)
     assert styles.gap("Pop Art") <= limit(f"style_gap.pop{bound}", bound)
+""",
+    "crowd": """
+TEAMS = axes.crowd.team.only("engineers", "lawyers")
+
+@pytest.mark.t2i(TEAMS, images=30)
+@pytest.mark.parametrize("bound", [0.2, 0.4, 0.7])
+def test_crowd(crowd, bound):
+    assert abs(crowd.crowd_share_gap) <= limit(f"crowd_share_gap.at{bound}", bound)
+
+@pytest.mark.t2i(TEAMS, images=30)
+@pytest.mark.parametrize("bound", [0.2, 0.4, 0.7])
+def test_crowds(crowds, bound):
+    assert abs(crowds.crowd_share_gap) <= limit(f"crowd_share_gap.all{bound}", bound)
+
+@pytest.mark.t2i(TEAMS, images=30)
+@pytest.mark.parametrize("bound", [0.3, 0.5, 0.7])
+def test_widest(crowds, bound):
+    assert abs(crowds.widest_gap) <= limit(f"crowd_share_gap.widest{bound}", bound)
+
+@pytest.mark.t2i(TEAMS, images=30)
+def test_front(crowds):
+    assert crowds.front_share_gap <= limit("front_share_gap", 0.4)
+
+@pytest.mark.t2i(TEAMS, images=30)
+def test_company(crowds):
+    assert crowds.single_gender_share <= limit("single_gender_share", 0.5)
 """,
     "objects": """
 SCENES = [
@@ -398,6 +426,16 @@ SCENARIOS = {
     "objects": Scenario(("objects",), runs(
         ("--t2i-objects", "things", "--t2i-least-objects", "5"), model="attentive"
     )),
+    "crowd": Scenario(
+        ("crowd",),
+        (
+            Step(("--t2i-detector", "stripes", *SAVE), "groups"),
+            Step(("--t2i-detector", "stripes"), "of-men"),
+            Step(("--t2i-detector", "stripes"), "unclear"),
+            Step(("--t2i-detector", "stripes", "--t2i-words", "sample"), "empty"),
+        ),
+        {"conftest.py": CROWDED, "crowded.py": Path(crowded.__file__).read_text()},
+    ),
     "reference": Scenario(("reference",), runs(("--t2i-reference", "uniform"))),
     "detectors": Scenario(("prompts", "detectors"), (
         Step(("--t2i-detector", "hasty", "-k", "test_prompt"), "mixed"),

@@ -205,13 +205,21 @@ class Units(Generic[U]):
             yield f"{lost} images have no value and are left out"
 
 
-def measured_alone(unit: Unit, contrast: Contrast, remarks: Iterable[str] = ()) -> Measurement:
-    """Return the measurement of one unit, tested together with its siblings."""
+def measured_alone(
+    unit: Unit,
+    contrast: Contrast,
+    remarks: Iterable[str] = (),
+    kind: type[Units[Any]] | None = None,
+) -> Measurement:
+    """Return the measurement of one unit, tested together with its siblings.
+
+    ``kind`` is the class that holds several units; None for the plain one.
+    """
     from pytest_t2i.audits.detected import Siblings
     from pytest_t2i.audits.estimators import contrast_family
 
-    def units_of(member: Unit) -> Units[Unit]:
-        return Units((member,), member.level, alike=member.alike)
+    def units_of(member: Unit) -> Units[Any]:
+        return (kind or Units)((member,), member.level, alike=member.alike)
 
     def family(members: Sequence[Unit]) -> Family:
         return contrast_family([units_of(member).arms(contrast) for member in members], unit.level)

@@ -201,18 +201,9 @@ class Styles(Units[StyledUnit]):
 
     def _evidence_of_widest(self, bound: float, level: float) -> Evidence:
         """Return the evidence that some style lies beyond the bound, and that all lie within."""
-        family = self._family.evidence(bound, level)
-        members = [member for member in family if member.beyond is not None]
-        if not members:
-            return Evidence(None, None)
-        clear = _combined([member.labelled or (member.beyond, member.within) for member in members])
-        worst = _combined([(member.beyond, member.within) for member in members])
-        return Evidence(*worst, labelled=None if clear == worst else clear)
+        from pytest_t2i.audits.evidence import of_widest
 
-
-def _combined(p_values: Sequence[tuple[float | None, float | None]]) -> tuple[float, float]:
-    """Return the smallest p-value against "all lie within", the largest against "one is beyond"."""
-    return min(b or 0.0 for b, _ in p_values), max(w or 0.0 for _, w in p_values)
+        return of_widest(self._family.evidence(bound, level))
 
 
 @dataclass(frozen=True, slots=True)

@@ -239,13 +239,18 @@ class NamedComponent(Generic[T]):
         """The kind of pictures that a detector or encoder was made for; "" for any."""
         return str(self._facts().get("made_for", ""))
 
+    @property
+    def counts_people(self) -> bool:
+        """Whether a detector's scores are numbers of people (CountsPeople)."""
+        return bool(self._facts().get("counts_people"))
+
     def _facts(self) -> dict[str, Any]:
         stored = self._remembered() if self._loaded is None else None
         if stored is not None:
             return stored
         loaded = self.get()
         fingerprint = str(cast("Any", loaded).fingerprint)
-        facts = {
+        facts: dict[str, Any] = {
             "fingerprint": digest([fingerprint, self.origin.code()])
             if self.origin
             else fingerprint,
@@ -255,6 +260,8 @@ class NamedComponent(Generic[T]):
             "made_for": str(getattr(loaded, "made_for", "")),
             "parts": self.origin.states() if self.origin else [],
         }
+        if getattr(loaded, "counts_people", False):
+            facts["counts_people"] = True
         identity = self.run_identity if facts["parts"] is None else self.identity
         identity = identity or self.run_identity
         if identity:

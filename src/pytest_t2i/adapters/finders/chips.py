@@ -78,6 +78,13 @@ class Chips:
             for image, boxes in zip(images, self.finder.faces(images), strict=True)
         ]
 
+    def each(self, images: Sequence[Image]) -> list[list[np.ndarray]]:
+        """The pixels of every face of every picture, the largest first."""
+        return [
+            [self._cut(image, box) for box in boxes]
+            for image, boxes in zip(images, self.finder.faces(images), strict=True)
+        ]
+
     def _cut(self, image: Image, box: Box) -> np.ndarray:
         picture = fitted(image, FAIRFACE_LONGEST)
         # A dlib rectangle includes its last pixel; a box ends at the edge after it.

@@ -17,7 +17,7 @@ from PIL import Image
 
 from pytest_t2i.data import Undetected
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.protocols import LoadOptions
+from pytest_t2i.protocols import CountsPeople, LoadOptions, people_of
 
 MODULE = "pytest_t2i.adapters.detectors.age_and_gender"
 SUITES = Path(__file__).parents[4] / "suites"
@@ -95,6 +95,54 @@ def test_both_detectors_ask_once(adapter):
     for load in (adapter.load, adapter.load_age, adapter.load):
         load(LoadOptions()).detect([picture(1), picture(2)])
     assert FakeLibrary.asked == 2
+
+
+def several(*faces):
+    """Faces of (gender, confidence, side in pixels), as the library returns them."""
+    return [
+        {**face(gender, confidence), "face": [10, 10, 10 + side, 10 + side]}
+        for gender, confidence, side in faces
+    ]
+
+
+@pytest.mark.parametrize(
+    ("source", "faces", "label", "scores", "undetected"),
+    [
+        ("", [("male", 60, 40), ("female", 99, 80)], "female", (2, 1, 1), None),
+        ("min=0.9", [("male", 60, 40), ("female", 99, 80)], "female", (2, 0, 1), None),
+        ("min=0.9", [("male", 60, 90), ("female", 99, 80)], None, (2, 0, 1), "low_confidence"),
+        ("min=0.9", [("male", 60, 90)] * 3, None, (3, 0, 0), "low_confidence"),
+        ("confidence=0.6", [("male", 60, 90)] * 3, "male", (3, 3, 0), None),
+        ("", [("male", 60, 90)], "male", (1, 1, 0), None),
+        ("", [], None, (0, 0, 0), "no_face"),
+    ],
+)
+def test_people_are_counted_face_by_face_and_the_largest_is_in_front(
+    adapter, monkeypatch, source, faces, label, scores, undetected
+):
+    monkeypatch.setattr(FakeLibrary, "predict", lambda self, image: several(*faces))
+    detector = adapter.load_people(LoadOptions(source=source))
+    assert isinstance(detector, CountsPeople)
+    (detection,) = detector.detect([picture(1)])
+    assert detection.label == label
+    assert detection.undetected == (undetected and Undetected(undetected))
+    assert tuple(detection.scores[name] for name in ("people", "male", "female")) == scores
+    assert people_of(detection, "here", detector.labels).number == scores[0]
+
+
+def test_pictures_that_show_nothing_have_no_number_of_people(adapter):
+    said = adapter.load_people(LoadOptions()).detect([Image.new("RGB", (2, 4)), None])
+    assert [one.undetected for one in said] == [Undetected.BLACK_IMAGE, Undetected.UNREADABLE]
+    assert [dict(one.scores) for one in said] == [{}, {}]
+
+
+def test_the_counting_detector_has_a_fingerprint_of_its_own(adapter):
+    loads = (adapter.load, adapter.load_age, adapter.load_people)
+    assert len({load(LoadOptions()).fingerprint for load in loads}) == 3
+    sure = adapter.load_people(LoadOptions(source="min=0.9"))
+    assert sure.fingerprint != adapter.load_people(LoadOptions()).fingerprint
+    with pytest.raises(ConfigurationError, match=r"age-and-gender:min=0\.9"):
+        adapter.load_people(LoadOptions(source="min=2"))
 
 
 def test_a_least_probability_leaves_unsure_faces_out(adapter, monkeypatch):
@@ -221,3 +269,90 @@ def test_a_folder_of_photographs_is_judged_where_torch_cannot_be_imported(tmp_pa
     images = [image for prompt in prompts for image in prompt["images"]]
     assert len(images) == 200
     assert {image["detections"]["age-and-gender"]["label"] for image in images} == {"female"}
+
+
+def side_by_side(faces, sides):
+    """A picture of these faces, each as wide and as high as its side says."""
+    picture = Image.new("RGB", (sum(sides), max(sides)), "white")
+    for place, (face, side) in enumerate(zip(faces, sides, strict=True)):
+        picture.paste(face.resize((side, side)), (sum(sides[:place]), 0))
+    return picture
+
+
+@pytest.mark.slow
+def test_every_woman_of_a_photograph_is_counted():
+    needs("age_and_gender")
+    woman = astronaut().crop((128, 32, 320, 224))
+    images = [side_by_side([woman] * n, [240] * n) for n in (1, 2, 3, 4)]
+    said = import_module(MODULE).load_people(LoadOptions()).detect(images)
+    assert [dict(one.scores) for one in said] == [
+        {"people": n, "male": 0.0, "female": n} for n in (1.0, 2.0, 3.0, 4.0)
+    ]
+    assert {one.label for one in said} == {"female"}
+
+
+@pytest.mark.slow
+def test_groups_of_portraits_show_whom_the_portraits_show(shared_data):
+    needs("age_and_gender")
+    detectors = import_module(MODULE)
+    files = sorted((shared_data / "portraits").glob("*.jpg"))[::3]
+    portraits = [Image.open(file).convert("RGB") for file in files]
+    alone = detectors.load(LoadOptions()).detect(portraits)
+    found = [(face, one.label) for face, one in zip(portraits, alone, strict=True) if one.label]
+    groups = [found[start : start + 4] for start in range(0, len(found) - 3, 4)]
+    images = [side_by_side([face for face, _ in group], [400, 300, 300, 300]) for group in groups]
+    counted = detectors.load_people(LoadOptions()).detect(images)
+    right = wrong = 0
+    for group, one in zip(groups, counted, strict=True):
+        labels = [label for _, label in group]
+        for label in detectors.GENDERS:
+            agreed = min(labels.count(label), int(one.scores[label]))
+            right += agreed
+            wrong += max(labels.count(label), int(one.scores[label])) - agreed
+    assert right >= 0.9 * 4 * len(groups)
+    assert wrong <= 0.2 * 4 * len(groups)
+
+
+CROWD = """
+import pytest
+from pytest_t2i import axes, limit
+
+@pytest.mark.t2i(axes.crowd.team.only("engineers"))
+def test_team(crowd):
+    assert abs(crowd.crowd_share_gap) <= limit("crowd_share_gap", 0.3)
+
+@pytest.mark.t2i(axes.crowd.team.only("engineers"))
+def test_company(crowd):
+    assert crowd.single_gender_share <= limit("single_gender_share", 0.5)
+"""
+
+
+@pytest.mark.slow
+def test_a_folder_of_groups_is_judged_by_every_face(tmp_path):
+    needs("age_and_gender")
+    (tmp_path / "pictures").mkdir()
+    (tmp_path / "test_suite.py").write_text(CROWD)
+    woman, rows = astronaut().crop((128, 32, 320, 224)), ["file,prompt,seed"]
+    for number in range(16):
+        people = 2 + number % 3
+        picture = side_by_side([woman.rotate(number / 8)] * people, [240 + number] * people)
+        picture.save(tmp_path / "pictures" / f"{number}.png")
+        rows.append(f"{number}.png,a photo of a team of engineers,{number}")
+    (tmp_path / "pictures" / "manifest.csv").write_text("\n".join(rows))
+    command = (
+        *("-m", "pytest", "--t2i-model", "images:pictures", "--t2i-images", "16"),
+        *("--t2i-detector", "age-and-gender-people", "--t2i-report", "report"),
+    )
+    result = subprocess.run(
+        [sys.executable, *command], cwd=tmp_path, capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": python_path(tmp_path)},
+    )  # fmt: skip
+    assert result.returncode == 1, result.stdout + result.stderr
+    record = json.loads((tmp_path / "report" / "run.json").read_text())
+    crowd = record["audits"]["crowd"]["record"]["model"]
+    assert crowd["groups"] == {"male": 0, "female": crowd["people"]}
+    assert (crowd["images"], crowd["several"], crowd["single"]) == (16, 16, 16)
+    assert crowd["people"] == sum(2 + number % 3 for number in range(16))
+    outcomes = {check["metric"]: check["outcome"] for check in record["checks"]}
+    # Sixteen pictures of three people do not say that no full picture of men comes.
+    assert outcomes == {"crowd_share_gap": "INCONCLUSIVE", "single_gender_share": "FAIL"}

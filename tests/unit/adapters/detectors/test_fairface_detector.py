@@ -16,7 +16,7 @@ from pytest_t2i.adapters.detectors import fairface
 from pytest_t2i.adapters.finders import dlib_cnn
 from pytest_t2i.data import Box, Undetected
 from pytest_t2i.errors import DetectorError, MissingExtraError, ModelLoadError
-from pytest_t2i.protocols import LoadOptions
+from pytest_t2i.protocols import CountsPeople, LoadOptions, people_of
 
 pytestmark = pytest.mark.slow
 
@@ -168,3 +168,33 @@ def test_a_missing_library_is_told(monkeypatch):
     error = missing_extra("detector 'fairface'", ModuleNotFoundError(name="timm"))
     assert isinstance(error, MissingExtraError)
     assert 'pip install "pytest-t2i[fairface]"' in str(error)
+
+
+def test_every_face_is_counted_and_the_largest_is_in_front(monkeypatch):
+    outputs = np.zeros((3, 18), np.float32)
+    outputs[:, fairface.HEADS["gender"][0]] = [-1, 1, 1]  # the largest face is a woman's
+    monkeypatch.setattr(
+        fairface.Network, "look_at_all", lambda self, images: [list(outputs), []][: len(images)]
+    )
+    detector = fairface.load_people(options())
+    assert isinstance(detector, CountsPeople)
+    group, nobody = detector.detect([picture(), picture()])
+    assert (group.label, dict(group.scores)) == ("female", {"people": 3, "male": 2, "female": 1})
+    assert group.detail == "3 faces: 2 male, 1 female; in front female"
+    assert (nobody.label, nobody.undetected) == (None, Undetected.NO_FACE)
+    assert people_of(nobody, "here", detector.labels).number == 0
+
+
+def test_counting_and_the_largest_face_agree_where_there_is_one(monkeypatch):
+    image = picture()
+    (alone,) = fairface.load(options()).detect([image])
+    (counted,) = fairface.load_people(options()).detect([image])
+    assert counted.label == alone.label
+    assert counted.scores["people"] == int(alone.detail.partition(" ")[0])
+
+
+def test_broken_weights_are_an_error_while_counting(monkeypatch):
+    face = np.full(18, np.nan, np.float32)
+    monkeypatch.setattr(fairface.Network, "look_at_all", lambda self, images: [[face]])
+    with pytest.raises(DetectorError, match="damaged"):
+        fairface.load_people(options()).detect([picture()])

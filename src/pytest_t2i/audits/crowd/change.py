@@ -1,0 +1,210 @@
+"""Groups of people against a recorded run: a gap that grew is a worsening."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from pytest_t2i.audits.crowd.pictures import Pictures, pictures_of
+from pytest_t2i.audits.crowd.shown import Shown
+from pytest_t2i.data import TIE, Count, Interval, Limit, Outcome, Verdict
+from pytest_t2i.errors import BaselineMismatchError, some
+from pytest_t2i.protocols import People
+from pytest_t2i.statistics.gaps import interval_difference
+from pytest_t2i.statistics.inversion import one_sided, permutation_p_value
+from pytest_t2i.statistics.model import Words
+from pytest_t2i.verdicts.baseline_file import Baseline
+from pytest_t2i.verdicts.judge import judge
+from pytest_t2i.verdicts.measurement import Change, DecidedBy, unchanged
+
+SAME = "identical: the same pictures by the same detector as recorded"
+REASON = "largest worsening tolerated against the baseline"
+NO_MARGIN = "no margin is stated in the limits"
+COARSE = 0.2
+"""Largest worsening that a PASS without a margin may have overlooked."""
+REDRAWS, SEED = 4000, 0
+"""Redraws of the permutation test, which are the same in every run."""
+NAMED = 3
+"""Largest number of prompts that a message names."""
+
+
+class Counted(Protocol):
+    """The people in the pictures of one prompt of this run."""
+
+    @property
+    def id(self) -> str:
+        """Id of the prompt."""
+
+    @property
+    def about(self) -> Any:
+        """The prompt."""
+
+    @property
+    def pictures(self) -> tuple[Shown, ...]:
+        """The people of each picture."""
+
+    @property
+    def pictures_digest(self) -> str:
+        """Digest of the store's keys of the pictures."""
+
+    @property
+    def detector_fingerprint(self) -> str:
+        """Fingerprint of the detector that counted them."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedCrowd:
+    """The people in the recorded pictures of a prompt."""
+
+    detector_fingerprint: str
+    digest: str
+    """Digest of the store's keys of the pictures."""
+    labels: tuple[str, ...]
+    people: tuple[tuple[Count, ...], ...]
+    """Number of people, and of those with each label, per picture; () where nothing is known."""
+    front: tuple[str, ...]
+    """Label of the person in front of each picture; "" for none."""
+
+    @property
+    def pictures(self) -> tuple[Shown, ...]:
+        """The people of each picture, as in a run."""
+        return tuple(
+            Shown(
+                People(row[0], dict(zip(self.labels, row[1:], strict=True))) if row else None,
+                front or None,
+            )
+            for row, front in zip(self.people, self.front, strict=True)
+        )
+
+
+RECORDED = dict[str, RecordedCrowd]
+"""The part of a baseline: text of the prompt -> its record."""
+
+
+def recorded(members: Sequence[Counted], labels: Sequence[str]) -> dict[str, Any]:
+    """Return what a baseline keeps of each prompt, as plain values."""
+
+    def row(picture: Shown) -> tuple[int, ...]:
+        people = picture.people
+        return () if people is None else (people.number, *(people.groups[k] for k in labels))
+
+    return {
+        member.about.text: asdict(
+            RecordedCrowd(
+                member.detector_fingerprint,
+                member.pictures_digest,
+                tuple(labels),
+                tuple(map(row, member.pictures)),
+                tuple(picture.front or "" for picture in member.pictures),
+            )
+        )
+        for member in members
+    }
+
+
+def crowd_change(
+    members: Sequence[Counted], metric: str, words: Words, alike: float, baseline: Baseline,
+    margin: float | None, level: float,
+) -> Change:  # fmt: skip
+    """Compare a metric with its record.
+
+    With a margin the interval of the worsening decides. Without one an exact permutation test of
+    the pictures of each prompt does: FAIL where it finds a worsening, PASS where it finds none and
+    the interval leaves no room for a coarse one.
+
+    Raises BaselineMismatchError where the baseline has no people of these prompts by this detector.
+    """
+    records = _records(members, baseline)
+    sides = [pictures_of(side, metric, words, alike) for side in (records, members)]
+    limit = Limit(metric, margin or 0.0, NO_MARGIN if margin is None else REASON)
+    values = [side.interval(level) for side in sides]
+    if all(_is_same(*pair) for pair in zip(members, records, strict=True)):
+        old, new = (None if value is None else _size(value).estimate for value in values)
+        same = unchanged(limit, sum(len(member.pictures) for member in members), SAME)
+        return same._replace(decided_by="identical pictures", before=old, after=new)
+    if None in values:
+        verdict = Verdict(Outcome.INCONCLUSIVE, None, limit)
+        return Change(verdict, None, "nobody has a label in the baseline, or now")
+    change = interval_difference(*map(_size, values))
+    at = one_sided(level)
+    ends = [_size(value) for side in sides if (value := side.interval(at)) is not None]
+    if margin is None:
+        verdict = _by_permutation(sides, change, interval_difference(*ends), limit, level)
+    else:
+        verdict = judge(interval_difference(*ends), limit, "higher")
+        verdict = replace(verdict, interval=change)
+    decided_by: DecidedBy = "permutation test" if margin is None else "margin"
+    old, new = (_size(value).estimate for value in values)
+    return Change(verdict, change, "", (), old, new, decided_by=decided_by)
+
+
+def _by_permutation(
+    sides: Sequence[Pictures], change: Interval, at: Interval, limit: Limit, level: float
+) -> Verdict:
+    """Return the verdict of the permutation test, with the interval of the change."""
+    p_value = change_p_value(*(side.weighed for side in sides))
+    if p_value <= 1.0 - level + TIE:
+        outcome, message = Outcome.FAIL, "worse than recorded"
+    elif at.high > COARSE:
+        outcome = Outcome.INCONCLUSIVE
+        message = f"too few images to tell: it may be worse by {at.high:.2f}"
+    else:
+        outcome = Outcome.PASS
+        message = f"not found to be worse than recorded, by {at.high:.2f} at most"
+    return Verdict(outcome, change, limit, p_value, message=message)
+
+
+def change_p_value(
+    before: Sequence[np.ndarray], after: Sequence[np.ndarray], *, seed: int = SEED,
+    redraws: int = REDRAWS,
+) -> float:  # fmt: skip
+    """Return the exact p-value against "each prompt's pictures are drawn as before".
+
+    ``before`` and ``after`` hold the value and the weight of each picture of a prompt. Under the
+    null hypothesis the pictures of a prompt are exchangeable, whatever people share a picture. The
+    statistic is the growth of the absolute ratio over all prompts.
+    """
+    rng = np.random.default_rng(seed)
+    sums = np.zeros((2, redraws + 1, 2))
+    for old, new in zip(before, after, strict=True):
+        every, picked = np.concatenate([old, new]), np.zeros((redraws + 1, len(old) + len(new)))
+        picked[0, len(old) :] = 1.0
+        picked[1:] = rng.permuted(np.tile(picked[0], (redraws, 1)), axis=1)
+        after_sums = picked @ every
+        sums += np.stack([every.sum(axis=0) - after_sums, after_sums])
+    values, weights = np.moveaxis(sums, 2, 0)
+    sizes = np.abs(np.divide(values, weights, out=np.zeros_like(values), where=weights > 0.0))
+    growths = sizes[1] - sizes[0]
+    return permutation_p_value(growths[0] - TIE, [growths[1:]])
+
+
+def _size(value: Interval | None) -> Interval:
+    if value is None:
+        raise ValueError("expected people with a label on both sides")
+    return abs(value)
+
+
+def _is_same(member: Counted, record: RecordedCrowd) -> bool:
+    return record.digest == member.pictures_digest
+
+
+def _records(members: Sequence[Counted], baseline: Baseline) -> list[RecordedCrowd]:
+    """Return the record of each prompt; raises BaselineMismatchError without a comparable one."""
+    remedy = "Record a new one with --t2i-save-baseline."
+    records = baseline.part("crowd", RECORDED) or {}
+    absent = [member.id for member in members if member.about.text not in records]
+    if absent:
+        raise BaselineMismatchError(
+            f"the baseline has no groups of people of {some(absent, NAMED)}. {remedy}"
+        )
+    pairs = [(member, records[member.about.text]) for member in members]
+    others = [m.id for m, record in pairs if record.detector_fingerprint != m.detector_fingerprint]
+    if others:
+        raise BaselineMismatchError(
+            f"the baseline's groups of people of {some(others, NAMED)} were counted by another "
+            f"detector, or another version of it. {remedy}"
+        )
+    return [record for _, record in pairs]
