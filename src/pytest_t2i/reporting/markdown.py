@@ -37,6 +37,7 @@ from pytest_t2i.reporting.run_facts import (
     who_set_limits,
 )
 from pytest_t2i.reporting.verdict_section import headline
+from pytest_t2i.runs.explanation.record import Explanation
 from pytest_t2i.runs.picture_paths import portable
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.sections import (
@@ -168,7 +169,11 @@ MARKS = {
 }
 
 
-def render_markdown(record: RunRecord, audits: Sequence[Audit[Any]] | None = None) -> str:
+def render_markdown(
+    record: RunRecord,
+    audits: Sequence[Audit[Any]] | None = None,
+    explanation: Explanation | None = None,
+) -> str:
     """Return the run as one page of Markdown; texts of prompts are escaped."""
     record = portable(record)
     tally, leans = record.tally(), lean_counts(record.checks)
@@ -184,6 +189,7 @@ def render_markdown(record: RunRecord, audits: Sequence[Audit[Any]] | None = Non
         "",
         *table_lines(("failed without a verdict", "why"), otherwise),
         *_judged(record),
+        *([] if explanation is None else [f"**{escape(explanation.answer)}**", ""]),
         *section_lines(baseline_sections(record)),
         *section_lines(sections_of(record, audits)),
         *_failures(record),
