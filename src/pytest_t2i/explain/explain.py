@@ -19,9 +19,10 @@ from pytest_t2i.explain.hybrids import (
     not_exchangeable,
     with_facts,
 )
-from pytest_t2i.explain.search import Effect, Found, Memory, Search, planned_hybrids
+from pytest_t2i.explain.search import Effect, Found, Memory, Search
 from pytest_t2i.generation.progress import Progress
 from pytest_t2i.generation.store import Store
+from pytest_t2i.runs.explanation.cost import planned_images
 from pytest_t2i.runs.explanation.prompts import GrownPrompts, grown_prompts
 from pytest_t2i.runs.explanation.record import (
     ComponentRecord,
@@ -98,18 +99,19 @@ class Explaining:
 
     def _load_new(self) -> Model:
         recorded = self.new.side
-        if is_ready_made(self.new.settings, self.store):
-            raise ConfigurationError(
-                f"{self.new.settings.model} is a folder of pictures made elsewhere: no hybrid of "
-                "it can be made. Expected a run of a model that makes pictures"
-            )
         try:
+            is_folder = is_ready_made(self.new.settings, self.store)
             model = with_facts(self.new, self.store)
         except T2IError as error:
             raise ConfigurationError(
                 f"the run's model {self.new.settings.model!r} cannot be loaded, so that no hybrid "
                 f"can be made: {error} Name it with --new MODEL"
             ) from None
+        if is_folder:
+            raise ConfigurationError(
+                f"{self.new.settings.model} is a folder of pictures made elsewhere: no hybrid of "
+                "it can be made. Expected a run of a model that makes pictures"
+            )
         if differing := _other_parts(recorded, model.side):
             raise ConfigurationError(
                 f"{self.new.settings.model!r} is not the model of the run any more: "
@@ -206,7 +208,7 @@ class Explaining:
                 self.choices.budget,
                 self.new.settings.seed,
             )
-            planned = planned_images(search, workshop.in_picture)
+            planned = planned_images(search.growth, names, search.level, search.prompts)
             self._announce(names, reasons, planned, search)
             if self.choices.is_dry:
                 return None
@@ -294,7 +296,7 @@ class Explaining:
             return found
         if found.outcome == "open" and found.images:
             return found
-        p_value = gate_p_value(self.sources.record, self.sources.baseline)
+        p_value = _gate_p_value(self.sources.record, self.sources.baseline)
         if p_value is None or p_value > EXCLUDED:
             return found
         whole = Interval(1.0, 1.0, 1.0, self.choices.level, "by exclusion", self.grown.compared)
@@ -302,14 +304,6 @@ class Explaining:
         return replace(
             found, outcome="named", named=(Effect((left[0],), whole, p_value),), words=words
         )
-
-
-def planned_images(search: Search, in_picture: frozenset[str]) -> int:
-    """Return the images of a search in which one component is the culprit."""
-    judging = [name for name in search.components if name not in in_picture]
-    hybrids = planned_hybrids(len(search.components)) - len(judging)
-    hybrids -= 1 if judging and len(search.components) == 1 else 0
-    return max(1, hybrids) * search.per_prompt * search.prompts
 
 
 def answer_words(
@@ -352,7 +346,7 @@ def _share_words(effect: Effect) -> str:
     return f"{restored}, alone it brings {alone.estimate:.0%} [{alone.low:.0%}, {alone.high:.0%}]"
 
 
-def gate_p_value(record: RunRecord, baseline: Baseline) -> float | None:
+def _gate_p_value(record: RunRecord, baseline: Baseline) -> float | None:
     """Return the exact p-value against "no prompt changed", by the run's and baseline's labels."""
     counts = [
         (before.male, before.female, now.labels.get("male", 0), now.labels.get("female", 0))

@@ -18,13 +18,12 @@ import numpy.typing as npt
 import scipy
 
 from pytest_t2i.data import Interval
+from pytest_t2i.runs.explanation.cost import SPENT, images_of_prompt
 from pytest_t2i.statistics.families import holm
 
 Values = npt.NDArray[np.float64]
 Names = frozenset[str]
 
-SPENT = (0.6, 0.25, 0.15)
-"""Share of the error level that each stage spends; the sum is 1 (alpha spending)."""
 STAGES = (1, 2, 3)
 """Images per prompt at each stage, as a multiple of those of the first."""
 REPEATS = (0.1, 0.25, 0.25)
@@ -35,10 +34,6 @@ SMALL = 0.3
 nobody explains is left."""
 PART_OF = 0.5
 """Share of a growth from which a change is taken to make the most of it."""
-POWER = 0.97
-"""Power for the whole growth that the images of the first stage have."""
-FEWEST, MOST = 20, 240
-"""Fewest and most images of a hybrid at the first stage."""
 REDRAWS = 2000
 Outcome = Literal["named", "set", "none", "open"]
 """What the search found: components that act alone, a set that only acts together, no growth, or
@@ -120,28 +115,6 @@ def swap_p_value(differences: npt.ArrayLike) -> float:
     return float(min(1.0, chances[total + reach :].sum()))
 
 
-def images_needed(growth: float, components: int, level: float, spread: float = 1.2) -> int:
-    """Return the images of a hybrid that show a growth of the mean value at the first stage.
-
-    ``spread`` is the standard deviation of the difference of two pictures of one seed.
-
-    >>> images_needed(1.2, 3, 0.05) < images_needed(0.6, 3, 0.05)
-    True
-    """
-    tail = level * SPENT[0] / max(components, 1)
-    reach = float(scipy.stats.norm.isf(tail)) + float(scipy.stats.norm.ppf(POWER))
-    return int(min(MOST, max(FEWEST, np.ceil((reach * spread / max(growth, 1e-3)) ** 2))))
-
-
-def planned_hybrids(components: int) -> int:
-    """Return how many hybrids are made where one component is the culprit.
-
-    >>> [planned_hybrids(components) for components in (1, 2, 3, 5)]
-    [2, 4, 6, 8]
-    """
-    return 2 + (components if components > 1 else 0) + (1 if components > 2 else 0)  # noqa: PLR2004
-
-
 class _BudgetError(Exception):
     """The budget does not pay for the next hybrids."""
 
@@ -166,8 +139,7 @@ class Search:
     @property
     def per_prompt(self) -> int:
         """Images per prompt of the first stage."""
-        needed = images_needed(self.growth, len(self.components), self.level)
-        return max(2, -(-needed // self.prompts))
+        return images_of_prompt(self.growth, len(self.components), self.level, self.prompts)
 
     # the values of hybrids
 

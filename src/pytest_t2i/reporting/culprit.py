@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pytest_t2i.data import Outcome
+from pytest_t2i.runs.explanation.cost import images_to_explain
 from pytest_t2i.runs.explanation.record import EffectRecord, Explanation
+from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.sections import Block, Cell, Note, Paragraph, Section, Table
 from pytest_t2i.sections.words import p_words
 
@@ -67,6 +70,18 @@ def _how(explanation: Explanation) -> str:
         "each hybrid of the old and the new model; hybrids are compared seed by seed, by an exact "
         f"test. A wrong name has a probability of at most {explanation.level:.0%}."
     )
+
+
+def hint(record: RunRecord) -> str:
+    """Return the advice to explain a run that failed beside a baseline; "" for another run."""
+    failed = record.outcome is Outcome.FAIL and record.tally()[Outcome.FAIL]
+    if record.baseline is None or not (failed and record.model):
+        return ""
+    report = record.settings.get("report") or "reports/t2i"
+    command = f"t2i explain {report}/run.json --baseline {record.baseline.file}"
+    images = images_to_explain(record)
+    cost = f" costs about {images} images, and" if images else ""
+    return f"`{command}`{cost} names the change that made it worse"
 
 
 def explanation_lines(explanation: Explanation) -> Iterator[str]:

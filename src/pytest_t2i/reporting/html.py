@@ -24,7 +24,7 @@ from pytest_t2i.reporting import (
     verdict_section,
 )
 from pytest_t2i.reporting.audit_sections import sections_of
-from pytest_t2i.reporting.culprit import explanation_section
+from pytest_t2i.reporting.culprit import explanation_section, hint
 from pytest_t2i.reporting.html_sections import drawn
 from pytest_t2i.runs.explanation.record import Explanation
 from pytest_t2i.runs.picture_paths import portable
@@ -43,6 +43,7 @@ def render_html(
     contents = contents_of_page(record, folder, audits)
     if explanation is not None:
         section = drawn([explanation_section(explanation)], folder)
+        contents["why"] = ""
         contents["audit_sections"] = [*section, *contents["audit_sections"]]
     return rendered("report.html.j2", contents, PICTURES)
 
@@ -59,6 +60,7 @@ def contents_of_page(
         "tally": record.tally(),
         "Outcome": Outcome,
         "headline": verdict_section.headline(record),
+        "why": hint(record),
         "furthest": first_screen.furthest_prompts(record),
         "leans": formatting.lean_counts(record.checks),
         "facts": run_facts.facts(record),

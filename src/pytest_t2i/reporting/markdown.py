@@ -12,6 +12,7 @@ from pytest_t2i.audits.audit import Audit
 from pytest_t2i.data import Outcome, Undetected
 from pytest_t2i.reporting.audit_sections import at_level, sections_of, table_cell_text
 from pytest_t2i.reporting.baseline import baseline_sections, whose
+from pytest_t2i.reporting.culprit import hint
 from pytest_t2i.reporting.formatting import (
     allowed_words,
     change_words,
@@ -195,6 +196,7 @@ def render_markdown(
         *_failures(record),
         *_undetected(record),
         *(f"Next: {with_code(step)}." for step in record.next_steps),
+        *([f"Why: {with_code(hint(record))}."] if explanation is None and hint(record) else []),
     ]
     return "\n".join(lines) + "\n"
 

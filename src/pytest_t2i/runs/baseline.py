@@ -32,7 +32,7 @@ def save_baseline(results: Results, path: Path) -> Baseline:
             if (plain := audit.recorded(results)) is not None
         },
         canary=canary.recorded_canary(session),
-        components=component_facts(session) if session.has_model else None,
+        components=_component_facts(session) if session.has_model else None,
     )
     baseline.write(path)
     return baseline
@@ -42,7 +42,7 @@ IN_ENVIRONMENT = ("torch", "diffusers", "transformers", "device_name")
 """Facts of a model that are facts of the machine; a baseline has its libraries elsewhere."""
 
 
-def component_facts(session: Session) -> ComponentFacts:
+def _component_facts(session: Session) -> ComponentFacts:
     """Return what the model and the deciding detector of a run consist of."""
     model = session.components.model().provenance
     detector = session.components.detector(DetectorRef(session.detectors[0])).provenance

@@ -109,7 +109,7 @@ class Explanation:
         write_whole(path, f"{text}\n".encode())
 
 
-def read_explanation(path: Path) -> Explanation:
+def _read_explanation(path: Path) -> Explanation:
     """Read an explain.json; raise FileFormatError that names the key."""
     plain = read_json(path, SCHEMA, kind="explain.json")
     return convert(path, plain, Explanation)
@@ -121,7 +121,7 @@ def explanation_of(record: RunRecord, folder: Path) -> Explanation | None:
     if not file.is_file():
         return None
     try:
-        explanation = read_explanation(file)
+        explanation = _read_explanation(file)
     except FileFormatError:
         # A report must not fail for the file of a later version beside it.
         return None
