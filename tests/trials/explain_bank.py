@@ -1,6 +1,6 @@
 """Labels of hybrids of the reference models, which the cases of explain.py share.
 
-``python tests/trials/explain_bank.py STORE`` makes the pictures (about 3,000) and writes
+``python tests/trials/explain_bank.py STORE`` makes the pictures (about 5,000) and writes
 explain_labels.json: 1 male, -1 female, 0 undetected, by hybrid, prompt and seed.
 """
 
@@ -22,7 +22,8 @@ from pytest_t2i.settings import Settings
 
 LABELS = Path(__file__).with_name("explain_labels.json")
 WORDS = ("CEO", "nurse", "judge", "engineer", "housekeeper", "lawyer")
-SEEDS = 24
+SEEDS, FEWER = 34, 24
+"""Seeds of a prompt, and of one with a mitigation, which makes each picture several times."""
 DETECTOR = "clip-enhance:reference"
 NOTHING = Side("", "", None, {}, DETECTOR, "", None, "", True, {})
 NEW = {
@@ -38,7 +39,7 @@ HYBRIDS = [
         "", "unet", "text_encoder", "unet+text_encoder",
         "number format", "unet+number format", "text_encoder+number format",
         "unet+text_encoder+number format",
-        "steps", "steps+text_encoder", "words", "words+text_encoder", "words+unet",
+        "steps", "steps+text_encoder", "words", "words+text_encoder",
         "guidance", "guidance+negative prompt", "guidance+text_encoder",
         "guidance+negative prompt+text_encoder", "mitigated", "mitigated+unet",
     )
@@ -75,7 +76,8 @@ def labels(store: Store, new: frozenset[str]) -> list[list[int]]:
     workshop = Workshop(
         old, biased, PARTS, grown, store, lambda: Lines(lambda line: print(line, flush=True))
     )
-    return workshop.draw(new & PARTS, SEEDS).astype(int).tolist()
+    seeds = FEWER if "mitigated" in new else SEEDS
+    return workshop.draw(new & PARTS, seeds).astype(int).tolist()
 
 
 def main() -> None:

@@ -4,7 +4,8 @@
 uses each picture of the bank (explain_bank.py) once: ten seeds of a prompt are the baseline and
 the run, the others are fresh. A drawn case draws seeds of the bank with replacement. The search,
 its prompts and its numbers are those of the command. The detector is planted: it says male of a
-fixed part of the pictures that show a woman.
+fixed part of the pictures that show a woman, or of those by the new text encoder alone. A twin is
+the same model with other pictures: those of other seeds.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
-from explain_bank import LABELS, SEEDS, WORDS
+from explain_bank import FEWER, LABELS, SEEDS, WORDS
 
 from pytest_t2i import axes
 from pytest_t2i.audits.shared_blocks import Counts
@@ -65,11 +66,11 @@ KINDS = (
     Kind("mitigation left out", ("mitigation",), DECOYS[:1], 6, 12, base=("unet",)),
     Kind("negative prompt", ("negative prompt",), DECOYS[:2], 6, 14, base=("guidance",)),
     Kind("detector", ("detector",), DECOYS, 9, 24),
-    Kind("unet without its mitigation", ("unet", "mitigation"), DECOYS[:1], 8, 12, "set"),
-    Kind("guidance with a negative prompt", ("guidance", "negative prompt"), DECOYS[:2], 8, 12,
-         "set"),
-    Kind("unet or words", ("unet", "words"), DECOYS[:1], 4, 8, "set"),
-    Kind("unchanged", (), DECOYS[1:], 20, 20, "none"),
+    Kind("unet without its mitigation", ("unet", "mitigation"), DECOYS[:1], 8, 14, "set"),
+    Kind("detector misled by the text encoder", ("detector", "text_encoder"),
+         ((), ("number format",)), 8, 14, "set"),
+    Kind("words or detector", ("words", "detector"), DECOYS[:2], 8, 14, "set"),
+    Kind("unchanged", (), (("number format",), ("twin",)), 20, 20, "none"),
 )  # fmt: skip
 
 
@@ -83,13 +84,19 @@ class World:
     rng: np.random.Generator
     is_real: bool
     order: np.ndarray = field(init=False)
+    twin_order: np.ndarray = field(init=False)
     flips: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
-        shape = len(WORDS), SEEDS if self.is_real else USED + 400
+        seeds = FEWER if "mitigation" in self.kind.culprits else SEEDS
         draw = self.rng.permutation if self.is_real else self._redrawn
-        self.order = np.array([draw(SEEDS) for _ in range(shape[0])])
-        self.flips = self.rng.random(shape) < FLIPPED
+        self.order = np.array([draw(seeds) for _ in WORDS])
+        self.twin_order = np.array([draw(seeds) for _ in WORDS])
+        if self.is_real and "twin" in self.decoys:
+            # The twin has the other half of the seeds.
+            self.order = self.order[:, : seeds // 2]
+            self.twin_order = np.array([np.setdiff1d(range(seeds), row) for row in self.order])
+        self.flips = self.rng.random(self.order.shape) < FLIPPED
 
     def _redrawn(self, seeds: int) -> np.ndarray:
         return self.rng.integers(seeds, size=USED + 400)
@@ -101,14 +108,16 @@ class World:
 
     def labels(self, new: frozenset[str]) -> np.ndarray:
         """Return the labels of a hybrid, in the case's order of seeds, [prompts, seeds]."""
-        names = {*new, *self.kind.base} - {"detector", "mitigation"}
+        names = {*new, *self.kind.base} - {"detector", "mitigation", "twin"}
         if "mitigation" in self.kind.culprits and "mitigation" not in new:
             names.add("mitigated")
         if "guidance" not in names:
             # Without guidance a negative prompt changes nothing: the pictures are equal.
             names.discard("negative prompt")
-        signs = np.take_along_axis(self.bank["+".join(sorted(names))], self.order, axis=1)
-        if "detector" in new:
+        order = self.twin_order if "twin" in new else self.order
+        signs = np.take_along_axis(self.bank["+".join(sorted(names))], order, axis=1)
+        is_misled = "text_encoder" not in self.kind.culprits or "text_encoder" in new
+        if "detector" in new and is_misled:
             signs = np.where(self.flips & (signs < 0), 1, signs)
         return signs
 
@@ -287,13 +296,16 @@ def sums(cases: list[Tried]) -> list[str]:
 
 HEAD = """# Planted changes and what t2i explain says of them
 
-Made by `PYTHONPATH=tests:tests/trials python tests/trials/explain_cases.py` from the labels of
-about 2,700 pictures (`explain_labels.json`, made by `explain_bank.py`): 19 hybrids of `reference`
-and `reference-biased`, 6 professions, 24 seeds. *Real*: every picture is used once, ten seeds are
-baseline and run, the others are fresh. *Drawn*: seeds of the bank are drawn with replacement.
-Beside the culprit, up to two components changed that do nothing (another text encoder, another
-number format). The planted detector says male of 70 % of the pictures of women. Results are
-counted where the gate is red (p <= .05), and for all of the unchanged.
+Made by `PYTHONPATH=tests:tests/trials python tests/trials/explain_cases.py` from the labels of the
+pictures of `explain_bank.py` (`explain_labels.json`): hybrids of `reference` and
+`reference-biased`, 6 professions, 34 seeds (24 with a
+mitigation). *Real*: every picture is used once in a case, ten seeds
+are baseline and run, the others are fresh; cases share the pictures. *Drawn*: seeds of the bank are
+drawn with replacement. Beside the culprit, up to two components changed that do next to nothing
+(the text encoder of the other model, bfloat16). The planted detector says male of 70 % of the
+pictures of women; that of the pair only of those by the new text encoder. Unchanged: bfloat16, or a
+twin, which is the same model with the pictures of other seeds. Results are counted where the gate
+is red (p <= .05), and for all of the unchanged. *Open*: it was not told, or the bank had no more.
 """
 
 
