@@ -20,6 +20,7 @@ from pytest_t2i.explain.hybrids import (
     with_facts,
 )
 from pytest_t2i.explain.search import Effect, Found, Memory, Search
+from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.progress import Progress
 from pytest_t2i.generation.store import Store
 from pytest_t2i.runs.explanation.cost import planned_images
@@ -225,7 +226,8 @@ class Explaining:
     ) -> None:
         changed = [*names, *(f"{name} (not exchanged)" for name, why in reasons.items() if why)]
         self.say(f"changed: {', '.join(changed)}")
-        cost = f"about {planned} images"
+        price = Components(self.new.settings, self.store).price
+        cost = f"about {planned} images" + (f" ({price.times(planned)})" if price else "")
         if self.choices.budget is not None:
             cost += f", at most {self.choices.budget}"
         self.say(

@@ -201,12 +201,10 @@ class Workshop:
             raise CombinationError(next(iter(alone)), str(error)) from error
         generation = components.settings.generation
         seen = Observations(components, self.store, generation)
+        ref = DetectorRef(detector)
         return np.array(
             [
-                [
-                    float(grown.directions.get(str(detection.said), 0))
-                    for detection in seen.detections(prompt, seeds, DetectorRef(detector))
-                ]
+                _values(seen, prompt, seeds, ref, grown.directions)
                 for grown, (prompt, seeds) in zip(self.prompts, prompts, strict=True)
             ]
         )
@@ -236,6 +234,22 @@ class Workshop:
                 runner.run(plan)
         finally:
             self.made += runner.work.made
+
+
+def _values(
+    seen: Observations,
+    prompt: Prompt,
+    seeds: tuple[int, ...],
+    ref: DetectorRef,
+    directions: Mapping[str, int],
+) -> list[float]:
+    """Return the value of each picture; one that repeats an earlier one of the prompt counts 0."""
+    distinct = set(seen.distinct([prompt], seeds))
+    detections = seen.detections(prompt, seeds, ref)
+    return [
+        float(directions.get(str(detection.said), 0)) if seed in distinct else 0.0
+        for seed, detection in zip(seeds, detections, strict=True)
+    ]
 
 
 def free_memory() -> None:

@@ -23,6 +23,7 @@ class Steered:
 
     name: str
     is_biased: bool = False
+    repeats: bool = False
     made: int = 0
     provenance: dict = field(default_factory=dict)
 
@@ -37,8 +38,12 @@ class Steered:
             p_male = 0.98 if planted else 0.5
             male = unit(request.prompt, request.seed, settings.steps) < p_male
             image = Image.new("RGB", (16, 16), BLUE if male else RED)
-            image.putpixel((0, 0), tuple(request.seed >> shift & 255 for shift in (0, 8, 16)))
+            if not self.repeats:
+                self._mark(image, request)
             yield Generated(image)
+
+    def _mark(self, image, request):
+        image.putpixel((0, 0), tuple(request.seed >> shift & 255 for shift in (0, 8, 16)))
 
 
 class Judge:
@@ -68,6 +73,14 @@ def biased(options):
 
 def twin(options):
     return Steered("twin")
+
+
+def repeating(options):
+    return Steered("repeating", repeats=True)
+
+
+def repeating_biased(options):
+    return Steered("repeating-biased", is_biased=True, repeats=True)
 
 
 def judge(options):

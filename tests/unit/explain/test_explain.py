@@ -108,6 +108,13 @@ def test_an_unchanged_model_has_no_culprit(project, capsys, model, how):
     assert "Nothing to explain" in explanation["answer"]
 
 
+def test_equal_pictures_are_no_evidence(project, capsys):
+    """A model of two pictures for each prompt shows nothing, however often it repeats them."""
+    files = recorded(run("steered:repeating"), run("steered:repeating_biased"))
+    _, explanation, _ = explained(capsys, files[0], "--baseline", files[1])
+    assert explanation["named"] == []
+
+
 @pytest.mark.slow
 def test_a_killed_search_goes_on_to_the_same_answer(project, capsys, monkeypatch):
     files = recorded(run(FAIR, guidance=2, steps=4), run(TWIN, guidance=9, steps=5))
