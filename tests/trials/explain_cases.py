@@ -40,8 +40,9 @@ DECOYS = (
     ("text_encoder",),
     ("text_encoder", "number format"),
 )
-SOURCE = 20_261
-"""First seed of the cases; the search was tuned on simulated worlds alone."""
+SOURCE = 20_263
+"""First seed of the cases. The search was tuned on simulated worlds, and its last two rules after a
+look at this table with other seeds."""
 
 
 @dataclass(frozen=True)
@@ -176,7 +177,14 @@ class Tried:
     def is_right(self) -> bool:
         """Whether the answer is the right one."""
         outcome = self.found.outcome if self.found else "none"
+        if self.is_short:
+            return False
         return outcome == self.kind.answer and self.names == set(self.kind.culprits)
+
+    @property
+    def is_short(self) -> bool:
+        """Whether the bank has too few pictures for the first look, whatever they show."""
+        return self.found is not None and self.found.outcome == "open" and not self.found.images
 
     @property
     def is_wrong(self) -> bool:
@@ -186,6 +194,8 @@ class Tried:
     @property
     def result(self) -> str:
         """What the table counts."""
+        if self.is_short:
+            return "bank short"
         if self.is_right:
             return "right"
         if self.is_wrong:
@@ -236,7 +246,7 @@ def all_tried() -> list[Tried]:
     ]
 
 
-RESULTS = ("right", "in part", "open", "none", "wrong")
+RESULTS = ("right", "in part", "open", "none", "wrong", "bank short")
 
 
 def rows(cases: list[Tried]) -> list[str]:
@@ -273,19 +283,20 @@ def sums(cases: list[Tried]) -> list[str]:
     lines = []
     for title, answer in (("acts alone", "named"), ("acts together", "set")):
         for sources in ((True, False), (True,)):
-            judged = [
+            red = [
                 c for c in cases if c.is_red and c.kind.answer == answer and c.is_real in sources
             ]
+            judged = [case for case in red if not case.is_short]
             right = sum(case.is_right for case in judged)
             name = "real cases only" if sources == (True,) else "all"
             lines.append(
                 f"- {title}, gate red ({name}): {right} of {len(judged)} named rightly "
-                f"({right / len(judged):.1%})"
+                f"({right / len(judged):.1%}); the bank was short for {len(red) - len(judged)} more"
             )
-    unchanged = [case for case in cases if case.kind.answer == "none"]
+    unchanged = [case for case in cases if case.kind.answer == "none" and not case.is_short]
     none = sum(not case.names for case in unchanged)
     lines.append(f"- unchanged: {none} of {len(unchanged)} named nothing")
-    judged = [case for case in cases if case.is_red or case.kind.answer == "none"]
+    judged = [c for c in cases if (c.is_red or c.kind.answer == "none") and not c.is_short]
     wrong = sum(case.is_wrong for case in judged)
     lines.append(f"- wrong names: {wrong} of {len(judged)} ({wrong / len(judged):.1%})")
     red = [case for case in judged if case.is_red]
@@ -305,14 +316,21 @@ drawn with replacement. Beside the culprit, up to two components changed that do
 (the text encoder of the other model, bfloat16). The planted detector says male of 70 % of the
 pictures of women; that of the pair only of those by the new text encoder. Unchanged: bfloat16, or a
 twin, which is the same model with the pictures of other seeds. Results are counted where the gate
-is red (p <= .05), and for all of the unchanged. *Open*: it was not told, or the bank had no more.
+is red (p <= .05), and for all of the unchanged. *Open*: it was not told, or the bank had no more
+for a further look. *Bank short*: the growth is so small that the first look needs more than 24
+fresh seeds of a prompt; these are not counted.
 """
+
+
+def page() -> str:
+    """Return the page with the table."""
+    cases = all_tried()
+    return "\n".join([HEAD, *sums(cases), "", *rows(cases)]) + "\n"
 
 
 def main() -> None:
     """Write the table."""
-    cases = all_tried()
-    text = "\n".join([HEAD, *sums(cases), "", *rows(cases)]) + "\n"
+    text = page()
     TABLE.write_text(text)
     print(text)
 

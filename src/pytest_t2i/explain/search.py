@@ -264,7 +264,8 @@ class Search:
                 doubtful = []
         if not doubtful:
             return self._alone(alone, stage, old)
-        if not all(self._is_weak(name) for name in doubtful):
+        is_last = stage == len(STAGES) - 1
+        if not is_last and not all(self._is_weak(name) for name in doubtful):
             words = f"whether {_listed(doubtful)} acts alone cannot be told yet"
             return self._found("open", (), stage, words)
         return self._together((*alone, *doubtful), stage, level, old)
@@ -294,13 +295,34 @@ class Search:
         self._afford([self._all - set(names)])
         rest = self._without(*names) - old
         share = self._share(rest).estimate
-        words = f"{share:.0%} of the growth has another cause" if share > SMALL else ""
-        if words and stage < len(STAGES) - 1 and len(names) < len(self.components):
-            more = [self._all, (), *({name} for name in names)]
-            more += [self._all - {name} for name in self.components]
-            if self._pays(more, self.per_prompt * STAGES[stage + 1]):
-                return self._found("open", (), stage, words)
-        return self._found("named", [self._effects[name,] for name in names], stage, words)
+        others = [name for name in self.components if name not in names]
+        if share <= SMALL or not others:
+            return self._found("named", [self._effects[name,] for name in names], stage)
+        return self._rest(names, others, stage, old)
+
+    def _rest(self, names: list[str], others: list[str], stage: int, old: Values) -> Found:
+        """Look among the others for what brings a growth that stays where some are restored."""
+        level = self.level * SPENT[stage]
+        self._afford([{name} for name in others])
+        brought = {name: self._of({name}) - old for name in others}
+        adjusted = holm([swap_p_value(brought[name]) for name in others])
+        for name, p_value in zip(others, adjusted.tolist(), strict=True):
+            self._note((name,), None, alone=brought[name], alone_p_value=p_value)
+        too = [n for n, p in zip(others, adjusted, strict=True) if p <= level]
+        together = tuple(name for name in self.components if name in {*names, *too})
+        shares = [effect.alone.estimate for n in together if (effect := self._effects[n,]).alone]
+        if too and sum(shares) > 1.0 + PART_OF:
+            self._afford([self._all - set(together)])
+            restored = self._of(self._all) - self._without(*together)
+            self._note(together, swap_p_value(restored), restored=restored)
+            words = "each of them brings the growth by itself"
+            return self._found("set", [self._effects[together]], stage, words, either=True)
+        words = "" if too else "a part of the growth has another cause"
+        more = [self._all, (), *({n} for n in names), *(self._all - {n} for n in self.components)]
+        is_last = stage == len(STAGES) - 1
+        if not (too or is_last) and self._pays(more, self.per_prompt * STAGES[stage + 1]):
+            return self._found("open", (), stage, words)
+        return self._found("named", [self._effects[name,] for name in together], stage, words)
 
     def _is_weak(self, name: str) -> bool:
         """Whether a component alone brings less than half of what restoring it takes away."""
