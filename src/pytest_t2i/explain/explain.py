@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import msgspec
+import numpy as np
 
 from pytest_t2i.data import GenerationSettings, Interval
 from pytest_t2i.errors import ConfigurationError, T2IError, some
@@ -19,7 +20,7 @@ from pytest_t2i.explain.hybrids import (
     not_exchangeable,
     with_facts,
 )
-from pytest_t2i.explain.search import Effect, Found, Memory, Search
+from pytest_t2i.explain.search import Effect, Found, Memory, Search, swap_p_value
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.progress import Progress
 from pytest_t2i.generation.store import Store
@@ -219,7 +220,8 @@ class Explaining:
                 reasons[error.component] = f"no hybrid with it can be made: {error}"
                 self.say(f"{error.component} is not exchanged: {error}")
                 continue
-            return self._record(sides, reasons, found, planned, workshop.made)
+            where = _where(workshop, found, search.level)
+            return self._record(sides, reasons, found, planned, workshop.made, where)
 
     def _announce(
         self, names: Sequence[str], reasons: Mapping[str, str], planned: int, search: Search
@@ -257,6 +259,7 @@ class Explaining:
         found: Found,
         planned: int,
         made: int,
+        where: str = "",
     ) -> Explanation:
         left = [name for name, reason in reasons.items() if reason]
         unknown = [component.name for component in sides if not component.is_known]
@@ -288,7 +291,7 @@ class Explaining:
             found.stages,
             round(1.0 - self.choices.level, 10),
             self.new.settings.seed,
-            "",
+            where,
             tuple(self.remarks),
         )
 
@@ -306,6 +309,23 @@ class Explaining:
         return replace(
             found, outcome="named", named=(Effect((left[0],), whole, p_value),), words=words
         )
+
+
+def _where(workshop: Workshop, found: Found, level: float) -> str:
+    """Return whether a service drew other words; "" where no service says which words it drew."""
+    if not found.named or not found.images:
+        return ""
+    images = found.per_hybrid // len(workshop.prompts)
+    now, before = (workshop.rewritten(new, images) for new in (workshop.changed, frozenset[str]()))
+    if now is None:
+        return ""
+    p_value = swap_p_value(now - (np.zeros_like(now) if before is None else before))
+    share = "an unknown share" if before is None else f"{before.mean():.0%}"
+    how = "the words changed" if p_value <= level else "the words did not change, the pictures did"
+    return (
+        f"Where: {how}. The service drew other words than the prompt for {now.mean():.0%} of the "
+        f"images now, {share} before (p = {p_value:.2g})."
+    )
 
 
 def answer_words(

@@ -209,6 +209,22 @@ class Workshop:
             ]
         )
 
+    def rewritten(self, new: Names, images: int) -> Values | None:
+        """Whether each picture was drawn from other words than the prompt; None where unknown.
+
+        The pictures are those of an earlier ``draw``. Only services say which words they drew.
+        """
+        components = self.components(new & self.in_picture)
+        seen = Observations(components, self.store, components.settings.generation)
+        rows = []
+        for grown in self.prompts:
+            prompt = self._prompt(grown, new)
+            revised = seen.revised_prompts(prompt, self.seeds(grown, images))
+            if all(text is None for text in revised):
+                return None
+            rows.append([float(text not in (None, prompt.text)) for text in revised])
+        return np.array(rows)
+
     def detector(self, new: Names) -> str:
         """The detector that judges a hybrid."""
         model = self.old if DETECTOR in self.changed - new else self.new

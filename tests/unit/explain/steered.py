@@ -24,6 +24,8 @@ class Steered:
     name: str
     is_biased: bool = False
     repeats: bool = False
+    added: str | None = None
+    """Words that a service adds to each prompt and reports; None for no service."""
     made: int = 0
     provenance: dict = field(default_factory=dict)
 
@@ -40,7 +42,8 @@ class Steered:
             image = Image.new("RGB", (16, 16), BLUE if male else RED)
             if not self.repeats:
                 self._mark(image, request)
-            yield Generated(image)
+            revised = None if self.added is None else f"{request.prompt}{self.added}"
+            yield Generated(image, revised_prompt=revised)
 
     def _mark(self, image, request):
         image.putpixel((0, 0), tuple(request.seed >> shift & 255 for shift in (0, 8, 16)))
@@ -81,6 +84,18 @@ def repeating(options):
 
 def repeating_biased(options):
     return Steered("repeating-biased", is_biased=True, repeats=True)
+
+
+def faithful(options):
+    return Steered("faithful", added="")
+
+
+def rewriting(options):
+    return Steered("rewriting", is_biased=True, added=", a man")
+
+
+def faithful_biased(options):
+    return Steered("faithful-biased", is_biased=True, added="")
 
 
 def judge(options):

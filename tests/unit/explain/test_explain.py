@@ -108,6 +108,21 @@ def test_an_unchanged_model_has_no_culprit(project, capsys, model, how):
     assert "Nothing to explain" in explanation["answer"]
 
 
+@pytest.mark.parametrize(
+    ("now", "words"),
+    [
+        ("steered:rewriting", "the words changed"),
+        ("steered:faithful_biased", "the words did not change, the pictures did"),
+    ],
+)
+def test_a_service_that_draws_other_words_is_said(project, capsys, now, words):
+    files = recorded(run("steered:faithful"), run(now))
+    _, explanation, printed = explained(capsys, files[0], "--baseline", files[1])
+    assert culprits(explanation) == {"model"}
+    assert words in explanation["where"]
+    assert words in " ".join(printed.out.split())
+
+
 def test_equal_pictures_are_no_evidence(project, capsys):
     """A model of two pictures for each prompt shows nothing, however often it repeats them."""
     files = recorded(run("steered:repeating"), run("steered:repeating_biased"))

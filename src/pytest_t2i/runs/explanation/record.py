@@ -99,7 +99,7 @@ class Explanation:
     """Largest probability of a wrong name."""
     seed: Count = 0
     where: str = ""
-    """Where in the making the named components act; "" where it was not tried."""
+    """Whether a service drew other words than the prompts; "" where none says which it drew."""
     remarks: tuple[str, ...] = ()
     schema: str = SCHEMA
 
