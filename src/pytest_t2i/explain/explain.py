@@ -333,6 +333,11 @@ def answer_words(
 ) -> str:
     """Return the result in one or two sentences."""
     further = f" {found.words[:1].upper()}{found.words[1:]}." if found.words else ""
+    if found.outcome == "named" and len(found.effects) == 1:
+        return (
+            f"The {found.named[0].components[0]} made it worse: fresh images show the growth "
+            f"(p = {found.named[0].p_value:.2g}), and nothing else changed that can be exchanged."
+        )
     if found.outcome == "named":
         sentences = [
             f"The {effect.components[0]} made it worse: {_share_words(effect)}."
