@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
@@ -33,6 +34,8 @@ from pytest_t2i.runs.explanation.record import (
     PromptOfExplanation,
 )
 from pytest_t2i.runs.explanation.sides import (
+    DEVICE,
+    LIBRARIES,
     Component,
     Side,
     side_by_side,
@@ -107,7 +110,8 @@ class Explaining:
         except T2IError as error:
             raise ConfigurationError(
                 f"the run's model {self.new.settings.model!r} cannot be loaded, so that no hybrid "
-                f"can be made: {error} Name it with --new MODEL"
+                f"can be made. Name it with --new MODEL, and its catalogue with --catalogue FILE. "
+                f"The reason: {error}"
             ) from None
         if is_folder:
             raise ConfigurationError(
@@ -297,12 +301,15 @@ class Explaining:
 
     def _by_exclusion(self, found: Found, left: Sequence[str], unknown: Sequence[str]) -> Found:
         """Name the only change that was not exchanged, where the run itself shows a growth."""
-        if len(left) != 1 or unknown or not self.grown.prompts:
-            return found
-        if found.outcome == "open" and found.images:
+        if not left or not self.grown.prompts or (found.outcome == "open" and found.images):
             return found
         p_value = _gate_p_value(self.sources.record, self.sources.baseline)
-        if p_value is None or p_value > EXCLUDED:
+        is_shown = p_value is not None and p_value <= EXCLUDED
+        if found.outcome == "none" and (is_shown or set(left) - {LIBRARIES, DEVICE}):
+            # What was exchanged did not make it; what was not exchanged may have.
+            words = "what could be exchanged did not make it"
+            found = replace(found, outcome="open", words=words)
+        if len(left) > 1 or unknown or p_value is None or not is_shown:
             return found
         whole = Interval(1.0, 1.0, 1.0, self.choices.level, "by exclusion", self.grown.compared)
         words = "nothing else changed that could have made it"
@@ -415,6 +422,8 @@ def _settings(record: RunRecord, choices: Choices) -> Settings:
     """The settings of the run, with what the user chose now."""
     kept = ("seed", "images", "trust_remote_code", "other_size", "batch", "executor")
     own = {name: record.settings[name] for name in kept if record.settings.get(name) is not None}
+    files = ((name, record.settings.get(name)) for name in ("store", "catalogue"))
+    own |= {name: Path(file) for name, file in files if file and Path(file).exists()}
     generation = record.provenance.get("generation")
     side = side_of_run(record)
     detectors = record.settings.get("detectors") or ()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from pytest_t2i.data import Outcome
+from pytest_t2i.files import from_here
 from pytest_t2i.runs.explanation.cost import images_to_explain
 from pytest_t2i.runs.explanation.record import EffectRecord, Explanation
 from pytest_t2i.runs.record import RunRecord
@@ -77,7 +79,7 @@ def hint(record: RunRecord) -> str:
     failed = record.outcome is Outcome.FAIL and record.tally()[Outcome.FAIL]
     if record.baseline is None or not (failed and record.model):
         return ""
-    report = record.settings.get("report") or "reports/t2i"
+    report = from_here(Path(str(record.settings.get("report") or "reports/t2i")))
     command = f"t2i explain {report}/run.json --baseline {record.baseline.file}"
     images = images_to_explain(record)
     cost = f" costs about {images} images, and" if images else ""

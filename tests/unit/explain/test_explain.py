@@ -189,6 +189,20 @@ def test_without_the_old_model_its_arguments_are_tried(project, capsys):
     assert "--old MODEL" in reasons["model"]
 
 
+def test_what_was_not_exchanged_may_have_made_it(project, capsys):
+    files = recorded(run(FAIR, guidance=2, steps=4), run(BIASED, guidance=2, steps=5))
+    unsealed = json.loads(Path("b.json").read_text().replace("steered:fair", "steered:gone"))
+    del unsealed["seals"]
+    for prompt in unsealed["prompts"].values():
+        del prompt["seal"]
+    Path("b.json").write_text(json.dumps(unsealed))
+    _, explanation, _ = explained(capsys, files[0], "--baseline", files[1])
+    # Steps were tried and did nothing; of all changes the model alone is left.
+    assert explanation["images"] > 0
+    assert culprits(explanation) == {"model"}
+    assert explanation["named"][0]["restored"]["method"] == "by exclusion"
+
+
 def test_a_dry_run_makes_nothing(project, capsys):
     files = recorded(run(FAIR), run(BIASED))
     status, explanation, printed = explained(capsys, files[0], "--baseline", files[1], "--dry-run")
