@@ -15,7 +15,7 @@ from pytest_t2i.option_names import OPTIONS
 from pytest_t2i.reporting import write_all
 from pytest_t2i.reporting.culprit import explanation_lines
 from pytest_t2i.runs.explanation.record import NAME
-from pytest_t2i.runs.manifest import manifest_beside, rendered_anew
+from pytest_t2i.runs.manifest import add_outputs, manifest_beside, rendered_anew
 from pytest_t2i.runs.picture_paths import without_machine
 from pytest_t2i.runs.read_run import read_run
 from pytest_t2i.settings import MOST_IMAGES, whole
@@ -89,5 +89,6 @@ def run(
     write_all(record, folder, project=Path.cwd())
     if manifest is not None:
         rendered_anew(manifest, folder, folder)
+        add_outputs(source, "explanation", (folder / NAME,))
     print(f"report: {folder / 'index.html'}")  # noqa: T201 - a command line tool
     return 0

@@ -238,3 +238,13 @@ def test_bad_input_is_said(project, capsys, arguments, problem):
     status, explanation, printed = explained(capsys, *arguments)
     assert (status, explanation) == (2, None)
     assert problem in printed.err
+
+
+def test_the_explanation_is_named_in_the_manifest(project, capsys):
+    files = recorded(run(FAIR), run(BIASED))
+    explained(capsys, files[0], "--baseline", files[1])
+    assert main(["report", "verify", "reports/t2i"]) == 0
+    assert "not checked: explain.json" not in capsys.readouterr().out
+    Path("reports/t2i/explain.json").write_text("{}")
+    assert main(["report", "verify", "reports/t2i"]) == 1
+    assert "explain.json" in capsys.readouterr().out
