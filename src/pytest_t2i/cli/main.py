@@ -66,6 +66,7 @@ COMMANDS = {
         "fetch",
         "download the weights of a detector, or list them with size and licence",
     ),
+    "explain": ("explain", "tell which change made a run worse than its baseline"),
     "reproduce": (
         "reproduce",
         "list the papers' tables and figures, or make those that can be made",

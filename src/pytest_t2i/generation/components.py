@@ -78,6 +78,19 @@ class Components:
     _keys_of: str = ""
     """Fingerprint of the model that these keys belong to."""
 
+    def with_settings(self, settings: Settings) -> Components:
+        """Other settings of the model, with the detectors and encoders of these components."""
+        return Components(
+            settings,
+            self.store,
+            self.registries,
+            self.device,
+            self.run_id,
+            self.own_id,
+            _detectors=self._detectors,
+            _encoders=self._encoders,
+        )
+
     @property
     def catalogue(self) -> Catalogue:
         """All registered catalogues."""

@@ -9,6 +9,7 @@ from typing import Any
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.errors import StoreError
 from pytest_t2i.files import write_whole
+from pytest_t2i.runs.explanation.record import explanation_of
 from pytest_t2i.runs.picture_paths import as_kept
 from pytest_t2i.runs.record import RunRecord
 
@@ -22,16 +23,21 @@ def write_all(
     audits: Sequence[Audit[Any]] | None = None,
     project: Path | None = None,
 ) -> None:
-    """Write run.json, index.html and summary.md of a run into a folder, each file atomically."""
+    """Write run.json, index.html and summary.md of a run into a folder, each file atomically.
+
+    An explanation of this run that lies in the folder is shown, too.
+    """
     from pytest_t2i.reporting.html import render_html
     from pytest_t2i.reporting.markdown import render_markdown
+
+    explanation = explanation_of(record, folder)
 
     set_aside(folder / COMPARISON)
     write_whole(
         folder / RUN, as_kept(record, project or folder.absolute().parent).to_json().encode()
     )
-    write_whole(folder / "index.html", render_html(record, folder, audits).encode())
-    write_whole(folder / "summary.md", render_markdown(record, audits).encode())
+    write_whole(folder / "index.html", render_html(record, folder, audits, explanation).encode())
+    write_whole(folder / "summary.md", render_markdown(record, audits, explanation).encode())
 
 
 def set_aside(file: Path) -> None:

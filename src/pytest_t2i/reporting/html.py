@@ -25,16 +25,28 @@ from pytest_t2i.reporting import (
     verdict_section,
 )
 from pytest_t2i.reporting.audit_sections import sections_of
+from pytest_t2i.reporting.culprit import explanation_section, hint
 from pytest_t2i.reporting.html_sections import drawn
+from pytest_t2i.runs.explanation.record import Explanation
 from pytest_t2i.runs.picture_paths import portable
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.sections import Section
 from pytest_t2i.sections.words import p_words
 
 
-def render_html(record: RunRecord, folder: Path, audits: Sequence[Audit[Any]] | None = None) -> str:
+def render_html(
+    record: RunRecord,
+    folder: Path,
+    audits: Sequence[Audit[Any]] | None = None,
+    explanation: Explanation | None = None,
+) -> str:
     """Return the run as a page; links to full pictures are relative to ``folder``."""
-    return rendered("report.html.j2", contents_of_page(record, folder, audits), PICTURES)
+    contents = contents_of_page(record, folder, audits)
+    if explanation is not None:
+        section = drawn([explanation_section(explanation)], folder)
+        contents["why"] = ""
+        contents["audit_sections"] = [*section, *contents["audit_sections"]]
+    return rendered("report.html.j2", contents, PICTURES)
 
 
 def contents_of_page(
@@ -55,6 +67,7 @@ def contents_of_page(
         "title": first_screen.title_of(record),
         "plainest": first_screen.plainest(record),
         "strips": first_screen.strips(record, albums),
+        "why": hint(record),
         "leans": formatting.lean_counts(record.checks),
         "facts": run_facts.facts(record),
         "figures": list(first_screen.figures(record)),

@@ -12,6 +12,7 @@ from pytest_t2i.audits.audit import Audit
 from pytest_t2i.data import Outcome, Undetected
 from pytest_t2i.reporting.audit_sections import at_level, sections_of, table_cell_text
 from pytest_t2i.reporting.baseline import baseline_sections, whose
+from pytest_t2i.reporting.culprit import hint
 from pytest_t2i.reporting.formatting import (
     allowed_words,
     change_words,
@@ -38,6 +39,7 @@ from pytest_t2i.reporting.run_facts import (
     who_set_limits,
 )
 from pytest_t2i.reporting.verdict_section import headline
+from pytest_t2i.runs.explanation.record import Explanation
 from pytest_t2i.runs.picture_paths import portable
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.sections import (
@@ -170,7 +172,11 @@ MARKS = {
 }
 
 
-def render_markdown(record: RunRecord, audits: Sequence[Audit[Any]] | None = None) -> str:
+def render_markdown(
+    record: RunRecord,
+    audits: Sequence[Audit[Any]] | None = None,
+    explanation: Explanation | None = None,
+) -> str:
     """Return the run as one page of Markdown; texts of prompts are escaped."""
     record = portable(record)
     tally, leans = record.tally(), lean_counts(record.checks)
@@ -186,11 +192,13 @@ def render_markdown(record: RunRecord, audits: Sequence[Audit[Any]] | None = Non
         "",
         *table_lines(("failed without a verdict", "why"), otherwise),
         *_judged(record),
+        *([] if explanation is None else [f"**{escape(explanation.answer)}**", ""]),
         *section_lines(baseline_sections(record)),
         *section_lines(sections_of(record, audits)),
         *_failures(record),
         *_undetected(record),
         *(f"Next: {with_code(step)}." for step in record.next_steps),
+        *([f"Why: {with_code(hint(record))}."] if explanation is None and hint(record) else []),
     ]
     return "\n".join(lines) + "\n"
 

@@ -13,6 +13,7 @@ from pytest_t2i.files import from_here
 from pytest_t2i.generation.heartbeat import clock_time
 from pytest_t2i.reporting.audit_sections import at_level, sections_of, table_cell_text
 from pytest_t2i.reporting.baseline import counts_words, moved_prompts, whose
+from pytest_t2i.reporting.culprit import hint
 from pytest_t2i.reporting.formatting import (
     change_words,
     detector_names,
@@ -200,6 +201,8 @@ def _lines(
     yield from ((line, {"red": True}) for line in worst)
     room = ANSWERED - sum(len(wrapped(line, width)) for line in (head, *worst))
     yield from ((line, {}) for line in _next(record, room, width))
+    if advice := hint(record):
+        yield f"why: {advice}", {}
     yield _tally(record), {}
     yield from ((line, {}) for line in _of_model(record))
     yield from ((line, {"yellow": True}) for line in _unreasoned(record))

@@ -5,12 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
+from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.runs import canary
 from pytest_t2i.runs.build_record import conditions, library_versions
 from pytest_t2i.runs.picture_paths import without_machine
 from pytest_t2i.runs.results import Results
-from pytest_t2i.runs.session import distinct
-from pytest_t2i.verdicts.baseline_file import Baseline, RecordedPrompt
+from pytest_t2i.runs.session import Session, distinct
+from pytest_t2i.verdicts.baseline_file import Baseline, ComponentFacts, RecordedPrompt
 
 
 def save_baseline(results: Results, path: Path) -> Baseline:
@@ -31,9 +32,26 @@ def save_baseline(results: Results, path: Path) -> Baseline:
             if (plain := audit.recorded(results)) is not None
         },
         canary=canary.recorded_canary(session),
+        components=_component_facts(session) if session.has_model else None,
     )
     baseline.write(path)
     return baseline
+
+
+IN_ENVIRONMENT = ("torch", "diffusers", "transformers", "device_name")
+"""Facts of a model that are facts of the machine; a baseline has its libraries elsewhere."""
+
+
+def _component_facts(session: Session) -> ComponentFacts:
+    """Return what the model and the deciding detector of a run consist of."""
+    model = session.components.model().provenance
+    detector = session.components.detector(DetectorRef(session.detectors[0])).provenance
+    return ComponentFacts(
+        address=without_machine(session.settings.model or ""),
+        model=without_machine({k: str(v) for k, v in model.items() if k not in IN_ENVIRONMENT}),
+        detector=without_machine({key: str(value) for key, value in detector.items()}),
+        rewriting=session.settings.rewriting,
+    )
 
 
 def _prompts(results: Results) -> dict[str, RecordedPrompt]:

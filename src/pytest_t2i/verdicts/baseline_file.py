@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -14,9 +14,10 @@ from pytest_t2i.errors import BaselineMismatchError, FileFormatError
 from pytest_t2i.files import convert, read_json, write_whole
 from pytest_t2i.verdicts.canary_prompts import CanaryPrompt, as_plain, read_canary
 
-SCHEMA = "pytest-t2i/baseline/2"
-OLDER = ("pytest-t2i/baseline/1",)
-"""Older schemas, in which the records of audits stood at the top of the file."""
+SCHEMA = "pytest-t2i/baseline/3"
+OLDER = ("pytest-t2i/baseline/1", "pytest-t2i/baseline/2")
+"""Older schemas, which know nothing of the components of the model. In the first, the records of
+audits stood at the top of the file."""
 UNDETECTED = "undetected:"
 """Prefix, in the file, of the reason for which an image has no label."""
 SHOWN = 5
@@ -58,6 +59,20 @@ class RecordedPrompt:
 
 
 @dataclass(frozen=True, slots=True)
+class ComponentFacts:
+    """What a run's model, settings and detector consist of, to tell later what changed."""
+
+    address: str
+    """The model as it was named, paths of this machine shortened."""
+    model: Mapping[str, str] = field(default_factory=dict)
+    """Readable facts of the model: digests of its parts, scheduler, number format."""
+    detector: Mapping[str, str] = field(default_factory=dict)
+    """Readable facts of the deciding detector."""
+    rewriting: bool = True
+    """Whether a pipeline that rewrites prompts could do so."""
+
+
+@dataclass(frozen=True, slots=True)
 class Baseline:
     """A recorded run to compare with."""
 
@@ -78,6 +93,8 @@ class Baseline:
     """Records of audits at the top of a file of an older schema."""
     canary: tuple[CanaryPrompt, ...] = ()
     """Fixed prompts with their pictures, to detect a changed model; empty without --t2i-canary."""
+    components: ComponentFacts | None = None
+    """What the model and the detector consist of; None in a file of an older schema."""
     file: Path = field(default=Path("baseline"), compare=False)
     """File that the baseline was read from."""
     is_sealed: bool = field(default=True, compare=False)
@@ -118,6 +135,8 @@ class Baseline:
             plain["audits"] = dict(self.audits)
         if self.canary:
             plain["canary"] = as_plain(self.canary)
+        if self.components is not None:
+            plain["components"] = asdict(self.components)
         for text, prompt in plain["prompts"].items():
             prompt["seal"] = _seal_of_prompt(text, prompt)
         plain[SEALS] = _seals(json.loads(json.dumps(plain)))
@@ -159,6 +178,7 @@ class _File:
     images: Count
     audits: dict[str, Any] = field(default_factory=dict)
     canary: list[Any] = field(default_factory=list)
+    components: ComponentFacts | None = None
 
 
 def read_baseline(path: Path, kinds: Mapping[str, Any] = EMPTY) -> Baseline:
@@ -185,8 +205,9 @@ def read_baseline(path: Path, kinds: Mapping[str, Any] = EMPTY) -> Baseline:
         content.seed,
         content.images,
         content.audits,
-        {} if plain["schema"] == SCHEMA else _others(plain),
+        _others(plain) if plain["schema"] == OLDER[0] else {},
         read_canary(path, content.canary),
+        content.components,
         path,
         is_sealed,
     )

@@ -14,6 +14,7 @@ from pytest_t2i.verdicts.baseline_file import (
     OLDER,
     SCHEMA,
     Baseline,
+    ComponentFacts,
     RecordedPrompt,
     check_comparable,
     check_prompts,
@@ -67,7 +68,9 @@ def test_prompts_of_any_language_can_be_read_in_the_file(tmp_path):
     assert '"une infirmière"' in (tmp_path / "c.json").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("schema", "found"), [(SCHEMA, None), (*OLDER, {"colour": 3})])
+@pytest.mark.parametrize(
+    ("schema", "found"), [(SCHEMA, None), (OLDER[1], None), (OLDER[0], {"colour": 3})]
+)
 def test_what_audits_record_stood_at_the_top_of_older_files(tmp_path, schema, found):
     file = tmp_path / "b.json"
     file.write_text(whole(schema=schema, trials={"colour": 3}))
@@ -110,9 +113,9 @@ def test_a_prompt_without_a_record_is_refused_even_when_forced():
     ("text", "problem"),
     [
         ("{", "line 1 column 2"),
-        ("[]", "expected schema 'pytest-t2i/baseline/2', got 'list'"),
-        ("{}", "expected schema 'pytest-t2i/baseline/2', got None"),
-        ('{"schema": "pytest-t2i/baseline/2"}', "no key 'model'"),
+        ("[]", "expected schema 'pytest-t2i/baseline/3', got 'list'"),
+        ("{}", "expected schema 'pytest-t2i/baseline/3', got None"),
+        ('{"schema": "pytest-t2i/baseline/3"}', "no key 'model'"),
         ('{"schema": "pytest-t2i/baseline/1"}', "no key 'model'"),
         (whole(seed="one"), "expected a whole number, got seed='one'"),
         (whole(prompts={"a nurse": 3}), "prompt 'a nurse'.*expected a table, got 3"),
@@ -227,3 +230,21 @@ def test_a_file_without_seals_is_read_and_known_as_such(tmp_path):
     edited(file, earlier)
     assert read_baseline(file) == sealed()
     assert not read_baseline(file).is_sealed
+
+
+FACTS = ComponentFacts("reference", {"part unet": "sha256:1", "dtype": "float32"}, {"clip": "c"})
+
+
+def test_components_come_back_and_are_sealed(tmp_path):
+    file = tmp_path / "b.json"
+    replace(baseline(), components=FACTS).write(file)
+    assert read_baseline(file).components == FACTS
+    file.write_text(file.read_text().replace("sha256:1", "sha256:2"))
+    with pytest.raises(FileFormatError, match="digests differ: components"):
+        read_baseline(file)
+
+
+@pytest.mark.parametrize("schema", [SCHEMA, *OLDER])
+def test_a_file_of_any_age_may_lack_components(tmp_path, schema):
+    (tmp_path / "b.json").write_text(whole(schema=schema))
+    assert read_baseline(tmp_path / "b.json").components is None

@@ -8,6 +8,7 @@ each other (see ``pipelines.settle``).
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -25,6 +26,7 @@ from pytest_t2i.adapters.models.pipelines import (
     check_processor,
     half_of,
     load_pipeline,
+    part_digests,
     parts_elsewhere,
     pictures_of,
     pipeline_digest,
@@ -47,6 +49,7 @@ from pytest_t2i.adapters.support.loading import hub_commit, needs
 from pytest_t2i.data import (
     ALL_VELOCITIES,
     ATTENTION,
+    EMPTY,
     FINAL_LATENT,
     FORESEEN,
     TEXT_EMBEDDING,
@@ -99,10 +102,11 @@ def load(options: LoadOptions) -> DiffusersModel:
     with ThreadPoolExecutor(1, "t2i-digest") as pool:
         # Files are hashed while they are loaded: hashing lets other threads run.
         weights = pool.submit(_weights, folder, parts, options)
+        by_part = pool.submit(part_digests, folder, parts)
         pipeline = load_pipeline(folder, parts, options, dtype, device)
         settle(pipeline, device)
     facts = weights.result() | _facts(pipeline, options, device, dtype)
-    return DiffusersModel(pipeline, device, options, facts)
+    return DiffusersModel(pipeline, device, options, facts, by_part.result())
 
 
 def model_in_memory(pipeline: Any, options: LoadOptions, fingerprint: str) -> DiffusersModel:
@@ -214,13 +218,20 @@ class DiffusersModel:
     """A TextToImage and TextEmbedding with a loaded pipeline."""
 
     def __init__(
-        self, pipeline: Any, device: torch.device, options: LoadOptions, facts: dict[str, str]
+        self,
+        pipeline: Any,
+        device: torch.device,
+        options: LoadOptions,
+        facts: dict[str, str],
+        parts: Mapping[str, str] = EMPTY,
     ) -> None:
         self.pipeline = pipeline
         """The diffusers pipeline, for engines and audits that need it."""
         self.device = device
         self._options = options
         self._facts = facts
+        self._parts = parts
+        """Digest of each part, which is no part of the fingerprint: that has all weights."""
         self._family = family_of(pipeline)
         self._calls = Calls(
             pipeline,
@@ -291,7 +302,7 @@ class DiffusersModel:
     def _twin(self) -> DiffusersModel:
         pipeline = copy(self.pipeline)
         pipeline.scheduler = deepcopy(self.pipeline.scheduler)
-        twin = DiffusersModel(pipeline, self.device, self._options, self._facts)
+        twin = DiffusersModel(pipeline, self.device, self._options, self._facts, self._parts)
         twin._texts = self._texts
         return twin
 
@@ -307,7 +318,22 @@ class DiffusersModel:
         facts = {key: value for key, value in self._facts.items() if value}
         if self._calls.is_rewriting and (stage := self._calls.rewriting) is not None:
             facts["rewriting"] = stage.words
-        return {"source": self._options.source, **facts, "device_name": name}
+        return {
+            "source": self._options.source,
+            **self._parts,
+            **facts,
+            **self._scheduler_values(),
+            "device_name": name,
+        }
+
+    def _scheduler_values(self) -> dict[str, str]:
+        """The scheduler's settings as JSON, from which it can be made again without its folder."""
+        config = getattr(getattr(self.pipeline, "scheduler", None), "config", {})
+        plain = {name: value for name, value in config.items() if not name.startswith("_")}
+        try:
+            return {"scheduler_values": json.dumps(plain, sort_keys=True)} if plain else {}
+        except TypeError:  # a setting that is no plain value
+            return {}
 
     def resolve(self, settings: GenerationSettings) -> GenerationSettings:
         """The settings, with open ones filled in from the catalogue's defaults."""

@@ -160,6 +160,35 @@ def pipeline_digest(root: Path, parts: Parts) -> str:
     )
 
 
+BLOB = re.compile(r"[0-9a-f]{64}")
+"""Name of a large file in the hub's cache: the SHA-256 of its content."""
+
+
+def part_digests(root: Path, parts: Parts) -> dict[str, str]:
+    """``part NAME`` -> digest of the part's files, for each part of a pipeline."""
+    names = dict.fromkeys([*components(read_index(root)), *parts])
+    folders = {name: parts.get(name, root / name) for name in names}
+    return {f"part {name}": f"sha256:{_part_digest(folder)}" for name, folder in folders.items()}
+
+
+def _part_digest(folder: Path) -> str:
+    """Hex SHA-256 of the names and contents of a part's files; the hub's cache names the latter."""
+    files = {
+        path.relative_to(folder).as_posix(): path
+        for path in folder.rglob("*")
+        if path.suffix in WEIGHTS_AND_CONFIGS and path.is_file()
+    }
+    contents = {name: path.resolve() for name, path in files.items() if "/." not in f"/{name}"}
+    return digest(
+        {
+            name: path.name
+            if path.parent.name == "blobs" and BLOB.fullmatch(path.name)
+            else file_digest(path)
+            for name, path in contents.items()
+        }
+    )
+
+
 def apply_changes(pipeline: Any, file: str) -> None:
     """Replace tensors of the pipeline by those of a safetensors file, named ``part.weight``."""
     path = Path(file).expanduser()

@@ -18,7 +18,6 @@ from pytest_t2i.runs.comparison.compare import ComparedModel, PromptOfModel
 from pytest_t2i.runs.picture_paths import check_pictures, found_in_store
 from pytest_t2i.runs.read_run import read_run
 from pytest_t2i.runs.record import PromptRecord, RunRecord
-from pytest_t2i.verdicts.baseline_file import SCHEMA as BASELINE_SCHEMA
 from pytest_t2i.verdicts.baseline_file import Baseline, read_baseline
 
 NAME_LENGTH = 60
@@ -106,7 +105,7 @@ def _of(path: Path, detector: str | None, stores: Sequence[Path]) -> list[Compar
         return _of_store(path)
     plain = parse_json(path, read_text(path, kind="run.json or baseline"))
     schema = plain.get("schema") if isinstance(plain, dict) else None
-    if schema == BASELINE_SCHEMA:
+    if str(schema).startswith("pytest-t2i/baseline/"):
         return [_of_baseline(read_baseline(path, recorded_kinds(installed_audits())), path)]
     if not str(schema).startswith("pytest-t2i/run/"):
         raise FileFormatError(path, "expected a run.json or a baseline of pytest-t2i.")

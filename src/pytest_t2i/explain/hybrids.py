@@ -1,0 +1,320 @@
+"""Hybrids of the old model and the new one: loaded, made and judged by way of the store.
+
+A hybrid is an ordinary model of a run: an entry of the catalogue in memory, with parts, scheduler
+and changed weights from either side. Its pictures have ordinary keys, so nothing is made twice.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from pytest_t2i.adapters.catalogue import ModelEntry
+from pytest_t2i.audits.observations import Observations
+from pytest_t2i.data import GenerationSettings, Prompt
+from pytest_t2i.errors import BudgetSpentError, ConfigurationError, T2IError
+from pytest_t2i.explain.search import Names, Values
+from pytest_t2i.generation.components import PIPELINES, Components
+from pytest_t2i.generation.generate import Runner
+from pytest_t2i.generation.plan import DetectorRef, Need, Plan
+from pytest_t2i.generation.progress import Progress
+from pytest_t2i.generation.seeds import seeds_for
+from pytest_t2i.generation.store import Store
+from pytest_t2i.protocols import LoadOptions, ReadyMade
+from pytest_t2i.runs.explanation.prompts import GrownPrompt
+from pytest_t2i.runs.explanation.sides import (
+    ARGUMENTS,
+    CALL,
+    CHANGES,
+    DETECTOR,
+    DEVICE,
+    LIBRARIES,
+    MITIGATION,
+    MODEL,
+    NONE,
+    NUMBERS,
+    REWRITING,
+    SCHEDULER,
+    WORDS,
+    Component,
+    Side,
+)
+from pytest_t2i.settings import Settings
+
+NEW, OLD = "new", "old"
+JUDGING = (DETECTOR,)
+"""Components that judge pictures and change none."""
+SETTINGS = (*ARGUMENTS, REWRITING, MITIGATION, DETECTOR, WORDS, NUMBERS)
+"""Components that need no file of the old model."""
+
+
+class CombinationError(T2IError):
+    """A hybrid that cannot be made; ``component`` is what was exchanged."""
+
+    def __init__(self, component: str, reason: str) -> None:
+        super().__init__(reason)
+        self.component = component
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """One side's model: how a run names it, and what is known of it."""
+
+    settings: Settings
+    side: Side
+    is_there: bool = True
+    """Whether it can be loaded."""
+
+
+@dataclass
+class Workshop:
+    """Makes and judges hybrids of two models."""
+
+    old: Model
+    new: Model
+    changed: Names
+    """Components that are exchanged; all others are of the new model."""
+    prompts: Sequence[GrownPrompt]
+    store: Store
+    progress: Callable[[], Progress]
+    made: int = 0
+    """Pictures that were made, those of the store left out."""
+
+    def __post_init__(self) -> None:
+        # One set of detectors judges all hybrids.
+        self._base = Components(self.new.settings, self.store)
+
+    @property
+    def in_picture(self) -> Names:
+        """The exchanged components that change a picture."""
+        return self.changed - set(JUDGING)
+
+    # the parts of a hybrid
+
+    def components(self, new: Names) -> Components:
+        """Return the components of a hybrid, whose pipeline is not loaded yet."""
+        settings = self._settings(new)
+        weights = {n for n in self.in_picture if n not in SETTINGS and n != MODEL}
+        old_weights = weights - new
+        if MODEL in self.in_picture:
+            model = self.new if MODEL in new else self.old
+            return self._base.with_settings(replace(settings, model=model.settings.model))
+        if not old_weights:
+            return self._base.with_settings(settings)
+        if old_weights == weights and self.old.is_there and self._is_all(weights):
+            return self._base.with_settings(replace(settings, model=self.old.settings.model))
+        return self._hybrid(settings, old_weights)
+
+    def _is_all(self, weights: Iterable[str]) -> bool:
+        """Whether these are all parts that differ between the models' folders."""
+        old, new = self.old.side, self.new.side
+        parts = {*old.parts, *new.parts, SCHEDULER}
+        differing = {name for name in parts if old.part(name) != new.part(name)}
+        return differing <= set(weights)
+
+    def _settings(self, new: Names) -> Settings:
+        """The settings of a run with a hybrid: each exchanged one of its side."""
+        old, settings = self.old.settings, self.new.settings
+        exchanged = self.changed - new
+        generation = {
+            name: getattr((old if component in exchanged else settings).generation, name)
+            for component, names in ARGUMENTS.items()
+            for name in names
+        }
+        return replace(
+            settings,
+            generation=GenerationSettings(**generation),
+            mitigation=(old if MITIGATION in exchanged else settings).mitigation,
+            rewriting=(old if REWRITING in exchanged else settings).rewriting,
+            dtype=(old if NUMBERS in exchanged else settings).dtype,
+        )
+
+    def _hybrid(self, settings: Settings, old_parts: set[str]) -> Components:
+        """A model of the new one's folder with these parts of the old one."""
+        components = self._base.with_settings(settings)
+        base = components.defaults()
+        extra = dict(base.extra)
+        parts = dict(extra.get("parts", {}))
+        for name in sorted(old_parts):
+            if name == SCHEDULER:
+                facts = self.old.side.model or {}
+                extra["scheduler"] = facts["scheduler"]
+                extra["scheduler_config"] = json.loads(facts["scheduler_values"])
+            elif name == CHANGES:
+                extra["changes"] = self._old_options.extra.get("changes")
+            elif name == CALL:
+                extra |= {k: self._old_options.extra.get(k) for k in ("call", "variant")}
+            else:
+                parts[name] = self._old_part(name)
+        extra["parts"] = parts or None
+        options = replace(base, extra={k: v for k, v in extra.items() if v is not None})
+        name = f"{settings.model} with the old {', '.join(sorted(old_parts))}"
+        entry = components.catalogue.models.get(settings.model or "")
+        components.catalogue.models[name] = (
+            ModelEntry(name, PIPELINES, options, components.model_batch())
+            if entry is None
+            else replace(entry, alias=name, options=options)
+        )
+        components.settings = replace(settings, model=name)
+        return components
+
+    @property
+    def _old_options(self) -> LoadOptions:
+        return self._base.with_settings(self.old.settings).defaults()
+
+    def _old_part(self, name: str) -> str:
+        from pytest_t2i.adapters.models.pipelines import pipeline_folder
+
+        options = self._old_options
+        elsewhere = options.extra.get("parts", {}).get(name)
+        return str(elsewhere or pipeline_folder(options) / name)
+
+    # pictures
+
+    def seeds(self, grown: GrownPrompt, images: int) -> tuple[int, ...]:
+        """Seeds that neither side has used, so that no picture tests its own choice."""
+        base, text, used = self.new.settings.seed, grown.prompt.text, grown.seeds
+        return seeds_for(self._base.model(), base, text, used + images)[used:]
+
+    def draw(self, new: Names, images: int) -> Values:
+        """Make and judge the pictures of a hybrid; return their values, [n_prompts, images]."""
+        free_memory()
+        components = self.components(new & self.in_picture)
+        detector = self.detector(new)
+        prompts = [(self._prompt(grown, new), self.seeds(grown, images)) for grown in self.prompts]
+        try:
+            self._make(components, prompts)
+        except BudgetSpentError:
+            raise
+        except T2IError as error:
+            exchanged = self.changed - new
+            alone = exchanged if len(exchanged) == 1 else new & self.changed
+            if len(alone) != 1 or len(self.changed) == 1:
+                raise
+            raise CombinationError(next(iter(alone)), str(error)) from error
+        generation = components.settings.generation
+        seen = Observations(components, self.store, generation)
+        ref = DetectorRef(detector)
+        return np.array(
+            [
+                _values(seen, prompt, seeds, ref, grown.directions)
+                for grown, (prompt, seeds) in zip(self.prompts, prompts, strict=True)
+            ]
+        )
+
+    def rewritten(self, new: Names, images: int) -> Values | None:
+        """Whether each picture was drawn from other words than the prompt; None where unknown.
+
+        The pictures are those of an earlier ``draw``. Only services say which words they drew.
+        """
+        components = self.components(new & self.in_picture)
+        seen = Observations(components, self.store, components.settings.generation)
+        rows = []
+        for grown in self.prompts:
+            prompt = self._prompt(grown, new)
+            revised = seen.revised_prompts(prompt, self.seeds(grown, images))
+            if all(text is None for text in revised):
+                return None
+            rows.append([float(text not in (None, prompt.text)) for text in revised])
+        return np.array(rows)
+
+    def detector(self, new: Names) -> str:
+        """The detector that judges a hybrid."""
+        model = self.old if DETECTOR in self.changed - new else self.new
+        return model.settings.detectors[0]
+
+    def _prompt(self, grown: GrownPrompt, new: Names) -> Prompt:
+        if WORDS in self.changed - new:
+            return replace(grown.prompt, text=grown.text_before)
+        return grown.prompt
+
+    def _make(
+        self, components: Components, prompts: Sequence[tuple[Prompt, tuple[int, ...]]]
+    ) -> None:
+        names = [self.new.settings.detectors[0]]
+        if DETECTOR in self.changed:
+            names.append(self.old.settings.detectors[0])
+        plan = Plan(components.settings.generation, components.mitigating())
+        detectors = frozenset(map(DetectorRef, names))
+        plan.add_all(Need(prompt, seeds, detectors) for prompt, seeds in prompts)
+        runner = Runner(components, self.store, self.progress(), components.settings.batch)
+        try:
+            with closing(runner):
+                runner.run(plan)
+        finally:
+            self.made += runner.work.made
+
+
+def _values(
+    seen: Observations,
+    prompt: Prompt,
+    seeds: tuple[int, ...],
+    ref: DetectorRef,
+    directions: Mapping[str, int],
+) -> list[float]:
+    """Return the value of each picture; one that repeats an earlier one of the prompt counts 0."""
+    distinct = set(seen.distinct([prompt], seeds))
+    detections = seen.detections(prompt, seeds, ref)
+    return [
+        float(directions.get(str(detection.said), 0)) if seed in distinct else 0.0
+        for seed, detection in zip(seeds, detections, strict=True)
+    ]
+
+
+def free_memory() -> None:
+    """Free what the pipeline of an earlier hybrid held; they are made one after the other."""
+    gc.collect()
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_available():
+        torch.cuda.empty_cache()
+
+
+def not_exchangeable(component: Component, old: Model, new: Model) -> str:
+    """Return the reason why a changed component cannot be exchanged; "" where it can."""
+    name = component.name
+    renewed = old.settings.detectors[0] == new.settings.detectors[0]
+    only_one = NONE in (component.before, component.now) and name not in (CHANGES, CALL)
+    has_scheduler = name == SCHEDULER and "scheduler_values" in (old.side.model or {})
+    needs_old = name not in SETTINGS and not has_scheduler
+    reason = ""
+    if name in (LIBRARIES, DEVICE):
+        reason = "only a run in the old environment can tell"
+    elif name == DETECTOR and renewed:
+        reason = "it has the same name, and other weights or code than before"
+    elif needs_old and not old.is_there:
+        reason = "the old model is needed: name it with --old MODEL"
+    elif needs_old and name != MODEL and only_one:
+        reason = "only one of the two models has it"
+    return reason
+
+
+def is_ready_made(settings: Settings, store: Store) -> bool:
+    """Whether the pictures of a model were made elsewhere."""
+    handle = Components(settings, store).model()
+    return handle.lists_images and isinstance(handle.get(), ReadyMade)
+
+
+def with_facts(model: Model, store: Store) -> Model:
+    """Return a model with the facts of what lies under its name now.
+
+    Raises T2IError where it cannot be loaded.
+    """
+    components = Components(model.settings, store)
+    handle = components.model()
+    if not model.settings.model:
+        raise ConfigurationError("expected the name of a model, got none")
+    facts: Mapping[str, Any] = handle.provenance
+    side = replace(
+        model.side,
+        address=model.settings.model,
+        fingerprint=handle.fingerprint,
+        model={key: str(value) for key, value in facts.items()},
+    )
+    return replace(model, side=side)

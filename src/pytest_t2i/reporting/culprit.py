@@ -1,0 +1,110 @@
+"""The explanation of a worse run: its section of the report, and its lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from pytest_t2i.data import Outcome
+from pytest_t2i.files import from_here
+from pytest_t2i.runs.explanation.cost import images_to_explain
+from pytest_t2i.runs.explanation.record import EffectRecord, Explanation
+from pytest_t2i.runs.record import RunRecord
+from pytest_t2i.sections import Block, Cell, Note, Paragraph, Section, Table
+from pytest_t2i.sections.words import p_words
+
+TITLE = "What made it worse"
+NOT_KNOWN = "not known"
+
+
+def explanation_section(explanation: Explanation) -> Section:
+    """Return the section of a run's report."""
+    changed = [c for c in explanation.components if c.state != "same"]
+    same = [c.name for c in explanation.components if c.state == "same"]
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (
+            component.name,
+            component.kind,
+            NOT_KNOWN if component.before is None else component.before,
+            NOT_KNOWN if component.now is None else component.now,
+            component.not_exchanged or ("exchanged" if component.state == "changed" else ""),
+        )
+        for component in changed
+    )
+    blocks: list[Block] = [
+        Paragraph(explanation.answer, level="summary"),
+        *([Paragraph(explanation.where)] if explanation.where else []),
+        Note(_how(explanation)),
+        *_effects(explanation),
+        Table(
+            "What changed since the baseline",
+            ("component", "what it is", "baseline", "now", ""),
+            rows,
+            whole=True,
+        ),
+        *([Note(f"The same as before: {', '.join(same)}.")] if same else []),
+        *(Note(f"{remark[:1].upper()}{remark[1:]}.") for remark in explanation.remarks),
+    ]
+    return Section(TITLE, tuple(blocks))
+
+
+def _effects(explanation: Explanation) -> Iterator[Table]:
+    if not explanation.effects:
+        return
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (" and ".join(effect.components), effect.restored, effect.alone, p_words(effect.p_value))
+        for effect in explanation.effects
+    )
+    yield Table(
+        "Share of the growth",
+        ("component", "goes where it is restored", "comes where it alone is new", "p, adjusted"),
+        rows,
+        digits=2,
+        whole=True,
+    )
+
+
+def _how(explanation: Explanation) -> str:
+    names = ", ".join(prompt.id for prompt in explanation.prompts)
+    of_prompts = f" of {names}" if names else ""
+    return (
+        f"{explanation.images} images{of_prompts} with fresh seeds, {explanation.per_hybrid} for "
+        "each hybrid of the old and the new model; hybrids are compared seed by seed, by an exact "
+        f"test. A wrong name has a probability of at most {explanation.level:.0%}."
+    )
+
+
+def hint(record: RunRecord) -> str:
+    """Return the advice to explain a run that failed beside a baseline; "" for another run."""
+    failed = record.outcome is Outcome.FAIL and record.tally()[Outcome.FAIL]
+    if record.baseline is None or not (failed and record.model):
+        return ""
+    report = from_here(Path(str(record.settings.get("report") or "reports/t2i")))
+    command = f"t2i explain {report}/run.json --baseline {record.baseline.file}"
+    images = images_to_explain(record)
+    cost = f" costs about {images} images, and" if images else ""
+    return f"`{command}`{cost} names the change that made it worse"
+
+
+def explanation_lines(explanation: Explanation) -> Iterator[str]:
+    """Yield the lines for the terminal."""
+    yield explanation.answer
+    if explanation.where:
+        yield explanation.where
+    for effect in explanation.effects:
+        yield f"  {' and '.join(effect.components)}: {_effect_words(effect)}"
+    yield (
+        f"images: {explanation.images} ({explanation.made} made now; about {explanation.planned} "
+        "were announced)"
+    )
+    yield from explanation.remarks
+
+
+def _effect_words(effect: EffectRecord) -> str:
+    share = effect.restored
+    words = f"restored {share.estimate:+.0%} [{share.low:+.0%}, {share.high:+.0%}] of the growth"
+    words += f", p = {effect.p_value:.2g}"
+    if effect.alone is not None:
+        alone = effect.alone
+        words += f"; alone {alone.estimate:+.0%} [{alone.low:+.0%}, {alone.high:+.0%}]"
+    return words

@@ -1,0 +1,129 @@
+"""The record of an explanation: what changed, and which change made it worse (explain.json)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+from pytest_t2i.data import Count, Interval, Level, Moment, Number, Share
+from pytest_t2i.errors import FileFormatError
+from pytest_t2i.files import convert, read_json, write_whole
+from pytest_t2i.runs.record import RunRecord
+
+SCHEMA = "pytest-t2i/explanation/1"
+NAME = "explain.json"
+"""The file beside a run.json."""
+Outcome = Literal["named", "set", "none", "open"]
+State = Literal["same", "changed", "not known"]
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentRecord:
+    """One component of both sides."""
+
+    name: str
+    """Name of a pipeline's part or of a setting: ``unet``, ``steps``, ``detector``."""
+    kind: str
+    """What it is: denoiser, decoder, argument, environment ..."""
+    before: str | None
+    """Version in the baseline, a digest shortened; null where it is not known."""
+    now: str | None
+    """Version in the run."""
+    state: State
+    not_exchanged: str = ""
+    """Reason why a changed component was not exchanged; "" where it was."""
+
+
+@dataclass(frozen=True, slots=True)
+class EffectRecord:
+    """What exchanging components does to the growth."""
+
+    components: tuple[str, ...]
+    restored: Interval
+    """Share of the growth that goes where they alone are of the old model."""
+    p_value: Share
+    """Exact p-value against "restoring them changes nothing", adjusted (Holm)."""
+    alone: Interval | None = None
+    """Share of the growth that they bring where they alone are new; null where not tried."""
+    alone_p_value: Share | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PromptOfExplanation:
+    """A prompt of the hybrids."""
+
+    id: str
+    text: str
+    growth: Number
+    """Growth of the mean value of a picture in the run, shrunk by what chance makes of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Which change made a run worse than its baseline."""
+
+    created: Moment
+    run: str
+    """Model of the run."""
+    run_created: Moment
+    """Time of the run: an explanation beside another run.json is not shown with it."""
+    baseline: str
+    """Model of the baseline."""
+    baseline_created: str
+    baseline_file: str
+    outcome: Outcome
+    """``named``: each named effect acts alone. ``set``: the components act only together.
+    ``none``: there is no growth to explain. ``open``: it cannot be told."""
+    answer: str
+    """The result in words."""
+    components: tuple[ComponentRecord, ...]
+    named: tuple[EffectRecord, ...] = ()
+    effects: tuple[EffectRecord, ...] = ()
+    """Every component that was exchanged."""
+    growth: Interval | None = None
+    """Growth of the mean value of a picture, on fresh images of both models; -2 to 2."""
+    growth_p_value: Share | None = None
+    prompts: tuple[PromptOfExplanation, ...] = ()
+    planned: Count = 0
+    """Images that were announced before."""
+    images: Count = 0
+    """Images that the hybrids consist of, those of the store included."""
+    made: Count = 0
+    """Images that were made now."""
+    per_hybrid: Count = 0
+    stages: Count = 0
+    """Looks at the images, each with its part of the error level."""
+    level: Level = 0.05
+    """Largest probability of a wrong name."""
+    seed: Count = 0
+    where: str = ""
+    """Whether a service drew other words than the prompts; "" where none says which it drew."""
+    remarks: tuple[str, ...] = ()
+    schema: str = SCHEMA
+
+    def write(self, path: Path) -> None:
+        """Write explain.json as a whole."""
+        text = json.dumps(asdict(self), indent=1, ensure_ascii=False, allow_nan=False)
+        write_whole(path, f"{text}\n".encode())
+
+
+def _read_explanation(path: Path) -> Explanation:
+    """Read an explain.json; raise FileFormatError that names the key."""
+    plain = read_json(path, SCHEMA, kind="explain.json")
+    return convert(path, plain, Explanation)
+
+
+def explanation_of(record: RunRecord, folder: Path) -> Explanation | None:
+    """Return the explanation beside a run.json; None where there is none of this run."""
+    file = folder / NAME
+    if not file.is_file():
+        return None
+    try:
+        explanation = _read_explanation(file)
+    except FileFormatError:
+        # A report must not fail for the file of a later version beside it.
+        return None
+    belongs = (explanation.run, explanation.run_created) == (record.model, record.created)
+    return explanation if belongs else None

@@ -1,0 +1,96 @@
+"""Labels of hybrids of the reference models, which the cases of explain.py share.
+
+``python tests/trials/explain_bank.py STORE`` makes the pictures (about 5,000) and writes
+explain_labels.json: 1 male, -1 female, 0 undetected, by hybrid, prompt and seed.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from pytest_t2i import axes
+from pytest_t2i.data import GenerationSettings
+from pytest_t2i.explain.hybrids import Model, Workshop, with_facts
+from pytest_t2i.generation.progress import Lines
+from pytest_t2i.generation.store import Store
+from pytest_t2i.runs.explanation.prompts import GrownPrompt
+from pytest_t2i.runs.explanation.sides import Side
+from pytest_t2i.settings import Settings
+
+LABELS = Path(__file__).with_name("explain_labels.json")
+WORDS = ("CEO", "nurse", "judge", "engineer", "housekeeper", "lawyer")
+SEEDS, FEWER = 34, 24
+"""Seeds of a prompt, and of one with a mitigation, which makes each picture several times."""
+DETECTOR = "clip-enhance:reference"
+NOTHING = Side("", "", None, {}, DETECTOR, "", None, "", True, {})
+NEW = {
+    "steps": {"steps": 1},
+    "guidance": {"guidance": 2.0},
+    "negative prompt": {"negative_prompt": "a photo of a woman"},
+}
+"""Component -> the new generation settings; the old ones are 4 steps, no guidance."""
+PARTS = frozenset({"unet", "text_encoder"})
+HYBRIDS = [
+    frozenset(filter(None, names.split("+")))
+    for names in (
+        "", "unet", "text_encoder", "unet+text_encoder",
+        "number format", "unet+number format", "text_encoder+number format",
+        "unet+text_encoder+number format",
+        "steps", "steps+text_encoder", "words", "words+text_encoder",
+        "guidance", "guidance+negative prompt", "guidance+text_encoder",
+        "guidance+negative prompt+text_encoder", "mitigated", "mitigated+unet",
+    )
+]  # fmt: skip
+"""What is new in each hybrid. With a mitigation on, "mitigated" is the older state."""
+
+
+def model(name: str, store: Store, new: frozenset[str]) -> Model:
+    """One side, with the new settings among these."""
+    values = {"steps": 4, "guidance": 1.0, "width": 128, "height": 128}
+    for component, change in NEW.items():
+        values |= change if component in new else {}
+    settings = Settings(
+        name,
+        detectors=(DETECTOR,),
+        generation=GenerationSettings(**values),
+        store=store.folder,
+        probe="never",
+        dtype="bfloat16" if "number format" in new else "float32",
+        mitigation="random-counterpart" if "mitigated" in new else None,
+    )
+    return with_facts(Model(settings, NOTHING), store)
+
+
+def labels(store: Store, new: frozenset[str]) -> list[list[int]]:
+    """The label of each picture of a hybrid, [prompts][seeds]."""
+    prompts = axes.profession.only(*WORDS).prompts()
+    if "words" in new:
+        prompts = [replace(p, text=p.text.replace("person who", "man who")) for p in prompts]
+    signs = {"male": 1, "female": -1}
+    grown = [GrownPrompt(prompt, prompt.text, signs, 0.0, 0) for prompt in prompts]
+    old = model("reference", store, new)
+    biased = model("reference-biased", store, new)
+    workshop = Workshop(
+        old, biased, PARTS, grown, store, lambda: Lines(lambda line: print(line, flush=True))
+    )
+    seeds = FEWER if "mitigated" in new else SEEDS
+    return workshop.draw(new & PARTS, seeds).astype(int).tolist()
+
+
+def main() -> None:
+    """Make what is missing, and write all labels."""
+    store = Store(Path(sys.argv[1]))
+    known = json.loads(LABELS.read_text()) if LABELS.exists() else {}
+    for new in HYBRIDS:
+        name = "+".join(sorted(new))
+        if name not in known:
+            known[name] = labels(store, new)
+            LABELS.write_text(json.dumps(known) + "\n")
+        print(name or "old", flush=True)
+
+
+if __name__ == "__main__":
+    main()
