@@ -226,9 +226,15 @@ OPTIONS = (
         "MONEY",
     ),
     Option(
+        "judge-price",
+        "price of one picture judged by a detector vlm:NAME, written as that of an image; a tenth "
+        "of the pictures is judged twice (default: not counted)",
+        "MONEY",
+    ),
+    Option(
         "budget",
-        'most that the run may spend on a model behind HTTP, "5 USD"; the run stops there, and a '
-        "further budget continues it (default: any amount)",
+        'most that the run may spend on a model behind HTTP and on a judge together, "5 USD"; the '
+        "run stops there, and a further budget continues it (default: any amount)",
         "MONEY",
     ),
     Option(

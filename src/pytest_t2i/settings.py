@@ -94,6 +94,8 @@ class Settings:
     """With ``sequential``: number of images of the run after which no further round begins."""
     price: Money | None = None
     """Price of one image; None for the price in the catalogue, if any."""
+    judge_price: Money | None = None
+    """Price of one picture that a judge looks at; None where it is not known."""
     budget: Money | None = None
     """Largest amount that the run may spend; None for any amount."""
     probe: Literal["once", "again", "never"] = "once"
@@ -130,8 +132,8 @@ class Settings:
         return {
             key: str(value) if isinstance(value, Path | Money) else value
             for key, value in plain.items()
-            # Records of runs without a certificate keep the format of earlier versions.
-            if key != "judge_certificate" or value is not None
+            # Records of runs without a certificate or judge keep the format of earlier versions.
+            if key not in {"judge_certificate", "judge_price"} or value is not None
         }
 
 
@@ -381,6 +383,7 @@ READERS: dict[str, Reader] = {
     "concurrency": whole(1, MOST_AT_ONCE),
     "answer-limit": above_zero,
     "price": price,
+    "judge-price": price,
     "budget": money,
     "probe": _yes_or_no,
     "other-size": _yes_or_no,

@@ -7,6 +7,7 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pytest_t2i.adapters.detectors.rubrics import JUDGE
 from pytest_t2i.adapters.support.black_or_unreadable import gate
 from pytest_t2i.adapters.support.picture_files import picture_in
 from pytest_t2i.data import Detection, Undetected
@@ -110,6 +111,14 @@ class Observer:
                 self._find(task, legible, images)
             else:
                 self._detect(task, legible, images, pictures.refusals)
+
+    def left_to_judge(self, needs: Mapping[str, ImageNeeds]) -> int:
+        """Number of pictures about which a judge has still to be asked."""
+        judges = (
+            set(missing) for task, missing in self._tasks(Pictures(needs, lambda _: None))
+            if isinstance(task, DetectorRef) and task.name.startswith(JUDGE)
+        )  # fmt: skip
+        return len(set().union(*judges))
 
     def load(self, needs: Iterable[ImageNeeds]) -> None:
         """Load what the images need; an error is left to the first picture."""

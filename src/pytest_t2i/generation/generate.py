@@ -13,7 +13,7 @@ from pytest_t2i.data import FORESEEN, Generated, GenerationSettings, Request, Un
 from pytest_t2i.errors import BudgetSpentError, ConfigurationError, GenerationError, StoreError
 from pytest_t2i.generation import traces
 from pytest_t2i.generation.batch_size import BatchSize, FindsBatchSize, remember, remembered
-from pytest_t2i.generation.bill import Bill, bill_of
+from pytest_t2i.generation.bill import STOPPED, Bill, bill_of
 from pytest_t2i.generation.check_packages import check_packages
 from pytest_t2i.generation.check_pictures import SizeCheck, picture_for_detectors
 from pytest_t2i.generation.components import Components
@@ -181,9 +181,18 @@ class Runner:
         """Make and detect; pictures that turn out damaged when they are opened are made again."""
         for _ in range(TURNS):
             self._unread.clear()
-            self._make_within_budget(plan, keys)
-            self.observer.look(self._pictures(plan, keys))
-            self._detect_previews(plan, keys)
+            try:
+                self._make_within_budget(plan, keys)
+                self.observer.look(self._pictures(plan, keys))
+                self._detect_previews(plan, keys)
+            except BudgetSpentError as error:
+                if str(error) in self.work.notes:
+                    raise
+                needs = {keys[request]: wanted for request, wanted in plan.needs.items()}
+                self.work.notes.append(self._unjudged_words(needs))
+                raise BudgetSpentError(self.work.notes[-1]) from None
+            finally:
+                self.count_judged()
             if not self._unread:
                 return
         problem = next(iter(self._unread.values()))
@@ -200,6 +209,29 @@ class Runner:
             if note not in self.work.notes:
                 self._say(note)
 
+    def _unjudged_words(self, needs: Mapping[str, ImageNeeds]) -> str:
+        """A note on what was spent when the budget ended while pictures were judged."""
+        spending = self.components.judge_spending
+        left = self.observer.left_to_judge(needs)
+        if spending is None:
+            return f"{STOPPED}: {left} pictures are left to judge"
+        more = spending.price.times(left)
+        return (
+            f"{STOPPED} of {spending.budget}: {spending.spent} spent, {left} pictures are left to "
+            f"judge, which costs about {more}. What was judged is kept: the same command resumes "
+            f'with --t2i-budget "{more}"'
+        )
+
+    def count_judged(self) -> None:
+        """Take over the counts of the run's judges."""
+        run, spending = self.components.judge_run, self.components.judge_spending
+        self.work.judged = run.judged.total()
+        self.work.notes += [note for note in run.notes if note not in self.work.notes]
+        if spending is not None:
+            self.work.judge_price = str(spending.price)
+            self.work.judge_paid = spending.count.judged
+        self.work.faults = self.components.faults.counted
+
     def close(self) -> None:
         """Close the executor, which stays open between plans, and the cost counter."""
         if self.work.made and self.size.words:
@@ -209,6 +241,8 @@ class Runner:
         for part in map(self.__dict__.get, ("executor", "bill")):
             if (close := getattr(part, "close", None)) is not None:
                 close()
+        if (spending := self.components.judge_spending) is not None and not self.components.run_id:
+            spending.clear()
         self.components.forget_faults()
 
     def keys(self, plan: Plan) -> dict[Request, str]:
@@ -270,9 +304,10 @@ class Runner:
                 raise
         finally:
             self.work.price, self.work.paid = str(self.bill.price), self.bill.paid
-        if self.bill.is_over:
-            left = len(self._missing(plan, keys, list(keys)))
-            self.work.notes.append(self.bill.stopped(left, self.work.planned))
+        left = len(self._missing(plan, keys, list(keys))) if self.bill.is_over else 0
+        if left:
+            judge_price = self.components.settings.judge_price
+            self.work.notes.append(self.bill.stopped(left, self.work.planned, judge_price))
             raise BudgetSpentError(self.work.notes[-1])
 
     def _ready(self, plan: Plan) -> dict[Request, str]:

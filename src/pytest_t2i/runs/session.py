@@ -166,6 +166,7 @@ class Session:
             self.components.check_budget()
             self._check_mitigation()
             self._check_canary()
+        self.components.check_judge_price()
         if self.settings.labels is not None:
             _ = self.labelled
         _ = self.certificate

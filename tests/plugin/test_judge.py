@@ -1,0 +1,113 @@
+"""Pictures judged by a vision-language model: three attributes, its price, its version."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import judges
+import pytest
+from judge_server import Plan, judging
+
+pytestmark = pytest.mark.slow
+
+
+def run(place, server, *more):
+    """A run, with exit status and what it told."""
+    child = judges.start(place, server, *more)
+    child.wait(120)
+    return child.returncode, " ".join((place / "told.txt").read_text().split())
+
+
+def record(place):
+    return json.loads((place / "reports/t2i/run.json").read_text())
+
+
+def test_three_attributes_in_one_pass_without_torch(tmp_path):
+    place = judges.write(tmp_path / "project")
+    lines = ("import sys", "def pytest_unconfigure():", "    assert 'torch' not in sys.modules")
+    (place / "conftest.py").write_text("\n".join(lines))
+    with judging(Plan(abstains={"female": 0.2})) as server:
+        name = f"vlm:judge@{server.address}+gender+age+skin-tone"
+        words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+        words += ["--t2i-model", "images:pictures", "--t2i-detector", name]
+        told = subprocess.run(words, cwd=place, capture_output=True, text=True, check=False)
+        assert told.returncode in (0, 6), told.stdout + told.stderr
+        again = server.pictures
+        assert again < judges.PICTURES * 1.3
+        subprocess.run(words, cwd=place, capture_output=True, check=False)
+        assert server.pictures == again
+    plain = record(place)
+    assert len(plain["provenance"]["judges"]) == 3
+    (first, *_) = plain["prompts"]
+    assert len(first["images"][0]["detections"]) == 3
+    page = (place / "reports/t2i/index.html").read_text()
+    for attribute in ("+gender+age", "+age+skin-tone+gender", "+skin-tone+gender+age"):
+        assert attribute in page
+    assert "<b>seen</b>" not in page
+    reasons = [d["undetected"] for i in first["images"] for d in i["detections"].values()]
+    assert {"unspecified", None} >= set(reasons)
+
+
+def test_what_it_costs_is_told_and_bounded(tmp_path):
+    place = judges.write(tmp_path / "project")
+    price = ("--t2i-judge-price", "0.01 USD")
+    with judging() as server:
+        status, told = run(place, server, *price, "--t2i-budget", "0.50 USD")
+        assert status == pytest.ExitCode.INTERRUPTED
+        assert len(server.requests) == 50
+        assert "stopped at the budget of 0.50 USD: 0.50 USD spent" in told
+        assert "pictures are left to judge" in told
+        status, told = run(place, server, *price)
+        assert status in (0, 6)
+        work = record(place)["work"]
+        assert work["judge_price"] == "0.01 USD"
+        assert f"spent {0.01 * work['judge_paid']:.2f} USD" in told
+        assert work["judge_paid"] + 50 == len(server.requests)
+        assert max(server.judged.values()) <= 2
+    locks = [file.name for file in (place / ".t2i/locks").iterdir()]
+    assert not [name for name in locks if "spent" in name]
+
+
+def test_workers_share_the_judge_and_the_budget(tmp_path):
+    place = judges.write(tmp_path / "project")
+    price = ("--t2i-judge-price", "0.01 USD", "-n", "2")
+    with judging() as server:
+        run(place, server, *price, "--t2i-budget", "0.30 USD")
+        assert len(server.requests) <= 30
+        status, told = run(place, server, *price)
+        assert status in (0, 6), told
+        assert max(server.judged.values()) <= 2
+        probes = len(server.requests) - server.pictures
+        assert probes == 2
+
+
+def test_an_unsteady_judge_is_told(tmp_path):
+    place = judges.write(tmp_path / "project")
+    plan = Plan(right={"male": 0.5, "female": 0.5}, unsteady=1.0)
+    with judging(plan) as server:
+        _, told = run(place, server)
+    assert "below 0.95" in told
+    judges_told = record(place)["provenance"]["judges"].values()
+    assert any(told["equal"] < told["twice"] for told in judges_told)
+    assert "below 0.95" in (place / "reports/t2i/index.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (("--t2i-judge-price", "0.01 EUR", "--t2i-budget", "1 USD"), "expected an amount in USD"),
+        (("--t2i-judge-price", "0 USD"), "above 0"),
+        (("--t2i-detector", "people:pictures", "--t2i-judge-price", "1 USD"), "asks a judge"),
+        (("--t2i-detector", "vlm:m@http://127.0.0.1:9/v1+gendr"), "Did you mean"),
+        (("--t2i-detector", "vlm:"), "name of a judge"),
+    ],
+)
+def test_wrong_options_end_with_the_remedy(tmp_path, options, problem):
+    place = judges.write(tmp_path / "project")
+    with judging() as server:
+        status, told = run(place, server, *options)
+        assert (status, server.pictures) == (pytest.ExitCode.USAGE_ERROR, 0), told
+    assert problem in told or "gender" in told
+    assert "Traceback" not in told
