@@ -45,6 +45,7 @@ def test_three_attributes_in_one_pass_without_torch(tmp_path):
     page = (place / "reports/t2i/index.html").read_text()
     for attribute in ("+gender+age", "+age+skin-tone+gender", "+skin-tone+gender+age"):
         assert attribute in page
+    assert "<i>gender: &lt;b&gt;seen&lt;/b&gt; gender</i>" in page
     assert "<b>seen</b>" not in page
     reasons = [d["undetected"] for i in first["images"] for d in i["detections"].values()]
     assert {"unspecified", None} >= set(reasons)
