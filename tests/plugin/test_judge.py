@@ -8,7 +8,8 @@ import sys
 
 import judges
 import pytest
-from judge_server import Plan, judging
+from judge_server import GENDERS, Plan, judging, truth_of
+from PIL import Image
 
 pytestmark = pytest.mark.slow
 
@@ -93,6 +94,61 @@ def test_an_unsteady_judge_is_told(tmp_path):
     judges_told = record(place)["provenance"]["judges"].values()
     assert any(told["equal"] < told["twice"] for told in judges_told)
     assert "below 0.95" in (place / "reports/t2i/index.html").read_text()
+
+
+def certify(place, server, attributes="+gender+age"):
+    """Check the judge on the project's pictures, which have the labels of their pixels."""
+    rows = ["file,annotator,label"]
+    for file in sorted((place / "pictures").glob("*.png")):
+        group, _ = truth_of(Image.open(file))
+        rows.append(f"{file.name},ann,{GENDERS[group]}")
+    (place / "pictures/labels.csv").write_text("\n".join(rows) + "\n")
+    words = [
+        sys.executable,
+        "-c",
+        "import sys; from pytest_t2i.cli.main import main; sys.exit(main())",
+    ]
+    words += ["detector", "check"]
+    words += [f"vlm:judge@{server.address}{attributes}", "--labels", "pictures"]
+    words += ["--certificate", "judge.json"]
+    told = subprocess.run(words, cwd=place, capture_output=True, text=True, check=False)
+    assert told.returncode == 0, told.stdout + told.stderr
+
+
+CERTIFIED = ("--t2i-judge-certificate", "judge.json")
+
+
+def test_a_certificate_of_this_judge_lets_verdicts_stand(tmp_path):
+    place = judges.write(tmp_path / "project")
+    with judging(Plan(abstains={"female": 0.1})) as server:
+        certify(place, server)
+        status, told = run(place, server, *CERTIFIED)
+    assert status == 0, told
+    assert "PASS" in told
+
+
+@pytest.mark.parametrize(
+    ("change", "because"),
+    [("version", "version system_fingerprint fp-1 then"), ("rubric", "(rubric"),
+     ("abstention", "the judge abstains from")],
+)  # fmt: skip
+def test_a_judge_that_is_not_the_certified_one_decides_nothing(tmp_path, change, because):
+    place = judges.write(tmp_path / "project")
+    with judging() as server:
+        certify(place, server, "+gender" if change == "rubric" else "+gender+age")
+        if change == "version":
+            server.plan.version = lambda _: {"system_fingerprint": "fp-2"}
+        if change == "abstention":
+            server.plan.abstains = {"male": 0.3, "female": 0.3}
+            judges.write(tmp_path / "other", 70_000)
+            (place / "pictures").rename(place / "before")
+            (tmp_path / "other/pictures").rename(place / "pictures")
+        status, told = run(place, server, *CERTIFIED)
+    assert status == 6, told
+    assert "INCONCLUSIVE" in told
+    (check,) = record(place)["checks"]
+    assert check["outcome"] == "INCONCLUSIVE"
+    assert because in (place / "reports/t2i/index.html").read_text()
 
 
 @pytest.mark.parametrize(

@@ -237,7 +237,7 @@ def look_at_labelled(observer: Observer, labelled: LabelledSet, detectors: Seque
     by_key = {labelled.checksums[image.file]: image for image in labelled}
     refs = {DetectorRef(name) for name in detectors}
     needs = {key: ImageNeeds(detectors=refs) for key in by_key}
-    pictures = Pictures(needs, lambda key: _open(labelled, by_key[key]))
+    pictures = Pictures(needs, lambda key: open_labelled(labelled, by_key[key]))
     observer.look(pictures, "looking at labelled images")
 
 
@@ -247,7 +247,8 @@ def stored_detections(store: Store, fingerprint: str, keys: Sequence[str]) -> li
     return [detections[key] for key in keys]
 
 
-def _open(labelled: LabelledSet, image: LabelledImage) -> Image | Undetected:
+def open_labelled(labelled: LabelledSet, image: LabelledImage) -> Image | Undetected:
+    """The picture of a labelled image, or why it needs no detector."""
     path = labelled.path(image)
     try:
         content = path.read_bytes()

@@ -86,6 +86,8 @@ class JudgeRun:
     """Identity of a judge without its version -> the version that it has reported to this run."""
     judged: Tally[str] = field(default_factory=Tally)
     """Name of a judge -> pictures that were judged in this run, the second judgements included."""
+    requests: Tally[str] = field(default_factory=Tally)
+    """Name of a judge -> requests about pictures that it answered in this run."""
 
     def say(self, note: str) -> None:
         """Keep a note, once."""

@@ -309,6 +309,7 @@ class ChatPanel(Panel):
             self._limits.at_once,
         )
         for name, (replies, detections) in flight.run(by_name):
+            self.run.requests[self.name] += len(replies)
             for reply in replies:
                 self._compare(reply.versions)
             yield by_name[name], detections
