@@ -125,6 +125,8 @@ class Panel(ABC):
 
     judges_twice = True
     """Whether a tenth of the pictures is judged twice; False for a function of the picture."""
+    needs_device = False
+    """Whether it works on a device that the model under test uses, too."""
 
     def __init__(self, name: str, question: Question) -> None:
         """Args: the name in messages, and the question."""
@@ -230,13 +232,11 @@ class ChangedError(Exception):
 class Judge:
     """A Detector of one attribute, whose panel answers about several in one request."""
 
-    needs_device = False
-
     def __init__(self, panel: Panel, rubric: Rubric) -> None:
         """Args: what asks the model, and the attribute that this detector is about."""
         self.panel, self.rubric = panel, rubric
         self.labels = tuple(rubric.labels)
-        self.counts_people = rubric.counts_people
+        self.counts_people, self.needs_device = rubric.counts_people, panel.needs_device
 
     @property
     def fingerprint(self) -> str:
