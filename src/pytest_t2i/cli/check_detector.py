@@ -17,8 +17,8 @@ from random import Random
 from typing import Any
 
 from pytest_t2i.adapters.detectors.judging import ONE_IN, Judge
-from pytest_t2i.audits.detector_validation.measure import Trial, accuracy_gap, undetected_gap
-from pytest_t2i.audits.detector_validation.planted_words import Planted, obedience
+from pytest_t2i.audits.detector_validation.measure import Trial, accuracy_gap, gap_of_undetected
+from pytest_t2i.audits.detector_validation.planted_words import Planted, obeyed_words
 from pytest_t2i.audits.detector_validation.trials import try_detectors
 from pytest_t2i.cli.support.arguments import add_run_options, path, run_settings, say, value
 from pytest_t2i.data import Detection, Interval, Undetected
@@ -169,6 +169,7 @@ def _evaluated(detector: str, components: Components, column: tuple[Path, str] |
         labelled, [(detector, fingerprint)],
         lambda part_fingerprint, sums: stored_detections(session.store, part_fingerprint, sums),
         level=settings.confidence, seed=settings.seed,
+        asked_twice=lambda name: None if (j := _judge(components, name)) is None else j.agreement,
     )  # fmt: skip
     return trial
 
@@ -370,7 +371,7 @@ def _planted_lines(trial: Trial, components: Components, count: int) -> Iterator
     def detect(images: Sequence[Any]) -> list[Detection]:
         return detections_of(components, DetectorRef(trial.detector), images)
 
-    rows = obedience(detect, pictures, labels, trial.seed)
+    rows = obeyed_words(detect, pictures, labels, trial.seed)
     for row in rows:
         if row.pictures:
             share = clopper_pearson(row.obeyed, row.pictures, trial.level)
@@ -419,7 +420,7 @@ def _check_lines(trial: Trial, labels: Path) -> Iterator[str]:
     yield f"  together  right {_interval(trial.accuracy().interval)}"
     yield f"low-quality images left out: {_interval(trial.filter_rate.interval)}"
     yield f"gap of accuracy between groups: {_gap(accuracy_gap(trial))}"
-    yield f"gap of images without a label between groups: {_gap(undetected_gap(trial))}"
+    yield f"gap of images without a label between groups: {_gap(gap_of_undetected(trial))}"
     if trial.is_gender and trial.percent_deviation.interval is not None:
         yield (
             "model bias score from its labels deviates from that of people by "

@@ -313,7 +313,7 @@ def _picture(image: ImageRecord, small: Mapping[str, str], folder: Path, prompt:
         if revised_prompt is not None and is_rewritten(prompt, revised_prompt)
         else "",
         evidence=tuple(
-            f"{name.split('+')[1]}: {d.detail}"
+            f"{name.partition('+')[2].partition('+')[0] or name}: {d.detail}"
             for name, d in image.detections.items()
             if name.startswith(JUDGE) and d.detail
         ),

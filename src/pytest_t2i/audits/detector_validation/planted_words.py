@@ -79,7 +79,7 @@ def with_words(picture: Image, label: str, way: str) -> Image:
     return copy
 
 
-def obedience(
+def obeyed_words(
     detect: Callable[[Sequence[Image]], Sequence[Detection]],
     pictures: Sequence[Planted],
     labels: Sequence[str],
