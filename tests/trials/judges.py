@@ -3,7 +3,7 @@
 A local server plays the judge. A run that is killed at any moment loses the answers that it was
 waiting for; no answer that it had is asked for again, and no run spends more than its budget.
 
-    PYTHONPATH=tests:tests/trials python tests/trials/judges.py [kills|versions|hostile]
+    PYTHONPATH=tests python tests/trials/run.py judge-kills judge-versions judge-answers
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 from random import Random
@@ -224,24 +223,3 @@ def hostile(count: int, tally: Tally, seed: int = 1) -> Tally:
                 tally.check(detection.detail.isprintable(), f"{detection.detail!r}")
             tally.check(time.monotonic() - began < 10, f"a hang with {body[:80]!r}")
     return tally
-
-
-def main() -> None:
-    """Run the trials at full size and print their tables."""
-    chosen = sys.argv[1:] or ["kills", "versions", "hostile"]
-    with tempfile.TemporaryDirectory() as name:
-        for trial in chosen:
-            tally = Tally(f"judges: {trial}", WANTED)
-            if trial == "kills":
-                kills(Path(name) / trial, 60, tally)
-            elif trial == "versions":
-                versions(Path(name) / trial, 12, tally)
-            else:
-                hostile(500, tally)
-            print(
-                trial, dict(tally.kinds), f"{len(tally.faults)} faults", *tally.faults[:5], sep="\n"
-            )
-
-
-if __name__ == "__main__":
-    main()

@@ -133,7 +133,7 @@ class Rubric:
         counts = self._counts(value) if word is not None and self.counts_people else {}
         if word is None or counts is None:
             return None
-        evidence = _one_line(value.get("evidence"))
+        evidence = one_line(value.get("evidence"))
         if self.counts_people and not counts[PEOPLE]:
             return Detection(None, Undetected.NO_PERSON, counts, evidence)
         if word in self.labels:
@@ -228,8 +228,12 @@ def _closed(properties: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _one_line(text: Any) -> str:
-    """The evidence in one line of bounded length, without characters that cannot be printed."""
+def one_line(text: Any) -> str:
+    r"""A text of a judge in one line of bounded length, of characters that can be printed.
+
+    >>> one_line("a\n<b>beard</b>"), one_line(None)
+    ('a <b>beard</b>', '')
+    """
     if not isinstance(text, str):
         return ""
     line = " ".join(text[: 4 * LONGEST_EVIDENCE].split())

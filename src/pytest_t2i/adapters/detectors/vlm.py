@@ -34,6 +34,7 @@ from pytest_t2i.adapters.detectors.rubrics import (
     LONGEST_ANSWER,
     JudgeName,
     Question,
+    one_line,
     rubrics_of,
 )
 from pytest_t2i.adapters.languages.addresses import is_address
@@ -91,7 +92,6 @@ OPTIONAL = ("response_format", "temperature")
 """Fields that a server may not take."""
 PATIENCE = 5.0
 """Seconds to wait for a version that is known from earlier runs."""
-LONGEST_VERSION = 200
 
 
 def load(options: LoadOptions) -> Judge:
@@ -165,6 +165,7 @@ class ChatPanel(Panel):
         self._pace, self._lock = Pace(limits.at_once), Lock()
         self._not_taken: set[str] = set()
         self._versions: Mapping[str, str] | None = None
+        self._mentioned: Mapping[str, str] = {}
 
     def __str__(self) -> str:
         return self.name
@@ -277,7 +278,7 @@ class ChatPanel(Panel):
         if isinstance(answer, T2IError | bytes):
             return {}
         versions = versions_in(answer, self.model, is_local=is_local(self.address))
-        return {name: self._requests.shown(words) for name, words in versions.items()}
+        return {name: one_line(self._requests.shown(words)) for name, words in versions.items()}
 
     def check(self) -> None:
         """Raise JudgeChangedError where the list of models has another version than before."""
@@ -288,8 +289,12 @@ class ChatPanel(Panel):
                 self._compare({**versions, **now})
 
     def _compare(self, now: Mapping[str, str]) -> None:
-        before = self._versions
-        if before is None or all(before.get(name) == words for name, words in now.items()):
+        if self._versions is None:
+            return
+        # What the first question was not told is compared from its first mention on.
+        before = {**now, **self._mentioned, **self._versions}
+        self._mentioned = {**now, **self._mentioned}
+        if all(before[name] == words for name, words in now.items()):
             return
         raise JudgeChangedError(
             f"{self} has changed while it judged: it was {versions_words(before) or 'not told'}, "
@@ -402,11 +407,7 @@ def _read(answer: Any) -> Reply:
     if isinstance(content, list):
         parts = [_at(part, "text") for part in content]
         content = " ".join(part for part in parts if isinstance(part, str))
-    versions = {
-        name: " ".join(words.split())[:LONGEST_VERSION]
-        for name in REPORTED
-        if isinstance(words := _at(answer, name), str) and words.strip()
-    }
+    versions = {name: words for name in REPORTED if (words := one_line(_at(answer, name)))}
     refusal = _at(message, "refusal")
     if _at(choice, "finish_reason") == "content_filter" or (isinstance(refusal, str) and refusal):
         words = refusal if isinstance(refusal, str) and refusal else "the content filter"

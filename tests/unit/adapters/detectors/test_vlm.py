@@ -283,3 +283,27 @@ def test_an_absent_server_ends_with_a_remedy():
     limits = AnswerLimits(seconds=1.0)
     with pytest.raises(T2IError, match="running"):
         vlm.load(LoadOptions("m@http://127.0.0.1:9/v1", answers=limits)).join(JudgeRun())
+
+
+def test_a_version_that_only_pictures_tell_is_compared_from_then_on():
+    def version(number):
+        return {} if number == 0 else {"model": "old" if number < 12 else "new"}
+
+    with judging(Plan(version=version)) as server:
+        detector = judge(server, run=JudgeRun())
+        detector.detect(pictures(8))
+        with pytest.raises(T2IError, match="has changed while it judged"):
+            detector.detect(pictures(20, start=100))
+
+
+def test_texts_of_a_judge_are_printable_lines():
+    message = {"content": None, "refusal": "no\x1b[2J\nway\u202e"}
+    body = {"choices": [{"message": message}], "model": "a\x1b[31m\nb" + "c" * 999}
+    with judging(Plan(hostile=(b"\0" + json.dumps(body).encode(),))) as server:
+        (detection,) = judge(server).detect([picture(0)])
+        assert detection.undetected is Undetected.JUDGE_REFUSED
+        assert detection.detail.isprintable()
+    with judging(Plan(version=lambda _: {"model": body["model"]})) as server:
+        version = judge(server, run=JudgeRun()).provenance["version"]
+        assert version.isprintable()
+        assert len(version) < 250
