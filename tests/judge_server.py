@@ -117,7 +117,7 @@ class Handler(BaseHTTPRequestHandler):
             labels = words[: words.index("unspecified")]
             truth = labels[place % len(labels)]
             random = Random(f"{digest} {name}")
-            if times > 1 and random.random() < plan.unsteady:
+            if times > 1 and Random(digest).random() < plan.unsteady:
                 random = Random(f"{digest} {name} {times}")
             if random.random() < plan.refuses.get(truth, 0.0):
                 self._chat(None, number, refusal="I cannot help with people.")
