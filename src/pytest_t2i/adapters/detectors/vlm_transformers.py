@@ -19,6 +19,7 @@ from pytest_t2i.adapters.support.devices import (
     pick_dtype,
 )
 from pytest_t2i.adapters.support.loading import folder_or_hub_id, needs
+from pytest_t2i.adapters.support.locating import shared
 from pytest_t2i.data import Detection
 from pytest_t2i.errors import ConfigurationError, ModelLoadError
 from pytest_t2i.protocols import LoadOptions
@@ -53,11 +54,18 @@ def load_panel(source: str, question: Question, options: LoadOptions) -> Weights
         raise ConfigurationError(
             "vlm:transformers/: expected a hub id or a folder, as in vlm:transformers/OWNER/NAME"
         )
+    # The detectors of all attributes ask the same weights, which are loaded once.
+    key = ("vlm", source, options.revision, options.device, options.dtype)
+    model, processor, facts = shared(key, lambda: _parts(source, options))
+    return WeightsPanel(source, question, model, processor, facts)
+
+
+def _parts(source: str, options: LoadOptions) -> tuple[Any, Any, Mapping[str, str]]:
     place = folder_or_hub_id(source)
     device = pick_device(options.device)
     dtype = pick_dtype(options.dtype, device)
-    code = {"trust_remote_code": options.trust_remote_code}
     with loading_weights(source, options.revision):
+        code = {"trust_remote_code": options.trust_remote_code}
         named = {**of_revision(options.revision), **code}
         model = from_pretrained(AutoModelForImageTextToText, place, dtype, **named)
         processor = AutoProcessor.from_pretrained(place, **named)
@@ -69,7 +77,7 @@ def load_panel(source: str, question: Question, options: LoadOptions) -> Weights
         )
     if (tokenizer := getattr(processor, "tokenizer", None)) is not None:
         tokenizer.padding_side = "left"  # answers follow the end of every question of a batch
-    return WeightsPanel(source, question, model, processor, facts_of(model, source, place, dtype))
+    return model, processor, facts_of(model, source, place, dtype)
 
 
 class WeightsPanel(Panel):

@@ -63,6 +63,7 @@ def test_answers_are_read_and_asked_for_once_more(weights, monkeypatch):
     monkeypatch.setattr(vlm_transformers.WeightsPanel, "_answers", answers)
     run = JudgeRun()
     gender, age = judge(weights, "+gender+age"), judge(weights, "+age+gender")
+    assert gender.panel._model is age.panel._model
     gender.join(run)
     age.join(run)
     assert [d.label for d in gender.detect(pictures(10))] == ["female"] * 10
