@@ -73,6 +73,40 @@ def test_what_it_costs_is_told_and_bounded(tmp_path):
     assert not [name for name in locks if "spent" in name]
 
 
+MADE = """
+import pytest
+from pytest_t2i import limit, prompts
+
+@pytest.mark.t2i(prompts.Axis("job", "a photo of a {word}", ("nurse", "pilot")), images=6)
+def test_prompt(sample):
+    assert abs(sample.prompt_bias_score) <= limit("prompt_bias_score.own", 1.0, reason="a trial")
+"""
+
+
+def test_making_and_judging_share_a_budget_and_no_paid_picture_is_lost(tmp_path, monkeypatch):
+    pytest.importorskip("openai")
+    from image_server import serving
+
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret-0123")
+    (tmp_path / "test_suite.py").write_text(MADE)
+    # Pictures of that server have no group in a pixel: all are of the first.
+    monkeypatch.setattr("judge_server.truth_of", lambda _: (0, None))
+    prices = ("--t2i-price", "0.04 USD", "--t2i-judge-price", "0.01 USD", "--t2i-no-probe")
+    with serving() as model, judging() as server:
+        words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *prices]
+        words += ["--t2i-model", f"openai:fake@{model.url}"]
+        words += ["--t2i-detector", f"vlm:judge@{server.address}+gender"]
+        for budget, statuses in (("0.23 USD", (2,)), ("0.15 USD", (2,)), ("9 USD", (0, 6))):
+            made, asked = len(model.asked), len(server.requests)
+            more = [*words, "--t2i-budget", budget]
+            told = subprocess.run(more, cwd=tmp_path, capture_output=True, text=True, check=False)
+            assert told.returncode in statuses, told.stdout + told.stderr
+            cents = 4 * (len(model.asked) - made) + len(server.requests) - asked
+            assert cents <= 100 * float(budget.split()[0]) + 4  # a request may have been free
+        assert len(model.asked) <= 13
+        assert max(server.judged.values()) <= 2
+
+
 def test_workers_share_the_judge_and_the_budget(tmp_path):
     place = judges.write(tmp_path / "project")
     price = ("--t2i-judge-price", "0.01 USD", "-n", "2")

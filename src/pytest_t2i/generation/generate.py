@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING
 
 from pytest_t2i.adapters.support.black_or_unreadable import gate
 from pytest_t2i.data import FORESEEN, Generated, GenerationSettings, Request, Undetected
-from pytest_t2i.errors import BudgetSpentError, ConfigurationError, GenerationError, StoreError
+from pytest_t2i.errors import (
+    BudgetSpentError,
+    ConfigurationError,
+    GenerationError,
+    StoreError,
+    T2IError,
+)
 from pytest_t2i.generation import traces
 from pytest_t2i.generation.batch_size import BatchSize, FindsBatchSize, remember, remembered
 from pytest_t2i.generation.bill import STOPPED, Bill, bill_of
@@ -119,6 +125,8 @@ class Runner:
     _pace: ImagePace = field(default_factory=ImagePace)
     _other_size: GenerationError | None = None
     """The error of the first picture of another aspect; no further picture is requested."""
+    _undetected: T2IError | None = None
+    """The error of a detector while pictures are paid for; those under way are still kept."""
 
     @cached_property
     def observer(self) -> Observer:
@@ -369,8 +377,9 @@ class Runner:
         finally:
             self.store.release(claimed)
             self._remember_size()
-        if self._other_size is not None:
-            raise self._other_size
+        if (error := self._other_size or self._undetected) is not None:
+            self._undetected = None
+            raise error
         return self.work.made - before
 
     def _remember_size(self) -> None:
@@ -384,7 +393,7 @@ class Runner:
     ) -> Iterator[Request]:
         """Claim requests as the executor takes them; the rest is left for other processes."""
         for start in range(0, len(among), CLAIMED):
-            if self._other_size is not None:
+            if self._other_size or self._undetected:
                 return
             part = among[start : start + CLAIMED]
             mine = set(self.store.claim([keys[request] for request in part]))
@@ -392,7 +401,7 @@ class Runner:
             # Another process may have made some of them just before this one claimed them.
             todo = self._missing(plan, keys, [r for r in part if keys[r] in mine])
             for request in todo:
-                if self._other_size is not None:
+                if self._other_size or self._undetected:
                     return
                 traced = traces.asked(request, plan.needs[request])
                 yield looked_at(traced, plan.needs[request]) if self._looks_elsewhere else traced
@@ -440,8 +449,18 @@ class Runner:
         if self._looks_elsewhere:
             self._take_detections(needs, {keys[r]: generated for r, generated in plain})
         refusals = {key: stored[key].refusal or "" for key in unseen}
-        self.observer.look_at(Pictures(needs, pictures.__getitem__, unseen, refusals))
+        if self._undetected is None:
+            self._look_at_new(Pictures(needs, pictures.__getitem__, unseen, refusals))
         self.work.seconds_per_image = self._pace.batch(len(new))
+
+    def _look_at_new(self, pictures: Pictures) -> None:
+        """Look at pictures while they are in memory; an error waits for those that are paid for."""
+        try:
+            self.observer.look_at(pictures)
+        except T2IError as error:
+            if not self.components.counts_requests:
+                raise
+            self._undetected = error
 
     def _has_size(self, request: Request, generated: Generated) -> bool:
         """Whether a picture is kept; the first whose aspect is another ends the run."""
