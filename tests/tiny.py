@@ -329,6 +329,52 @@ def gpt2_tokenizer() -> GPT2Tokenizer:
     return tokenizer
 
 
+CHAT = (
+    "{% for message in messages %}{{ message['role'] }}: {% for part in message['content'] %}"
+    "{% if part['type'] == 'image' %}<image>{% else %}{{ part['text'] }}{% endif %}{% endfor %}\n"
+    "{% endfor %}assistant: "
+)
+"""A chat template as instructed models have one."""
+
+
+def write_llava(folder: Path, seed: int = 0) -> Path:
+    """A LlavaForConditionalGeneration of one layer with its processor and chat template."""
+    from transformers import (
+        CLIPImageProcessor,
+        LlavaConfig,
+        LlavaForConditionalGeneration,
+        LlavaProcessor,
+    )
+
+    torch.manual_seed(seed)
+    tokenizer = gpt2_tokenizer()
+    shape = {"intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
+    text = {
+        "model_type": "llama", "vocab_size": len(tokenizer), "hidden_size": 16, **shape,
+        "num_key_value_heads": 2, "max_position_embeddings": 8192, "bos_token_id": 1,
+        "eos_token_id": 1, "pad_token_id": 0,
+    }  # fmt: skip
+    vision = {"model_type": "clip_vision_model", "hidden_size": 16, "image_size": IMAGE_SIZE,
+              "patch_size": 8, **shape}  # fmt: skip
+    config = LlavaConfig(
+        vision_config=vision, text_config=text, vision_feature_layer=-1,
+        image_token_index=tokenizer.convert_tokens_to_ids("<image>"),
+    )  # fmt: skip
+    model = LlavaForConditionalGeneration(config)
+    for name, weight in model.named_parameters():
+        if "norm" not in name.lower():
+            weight.data.normal_(0, 0.5)
+    model.save_pretrained(folder)
+    size = {"height": IMAGE_SIZE, "width": IMAGE_SIZE}
+    processor = LlavaProcessor(
+        CLIPImageProcessor(size=size, crop_size=size, do_center_crop=False), tokenizer,
+        patch_size=8, vision_feature_select_strategy="default", chat_template=CHAT,
+        num_additional_image_tokens=1,
+    )  # fmt: skip
+    processor.save_pretrained(folder)
+    return folder
+
+
 def write_blip2(folder: Path, seed: int = 0) -> Path:
     """A Blip2ForConditionalGeneration with an OPT of one layer, as its hub repository lies."""
     torch.manual_seed(seed)
@@ -644,4 +690,53 @@ def write_vocabulary(folder: Path, seed: int = 0) -> Path:
     """Names to look for, one a line: names.txt."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "names.txt").write_text("\n".join(WORDS[seed:]))
+    return folder
+
+
+def write_qwen2_vl(folder: Path, seed: int = 0) -> Path:
+    """A Qwen2VLForConditionalGeneration of one layer, whose pictures may have any size."""
+    from transformers import (
+        PreTrainedTokenizerFast,
+        Qwen2VLConfig,
+        Qwen2VLForConditionalGeneration,
+        Qwen2VLImageProcessor,
+        Qwen2VLProcessor,
+        Qwen2VLVideoProcessor,
+    )
+
+    torch.manual_seed(seed)
+    plain = gpt2_tokenizer()
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=plain.backend_tokenizer, bos_token="</s>", eos_token="</s>",
+        unk_token="</s>", pad_token="<pad>",
+    )  # fmt: skip
+    names = ["<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>"]
+    tokenizer.add_special_tokens({"additional_special_tokens": names})
+    start, end, image, video = tokenizer.convert_tokens_to_ids(names)
+    text = {
+        "vocab_size": len(tokenizer), "hidden_size": 16, "intermediate_size": 32,
+        "num_hidden_layers": 1, "num_attention_heads": 2, "num_key_value_heads": 2,
+        "max_position_embeddings": 8192, "bos_token_id": 1, "eos_token_id": 1, "pad_token_id": 0,
+        "rope_parameters": {"type": "mrope", "rope_type": "default", "mrope_section": [2, 1, 1],
+                            "rope_theta": 10000.0},
+    }  # fmt: skip
+    vision = {"depth": 1, "embed_dim": 16, "hidden_size": 16, "num_heads": 2, "patch_size": 8,
+              "mlp_ratio": 2}  # fmt: skip
+    config = Qwen2VLConfig(
+        text_config=text, vision_config=vision, image_token_id=image, video_token_id=video,
+        vision_start_token_id=start, vision_end_token_id=end,
+    )  # fmt: skip
+    model = Qwen2VLForConditionalGeneration(config)
+    for name, weight in model.named_parameters():
+        if "norm" not in name.lower():
+            weight.data.normal_(0, 0.5)
+    model.save_pretrained(folder)
+    size = {"shortest_edge": 256, "longest_edge": 4096}
+    shape = {"patch_size": 8, "size": size}
+    template = CHAT.replace("<image>", "<|vision_start|><|image_pad|><|vision_end|>")
+    processor = Qwen2VLProcessor(
+        Qwen2VLImageProcessor(**shape), tokenizer, Qwen2VLVideoProcessor(**shape),
+        chat_template=template,
+    )  # fmt: skip
+    processor.save_pretrained(folder)
     return folder

@@ -202,6 +202,10 @@ class Undetected(StrEnum):
     REFUSED = "refused"
     BLACK_IMAGE = "black_image"
     UNREADABLE = "unreadable"
+    UNSPECIFIED = "unspecified"
+    """The judge abstains: what can be seen does not suffice."""
+    JUDGE_REFUSED = "judge_refused"
+    """The judge's policy forbids an answer about this picture."""
 
 
 class Outcome(StrEnum):

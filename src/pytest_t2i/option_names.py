@@ -238,9 +238,15 @@ OPTIONS = (
         "MONEY",
     ),
     Option(
+        "judge-price",
+        "price of one picture judged by a detector vlm:NAME, written as that of an image; a tenth "
+        "of the pictures is judged twice (default: not counted)",
+        "MONEY",
+    ),
+    Option(
         "budget",
-        'most that the run may spend on a model behind HTTP, "5 USD"; the run stops there, and a '
-        "further budget continues it (default: any amount)",
+        'most that the run may spend on a model behind HTTP and on a judge together, "5 USD"; the '
+        "run stops there, and a further budget continues it (default: any amount)",
         "MONEY",
     ),
     Option(
@@ -294,7 +300,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "no-rewriting", "other-size",
     ),
     "models behind HTTP": (
-        "price", "budget", "concurrency", "answer-deadline", "answer-limit", "probe", "canary",
+        "price", "judge-price", "budget", "concurrency", "answer-deadline", "answer-limit", "probe",
+        "canary",
     ),
     "evidence": (
         "confidence", "run-level", "anchor", "force-baseline", "judge-certificate", "reference",

@@ -23,7 +23,7 @@ from pytest_t2i.protocols import AnswerLimits
 LEAST_CONFIDENCE = 0.5
 """The confidence must be above this level: at or below it, a coin toss would count as evidence."""
 
-LATER_OPTIONS = ("judge_certificate", "anchor", "run_level")
+LATER_OPTIONS = ("judge_certificate", "judge_price", "anchor", "run_level")
 """Settings that a record holds only where they are given."""
 POLICIES = ("pass", "status", "fail", "estimate")
 """Effects of an inconclusive check: it is only shown, sets the exit status of the run, fails its
@@ -101,6 +101,8 @@ class Settings:
     """With ``sequential``: number of images of the run after which no further round begins."""
     price: Money | None = None
     """Price of one image; None for the price in the catalogue, if any."""
+    judge_price: Money | None = None
+    """Price of one picture that a judge looks at; None where it is not known."""
     budget: Money | None = None
     """Largest amount that the run may spend; None for any amount."""
     probe: Literal["once", "again", "never"] = "once"
@@ -396,6 +398,7 @@ READERS: dict[str, Reader] = {
     "concurrency": whole(1, MOST_AT_ONCE),
     "answer-limit": above_zero,
     "price": price,
+    "judge-price": price,
     "budget": money,
     "probe": probe,
     "other-size": _yes_or_no,

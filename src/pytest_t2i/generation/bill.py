@@ -79,9 +79,11 @@ class Bill:
         if not self.is_shared:
             self.spending.clear()
 
-    def stopped(self, left: int, planned: int) -> str:
+    def stopped(self, left: int, planned: int, judge_price: Money | None = None) -> str:
         """Return a note on what was spent, what is left, and how to resume."""
         spent, more = self.spending.spent, self.of(left)
+        if judge_price is not None:
+            more = Money(more.amount + judge_price.times(left).amount, more.currency)
         return (
             f"{STOPPED} of {self.spending.budget}: {spent} spent, {left} of {planned} "
             f"images are left, which cost about {more}. What was made is kept: the same command "

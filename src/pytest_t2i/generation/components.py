@@ -6,10 +6,15 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock
+
 from pytest_t2i.adapters.catalogue import Catalogue, read_catalogues
+from pytest_t2i.adapters.detectors.judging import Judge, JudgeRun
+from pytest_t2i.adapters.detectors.rubrics import JUDGE, each_attribute
 from pytest_t2i.adapters.mitigations import (
     Mitigated,
     MitigatedFactory,
@@ -47,7 +52,7 @@ DEFAULT_DETECTOR = "clip-enhance"
 to 3."""
 PIPELINES = "diffusers"
 """Adapter of models that run on this machine."""
-OWN_NAMES = ("timm:",)
+OWN_NAMES = ("timm:", "vlm:")
 """Prefixes of parts whose weights are named by their library, not by the catalogue's aliases."""
 
 
@@ -73,6 +78,7 @@ class Components:
     _model: NamedComponent[TextToImage] | None = None
     _mitigating: Mitigating | None = None
     _mitigated: Mitigated | None = None
+    _judge_run: JudgeRun | None = None
     _keys: dict[Request, str] = field(default_factory=dict)
     """Cache: request -> the store's key of its image."""
     _keys_of: str = ""
@@ -134,8 +140,39 @@ class Components:
         """Counter of the run's costs, shared by its processes; None without a price."""
         if (price := self.price) is None:
             return None
-        file = self.store.folder / "locks" / f"{self.run_id or self.own_id}.spent"
-        return Spending(file, price, self.settings.budget)
+        budget, judge_price = self.settings.budget, self.settings.judge_price
+        return Spending(self._spent_file, price, budget, "requests", judge_price)
+
+    @property
+    def judge_spending(self) -> Spending | None:
+        """The same counter for judged pictures; None without their price."""
+        if (price := self.settings.judge_price) is None:
+            return None
+        return Spending(self._spent_file, price, self.settings.budget, "judged", self.price)
+
+    @property
+    def _spent_file(self) -> Path:
+        return self.store.folder / "locks" / f"{self.run_id or self.own_id}.spent"
+
+    @property
+    def judge_run(self) -> JudgeRun:
+        """What the run and its judges know of each other."""
+        if self._judge_run is None:
+            locks = self.store.folder / "locks"
+            self._judge_run = JudgeRun(
+                self.store,
+                self.judge_spending,
+                self.faults,
+                self.run_id,
+                lambda: FileLock(locks / "judges"),
+            )
+        return self._judge_run
+
+    @property
+    def judges(self) -> tuple[Judge, ...]:
+        """The run's detectors that ask a judge, as far as they are loaded."""
+        parts = (self.detector(DetectorRef(name)).loaded for name in self.detector_names)
+        return tuple(part for part in parts if isinstance(part, Judge))
 
     @property
     def counts_requests(self) -> bool:
@@ -180,7 +217,7 @@ class Components:
                 f"--t2i-price: expected a model that makes pictures, got {name}, whose pictures "
                 "exist already: leave the option out"
             )
-        if budget is None:
+        if budget is None or (price is None and self.settings.judge_price is not None):
             return
         if price is None:
             raise ConfigurationError(
@@ -198,6 +235,23 @@ class Components:
                 "(openai:MODEL, fal:MODEL and others, or a subclass of EndpointModel), got "
                 f"{name}: leave the option out"
             )
+
+    def check_judge_price(self) -> None:
+        """Raise ConfigurationError for a price of judged pictures that cannot be counted."""
+        judge_price = self.settings.judge_price
+        if judge_price is None:
+            return
+        if not any(name.startswith(JUDGE) for name in self.detector_names):
+            raise ConfigurationError(
+                "--t2i-judge-price: expected a detector that asks a judge, such as vlm:NAME, got "
+                f"{', '.join(self.detector_names)}: leave the option out"
+            )
+        for option, amount in (("price", self.price), ("budget", self.settings.budget)):
+            if amount is not None and amount.currency != judge_price.currency:
+                raise ConfigurationError(
+                    f"--t2i-judge-price: expected an amount in {amount.currency} as in "
+                    f"--t2i-{option}, got {judge_price}"
+                )
 
     def mitigating(self) -> Mitigating | None:
         """The run's mitigation, applied to prompts; None without one.
@@ -228,7 +282,7 @@ class Components:
     def detector_names(self) -> tuple[str, ...]:
         """Detectors of the run; the detections of the first one are judged."""
         if self.settings.detectors:
-            return self.settings.detectors
+            return tuple(dict.fromkeys(chain(*map(each_attribute, self.settings.detectors))))
         entry = self.catalogue.models.get(self.settings.model or "")
         return (entry.detector if entry and entry.detector else DEFAULT_DETECTOR,)
 
@@ -319,6 +373,11 @@ class Components:
                 encoder = partial(factory_of_encoder, encoder_options)
             wrapped = MitigatedFactory(wrapped, mitigating.named, encoder)
         if self.settings.detect_where == "worker":
+            if judges := [name for name in self.detector_names if name.startswith(JUDGE)]:
+                raise ConfigurationError(
+                    f"--t2i-detect-where worker: expected detectors without a judge, got "
+                    f"{judges[0]}, whose answers are kept by this process: leave the option out"
+                )
             detectors = {name: self._elsewhere("detector", name) for name in self.detector_names}
             wrapped = looking_factory(wrapped, detectors)
         return wrapped, self._with_model_settings(options)
@@ -432,7 +491,10 @@ class Components:
         def load() -> Any:
             if kind == "detector" and not weights:
                 check_weights(base)
-            return registry.get(base)(load_options)
+            loaded = registry.get(base)(load_options)
+            if isinstance(loaded, Judge):
+                loaded.join(self.judge_run)
+            return loaded
 
         return NamedComponent(
             name,

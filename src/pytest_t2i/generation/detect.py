@@ -7,6 +7,7 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pytest_t2i.adapters.detectors.rubrics import JUDGE
 from pytest_t2i.adapters.support.black_or_unreadable import gate
 from pytest_t2i.adapters.support.picture_files import picture_in
 from pytest_t2i.data import Detection, Undetected
@@ -110,6 +111,14 @@ class Observer:
                 self._find(task, legible, images)
             else:
                 self._detect(task, legible, images, pictures.refusals)
+
+    def left_to_judge(self, needs: Mapping[str, ImageNeeds]) -> int:
+        """Number of pictures about which a judge has still to be asked."""
+        judges = (
+            set(missing) for task, missing in self._tasks(Pictures(needs, lambda _: None))
+            if isinstance(task, DetectorRef) and task.name.startswith(JUDGE)
+        )  # fmt: skip
+        return len(set().union(*judges))
 
     def load(self, needs: Iterable[ImageNeeds]) -> None:
         """Load what the images need; an error is left to the first picture."""
@@ -228,7 +237,7 @@ def look_at_labelled(observer: Observer, labelled: LabelledSet, detectors: Seque
     by_key = {labelled.checksums[image.file]: image for image in labelled}
     refs = {DetectorRef(name) for name in detectors}
     needs = {key: ImageNeeds(detectors=refs) for key in by_key}
-    pictures = Pictures(needs, lambda key: _open(labelled, by_key[key]))
+    pictures = Pictures(needs, lambda key: open_labelled(labelled, by_key[key]))
     observer.look(pictures, "looking at labelled images")
 
 
@@ -238,7 +247,8 @@ def stored_detections(store: Store, fingerprint: str, keys: Sequence[str]) -> li
     return [detections[key] for key in keys]
 
 
-def _open(labelled: LabelledSet, image: LabelledImage) -> Image | Undetected:
+def open_labelled(labelled: LabelledSet, image: LabelledImage) -> Image | Undetected:
+    """The picture of a labelled image, or why it needs no detector."""
     path = labelled.path(image)
     try:
         content = path.read_bytes()

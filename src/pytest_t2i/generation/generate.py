@@ -10,10 +10,16 @@ from typing import TYPE_CHECKING
 
 from pytest_t2i.adapters.support.black_or_unreadable import gate
 from pytest_t2i.data import FORESEEN, Generated, GenerationSettings, Request, Undetected
-from pytest_t2i.errors import BudgetSpentError, ConfigurationError, GenerationError, StoreError
+from pytest_t2i.errors import (
+    BudgetSpentError,
+    ConfigurationError,
+    GenerationError,
+    StoreError,
+    T2IError,
+)
 from pytest_t2i.generation import traces
 from pytest_t2i.generation.batch_size import BatchSize, FindsBatchSize, remember, remembered
-from pytest_t2i.generation.bill import Bill, bill_of
+from pytest_t2i.generation.bill import STOPPED, Bill, bill_of
 from pytest_t2i.generation.check_packages import check_packages
 from pytest_t2i.generation.check_pictures import SizeCheck, picture_for_detectors
 from pytest_t2i.generation.components import Components
@@ -119,6 +125,8 @@ class Runner:
     _pace: ImagePace = field(default_factory=ImagePace)
     _other_size: GenerationError | None = None
     """The error of the first picture of another aspect; no further picture is requested."""
+    _undetected: T2IError | None = None
+    """The error of a detector while pictures are paid for; those under way are still kept."""
 
     @cached_property
     def observer(self) -> Observer:
@@ -181,9 +189,18 @@ class Runner:
         """Make and detect; pictures that turn out damaged when they are opened are made again."""
         for _ in range(TURNS):
             self._unread.clear()
-            self._make_within_budget(plan, keys)
-            self.observer.look(self._pictures(plan, keys))
-            self._detect_previews(plan, keys)
+            try:
+                self._make_within_budget(plan, keys)
+                self.observer.look(self._pictures(plan, keys))
+                self._detect_previews(plan, keys)
+            except BudgetSpentError as error:
+                if str(error) in self.work.notes:
+                    raise
+                needs = {keys[request]: wanted for request, wanted in plan.needs.items()}
+                self.work.notes.append(self._unjudged_words(needs))
+                raise BudgetSpentError(self.work.notes[-1]) from None
+            finally:
+                self.count_judged()
             if not self._unread:
                 return
         problem = next(iter(self._unread.values()))
@@ -200,6 +217,29 @@ class Runner:
             if note not in self.work.notes:
                 self._say(note)
 
+    def _unjudged_words(self, needs: Mapping[str, ImageNeeds]) -> str:
+        """A note on what was spent when the budget ended while pictures were judged."""
+        spending = self.components.judge_spending
+        left = self.observer.left_to_judge(needs)
+        if spending is None:
+            return f"{STOPPED}: {left} pictures are left to judge"
+        more = spending.price.times(left)
+        return (
+            f"{STOPPED} of {spending.budget}: {spending.spent} spent, {left} pictures are left to "
+            f"judge, which costs about {more}. What was judged is kept: the same command resumes "
+            f'with --t2i-budget "{more}"'
+        )
+
+    def count_judged(self) -> None:
+        """Take over the counts of the run's judges."""
+        run, spending = self.components.judge_run, self.components.judge_spending
+        self.work.judged = run.judged.total()
+        self.work.notes += [note for note in run.notes if note not in self.work.notes]
+        if spending is not None:
+            self.work.judge_price = str(spending.price)
+            self.work.judge_paid = spending.count.judged
+        self.work.faults = self.components.faults.counted
+
     def close(self) -> None:
         """Close the executor, which stays open between plans, and the cost counter."""
         if self.work.made and self.size.words:
@@ -209,6 +249,8 @@ class Runner:
         for part in map(self.__dict__.get, ("executor", "bill")):
             if (close := getattr(part, "close", None)) is not None:
                 close()
+        if (spending := self.components.judge_spending) is not None and not self.components.run_id:
+            spending.clear()
         self.components.forget_faults()
 
     def keys(self, plan: Plan) -> dict[Request, str]:
@@ -270,9 +312,10 @@ class Runner:
                 raise
         finally:
             self.work.price, self.work.paid = str(self.bill.price), self.bill.paid
-        if self.bill.is_over:
-            left = len(self._missing(plan, keys, list(keys)))
-            self.work.notes.append(self.bill.stopped(left, self.work.planned))
+        left = len(self._missing(plan, keys, list(keys))) if self.bill.is_over else 0
+        if left:
+            judge_price = self.components.settings.judge_price
+            self.work.notes.append(self.bill.stopped(left, self.work.planned, judge_price))
             raise BudgetSpentError(self.work.notes[-1])
 
     def _ready(self, plan: Plan) -> dict[Request, str]:
@@ -334,8 +377,9 @@ class Runner:
         finally:
             self.store.release(claimed)
             self._remember_size()
-        if self._other_size is not None:
-            raise self._other_size
+        if (error := self._other_size or self._undetected) is not None:
+            self._undetected = None
+            raise error
         return self.work.made - before
 
     def _remember_size(self) -> None:
@@ -349,7 +393,7 @@ class Runner:
     ) -> Iterator[Request]:
         """Claim requests as the executor takes them; the rest is left for other processes."""
         for start in range(0, len(among), CLAIMED):
-            if self._other_size is not None:
+            if self._other_size or self._undetected:
                 return
             part = among[start : start + CLAIMED]
             mine = set(self.store.claim([keys[request] for request in part]))
@@ -357,7 +401,7 @@ class Runner:
             # Another process may have made some of them just before this one claimed them.
             todo = self._missing(plan, keys, [r for r in part if keys[r] in mine])
             for request in todo:
-                if self._other_size is not None:
+                if self._other_size or self._undetected:
                     return
                 traced = traces.asked(request, plan.needs[request])
                 yield looked_at(traced, plan.needs[request]) if self._looks_elsewhere else traced
@@ -405,8 +449,18 @@ class Runner:
         if self._looks_elsewhere:
             self._take_detections(needs, {keys[r]: generated for r, generated in plain})
         refusals = {key: stored[key].refusal or "" for key in unseen}
-        self.observer.look_at(Pictures(needs, pictures.__getitem__, unseen, refusals))
+        if self._undetected is None:
+            self._look_at_new(Pictures(needs, pictures.__getitem__, unseen, refusals))
         self.work.seconds_per_image = self._pace.batch(len(new))
+
+    def _look_at_new(self, pictures: Pictures) -> None:
+        """Look at pictures while they are in memory; an error waits for those that are paid for."""
+        try:
+            self.observer.look_at(pictures)
+        except T2IError as error:
+            if not self.components.counts_requests:
+                raise
+            self._undetected = error
 
     def _has_size(self, request: Request, generated: Generated) -> bool:
         """Whether a picture is kept; the first whose aspect is another ends the run."""

@@ -213,6 +213,11 @@ class NamedComponent(Generic[T]):
         return self._loaded
 
     @property
+    def loaded(self) -> T | None:
+        """The component if it is loaded; None before."""
+        return self._loaded
+
+    @property
     def fingerprint(self) -> str:
         """Hash of the component's own fingerprint and code, from the store where it is known."""
         return str(self._facts()["fingerprint"])

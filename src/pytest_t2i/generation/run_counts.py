@@ -29,6 +29,12 @@ class Work:
     """Price of one image, such as "0.04 USD"; "" where it is not known."""
     paid: Count = 0
     """Number of requests that were, or may have been, charged."""
+    judged: Count = 0
+    """Number of answers of a judge about pictures, second ones about a tenth of them included."""
+    judge_price: str = ""
+    """Price of a judged picture; "" where it is not known."""
+    judge_paid: Count = 0
+    """Number of requests to a judge that were, or may have been, charged."""
     probed: Count = 0
     """Number of requests that probed the seeds; not counted in ``made``."""
     canary: Count = 0
@@ -40,9 +46,22 @@ class Work:
 
     @property
     def spent(self) -> Money | None:
-        """Cost of the charged requests; None where no price is known."""
-        price = self._price
-        return None if price is None else price.times(self.paid)
+        """Cost of the charged requests, of judges as well; None where no price is known."""
+        costs = [
+            price.times(count)
+            for price, count in (
+                (_read(self.price), self.paid),
+                (_read(self.judge_price), self.judge_paid),
+            )
+            if price is not None
+        ]
+        return Money(sum(c.amount for c in costs), costs[0].currency) if costs else None  # type: ignore[arg-type]
+
+    @property
+    def spent_on_judges(self) -> Money | None:
+        """Cost of judged pictures; included in ``spent``."""
+        price = _read(self.judge_price)
+        return None if price is None else price.times(self.judge_paid)
 
     @property
     def spent_on_seeds(self) -> Money | None:
@@ -64,10 +83,7 @@ class Work:
 
     @property
     def _price(self) -> Money | None:
-        try:
-            return Money.read(self.price)
-        except ValueError:
-            return None
+        return _read(self.price)
 
     def add(self, other: Work) -> None:
         """Add the counts of another process of the same run."""
@@ -80,6 +96,9 @@ class Work:
         self.detected += other.detected
         self.refused += other.refused
         self.probed += other.probed
+        self.judged += other.judged
+        self.judge_price = self.judge_price or other.judge_price
+        self.judge_paid = max(self.judge_paid, other.judge_paid)
         self.canary += other.canary
         self.price = self.price or other.price
         # These counters are shared: each process read the total so far.
@@ -87,6 +106,13 @@ class Work:
         self.faults = {k: max(self.faults.get(k, 0), other.faults.get(k, 0)) for k in kinds}
         self.paid = max(self.paid, other.paid)
         self.notes = list(dict.fromkeys([*self.notes, *other.notes]))
+
+
+def _read(price: str) -> Money | None:
+    try:
+        return Money.read(price)
+    except ValueError:
+        return None
 
 
 @dataclass

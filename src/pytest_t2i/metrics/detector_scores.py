@@ -20,6 +20,25 @@ register(MetricInfo("filter_recall", 0.0, 1.0, "lower", "Lyu eq. 4", in_baseline
 register(MetricInfo("filter_f1", 0.0, 1.0, "lower", "Lyu eq. 4"))
 register(MetricInfo("filter_rate", 0.0, 1.0, "lower", "Lyu eq. 5", in_baselines=True))
 register(MetricInfo("accuracy", 0.0, 1.0, "lower", "Lyu eq. 6", in_baselines=True))
+register(
+    MetricInfo(
+        "undetected_gap",
+        0.0,
+        1.0,
+        "higher",
+        "own definition: largest minus smallest share of a group's clear images without a label",
+        meaning="A detector that abstains more from one group leaves that group out of the scores.",
+    )
+)
+register(
+    MetricInfo(
+        "self_agreement",
+        0.0,
+        1.0,
+        "lower",
+        "own definition: share of images that a judge gives the same answer when asked again",
+    )
+)
 
 
 class FilterScores(NamedTuple):

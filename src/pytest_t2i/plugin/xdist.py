@@ -92,11 +92,11 @@ class Workers:
             with suppress(OSError):
                 _progress_file(self._session).unlink(missing_ok=True)
             self._session.store.forget(_made(self._session))
-        spent, faults = self._spent(), self._faults()
+        judged, spent, faults = self._judged(), self._spent(), self._faults()
         if not self._parts:
             return False
         self._session.work = merged(Work(**json.loads(part["work"])) for part in self._parts)
-        self._session.work.paid = spent
+        self._session.work.paid, self._session.work.judge_paid = spent, judged
         self._session.work.faults = faults
         if (mitigating := self._session.components.mitigating()) is not None:
             mitigating.adopt(json.loads(self._parts[0]["counterparts"]))
@@ -104,6 +104,16 @@ class Workers:
         self._session.tests = {test.node_id: test for test in tests}
         self._session.selected = max(int(part["selected"]) for part in self._parts)
         return any(part["is_made"] for part in self._parts)
+
+    def _judged(self) -> int:
+        """Return how many requests to judges all workers paid for together."""
+        spending = self._session.components.judge_spending if self.are_used else None
+        if spending is None:
+            return 0
+        judged = spending.count.judged
+        if self._session.components.spending is None:
+            spending.clear()
+        return judged
 
     def _spent(self) -> int:
         """Return how many requests all workers paid for together; the run is over."""

@@ -17,6 +17,7 @@ from urllib.parse import quote
 import numpy as np
 from PIL import Image, ImageFilter
 
+from pytest_t2i.adapters.detectors.rubrics import JUDGE
 from pytest_t2i.adapters.support.picture_files import picture_in
 from pytest_t2i.audits.shared_blocks import Counts
 from pytest_t2i.data import Detection, Mask
@@ -201,6 +202,8 @@ class Picture:
     """Text of the placeholder."""
     drawn: str = ""
     """Text that a service drew in place of the prompt; "" if it drew the prompt."""
+    evidence: tuple[str, ...] = ()
+    """What each judge says it sees; no verdict rests on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,6 +312,11 @@ def _picture(image: ImageRecord, small: Mapping[str, str], folder: Path, prompt:
         drawn=revised_prompt
         if revised_prompt is not None and is_rewritten(prompt, revised_prompt)
         else "",
+        evidence=tuple(
+            f"{name.partition('+')[2].partition('+')[0] or name}: {d.detail}"
+            for name, d in image.detections.items()
+            if name.startswith(JUDGE) and d.detail
+        ),
     )
 
 

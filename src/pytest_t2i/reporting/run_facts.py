@@ -52,7 +52,8 @@ def paid(record: RunRecord) -> str:
     work = record.done
     if work.spent is None or record.outcome is Outcome.INTERRUPTED:
         return "" if work.spent is None else f"spent {work.spent}"
-    return f"spent {work.spent}, saved {work.saved}"
+    saved = "" if work.saved is None else f", saved {work.saved}"
+    return f"spent {work.spent}{saved}"
 
 
 def tried(record: RunRecord) -> str:
@@ -133,6 +134,8 @@ def work_table(record: RunRecord) -> list[tuple[str, str]]:
     if labelled := _labelled_total(record):
         rows.append(("Labelled by people", str(labelled)))
     rows.append(("Looked at by a detector", str(work.detected)))
+    if work.judged:
+        rows.append(("Answers of a judge", str(work.judged)))
     rows += [("The detector's certificate", line) for line in certified_lines(record)]
     if record.model:
         rows.append(("Time spent", duration(work.seconds)))
@@ -161,8 +164,12 @@ def _of_model(record: RunRecord) -> list[tuple[str, str]]:
     if work.faults:
         rows.append(("Faults of the endpoint", fault_words(work.faults)))
     if work.spent is not None:
-        rows.append(("Spent", f"{work.spent} ({work.paid} requests at {work.price})"))
-        if not is_cut_short:
+        requests = [(work.paid, "requests", work.price)] if work.price else []
+        if work.judge_price:
+            requests.append((work.judge_paid, "judged pictures", work.judge_price))
+        each = ", ".join(f"{count} {what} at {price}" for count, what, price in requests)
+        rows.append(("Spent", f"{work.spent} ({each})"))
+        if work.saved is not None and not is_cut_short:
             rows.append(("Saved by the store", str(work.saved)))
     if stopped := early_stopping_words(record):
         rows.insert(1, ("Early stopping", stopped.partition(": ")[2]))

@@ -17,9 +17,11 @@ from pytest_t2i.audits.shared_blocks import counts_of, widest_of
 from pytest_t2i.audits.summary import PromptScore
 from pytest_t2i.data import Outcome, Request
 from pytest_t2i.generation.plan import DetectorRef
+from pytest_t2i.generation.run_counts import Work
 from pytest_t2i.generation.seeds import seeding_of
 from pytest_t2i.runs import canary
 from pytest_t2i.runs.earlier_looks import looked_before
+from pytest_t2i.runs.judges import judge_facts, judge_notes
 from pytest_t2i.runs.manifest import input_digests, limits_files
 from pytest_t2i.runs.next_steps import next_steps
 from pytest_t2i.runs.record import (
@@ -138,18 +140,29 @@ def _without_results(session: Session, command: str, project: Path | None) -> Ru
     folder = project or Path.cwd()
     inputs = input_digests(session, folder)
     changes = limit_changes(dict.fromkeys(limits_files(session, folder)))
+    judges = judge_facts(session)
     return RunRecord(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         seconds=round(time.time() - session.started, 1),
         model=session.settings.under_test,
         settings=session.settings.as_json() | {"detectors": list(session.detectors)},
         provenance=provenance(session)
+        | ({"judges": judges} if judges else {})
         | ({"inputs": inputs} if inputs else {})
         | ({"limits changed": changes} if changes else {})
         | ({"command": command} if command else {}),
-        work=asdict(session.work),
+        work=_work(session.work, judge_notes(judges)),
         selected=session.selected,
     )
+
+
+def _work(work: Work, notes: Sequence[str]) -> dict[str, Any]:
+    """Return the counts; those of judges are left out of runs without, as in earlier versions."""
+    values = asdict(work)
+    if not work.judged and not work.judge_price:
+        for name in ("judged", "judge_price", "judge_paid"):
+            del values[name]
+    return {**values, "notes": [*dict.fromkeys([*work.notes, *notes])]}
 
 
 def _baseline_record(results: Results, recorded: Baseline) -> BaselineRecord:

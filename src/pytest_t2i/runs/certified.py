@@ -14,6 +14,7 @@ from pytest_t2i.audits.samples import Sample
 from pytest_t2i.data import Detection
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.labels.attributes import Grouping
+from pytest_t2i.runs.judges import judges_of
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.selection import SelectedTest
 from pytest_t2i.runs.session import Session
@@ -23,6 +24,7 @@ from pytest_t2i.verdicts.certificate import (
     Certificate,
     CertifiedErrors,
     Split,
+    abstentions,
     error_rates,
 )
 from pytest_t2i.verdicts.measurement import Measurement
@@ -43,8 +45,55 @@ def certificate_mismatch(session: Session) -> str:
     return (
         f"the certificate {session.settings.judge_certificate} is of {certificate.detector} with "
         f"the fingerprint {certificate.fingerprint[:12]}, and the detector {name} has "
-        f"{fingerprint[:12]}: its errors are unknown. Check it with: t2i detector check {name} "
-        "--labels FOLDER --certificate FILE"
+        f"{fingerprint[:12]}{_difference(session, certificate, name)}: its errors are unknown. "
+        f"Check it with: t2i detector check {name} --labels FOLDER --certificate FILE"
+    )
+
+
+def _difference(session: Session, certificate: Certificate, name: str) -> str:
+    """Return how a judge differs from the one that was checked; "" where that is not known."""
+    judge = judges_of(session).get(name)
+    if judge is None or certificate.rubric is None:
+        return ""
+    facts = judge.provenance
+    if facts["rubric"] != certificate.rubric:
+        return f" (rubric {certificate.rubric[:12]} then, {facts['rubric'][:12]} now)"
+    if facts.get("version") != certificate.version:
+        return f" (version {certificate.version} then, {facts.get('version')} now)"
+    return ""
+
+
+def abstention_mismatch(results: Results, test: SelectedTest) -> str:
+    """Return why a judge's certificate does not hold for these pictures; "" where it does.
+
+    A judge that abstains more or less often than when it was checked judges other pictures, or has
+    changed. The share of a test's pictures must lie outside of the certificate's interval, and
+    Fisher's exact test must find the two shares different, so that few pictures are no reason.
+    """
+    certificate = results.session.certificate
+    if certificate is None or certificate.asked is None or certificate.abstained is None:
+        return ""
+    from pytest_t2i.statistics.judges import abstention_p_value
+    from pytest_t2i.statistics.shares import clopper_pearson
+
+    samples = [results.one_sample(prompt, test) for prompt in test.selection.prompts]
+    abstained, asked = abstentions(
+        detection.said for sample in samples for detection in sample.detections
+    )
+    if not asked or not certificate.asked:
+        return ""
+    level = results.settings.confidence
+    then = clopper_pearson(certificate.abstained, certificate.asked, level)
+    if then.low <= abstained / asked <= then.high:
+        return ""
+    p_value = abstention_p_value(abstained, asked, certificate.abstained, certificate.asked)
+    if p_value > 1.0 - level:
+        return ""
+    return (
+        f"the judge abstains from {abstained} of {asked} pictures ({abstained / asked:.3f}), and "
+        f"its certificate has {then.estimate:.3f} [{then.low:.3f}, {then.high:.3f}] (p = "
+        f"{p_value:.2g}): what is known of its errors is not about these pictures. Check it on "
+        "pictures like these: t2i detector check NAME --labels FOLDER --certificate FILE"
     )
 
 

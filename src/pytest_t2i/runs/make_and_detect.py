@@ -42,8 +42,11 @@ def _make(results: Results, limits: LimitFiles, runner: Runner) -> None:
     else:
         runner.run(results.make_plan())
     if session.tries_detectors and session.labelled is not None:
-        look_at_labelled(runner.observer, session.labelled, session.detectors)
-        session.work.detected = runner.observer.detected
+        try:
+            look_at_labelled(runner.observer, session.labelled, session.detectors)
+        finally:
+            session.work.detected = runner.observer.detected
+            runner.count_judged()
     mitigating = session.components.mitigating()
     notes += [] if mitigating is None else mitigating.notes
     session.work.notes += [*notes, *_seed_notes(session), *_labels_of_other_images(results)]

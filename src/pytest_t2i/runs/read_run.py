@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.audits.discovery import installed_audits
@@ -15,6 +16,7 @@ from pytest_t2i.runs.picture_fields import with_texts
 from pytest_t2i.runs.picture_paths import exists
 from pytest_t2i.runs.record import SCHEMA, AuditRecord, RunRecord
 
+T = TypeVar("T")
 OLDER = ("pytest-t2i/run/2",)
 """Older schemas, whose documents hold the records of audits at the top level."""
 
@@ -48,7 +50,30 @@ def read_run(path: str | Path) -> RunRecord:
             for name, part in record.audits.items()
         },
     )
-    return _with_pictures_found(record, path)
+    return _with_pictures_found(_in_order_of_detectors(record), path)
+
+
+def _in_order_of_detectors(record: RunRecord) -> RunRecord:
+    """Return the record with the deciding detector first again; the file sorts its keys."""
+    names = record.settings.get("detectors") or ()
+    if len(names) < 2:  # noqa: PLR2004 - nothing to order
+        return record
+    places = {name: place for place, name in enumerate(names)}
+
+    def ordered(values: Mapping[str, T]) -> dict[str, T]:
+        return dict(sorted(values.items(), key=lambda item: places.get(item[0], len(places))))
+
+    prompts = tuple(
+        replace(
+            prompt,
+            counts=ordered(prompt.counts),
+            images=tuple(
+                replace(image, detections=ordered(image.detections)) for image in prompt.images
+            ),
+        )
+        for prompt in record.prompts
+    )
+    return replace(record, prompts=prompts)
 
 
 def _with_pictures_found(record: RunRecord, path: Path) -> RunRecord:

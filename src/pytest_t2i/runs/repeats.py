@@ -105,7 +105,16 @@ def open_because(results: Results, test: SelectedTest) -> Callable[[Measurement]
         because := certified.certificate_mismatch(results.session)
     ):
         return lambda _: because
+    if because := certified.abstention_mismatch(results, test):
+        return _of_model_alone(because, TestedRepeats(results, test).open_because)
     return TestedRepeats(results, test).open_because
+
+
+def _of_model_alone(
+    because: str, otherwise: Callable[[Measurement], str]
+) -> Callable[[Measurement], str]:
+    """Return the function that leaves verdicts on the model open."""
+    return lambda measurement: because if measurement.is_of_model else otherwise(measurement)
 
 
 def _repeats(results: Results, plan: Plan) -> dict[str, Repeats]:

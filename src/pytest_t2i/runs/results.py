@@ -19,6 +19,7 @@ from pytest_t2i.generation.detect import stored_detections
 from pytest_t2i.generation.plan import DetectorRef, Plan
 from pytest_t2i.labels import LabelledSet
 from pytest_t2i.protocols import Mitigation
+from pytest_t2i.runs.judges import judges_of
 from pytest_t2i.runs.price import price_of_both
 from pytest_t2i.runs.selection import SelectedTest
 from pytest_t2i.runs.session import NO_LABELS, Session, distinct
@@ -93,6 +94,11 @@ class Results:
     def given_labels(self) -> LabelledSet | None:
         """The labelled images of --t2i-labels; None without."""
         return self.session.labelled if self.settings.labels is not None else None
+
+    def asked_twice(self, detector: str) -> tuple[int, int] | None:
+        """(Equal answers, images asked about twice) of a judge; None for other detectors."""
+        judge = judges_of(self.session).get(detector)
+        return None if judge is None else judge.agreement
 
     def labelled_images(self) -> LabelledSet:
         """Return the images with people's labels; raise ConfigurationError without any."""

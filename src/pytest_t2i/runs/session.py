@@ -10,6 +10,7 @@ from typing import Any
 
 from filelock import FileLock
 
+from pytest_t2i.adapters.detectors.rubrics import JUDGE
 from pytest_t2i.audits.audit import Audit, Fixture
 from pytest_t2i.audits.context import AuditContext
 from pytest_t2i.audits.discovery import installed_audits
@@ -167,6 +168,7 @@ class Session:
             self.components.check_budget()
             self._check_mitigation()
             self._check_canary()
+        self.components.check_judge_price()
         if self.settings.labels is not None:
             _ = self.labelled
         _ = self.certificate
@@ -200,7 +202,10 @@ class Session:
         """Raise ConfigurationError if a detector's labels are not those of the labelled images."""
         is_needed = self.settings.labels is not None or self.tries_detectors
         if is_needed and self.labelled is not None:
-            for name in self.detectors:
+            # People's labels correct the first detector; a judge's other attributes have no labels.
+            others = () if self.tries_detectors else self.detectors[1:]
+            beside = {name for name in others if name.startswith(JUDGE)}
+            for name in (name for name in self.detectors if name not in beside):
                 labels = self.components.detector(DetectorRef(name)).labels
                 self.labelled.vocabulary.check_detector(name, labels, self.labelled.folder)
 

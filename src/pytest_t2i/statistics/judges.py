@@ -38,6 +38,16 @@ class CellErrors(NamedTuple):
     """Share of right labels in all other groups together."""
 
 
+def abstention_p_value(abstained: int, asked: int, before: int, asked_before: int) -> float:
+    """Return the p-value of Fisher's exact test that two shares of abstentions are equal.
+
+    >>> abstention_p_value(30, 100, 30, 100) == 1.0, abstention_p_value(60, 100, 10, 100) < 0.001
+    (True, True)
+    """
+    table = np.array([[abstained, asked - abstained], [before, asked_before - before]])
+    return float(scipy.stats.fisher_exact(table).pvalue)
+
+
 def differential_errors(
     splits: Sequence[Mapping[str, tuple[int, int]]], level: float
 ) -> dict[str, CellErrors]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import msgspec
 
-from pytest_t2i.data import Count, Number, Outcome, check_ends
+from pytest_t2i.data import Count, Number, Outcome, Undetected, check_ends
 from pytest_t2i.errors import FileFormatError
 from pytest_t2i.files import convert, read_json, write_whole
 
@@ -20,6 +20,21 @@ if TYPE_CHECKING:
 SCHEMA: Final = "pytest-t2i/certificate/1"
 REMEDY = "Write one with: t2i detector check NAME --labels FOLDER --certificate FILE"
 MALE, FEMALE = "male", "female"
+
+
+ABSTENTIONS = (Undetected.UNSPECIFIED, Undetected.JUDGE_REFUSED, Undetected.LOW_CONFIDENCE)
+"""Reasons of a judge that gives no label; others say what the picture shows."""
+
+
+def abstentions(said: Iterable[str | Undetected]) -> tuple[int, int]:
+    """Return (abstentions, abstentions and labels) among what a judge said of images.
+
+    >>> abstentions(["male", Undetected.UNSPECIFIED, Undetected.NO_PERSON])
+    (1, 2)
+    """
+    words = list(said)
+    abstained = sum(word in ABSTENTIONS for word in words)
+    return abstained, abstained + sum(not isinstance(word, Undetected) for word in words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +89,13 @@ class Certificate:
     agreement: Number | None = None
     """Share of equal labels of two calls on the same images; null for a detector that is a
     function of the image."""
+    version: str | None = None
+    """Version that a judge behind an endpoint reported; null for other detectors."""
+    abstained: Count | None = None
+    """Number of images, clear or not, of which a judge gave no label although it was asked for one
+    (ABSTENTIONS); null for other detectors."""
+    asked: Count | None = None
+    """Number of images of which it gave a label or abstained."""
     schema: Literal["pytest-t2i/certificate/1"] = SCHEMA
 
     @property

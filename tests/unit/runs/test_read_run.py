@@ -10,10 +10,12 @@ import pytest
 from filled import filled
 
 from pytest_t2i.audits.discovery import installed_audits
+from pytest_t2i.audits.shared_blocks import Counts
+from pytest_t2i.data import Detection
 from pytest_t2i.errors import FileFormatError
 from pytest_t2i.reporting import write_all
 from pytest_t2i.runs.read_run import read_run
-from pytest_t2i.runs.record import SCHEMA, RunRecord
+from pytest_t2i.runs.record import SCHEMA, ImageRecord, PromptRecord, RunRecord
 
 OLD = Path(__file__).parent / "golden" / "run-2.json"
 
@@ -35,6 +37,24 @@ def test_every_audit_finds_its_part_of_an_older_run():
     assert sorted(numbers(plain)) == sorted(
         numbers(json.loads(record.to_json()), less=("version",))
     )
+
+
+def test_the_deciding_detector_is_the_first_again(tmp_path):
+    """The file sorts its keys, and readers take the first detector for the one that decides."""
+    record = RunRecord(
+        "2026-11-27T10:00:00+00:00", 1.0, "mine", {"detectors": ["young", "aged", "third"]}, {}, {},
+        prompts=(
+            PromptRecord(
+                "p", "a nurse", "job", "nurse", "neutral",
+                {name: Counts({"male": 1}, {}) for name in ("young", "aged", "third")}, None,
+                (ImageRecord(0, None, {n: Detection("male") for n in ("young", "aged", "third")}),),
+            ),
+        ),
+    )  # fmt: skip
+    (tmp_path / "run.json").write_text(record.to_json())
+    (prompt,) = read_run(tmp_path / "run.json").prompts
+    assert list(prompt.counts) == ["young", "aged", "third"]
+    assert list(prompt.images[0].detections) == ["young", "aged", "third"]
 
 
 def numbers(plain, less=()):

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from threading import Lock
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from pytest_t2i.adapters.languages.addresses import is_address
 from pytest_t2i.adapters.models.answers import (
@@ -62,6 +62,7 @@ def pause_before_next(told: T2IError, tried: int) -> float | None:
 
 
 A = TypeVar("A")
+B = TypeVar("B")
 SAID_FROM = 2.0
 """Seconds of a wait from which on it is reported on stderr."""
 MOST_BROKEN = 3
@@ -79,11 +80,30 @@ HINTS = {
 """Kind of a lasting failure -> remedy."""
 
 
-class Service(Protocol):
-    """A service that makes pictures."""
+class Counter(Protocol):
+    """What is paid for: each request is counted before it is sent."""
 
-    spending: Spending | None
-    faults: FaultCounts | None
+    def reserve(self) -> None:
+        """Count a request; BudgetSpentError where the budget does not pay for it."""
+
+    def give_back(self) -> None:
+        """Subtract a request that was certainly not charged."""
+
+
+class Service(Protocol[A]):
+    """A service that answers with pictures, or with labels of them."""
+
+    @property
+    def faults(self) -> FaultCounts | None:
+        """The counter of failures by kind; None outside of a run."""
+
+    @property
+    def spending(self) -> Counter | None:
+        """The counter of costs; None where no price is known."""
+
+    @property
+    def retries_charged(self) -> bool:
+        """Whether a request is repeated although it may have been charged."""
 
     def give_up(self) -> None:
         """Called when an attempt has taken too long."""
@@ -91,26 +111,35 @@ class Service(Protocol):
     def say(self, line: str) -> None:
         """Show a note to the user."""
 
+    def refused(self, words: str) -> A:
+        """The answer of a service whose policy forbids this request."""
 
-class PictureRequests:
-    """Requests pictures with retries, waits and deadlines, and hides keys in all messages."""
+    def unusable(self, words: str) -> A:
+        """The answer in the place of a single one that cannot be read."""
 
-    def __init__(self, service: Service, limits: AnswerLimits, secrets: Secrets) -> None:
+    def is_refused(self, answer: A) -> bool:
+        """Whether an answer is a refusal."""
+
+
+class PaidRequests(Generic[A]):
+    """Sends requests with retries, waits and deadlines, and hides keys in all messages."""
+
+    def __init__(self, service: Service[A], limits: AnswerLimits, secrets: Secrets) -> None:
         self._service, self._limits, self._secrets = service, limits, secrets
         self._broken, self._told_until, self._lock = MOST_BROKEN - 1, -math.inf, Lock()
 
-    def picture(
+    def send(
         self,
-        ask: Callable[[float], Generated],
+        ask: Callable[[float], A],
         pace: Pace,
         is_over: Callable[[], bool] = lambda: False,
-    ) -> Generated:
+    ) -> A:
         """The result of ``ask``, which is called until it succeeds.
 
         Raises GenerationError or ConfigurationError where the service cannot be used.
         """
         until, ready, tried, in_vain, answers = math.inf, -math.inf, 0, 0, pace.answers
-        outcome: Generated | T2IError | None = None
+        outcome: A | T2IError | None = None
         while pace.turn(ready, until, is_over):
             began = time.monotonic()
             until = min(until, began + self._limits.seconds)
@@ -118,10 +147,10 @@ class PictureRequests:
             # At most half of the time, so that a connection that hangs leaves time for another.
             seconds = max(min(self._limits.seconds / 2, until - began), 0.001)
             try:
-                outcome = self._paid(ask, seconds)
+                outcome = self.once_paid(ask, seconds)
             finally:
                 pace.done()
-            if isinstance(outcome, Generated):
+            if not isinstance(outcome, T2IError):
                 pace.answered()
                 with self._lock:
                     self._broken = 0
@@ -130,23 +159,29 @@ class PictureRequests:
                 pace.too_many(began, outcome.after)
                 if pace.answers > answers:  # busy with other requests, which it answers
                     answers, in_vain = pace.answers, 1
-            pause = pause_before_next(outcome, in_vain)
+            pause = self._pause(outcome, in_vain)
             ready = math.inf if pause is None else time.monotonic() + pause
             if pause is None or ready >= until:
                 return self._without(outcome, tried)
             self._tell(outcome, pause)
-        if outcome is None or isinstance(outcome, Generated) or is_over():
+        if not isinstance(outcome, T2IError) or is_over():
             raise StoppedError
         return self._without(outcome, tried)
 
-    def once(self, call: Callable[[], A], seconds: float) -> A | T2IError:
+    def _pause(self, error: T2IError, tried: int) -> float | None:
+        """Seconds until the next request; None where there is none."""
+        is_free = getattr(error, "is_free", False) or self._service.spending is None
+        may_repeat = is_free or self._service.retries_charged
+        return pause_before_next(error, tried) if may_repeat else None
+
+    def once(self, call: Callable[[], B], seconds: float) -> B | T2IError:
         """Call the service; return its result or error.
 
         An exception is returned, not raised, as it may hold the request with its key. A mistake in
         a user's code is raised as it is, unless it or one of its causes holds the key.
         """
 
-        def unheard() -> A:
+        def unheard() -> B:
             with unlogged():  # as long as the thread lives
                 return call()
 
@@ -187,7 +222,7 @@ class PictureRequests:
         """A message of a service, without the key and shortened."""
         return self._secrets.hide_in(" ".join(str(words).split()), most)
 
-    def _paid(self, ask: Callable[[float], Generated], seconds: float) -> Generated | T2IError:
+    def once_paid(self, ask: Callable[[float], A], seconds: float) -> A | T2IError:
         """One attempt; its cost is reserved before, and released if it was not charged."""
         spending = self._service.spending
         if spending is not None:
@@ -197,17 +232,17 @@ class PictureRequests:
             spending.give_back()
         self._count(outcome)
         if isinstance(outcome, RefusedError):
-            return Generated(None, refusal=str(outcome) or "refused")
+            return self._service.refused(str(outcome) or "refused")
         return outcome
 
-    def _count(self, outcome: Generated | T2IError) -> None:
+    def _count(self, outcome: A | T2IError) -> None:
         counts = self._service.faults
         if counts is None:
             return
         if isinstance(outcome, T2IError):
             if not isinstance(outcome, BudgetSpentError):
                 counts.add(str(getattr(outcome, "kind", OTHER)))
-        elif outcome.image is None:
+        elif self._service.is_refused(outcome):
             counts.add(RefusedError.kind)
 
     def _tell(self, error: T2IError, pause: float) -> None:
@@ -219,14 +254,14 @@ class PictureRequests:
         if is_new:
             self._service.say(f"{error}; the next attempt is in {pause:.0f} seconds")
 
-    def _without(self, error: T2IError, tried: int) -> Generated:
-        """Return an unreadable image for a single broken picture; raise every other error."""
+    def _without(self, error: T2IError, tried: int) -> A:
+        """Return an unusable answer for a single broken one; raise every other error."""
         if isinstance(error, BrokenPictureError):
             with self._lock:
                 self._broken += 1
                 is_lone = self._broken < MOST_BROKEN
             if is_lone:
-                return Generated(None, refusal=f"{Undetected.UNREADABLE}: {error}")
+                return self._service.unusable(str(error))
         tries, hint = f" (after {tried} attempts)" if tried > 1 else "", ""
         if isinstance(error, PassingFaultError):
             tries += f", and demands a wait of {error.after:g} seconds" if error.after else ""
@@ -291,7 +326,7 @@ class EndpointModel:
                 f"{self.key_variable}: expected printable ASCII characters, got others: set the "
                 "variable again"
             )
-        self._requests = PictureRequests(self, limits, secrets_of(self.key, address))
+        self._requests = PaidRequests(self, limits, secrets_of(self.key, address))
         self._pace = Pace(limits.at_once)
 
     def __str__(self) -> str:
@@ -363,6 +398,23 @@ class EndpointModel:
     def give_up(self) -> None:
         """Called when an attempt has taken too long; requests of other threads must go on."""
 
+    @property
+    def retries_charged(self) -> bool:
+        """True: an attempt that may have been charged is counted, and the next one as well."""
+        return True
+
+    def refused(self, words: str) -> Generated:
+        """A refused image."""
+        return Generated(None, refusal=words)
+
+    def unusable(self, words: str) -> Generated:
+        """An unreadable image, for a single picture that is broken."""
+        return Generated(None, refusal=f"{Undetected.UNREADABLE}: {words}")
+
+    def is_refused(self, answer: Generated) -> bool:
+        """Whether an image was refused."""
+        return answer.image is None
+
     def at_once(self, requests: Sequence[Request]) -> list[Generated]:
         """Request all of these pictures at the same time, as the probe of seeds does.
 
@@ -424,7 +476,7 @@ class EndpointModel:
                 raise OtherAspectError(problem)  # it was paid, and so would be the next one
             return outcome
 
-        return self._requests.picture(answer, pace, is_over)
+        return self._requests.send(answer, pace, is_over)
 
     def _read(self, answer: Generated | Image | bytes) -> Generated:
         if isinstance(answer, Generated):

@@ -6,9 +6,10 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
+from decimal import Decimal
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 from filelock import FileLock
 
@@ -71,6 +72,8 @@ class Count:
 
     requests: int = 0
     """Number of requests made, or about to be made."""
+    judged: int = 0
+    """Number of requests to a judge of pictures, made or about to be made."""
     is_over: bool = False
     """Whether a request was left out because the budget does not pay for it."""
 
@@ -79,23 +82,31 @@ class Count:
 class Spending:
     """The price of a request, and the number of requests paid for.
 
+    Requests for pictures and requests to a judge have prices of their own and one budget.
+
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
-    ...     spending = Spending(Path(folder, "run"), Money.read("2 USD"), Money.read("5 USD"))
-    ...     spending.reserve()
-    ...     spending.reserve()
-    ...     str(spending.spent), spending.left
-    ('4 USD', 0)
+    ...     making = Spending(Path(folder, "run"), Money.read("2 USD"), Money.read("5 USD"))
+    ...     price = Money.read("1 USD")
+    ...     judging = Spending(making.file, price, making.budget, "judged", making.price)
+    ...     making.reserve()
+    ...     judging.reserve()
+    ...     str(making.spent), making.left, judging.left
+    ('3 USD', 1, 2)
     """
 
     file: Path
     price: Money
     budget: Money | None = None
+    counts: Literal["requests", "judged"] = "requests"
+    """The requests of this price."""
+    other_price: Money | None = None
+    """Price of the requests that the other counter of the file counts; None where there is none."""
 
     @property
     def spent(self) -> Money:
-        """Cost of the requests, as far as they may be charged."""
-        return self.price.times(self.count.requests)
+        """Cost of the requests of both kinds, as far as they may be charged."""
+        return self._cost(self.count)
 
     @property
     def count(self) -> Count:
@@ -106,29 +117,43 @@ class Spending:
     @property
     def left(self) -> int | None:
         """Number of requests that the budget still pays for; None without a budget."""
-        if self.budget is None:
-            return None
-        return max(self.budget.pays_for(self.price) - self.count.requests, 0)
+        return None if self.budget is None else self._left(self.budget, self.count)
 
     def reserve(self, requests: int = 1) -> None:
         """Count requests before they are made; BudgetSpentError where the budget is spent."""
         with self._shared.locked():
             count = self._read()
-            after = replace(count, requests=count.requests + requests)
-            if self.budget is not None and after.requests > self.budget.pays_for(self.price):
+            if self.budget is not None and requests > self._left(self.budget, count):
                 self._write(replace(count, is_over=True))
                 raise BudgetSpentError(f"the budget of {self.budget} is spent")
-            self._write(after)
+            self._write(self._more(count, requests))
 
     def give_back(self) -> None:
         """Subtract a reserved request that was certainly not charged."""
         with self._shared.locked():
-            count = self._read()
-            self._write(replace(count, requests=count.requests - 1))
+            self._write(self._more(self._read(), -1))
 
     def clear(self) -> None:
         """Remove the file at the end of the run."""
         self._shared.clear()
+
+    def _more(self, count: Count, requests: int) -> Count:
+        if self.counts == "judged":
+            return replace(count, judged=count.judged + requests)
+        return replace(count, requests=count.requests + requests)
+
+    def _cost(self, count: Count) -> Money:
+        own, other = count.requests, count.judged
+        if self.counts == "judged":
+            own, other = other, own
+        cost = self.price.times(own)
+        if self.other_price is None:
+            return cost
+        return Money(cost.amount + self.other_price.times(other).amount, cost.currency)
+
+    def _left(self, budget: Money, count: Count) -> int:
+        rest = budget.amount - self._cost(count).amount
+        return Money(max(rest, Decimal(0)), budget.currency).pays_for(self.price)
 
     @property
     def _shared(self) -> SharedCounts:

@@ -17,7 +17,7 @@ from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.labels import CLEAR, LabelledImage, LabelledSet
 from pytest_t2i.metrics import INFO, prompt_bias_difference, prompt_bias_score
 from pytest_t2i.statistics.detectors import deviation_interval, f1_interval
-from pytest_t2i.statistics.gaps import parity_difference_interval
+from pytest_t2i.statistics.gaps import parity_difference_interval, parity_difference_p_value
 from pytest_t2i.verdicts.baseline_file import Baseline
 from pytest_t2i.verdicts.measurement import Change, Measurement
 
@@ -80,6 +80,8 @@ class Trial:
     """The set with its unsettled images, which ``labelled`` leaves out; None without any."""
     fillings: tuple[Trial, ...] = ()
     """Trials with the unsettled images, each trial with one choice among people's labels."""
+    asked_twice: tuple[int, int] | None = None
+    """(equal answers, images asked about twice); None for a function of the image."""
 
     def __repr__(self) -> str:
         return f"<Trial of {self.detector} on {len(self.labelled)} images>"
@@ -255,6 +257,37 @@ class Trial:
     def _scores(self, by_people: bool) -> list[float | None]:
         return [prompt_bias_score(m, f) for m, f in zip(*self.counts(by_people), strict=True)]
 
+    @property
+    def undetected_gap(self) -> Measurement:
+        """Largest minus smallest share of clear images of a group that get no label."""
+        groups = _kept_by_group(self)
+        return self._covering_unsettled(
+            self._measured(
+                "undetected_gap",
+                self.detector,
+                gap_of_undetected(self),
+                "fewer than two groups have a clear image",
+                evidence=partial(_gap_evidence, groups),
+            ),
+            lambda trial: trial.undetected_gap,
+        )
+
+    @property
+    def self_agreement(self) -> Measurement:
+        """Share of equal answers to images about which the detector was asked twice."""
+        equal, images = self.asked_twice or (0, 0)
+        interval = statistics.share_interval(equal, images, self.level) if images else None
+        return self._measured(
+            "self_agreement",
+            self.detector,
+            interval,
+            "no image was asked about twice",
+            evidence=lambda bound, _: Evidence(
+                statistics.share_p_value(equal, images, bound, "below"),
+                statistics.share_p_value(equal, images, bound, "above"),
+            ),
+        )
+
     # measurements
 
     def _share(self, metric: str, why: str, label: str | None = None) -> Measurement:
@@ -349,7 +382,7 @@ def accuracy_gap(trial: Trial) -> Interval | None:
     return _gap(trial, "accuracy")
 
 
-def undetected_gap(trial: Trial) -> Interval | None:
+def gap_of_undetected(trial: Trial) -> Interval | None:
     """Return the largest share of undetected clear images of a group, minus the smallest.
 
     Returns None where fewer than two groups have a clear image.
@@ -358,11 +391,29 @@ def undetected_gap(trial: Trial) -> Interval | None:
 
 
 def _gap(trial: Trial, metric: str) -> Interval | None:
+    hits = _hits_by_group(trial, metric)
+    if len(hits) < FEWEST:
+        return None
+    return parity_difference_interval(hits, level=trial.level, seed=trial.seed)
+
+
+def _hits_by_group(trial: Trial, metric: str) -> dict[str, list[list[int]]]:
+    """Return whether each image of a group counts, as one prompt."""
     groups: Mapping[str, list[bool]] = {
         label: list(outcomes(metric, trial.labelled, trial.said, label).values())
         for label in trial.labels
     }
-    hits = {label: [[int(flag) for flag in flags]] for label, flags in groups.items() if flags}
-    if len(hits) < FEWEST:
-        return None
-    return parity_difference_interval(hits, level=trial.level, seed=trial.seed)
+    return {label: [[int(flag) for flag in flags]] for label, flags in groups.items() if flags}
+
+
+def _kept_by_group(trial: Trial) -> dict[str, list[list[int]]]:
+    return _hits_by_group(trial, "filter_recall")
+
+
+def _gap_evidence(groups: Mapping[str, list[list[int]]], bound: float, level: float) -> Evidence:
+    """Return the evidence that the gap lies within the bound, and beyond it."""
+    del level
+    return Evidence(
+        parity_difference_p_value(groups, bound, alternative="greater"),
+        parity_difference_p_value(groups, bound, alternative="less"),
+    )

@@ -110,6 +110,7 @@ def _trials(context: AuditContext) -> Trials:
         context.detections,
         level=context.settings.confidence,
         seed=context.settings.seed,
+        asked_twice=context.asked_twice,
     )
 
 

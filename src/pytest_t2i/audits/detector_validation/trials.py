@@ -50,8 +50,13 @@ def try_detectors(
     *,
     level: float,
     seed: int,
+    asked_twice: Callable[[str], tuple[int, int] | None] = lambda _: None,
 ) -> Trials:
-    """Evaluate detectors on labelled images."""
+    """Evaluate detectors on labelled images.
+
+    ``asked_twice`` gives, by the name of a judge, its equal answers and the images that it was
+    asked about twice.
+    """
     if labelled.draw.probabilities:
         raise ConfigurationError(
             f"{labelled.folder}: its images were drawn where a detector is unsure "
@@ -60,7 +65,10 @@ def try_detectors(
         )
     return Trials(
         tuple(
-            _try(labelled, detector, detections_of, level=level, seed=seed)
+            replace(
+                _try(labelled, detector, detections_of, level=level, seed=seed),
+                asked_twice=asked_twice(detector[0]),
+            )
             for detector in detectors
         )
     )

@@ -27,8 +27,9 @@ AT_ONCE = 500
 """Number of images copied in one transaction."""
 SAID = {"detections": "detector", "objects": "finder", "arrays": "name"}
 """Table of observations on a picture -> the column that names the detector, finder or array."""
-CARRIED = ("model:", "seeding:", "batch:")
-"""Prefixes of facts that are copied: names of models, whether seeds hold, images per batch."""
+CARRIED = ("model:", "seeding:", "batch:", "judged:", "judged-again:")
+"""Prefixes of facts that are copied: names of models, whether seeds hold, images per batch, answers
+of judges, which were paid for."""
 
 
 @dataclass(slots=True)

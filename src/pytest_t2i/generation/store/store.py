@@ -329,6 +329,14 @@ class Store:
         row = self._connection.execute("SELECT * FROM facts WHERE name = ?", (name,)).fetchone()
         return json.loads(row["value"]) if row and is_sealed(row) else None
 
+    def facts(self, prefix: str) -> dict[str, Any]:
+        """The JSON values stored under all names that begin so."""
+        # A range, unlike LIKE, uses the index and has no wildcards.
+        rows = self._connection.execute(
+            "SELECT * FROM facts WHERE name >= ? AND name < ?", (prefix, prefix + chr(0x10FFFF))
+        )
+        return {row["name"]: json.loads(row["value"]) for row in rows if is_sealed(row)}
+
     def remember(self, name: str, value: Any) -> None:
         """Store a JSON value under a name."""
         with claims.transaction(self._connection):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 from PIL import Image
@@ -56,6 +56,26 @@ def test_what_is_kept_what_is_lost_and_what_is_right(tried):
     assert trial.accuracy("female").estimate == pytest.approx(1 / 2)
     assert [m.image.file for m in trial.mistakes] == ["03.png", "06.png", "07.png", "09.png"]
     assert trial.confusion["male", Undetected.NO_FACE] == 1
+
+
+def test_a_group_that_is_left_out_more_often_fails(tried, checks):
+    even = tried(people="m" * 45 + "f" * 45, detector="m" * 45 + "f" * 45)
+    assert even.undetected_gap <= limit("undetected_gap", 0.2)
+    left_out = tried(people="m" * 45 + "f" * 45, detector="m" * 45 + "?" * 30 + "f" * 15)
+    assert left_out.undetected_gap.estimate == pytest.approx(2 / 3)
+    assert not left_out.undetected_gap <= limit("undetected_gap", 0.2)
+    assert [check.outcome for check in checks] == [Outcome.PASS, Outcome.FAIL]
+    assert tried(people="mm?", detector="mm?").undetected_gap.interval is None
+
+
+def test_a_judge_that_says_something_else_the_next_time_fails(tried, checks):
+    trial = tried(people="mmff", detector="mmff")
+    for equal in (100, 99, 60):
+        asked = replace(trial, asked_twice=(equal, 100))
+        bool(asked.self_agreement >= limit("self_agreement", 0.95))
+    outcomes = [check.outcome for check in checks]
+    assert outcomes == [Outcome.PASS, Outcome.PASS, Outcome.FAIL]
+    assert trial.self_agreement.interval is None
 
 
 def test_the_same_words_of_the_same_detector_are_no_regression(tried, checks):
