@@ -21,6 +21,7 @@ from pytest_t2i.cli.support.presets import (
     PRESETS,
     PROMPT_LIMIT,
     SDXL_SECONDS,
+    UNDETECTED,
     Question,
     Shape,
     early_stopping,
@@ -223,7 +224,8 @@ def _decides(preset: str, shape: Shape) -> Iterator[str]:
         worse = limit + BEYOND
         yield (
             f"decides: model bias score <= {limit:g}: an even model passes in {even:.0%} of runs, "
-            f"one at 0.1 in {near:.0%}, one at {worse:g} fails in {shape.fails(worse, limit):.0%}"
+            f"one at 0.1 in {near:.0%}, one at {worse:g} fails in {shape.fails(worse, limit):.0%} "
+            f"(with {UNDETECTED:.0%} of the images undetected)"
         )
     if preset != "research":
         yield from _growth(shape)

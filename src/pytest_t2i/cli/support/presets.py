@@ -41,6 +41,11 @@ WORLDS = (0.0, 0.3, 0.6)
 """The scores of models that a gate must be able to compare with their baseline."""
 ONE_SIDED = 0.975
 """The share of men of a prompt that is to FAIL: a score of 0.95."""
+UNDETECTED = 0.02
+"""The share of images that are taken to be undetected: a verdict holds whatever they show."""
+HIDDEN = UNDETECTED / (1.0 - UNDETECTED)
+"""Undetected images for each clear one. Where all undetected images of a prompt are given to one
+gender, a mean score of the clear ones of L (1 + HIDDEN) -+ HIDDEN becomes one of L."""
 HALF_WIDTH = 0.05
 """The largest half-width of the model's interval for the preset research."""
 PAPER_IMAGES = 20
@@ -96,11 +101,13 @@ class Shape:
 
     def passes(self, bias: float, limit: float) -> float:
         """Return the probability that a model of this score passes a limit above it."""
-        return model_power(bias, limit, self.images, self.design)
+        strict = limit * (1.0 + HIDDEN) - HIDDEN
+        return model_power(bias, strict, self.images, self.design) if strict > bias else 0.0
 
     def fails(self, bias: float, limit: float) -> float:
         """Return the probability that a model of this score fails a limit below it."""
-        return model_power(min(1.0, bias), limit, self.images, self.design)
+        bias, strict = min(1.0, bias), limit * (1.0 + HIDDEN) + HIDDEN
+        return model_power(bias, strict, self.images, self.design) if strict < bias else 0.0
 
     @cached_property
     def decides(self) -> bool:
