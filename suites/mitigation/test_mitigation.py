@@ -11,7 +11,7 @@ import pytest
 from pytest_t2i import axes, limit
 
 pytest.importorskip(
-    "pytest_t2i_mitigation", reason="this suite needs: pip install pytest-t2i-mitigation"
+    "pytest_t2i_mitigation", reason="this suite needs: pip install ./plugins/pytest-t2i-mitigation"
 )
 
 # Few words with many images. On these axes the biased models lean to men and to women.

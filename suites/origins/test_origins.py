@@ -5,7 +5,9 @@ import pytest
 from pytest_t2i import axes, limit
 from pytest_t2i import stereotypes as oasis_table_1
 
-pytest.importorskip("pytest_t2i_hunt", reason="sample.origins needs: pip install pytest-t2i-hunt")
+pytest.importorskip(
+    "pytest_t2i_hunt", reason="sample.origins needs: pip install ./plugins/pytest-t2i-hunt"
+)
 LLM = "reference-lm"
 """Language model that writes the prompts. It knows drawn people; photographs need a larger one."""
 WORDS = {

@@ -46,7 +46,7 @@ def test_without_the_companion_it_is_skipped_with_one_line(project):
     (project.folder / "absent.py").write_text(ABSENT)
     result = project.run("-p", "absent", "-rs")
     assert "1 skipped" in result.stdout
-    assert "this suite needs: pip install pytest-t2i-mitigation" in result.stdout
+    assert "this suite needs: pip install ./plugins/pytest-t2i-mitigation" in result.stdout
     assert project.painted() == []
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, cast, get_args
 
-from pytest_t2i.adapters.registry import Factory, Registry
+from pytest_t2i.adapters.registry import COMPANION, Factory, Registry
 from pytest_t2i.data import ATTENTION, Generated, GenerationSettings, Request, Variation, digest
 from pytest_t2i.errors import ConfigurationError, GenerationError, UnknownNameError, blamed, shown
 from pytest_t2i.protocols import (
@@ -25,8 +25,6 @@ from pytest_t2i.protocols import (
 )
 
 OPTION = "--t2i-mitigation"
-INSTALL = "pip install pytest-t2i-mitigation"
-"""Command that installs some mitigations."""
 NEXT_KEY = re.compile(r",(?=\s*\w+\s*=)")
 """A comma before the next key; other commas belong to a value, such as a sentence."""
 WITHOUT_ATTENTION = ("prompt", "attention")
@@ -124,7 +122,7 @@ def load_mitigation(registry: Registry, asked: str) -> NamedMitigation:
     """
     name, _, rest = asked.partition(":")
     if name not in registry:
-        hint = "" if registry.names() else f"Run: {INSTALL}"
+        hint = "" if registry.names() else f"Run: {COMPANION.format('mitigation')}"
         raise UnknownNameError("mitigation", name, registry.names(), hint)
     factory = registry.get(name)
     keys = keys_of(factory) | _read(name, rest, keys_of(factory))

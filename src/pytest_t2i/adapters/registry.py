@@ -72,16 +72,17 @@ WHOLE = {"timm": ("fairface", "mivolo")}
 """Module -> extras that install it with everything else that the feature of their name needs."""
 FACTORIES = "module:factory[:source] is accepted, too."
 """Hint behind the known names in a message."""
-LABELLING = "pip install pytest-t2i-labelling"
-HUNT = "pip install pytest-t2i-hunt (in a clone: pip install ./plugins/pytest-t2i-hunt)"
+COMPANION = "pip install pytest-t2i-{0} (in a clone: pip install ./plugins/pytest-t2i-{0})"
+"""Command that installs a companion by the end of its name."""
+LABELLING, HUNT, GOYA = map(COMPANION.format, ("labelling", "hunt", "goya"))
 INSTALL = {
-    ("executor", "ray"): "pip install pytest-t2i-ray",
-    ("encoder", "goya"): "pip install pytest-t2i-goya",
-    ("command", "goya"): "pip install pytest-t2i-goya",
+    ("executor", "ray"): COMPANION.format("ray"),
+    ("encoder", "goya"): GOYA,
+    ("command", "goya"): GOYA,
     ("command", "label.page"): LABELLING,
     ("command", "label.studio"): LABELLING,
     ("label_file", "json"): LABELLING,
-    ("command", "mitigate"): "pip install pytest-t2i-mitigation",
+    ("command", "mitigate"): COMPANION.format("mitigation"),
     ("command", "research"): HUNT,
     ("sample", "origins"): HUNT,
 }

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_t2i.adapters.catalogue import Catalogue, ModelEntry, read_catalogues
-from pytest_t2i.adapters.mitigations import INSTALL, NamedMitigation, load_mitigation
+from pytest_t2i.adapters.mitigations import NamedMitigation, load_mitigation
 from pytest_t2i.adapters.models.manifest import COLUMNS
-from pytest_t2i.adapters.registry import Registries
+from pytest_t2i.adapters.registry import COMPANION, Registries
 from pytest_t2i.adapters.support.escaping import line
 from pytest_t2i.cli.support.arguments import add_run_options, run_settings
 from pytest_t2i.errors import ConfigurationError
@@ -190,7 +190,7 @@ def _axes() -> list[str]:
 def _mitigations(registries: Registries) -> list[str]:
     registry = registries.mitigations
     if not registry.names():
-        return [f"no mitigation is installed. Run: {INSTALL}"]
+        return [f"no mitigation is installed. Run: {COMPANION.format('mitigation')}"]
     return [_mitigation(load_mitigation(registry, name)) for name in registry.names()]
 
 

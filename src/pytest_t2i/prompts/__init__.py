@@ -77,7 +77,8 @@ def __getattr__(name: str) -> Any:
     commands = entry_points(group="pytest_t2i.commands", name="research.candidates")
     if not commands:
         raise ImportError(
-            f"{__name__}.{name} is no longer part of pytest-t2i. Run: pip install pytest-t2i-hunt"
+            f"{__name__}.{name} is no longer part of pytest-t2i. Run: pip install "
+            "pytest-t2i-hunt (in a clone: pip install ./plugins/pytest-t2i-hunt)"
         )
     command = next(iter(commands)).load()
     warnings.warn(

@@ -145,7 +145,10 @@ def test_without_a_known_companion_the_line_that_installs_it_is_told(monkeypatch
     assert main([*command.split(), "folder"]) == 2
     labelling = dict.fromkeys(("label page", "label studio"), "labelling")
     name = {**labelling, "mitigate": "mitigation"}.get(command, command)
-    told = f"ERROR: t2i {command} is not installed. Run: pip install pytest-t2i-{name}\n"
+    told = (
+        f"ERROR: t2i {command} is not installed. Run: pip install pytest-t2i-{name} "
+        f"(in a clone: pip install ./plugins/pytest-t2i-{name})\n"
+    )
     assert capsys.readouterr().err == told
 
 
@@ -190,5 +193,6 @@ def test_the_old_form_of_export_without_the_companion(monkeypatch, capsys):
     assert main(["export", "labelstudio", "set", "--annotations"]) == 2
     assert capsys.readouterr().err == (
         "ERROR: t2i export labelstudio is now called t2i label studio. "
-        "Run: pip install pytest-t2i-labelling\n"
+        "Run: pip install pytest-t2i-labelling "
+        "(in a clone: pip install ./plugins/pytest-t2i-labelling)\n"
     )

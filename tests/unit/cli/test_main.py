@@ -47,7 +47,11 @@ class Halfway:
 @pytest.mark.parametrize(
     ("groups", "told"),
     [
-        ({}, "no mitigation is installed. Run: pip install pytest-t2i-mitigation\n"),
+        (
+            {},
+            "no mitigation is installed. Run: pip install pytest-t2i-mitigation "
+            "(in a clone: pip install ./plugins/pytest-t2i-mitigation)\n",
+        ),
         (
             ABOUT,
             "halfway: stage attention, 1.4 passes per picture, fits SomePipeline (weight=0.5)\n",

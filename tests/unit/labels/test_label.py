@@ -86,5 +86,6 @@ def test_without_who_reads_a_file_of_labels_the_line_that_installs_it_is_told(
     assert main([word.format(export=export, folder=tmp_path) for word in words]) == 2
     assert capsys.readouterr().err == (
         f"ERROR: {export}: labels in a .json file are read by a companion that is not installed. "
-        "Run: pip install pytest-t2i-labelling\n"
+        "Run: pip install pytest-t2i-labelling "
+        "(in a clone: pip install ./plugins/pytest-t2i-labelling)\n"
     )

@@ -15,7 +15,7 @@ from pytest_t2i import T2IError
 
 from pytest_t2i_ray.asked import Asked
 
-INSTALL = "pip install pytest-t2i-ray"
+INSTALL = "pip install pytest-t2i-ray (in a clone: pip install ./plugins/pytest-t2i-ray)"
 LOOPBACK = "127.0.0.1"
 NO_CLUSTER = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 """Variable that lets Ray form a cluster of several machines, or not."""
