@@ -9,7 +9,7 @@ METRICS = Path(__file__).parents[1] / "metrics"
 PAGE = METRICS / "index.md"
 PAGES = (
     "parity.md", "groups.md", "crowds.md", "references.md", "stereotypes.md", "variety.md",
-    "emergence.md", "similarity.md", "spaces.md", "objects.md", "../audits/origins.md",
+    "emergence.md", "similarity.md", "objects.md", "../audits/origins.md",
     "../audits/explicit.md", "refusals.md", "detectors.md", "agreement.md",
 )  # fmt: skip
 """As the table has them."""

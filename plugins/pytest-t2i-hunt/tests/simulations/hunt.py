@@ -1,7 +1,7 @@
 """The hunt on worlds whose shares are known: what it finds, with how many images, and how often
 it is wrong.
 
-Writes the tables that docs/hunting.md rests on:
+Writes the tables that docs/tutorials/hunt.md rests on:
 
     python tests/simulations/hunt.py > tests/simulations/hunt.md
 """
