@@ -284,7 +284,7 @@ def _yes_or_no(name: str, value: str) -> bool:
     return lowered in ("true", "yes", "1")
 
 
-def probe(name: str, value: str) -> str:
+def _probe_time(name: str, value: str) -> str:
     """Read when a model is probed; the switch of earlier versions meant "again"."""
     formerly = {"true": "again", "yes": "again", "1": "again", "false": "once", "no": "once"}
     return str(choice("once", "again", "never")(name, formerly.get(value.lower(), value)))
@@ -400,7 +400,7 @@ READERS: dict[str, Reader] = {
     "price": price,
     "judge-price": price,
     "budget": money,
-    "probe": probe,
+    "probe": _probe_time,
     "other-size": _yes_or_no,
     "no-probe": _yes_or_no,
     "no-rewriting": _yes_or_no,

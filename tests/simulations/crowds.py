@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from uncertainty import rate
 
-from pytest_t2i.audits.crowd.pictures import Pictures, pictures_of
-from pytest_t2i.audits.crowd.shown import Shown
+from pytest_t2i.audits.crowd.pictures import CrowdPictures, crowd_pictures
+from pytest_t2i.audits.crowd.shown import ShownCrowd
 from pytest_t2i.data import Outcome
 from pytest_t2i.metrics.crowds import MOST_PEOPLE
 from pytest_t2i.protocols import People
@@ -139,18 +139,18 @@ def true_gap(world: World, gap: Callable[[Drawn], float] = gap_of) -> float:
     return gap(world.draw(WORLD_RUNS, np.random.default_rng(99)))
 
 
-def judged(drawn: Drawn, metric: str = "crowd_share_gap") -> Pictures:
+def judged(drawn: Drawn, metric: str = "crowd_share_gap") -> CrowdPictures:
     """Return the pictures as the audit sees them."""
     rows = zip(*(column.tolist() for column in drawn), strict=True)
     pictures = tuple(
-        Shown(People(men + women, {"male": known_men, "female": known_women}), None)
+        ShownCrowd(People(men + women, {"male": known_men, "female": known_women}), None)
         for men, women, known_men, known_women in rows
     )
 
     class Member(NamedTuple):
-        pictures: tuple[Shown, ...]
+        pictures: tuple[ShownCrowd, ...]
 
-    return pictures_of([Member(pictures)], metric, "fixed", 0.0)
+    return crowd_pictures([Member(pictures)], metric, "fixed", 0.0)
 
 
 class Run(NamedTuple):

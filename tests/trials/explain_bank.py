@@ -16,7 +16,7 @@ from pytest_t2i.data import GenerationSettings
 from pytest_t2i.explain.hybrids import Model, Workshop, with_facts
 from pytest_t2i.generation.progress import Lines
 from pytest_t2i.generation.store import Store
-from pytest_t2i.runs.explanation.prompts import GrownPrompt
+from pytest_t2i.runs.explanation.prompts import WorsenedPrompt
 from pytest_t2i.runs.explanation.sides import Side
 from pytest_t2i.settings import Settings
 
@@ -70,7 +70,7 @@ def labels(store: Store, new: frozenset[str]) -> list[list[int]]:
     if "words" in new:
         prompts = [replace(p, text=p.text.replace("person who", "man who")) for p in prompts]
     signs = {"male": 1, "female": -1}
-    grown = [GrownPrompt(prompt, prompt.text, signs, 0.0, 0) for prompt in prompts]
+    grown = [WorsenedPrompt(prompt, prompt.text, signs, 0.0, 0) for prompt in prompts]
     old = model("reference", store, new)
     biased = model("reference-biased", store, new)
     workshop = Workshop(

@@ -22,9 +22,9 @@ from explain_bank import FEWER, LABELS, SEEDS, WORDS
 from pytest_t2i import axes
 from pytest_t2i.audits.shared_blocks import Counts
 from pytest_t2i.data import Detection, Undetected
-from pytest_t2i.explain.search import Found, Memory, Search
+from pytest_t2i.explain.search import Finding, MeasuredPaths, Search
 from pytest_t2i.runs.explanation.cost import planned_images
-from pytest_t2i.runs.explanation.prompts import grown_prompts
+from pytest_t2i.runs.explanation.prompts import worsened_prompts
 from pytest_t2i.runs.record import ImageRecord, PromptRecord, RunRecord
 from pytest_t2i.statistics.permutation import paired_change_p_value
 from pytest_t2i.verdicts.baseline_file import Baseline, RecordedPrompt
@@ -164,7 +164,7 @@ class Tried:
     kind: Kind
     is_real: bool
     is_red: bool
-    found: Found | None
+    found: Finding | None
     planned: int
 
     @property
@@ -212,7 +212,7 @@ def tried(bank: dict[str, np.ndarray], kind: Kind, number: int, *, is_real: bool
     world = World(bank, kind, kind.decoys[number % len(kind.decoys)], rng, is_real)
     record, baseline, p_value = run_and_baseline(world)
     is_red = p_value <= LEVEL
-    grown = grown_prompts(record, baseline)
+    grown = worsened_prompts(record, baseline)
     if not grown.prompts:
         return Tried(kind, is_real, is_red, None, 0)
     rows = [WORDS.index(each.prompt.concept) for each in grown.prompts]
@@ -225,13 +225,13 @@ def tried(bank: dict[str, np.ndarray], kind: Kind, number: int, *, is_real: bool
         return (signs * fresh[:, :images]).astype(float)
 
     pictured = set(world.changed) - {"detector"}
-    memory = Memory(draw, len(rows), pictured)
+    memory = MeasuredPaths(draw, len(rows), pictured)
     search = Search(memory, world.changed, grown.growth, len(rows), LEVEL)
     planned = planned_images(grown.growth, world.changed, LEVEL, len(rows))
     try:
         found = search.run()
     except Exhausted:
-        found = Found("open", (), None, None, (), 0, memory.made(), 0, "the bank has no more")
+        found = Finding("open", (), None, None, (), 0, memory.made(), 0, "the bank has no more")
     return Tried(kind, is_real, is_red, found, planned)
 
 

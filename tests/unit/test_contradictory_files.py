@@ -12,7 +12,7 @@ from pytest_t2i.data import Limit
 from pytest_t2i.errors import FileFormatError, UnknownNameError
 from pytest_t2i.generation.spaces import PAPER, SPACES
 from pytest_t2i.prompts import read_reference, read_stereotypes
-from pytest_t2i.verdicts.limits_file import PARTS, checked_limit, read_limits
+from pytest_t2i.verdicts.limits_file import NAME_PARTS, checked_limit, read_limits
 
 ROW = {
     "concept": "Indian", "attribute": "hat", "positive": "with a hat",
@@ -138,4 +138,4 @@ def test_a_limit_in_a_test_is_held_to_the_same():
 
 
 def test_every_space_may_have_a_limit():
-    assert set(PARTS["similarity_gap"]) == {*SPACES, *PAPER}
+    assert set(NAME_PARTS["similarity_gap"]) == {*SPACES, *PAPER}

@@ -17,16 +17,16 @@ from pytest_t2i.explain.hybrids import (
     CombinationError,
     Model,
     Workshop,
-    is_ready_made,
     not_exchangeable,
     with_facts,
 )
-from pytest_t2i.explain.search import Effect, Found, Memory, Search, swap_p_value
+from pytest_t2i.explain.search import Effect, Finding, MeasuredPaths, Search, swap_p_value
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.progress import Progress
+from pytest_t2i.generation.ready_made import is_ready_made
 from pytest_t2i.generation.store import Store
 from pytest_t2i.runs.explanation.cost import planned_images
-from pytest_t2i.runs.explanation.prompts import GrownPrompts, grown_prompts
+from pytest_t2i.runs.explanation.prompts import WorsenedPrompts, worsened_prompts
 from pytest_t2i.runs.explanation.record import (
     ComponentRecord,
     EffectRecord,
@@ -38,7 +38,7 @@ from pytest_t2i.runs.explanation.sides import (
     LIBRARIES,
     Component,
     Side,
-    side_by_side,
+    component_table,
     side_of_baseline,
     side_of_run,
 )
@@ -91,7 +91,7 @@ class Explaining:
         self.remarks: list[str] = []
         self.new = Model(_settings(record, self.choices), side_of_run(record))
         self.store = Store(self.new.settings.store)
-        self.grown: GrownPrompts = grown_prompts(record, baseline)
+        self.grown: WorsenedPrompts = worsened_prompts(record, baseline)
         if not self.grown.compared:
             raise ConfigurationError(
                 f"the run of {record.model!r} and the baseline of {baseline.model!r} have no "
@@ -105,7 +105,7 @@ class Explaining:
     def _load_new(self) -> Model:
         recorded = self.new.side
         try:
-            is_folder = is_ready_made(self.new.settings, self.store)
+            is_folder = is_ready_made(Components(self.new.settings, self.store).model())
             model = with_facts(self.new, self.store)
         except T2IError as error:
             raise ConfigurationError(
@@ -183,7 +183,7 @@ class Explaining:
 
     def explained(self) -> Explanation | None:
         """Search, and return what was found; None for a dry run."""
-        sides = side_by_side(self.old.side, self.new.side, self.grown.texts)
+        sides = component_table(self.old.side, self.new.side, self.grown.texts)
         reasons = {
             component.name: not_exchangeable(component, self.old, self.new)
             for component in sides
@@ -204,7 +204,7 @@ class Explaining:
             workshop = Workshop(
                 self.old, self.new, frozenset(names), self.grown.prompts, self.store, self.progress
             )
-            memory = Memory(workshop.draw, len(self.grown.prompts), workshop.in_picture)
+            memory = MeasuredPaths(workshop.draw, len(self.grown.prompts), workshop.in_picture)
             search = Search(
                 memory,
                 names,
@@ -247,7 +247,7 @@ class Explaining:
         self, sides: Sequence[Component], reasons: Mapping[str, str]
     ) -> Explanation:
         """Explain where nothing can be exchanged, or no prompt grew."""
-        empty = Found("none", (), None, None, (), 0, 0, 0, "")
+        empty = Finding("none", (), None, None, (), 0, 0, 0, "")
         if not self.grown.prompts:
             words = "no prompt became more one-sided than by chance"
             return self._record(sides, reasons, replace(empty, words=words), 0, 0)
@@ -260,7 +260,7 @@ class Explaining:
         self,
         sides: Sequence[Component],
         reasons: Mapping[str, str],
-        found: Found,
+        found: Finding,
         planned: int,
         made: int,
         where: str = "",
@@ -299,7 +299,7 @@ class Explaining:
             tuple(self.remarks),
         )
 
-    def _by_exclusion(self, found: Found, left: Sequence[str], unknown: Sequence[str]) -> Found:
+    def _by_exclusion(self, found: Finding, left: Sequence[str], unknown: Sequence[str]) -> Finding:
         """Name the only change that was not exchanged, where the run itself shows a growth."""
         if not left or not self.grown.prompts or (found.outcome == "open" and found.images):
             return found
@@ -318,7 +318,7 @@ class Explaining:
         )
 
 
-def _where(workshop: Workshop, found: Found, level: float) -> str:
+def _where(workshop: Workshop, found: Finding, level: float) -> str:
     """Return whether a service drew other words; "" where no service says which words it drew."""
     if not found.named or not found.images:
         return ""
@@ -336,7 +336,7 @@ def _where(workshop: Workshop, found: Found, level: float) -> str:
 
 
 def answer_words(
-    found: Found, left: Sequence[str], unknown: Sequence[str], reasons: Mapping[str, str]
+    found: Finding, left: Sequence[str], unknown: Sequence[str], reasons: Mapping[str, str]
 ) -> str:
     """Return the result in one or two sentences."""
     further = f" {found.words[:1].upper()}{found.words[1:]}." if found.words else ""

@@ -27,8 +27,8 @@ from pytest_t2i.generation.plan import DetectorRef, Need, Plan
 from pytest_t2i.generation.progress import Progress
 from pytest_t2i.generation.seeds import seeds_for
 from pytest_t2i.generation.store import Store
-from pytest_t2i.protocols import LoadOptions, ReadyMade
-from pytest_t2i.runs.explanation.prompts import GrownPrompt
+from pytest_t2i.protocols import LoadOptions
+from pytest_t2i.runs.explanation.prompts import WorsenedPrompt
 from pytest_t2i.runs.explanation.sides import (
     ARGUMENTS,
     CALL,
@@ -81,7 +81,7 @@ class Workshop:
     new: Model
     changed: Names
     """Components that are exchanged; all others are of the new model."""
-    prompts: Sequence[GrownPrompt]
+    prompts: Sequence[WorsenedPrompt]
     store: Store
     progress: Callable[[], Progress]
     made: int = 0
@@ -178,14 +178,14 @@ class Workshop:
 
     # pictures
 
-    def seeds(self, grown: GrownPrompt, images: int) -> tuple[int, ...]:
+    def seeds(self, grown: WorsenedPrompt, images: int) -> tuple[int, ...]:
         """Seeds that neither side has used, so that no picture tests its own choice."""
         base, text, used = self.new.settings.seed, grown.prompt.text, grown.seeds
         return seeds_for(self._base.model(), base, text, used + images)[used:]
 
     def draw(self, new: Names, images: int) -> Values:
         """Make and judge the pictures of a hybrid; return their values, [n_prompts, images]."""
-        free_memory()
+        _free_pipeline()
         components = self.components(new & self.in_picture)
         detector = self.detector(new)
         prompts = [(self._prompt(grown, new), self.seeds(grown, images)) for grown in self.prompts]
@@ -230,7 +230,7 @@ class Workshop:
         model = self.old if DETECTOR in self.changed - new else self.new
         return model.settings.detectors[0]
 
-    def _prompt(self, grown: GrownPrompt, new: Names) -> Prompt:
+    def _prompt(self, grown: WorsenedPrompt, new: Names) -> Prompt:
         if WORDS in self.changed - new:
             return replace(grown.prompt, text=grown.text_before)
         return grown.prompt
@@ -268,7 +268,7 @@ def _values(
     ]
 
 
-def free_memory() -> None:
+def _free_pipeline() -> None:
     """Free what the pipeline of an earlier hybrid held; they are made one after the other."""
     gc.collect()
     torch = sys.modules.get("torch")
@@ -293,12 +293,6 @@ def not_exchangeable(component: Component, old: Model, new: Model) -> str:
     elif needs_old and name != MODEL and only_one:
         reason = "only one of the two models has it"
     return reason
-
-
-def is_ready_made(settings: Settings, store: Store) -> bool:
-    """Whether the pictures of a model were made elsewhere."""
-    handle = Components(settings, store).model()
-    return handle.lists_images and isinstance(handle.get(), ReadyMade)
 
 
 def with_facts(model: Model, store: Store) -> Model:

@@ -73,7 +73,7 @@ class Effect:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Finding:
     """The result of a search."""
 
     outcome: Outcome
@@ -168,9 +168,9 @@ class Search:
 
     # stages
 
-    def run(self) -> Found:
+    def run(self) -> Finding:
         """Search, with more images at each stage, until something is decided."""
-        last: Found | None = None
+        last: Finding | None = None
         for stage, times in enumerate(STAGES):
             images = self.per_prompt * times
             if not self._pays([self._all, ()], images):
@@ -190,13 +190,13 @@ class Search:
 
     def _found(
         self, outcome: Outcome, named: Sequence[Effect], stage: int, words: str = "", **more: Any
-    ) -> Found:
+    ) -> Finding:
         growth = p_value = None
         if self._images:
             differences = self._of(self._all) - self._of(())
             growth = self._interval(differences)
             p_value = swap_p_value(differences)
-        return Found(
+        return Finding(
             outcome,
             tuple(named),
             growth,
@@ -209,7 +209,7 @@ class Search:
             **more,
         )
 
-    def _stage(self, stage: int) -> Found:
+    def _stage(self, stage: int) -> Finding:
         level = self.level * SPENT[stage]
         new, old = self._of(self._all), self._of(())
         growth = float((new - old).mean())
@@ -227,7 +227,7 @@ class Search:
         self._afford(back)
         return self._among(stage, level, new, old)
 
-    def _among(self, stage: int, level: float, new: Values, old: Values) -> Found:
+    def _among(self, stage: int, level: float, new: Values, old: Values) -> Finding:
         """Decide among several components, by those whose restoring takes growth away."""
         lost = {name: new - self._without(name) for name in self.components}
         adjusted = holm([swap_p_value(lost[name]) for name in self.components])
@@ -247,7 +247,7 @@ class Search:
             return self._interacting(stage, level, new, old)
         return self._needed(needed, stage, level, old)
 
-    def _needed(self, needed: list[str], stage: int, level: float, old: Values) -> Found:
+    def _needed(self, needed: list[str], stage: int, level: float, old: Values) -> Finding:
         """Tell whether components, whose restoring takes growth away, act alone or together."""
         single = [{name} for name in needed]
         self._afford(single)
@@ -270,7 +270,9 @@ class Search:
             return self._found("open", (), stage, words)
         return self._together((*alone, *doubtful), stage, level, old)
 
-    def _together(self, together: tuple[str, ...], stage: int, level: float, old: Values) -> Found:
+    def _together(
+        self, together: tuple[str, ...], stage: int, level: float, old: Values
+    ) -> Finding:
         """Tell whether components bring the growth together."""
         if len(together) == 1:
             words = f"{together[0]} acts only together with something that was not found"
@@ -290,7 +292,7 @@ class Search:
         )
         return self._found("set", [self._effects[together]], stage)
 
-    def _alone(self, names: list[str], stage: int, old: Values) -> Found:
+    def _alone(self, names: list[str], stage: int, old: Values) -> Finding:
         """Name components that act alone, unless more images may find the cause of a large rest."""
         self._afford([self._all - set(names)])
         rest = self._without(*names) - old
@@ -300,7 +302,7 @@ class Search:
             return self._found("named", [self._effects[name,] for name in names], stage)
         return self._rest(names, others, stage, old)
 
-    def _rest(self, names: list[str], others: list[str], stage: int, old: Values) -> Found:
+    def _rest(self, names: list[str], others: list[str], stage: int, old: Values) -> Finding:
         """Look among the others for what brings a growth that stays where some are restored."""
         level = self.level * SPENT[stage]
         self._afford([{name} for name in others])
@@ -331,7 +333,7 @@ class Search:
             effect.restored.estimate, PART_OF
         )
 
-    def _interacting(self, stage: int, level: float, new: Values, old: Values) -> Found:
+    def _interacting(self, stage: int, level: float, new: Values, old: Values) -> Finding:
         """Look for a set of which each member, or each part, brings the growth by itself."""
         single = [{name} for name in self.components]
         self._afford(single)
@@ -450,7 +452,7 @@ Draw = Callable[[Names, int], Values]
 """A function (components of the new model, images per prompt) -> values."""
 
 
-class Memory:
+class MeasuredPaths:
     """Hybrids that keep their values, and count what was requested.
 
     ``pictured`` are the components that change a picture: the others, such as a detector, judge

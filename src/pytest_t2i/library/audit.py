@@ -29,7 +29,7 @@ from pytest_t2i.runs.selection import SelectedTest, Selection, narrowed, told_ap
 from pytest_t2i.settings import Settings
 from pytest_t2i.verdicts.check import Check
 from pytest_t2i.verdicts.limit import LimitValue, as_judged, operator_of
-from pytest_t2i.verdicts.limits_file import PARTS, LimitFiles
+from pytest_t2i.verdicts.limits_file import NAME_PARTS, LimitFiles
 from pytest_t2i.verdicts.measurement import Measurement
 
 SIZE = (100, 24)
@@ -100,7 +100,7 @@ class Audited:
             for value in self._together()
             for name in dir(value)
             if name in INFO
-            for part in (PARTS[name] if _is_by_part(value, name) else ("",))
+            for part in (NAME_PARTS[name] if _is_by_part(value, name) else ("",))
         ]
 
     # verdicts
@@ -221,7 +221,7 @@ class Audited:
 
 def _is_by_part(value: Any, name: str) -> bool:
     """Whether a measurement is taken part by part, such as a similarity gap in each space."""
-    return name in PARTS and callable(getattr(type(value), name, None))
+    return name in NAME_PARTS and callable(getattr(type(value), name, None))
 
 
 def _measurement(value: Any, name: str) -> Measurement | None:

@@ -21,7 +21,7 @@ from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.verdicts import judge
 from pytest_t2i.verdicts.certificate import CertifiedCase, CertifiedErrors
 from pytest_t2i.verdicts.check import Check, check_of, current, record_check
-from pytest_t2i.verdicts.limits_file import look_up, metric_of, with_bound
+from pytest_t2i.verdicts.limits_file import look_up, metric_of_limit, with_bound
 from pytest_t2i.verdicts.measurement import Measurement, Sign
 from pytest_t2i.verdicts.run_level import at_run_level, held_open
 
@@ -168,10 +168,10 @@ def _check_operator(metric: MetricInfo, limit: Limit, sign: str) -> None:
 
     The message has the right line.
     """
-    if metric_of(limit.metric).name != metric.name:
+    if metric_of_limit(limit.metric).name != metric.name:
         raise ConfigurationError(
             f"{metric.name} was compared with limit({limit.metric!r}), which is a limit on "
-            f"{metric_of(limit.metric).name}. Compare it with limit({metric.name!r}, ...)"
+            f"{metric_of_limit(limit.metric).name}. Compare it with limit({metric.name!r}, ...)"
         )
     right = operator_of(metric)
     if not sign.startswith(right[0]):

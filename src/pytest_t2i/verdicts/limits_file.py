@@ -20,7 +20,7 @@ FILE_NAME = "limits.toml"
 KEYS = ("limit", "reason", "author")
 TODO = "TODO"
 """Prefix of a text that is still to be written; ``t2i init`` leaves such texts."""
-PARTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+NAME_PARTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "similarity_gap": (
             "prompt", "denoising", "image", "ssim", "diff_pix", "resnet", "clip", "dino",
@@ -161,7 +161,7 @@ def checked_limit(name: str, bound: Any, reason: Any = "", author: Any = "") -> 
     """
     if isinstance(bound, bool) or not isinstance(bound, int | float):
         raise ConfigurationError(f"expected a number as limit {name!r}, got {shown(bound)}")
-    info = metric_of(name)
+    info = metric_of_limit(name)
     _check_part(name)
     if name.endswith(MARGIN):
         if not 0 <= bound < float("inf"):
@@ -188,7 +188,7 @@ def _by_a_person(name: str, key: str, text: Any) -> str:
 def _parts(name: str) -> tuple[str, ...]:
     """Return the names that may follow in a limit's name; none after its margin."""
     base, _, part = name.partition(".")
-    return () if "." in part else (*PARTS.get(base, ()), MARGIN.lstrip("."))
+    return () if "." in part else (*NAME_PARTS.get(base, ()), MARGIN.lstrip("."))
 
 
 def _check_part(name: str) -> None:
@@ -205,7 +205,7 @@ def _check_part(name: str) -> None:
         raise UnknownNameError("limit", name, [base, *(f"{base}.{choice}" for choice in choices)])
 
 
-def metric_of(name: str) -> MetricInfo:
+def metric_of_limit(name: str) -> MetricInfo:
     """Return the metric that a limit's name begins with."""
     base = name.partition(".")[0]
     if base not in INFO:

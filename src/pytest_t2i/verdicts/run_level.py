@@ -37,14 +37,14 @@ class RunLevel(NamedTuple):
 
     def __str__(self) -> str:
         several = "comparison" if self.comparisons == 1 else "comparisons"
-        each = percent(1.0 - self.of_each)
+        each = _per_cent(1.0 - self.of_each)
         return (
-            f"one error level of {percent(self.level)} for {self.comparisons} {several}: "
+            f"one error level of {_per_cent(self.level)} for {self.comparisons} {several}: "
             f"each fails at {each} (--t2i-run-level)"
         )
 
 
-def percent(level: float) -> str:
+def _per_cent(level: float) -> str:
     """Return a level in per cent with at most two decimals.
 
     >>> percent(0.95), percent(0.9958333)
@@ -101,11 +101,11 @@ def at_run_level(
     if outcome_of(decided) is not Outcome.FAIL:
         return decided, ""
     if level >= 1.0:
-        return decided, UNCOUNTED.format(own=percent(own))
+        return decided, UNCOUNTED.format(own=_per_cent(own))
     strict = again(max(level, own))
     if outcome_of(strict) is Outcome.FAIL:
         return strict, ""
-    return strict, HELD.format(own=percent(own), needed=percent(level), run=share.run)
+    return strict, HELD.format(own=_per_cent(own), needed=_per_cent(level), run=share.run)
 
 
 def held_open(verdict: Verdict, message: str) -> Verdict:

@@ -9,22 +9,24 @@ import pytest
 
 from pytest_t2i import metrics
 from pytest_t2i.audits.crowd import Crowds, by_chance, crowd_of, in_words
-from pytest_t2i.audits.crowd.change import change_p_value
+from pytest_t2i.audits.crowd.change import crowd_change_p_value
 from pytest_t2i.audits.crowd.pictures import group_interval
-from pytest_t2i.audits.crowd.shown import Shown
+from pytest_t2i.audits.crowd.shown import ShownCrowd
 from pytest_t2i.data import Outcome, Prompt
 from pytest_t2i.metrics import INFO
 from pytest_t2i.protocols import People
 from pytest_t2i.verdicts.limit import Limit, verdict_of
 
-REFUSED = Shown(None, None, "refused")
+REFUSED = ShownCrowd(None, None, "refused")
 
 
 def shown(men, women, unclear=0, front=None):
     """A picture of these people; a man is in front where there is one."""
     front = front or ("male" if men else "female" if women else None)
     groups = {"male": men, "female": women}
-    return Shown(People(men + women + unclear, groups), front, "" if front else "low_confidence")
+    return ShownCrowd(
+        People(men + women + unclear, groups), front, "" if front else "low_confidence"
+    )
 
 
 def crowd(*pictures, word="engineers", alike=0.0):
@@ -163,7 +165,7 @@ def test_words_that_are_a_sample_make_the_prompt_the_unit():
 
 def test_shares_of_any_groups_have_intervals():
     groups = [{"a": 1, "b": 1, "c": 2}] * 30
-    pictures = [Shown(People(4, group), "c") for group in groups]
+    pictures = [ShownCrowd(People(4, group), "c") for group in groups]
     found = group_interval([crowd(*pictures)], "c", "fixed", 0.95)
     assert (found.estimate, found.n) == (0.5, 30)
     assert group_interval([crowd(REFUSED)], "c", "fixed", 0.95) is None
@@ -232,15 +234,15 @@ def rows_of(men, women):
 
 def test_a_growth_is_found_and_a_shrinking_gap_is_none():
     even, one_sided = rows_of([2] * 30, [2] * 30), rows_of([4] * 30, [0] * 30)
-    assert change_p_value([even], [one_sided]) < 0.001
-    assert change_p_value([one_sided], [even]) > 0.99
-    assert change_p_value([even], [even]) == 1.0
-    assert change_p_value([rows_of([0], [0])], [rows_of([0], [0])]) == 1.0
+    assert crowd_change_p_value([even], [one_sided]) < 0.001
+    assert crowd_change_p_value([one_sided], [even]) > 0.99
+    assert crowd_change_p_value([even], [even]) == 1.0
+    assert crowd_change_p_value([rows_of([0], [0])], [rows_of([0], [0])]) == 1.0
 
 
 def test_a_growth_on_the_other_side_is_found_too():
     before, after = rows_of([3] * 30, [1] * 30), rows_of([0] * 30, [4] * 30)
-    assert change_p_value([before], [after]) < 0.05
+    assert crowd_change_p_value([before], [after]) < 0.05
 
 
 def test_pictures_are_exchanged_and_not_people():
@@ -249,11 +251,11 @@ def test_pictures_are_exchanged_and_not_people():
     for seed in range(200):
         men = [8 * (rng.random(12) < 0.5) for _ in range(2)]
         sides = [[rows_of(side, 8 - side)] for side in men]
-        wrong.append(change_p_value(*sides, seed=seed, redraws=400) <= 0.05)
+        wrong.append(crowd_change_p_value(*sides, seed=seed, redraws=400) <= 0.05)
     assert np.mean(wrong) <= 0.09
 
 
 def test_opposite_changes_of_prompts_do_not_mix_their_pictures():
     men, women = rows_of([4] * 20, [0] * 20), rows_of([0] * 20, [4] * 20)
-    assert change_p_value([men, women], [men, women]) == 1.0
-    assert change_p_value([men, women], [men, men]) < 0.001
+    assert crowd_change_p_value([men, women], [men, women]) == 1.0
+    assert crowd_change_p_value([men, women], [men, men]) < 0.001

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pytest_t2i.explain.search import Memory, Search, swap_p_value
-from pytest_t2i.runs.explanation.cost import images_needed
+from pytest_t2i.explain.search import MeasuredPaths, Search, swap_p_value
+from pytest_t2i.runs.explanation.cost import announced_images
 
 PROMPTS = 6
 CAUSES = {
@@ -31,7 +31,7 @@ def draw_of(cause, growth, seed, shared=0.5):
 
 
 def search(cause, components, seed=1, growth=0.9, **options):
-    memory = Memory(draw_of(CAUSES[cause], growth, seed), PROMPTS, components)
+    memory = MeasuredPaths(draw_of(CAUSES[cause], growth, seed), PROMPTS, components)
     return Search(memory, tuple(components), growth, PROMPTS, **options).run()
 
 
@@ -82,7 +82,7 @@ def test_wrong_names_are_rare():
 
 
 def test_a_judge_costs_no_picture():
-    memory = Memory(draw_of(CAUSES["alone"], 0.9, 1), PROMPTS, {"b"})
+    memory = MeasuredPaths(draw_of(CAUSES["alone"], 0.9, 1), PROMPTS, {"b"})
     found = Search(memory, ("a", "b"), 0.9, PROMPTS).run()
     assert names(found) == {("a",)}
     assert found.images == 2 * found.per_hybrid
@@ -97,5 +97,5 @@ def test_the_swap_test_is_exact(differences, p_value):
 
 
 def test_more_components_and_less_growth_take_more_images():
-    assert images_needed(0.5, 2, 0.05) > images_needed(1.0, 2, 0.05)
-    assert images_needed(0.5, 8, 0.05) > images_needed(0.5, 2, 0.05)
+    assert announced_images(0.5, 2, 0.05) > announced_images(1.0, 2, 0.05)
+    assert announced_images(0.5, 8, 0.05) > announced_images(0.5, 2, 0.05)

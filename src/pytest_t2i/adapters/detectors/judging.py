@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from pytest_t2i.adapters.detectors.rubrics import Question, Rubric, one_line
+from pytest_t2i.adapters.detectors.rubrics import Rubric, RubricQuestion, bounded_line
 from pytest_t2i.adapters.detectors.screening import screened
 from pytest_t2i.adapters.support.black_or_unreadable import picture_digest
 from pytest_t2i.data import Detection, Undetected, digest
@@ -128,7 +128,7 @@ class Panel(ABC):
     needs_device = False
     """Whether it works on a device that the model under test uses, too."""
 
-    def __init__(self, name: str, question: Question) -> None:
+    def __init__(self, name: str, question: RubricQuestion) -> None:
         """Args: the name in messages, and the question."""
         self.name, self.question = name, question
         self.run = JudgeRun()
@@ -192,7 +192,7 @@ class Panel(ABC):
 
     def _detections(self, reply: Reply) -> Mapping[str, Detection]:
         if reply.refusal:
-            refused = Detection(None, Undetected.JUDGE_REFUSED, detail=one_line(reply.refusal))
+            refused = Detection(None, Undetected.JUDGE_REFUSED, detail=bounded_line(reply.refusal))
             return {rubric.name: refused for rubric in self.question.rubrics}
         return self.question.detections(reply.text)
 

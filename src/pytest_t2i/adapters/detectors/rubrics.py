@@ -133,7 +133,7 @@ class Rubric:
         counts = self._counts(value) if word is not None and self.counts_people else {}
         if word is None or counts is None:
             return None
-        evidence = one_line(value.get("evidence"))
+        evidence = bounded_line(value.get("evidence"))
         if self.counts_people and not counts[PEOPLE]:
             return Detection(None, Undetected.NO_PERSON, counts, evidence)
         if word in self.labels:
@@ -152,7 +152,7 @@ class Rubric:
         return counts if sum(counts[name] for name in self.labels) <= counts[PEOPLE] else None
 
 
-class Question:
+class RubricQuestion:
     """Several rubrics as one question, whose order does not depend on how they were named."""
 
     def __init__(self, rubrics: Iterable[Rubric]) -> None:
@@ -228,7 +228,7 @@ def _closed(properties: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def one_line(text: Any) -> str:
+def bounded_line(text: Any) -> str:
     r"""A text of a judge in one line of bounded length, of characters that can be printed.
 
     >>> one_line("a\n<b>beard</b>"), one_line(None)

@@ -33,8 +33,8 @@ from pytest_t2i.adapters.detectors.judging import (
 from pytest_t2i.adapters.detectors.rubrics import (
     LONGEST_ANSWER,
     JudgeName,
-    Question,
-    one_line,
+    RubricQuestion,
+    bounded_line,
     rubrics_of,
 )
 from pytest_t2i.adapters.languages.addresses import is_address
@@ -107,7 +107,7 @@ def load(options: LoadOptions) -> Judge:
     """
     name = JudgeName.read(options.source)
     rubrics = rubrics_of(name)
-    question = Question(rubrics)
+    question = RubricQuestion(rubrics)
     if name.model.startswith(LOCAL):
         from pytest_t2i.adapters.detectors.vlm_transformers import load_panel
 
@@ -145,7 +145,9 @@ class ChatPanel(Panel):
     retries_charged = False
     """A request that may have been charged is not sent again."""
 
-    def __init__(self, model: str, address: str, question: Question, limits: AnswerLimits) -> None:
+    def __init__(
+        self, model: str, address: str, question: RubricQuestion, limits: AnswerLimits
+    ) -> None:
         """Args: the model's name there, the base URL, the question, and limits of answers."""
         super().__init__(f"vlm:{model} at {netloc(address)}", question)
         self.model, self.address, self._limits = model, plain_address(address), limits
@@ -278,7 +280,7 @@ class ChatPanel(Panel):
         if isinstance(answer, T2IError | bytes):
             return {}
         versions = versions_in(answer, self.model, is_local=is_local(self.address))
-        return {name: one_line(self._requests.shown(words)) for name, words in versions.items()}
+        return {name: bounded_line(self._requests.shown(words)) for name, words in versions.items()}
 
     def check(self) -> None:
         """Raise JudgeChangedError where the list of models has another version than before."""
@@ -407,7 +409,7 @@ def _read(answer: Any) -> Reply:
     if isinstance(content, list):
         parts = [_at(part, "text") for part in content]
         content = " ".join(part for part in parts if isinstance(part, str))
-    versions = {name: words for name in REPORTED if (words := one_line(_at(answer, name)))}
+    versions = {name: words for name in REPORTED if (words := bounded_line(_at(answer, name)))}
     refusal = _at(message, "refusal")
     if _at(choice, "finish_reason") == "content_filter" or (isinstance(refusal, str) and refusal):
         words = refusal if isinstance(refusal, str) and refusal else "the content filter"

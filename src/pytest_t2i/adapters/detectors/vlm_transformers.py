@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.adapters.detectors.judging import Panel, Reply, Task
-from pytest_t2i.adapters.detectors.rubrics import Question
+from pytest_t2i.adapters.detectors.rubrics import RubricQuestion
 from pytest_t2i.adapters.support.devices import (
     loading_weights,
     memory_guard,
@@ -43,7 +43,7 @@ TASK = "Judge this picture by the rubric."
 REMINDER = " Your last answer could not be used: answer with the JSON object alone."
 
 
-def load_panel(source: str, question: Question, options: LoadOptions) -> WeightsPanel:
+def load_panel(source: str, question: RubricQuestion, options: LoadOptions) -> WeightsPanel:
     """Load a model and its processor from a folder or the hub.
 
     Raises:
@@ -87,7 +87,12 @@ class WeightsPanel(Panel):
     needs_device = True
 
     def __init__(
-        self, source: str, question: Question, model: Any, processor: Any, facts: Mapping[str, str]
+        self,
+        source: str,
+        question: RubricQuestion,
+        model: Any,
+        processor: Any,
+        facts: Mapping[str, str],
     ) -> None:
         """Args: the name, the question, the network, its processor, and facts of the weights."""
         super().__init__(f"vlm:transformers/{source}", question)

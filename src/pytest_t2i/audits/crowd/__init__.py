@@ -22,7 +22,7 @@ from pytest_t2i.audits.contrast import (
     measured_alone,
     side_of,
 )
-from pytest_t2i.audits.crowd.shown import FEMALE, MALE, Shown
+from pytest_t2i.audits.crowd.shown import FEMALE, MALE, ShownCrowd
 from pytest_t2i.audits.summary import Frame
 from pytest_t2i.data import (
     Bounds,
@@ -39,7 +39,7 @@ from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.protocols import people_of
 
 if TYPE_CHECKING:
-    from pytest_t2i.audits.crowd.pictures import Pictures
+    from pytest_t2i.audits.crowd.pictures import CrowdPictures
     from pytest_t2i.generation.plan import Need
     from pytest_t2i.sections import Block, Cell, Table
     from pytest_t2i.sections.blocks import Form
@@ -98,7 +98,7 @@ class Crowd(Unit, _Measured):
     ...     assert abs(crowd.crowd_share_gap) <= limit("crowd_share_gap", 0.5)
     """
 
-    pictures: tuple[Shown, ...] = ()
+    pictures: tuple[ShownCrowd, ...] = ()
     pictures_digest: str = ""
     """Digest of the store's keys of the pictures."""
     detector_fingerprint: str = ""
@@ -116,7 +116,9 @@ class Crowd(Unit, _Measured):
         return replace(measurement, change=alone.change_of(contrast))
 
 
-def crowd_of(prompt: Prompt, pictures: Iterable[Shown], level: float, alike: float = 0.0) -> Crowd:
+def crowd_of(
+    prompt: Prompt, pictures: Iterable[ShownCrowd], level: float, alike: float = 0.0
+) -> Crowd:
     """Return the people in the pictures of a prompt."""
     pictures = tuple(pictures)
     gaps = [math.nan if picture.gap is None else picture.gap for picture in pictures]
@@ -138,7 +140,7 @@ class Crowds(Units[Crowd], _Measured):
         return f"<Crowds of {len(self.members)} prompts: {in_words(self.pictures)}>"
 
     @property
-    def pictures(self) -> tuple[Shown, ...]:
+    def pictures(self) -> tuple[ShownCrowd, ...]:
         """The pictures of all prompts."""
         return tuple(picture for member in self.members for picture in member.pictures)
 
@@ -166,11 +168,11 @@ class Crowds(Units[Crowd], _Measured):
             alone, interval=None if widest is None else replace(widest, level=self.level)
         )
 
-    def arms(self, contrast: Contrast) -> Pictures:  # type: ignore[override]
+    def arms(self, contrast: Contrast) -> CrowdPictures:  # type: ignore[override]
         """Return the pictures for a metric."""
-        from pytest_t2i.audits.crowd.pictures import pictures_of
+        from pytest_t2i.audits.crowd.pictures import crowd_pictures
 
-        return pictures_of(self.members, contrast.metric, self.by, self.alike)
+        return crowd_pictures(self.members, contrast.metric, self.by, self.alike)
 
     def _measured(self, contrast: Contrast) -> Measurement:
         remarks = _remarks(self.members, contrast)
@@ -202,7 +204,7 @@ class Crowds(Units[Crowd], _Measured):
         return of_widest(self._family.evidence(bound, level))
 
 
-def in_words(pictures: Sequence[Shown]) -> str:
+def in_words(pictures: Sequence[ShownCrowd]) -> str:
     """Return who is shown, such as ``12 male, 30 female, 2 unclear in 20 pictures``."""
     groups = _groups(pictures)
     unclear = sum(picture.people.unclear for picture in pictures if picture.people)
@@ -213,7 +215,7 @@ def in_words(pictures: Sequence[Shown]) -> str:
     return f"{text}, {sum(lost.values())} of which show nobody found" if lost else text
 
 
-def _groups(pictures: Iterable[Shown]) -> dict[str, int]:
+def _groups(pictures: Iterable[ShownCrowd]) -> dict[str, int]:
     """Return label -> number of people."""
     total: Counter[str] = Counter()
     for picture in pictures:
@@ -222,7 +224,7 @@ def _groups(pictures: Iterable[Shown]) -> dict[str, int]:
     return dict(total)
 
 
-def _undetected(pictures: Iterable[Shown]) -> dict[str, int]:
+def _undetected(pictures: Iterable[ShownCrowd]) -> dict[str, int]:
     """Return reason -> number of pictures in which nobody was found."""
     return dict(Counter(p.undetected for p in pictures if p.people is None or not p.people.number))
 
@@ -248,7 +250,7 @@ def _remarks(members: Sequence[Crowd], contrast: Contrast) -> Iterator[str]:
         yield f"mean of the gaps within a picture: {sum(gaps) / len(gaps):+.3f}"
 
 
-def by_chance(pictures: Sequence[Shown]) -> float:
+def by_chance(pictures: Sequence[ShownCrowd]) -> float:
     """Return the expected share of pictures of one gender if people were independent.
 
     The share of each gender is that among all people of the pictures.
@@ -374,7 +376,7 @@ class CrowdAudit(ContrastAudit):
         labels = context.observations.labels(ref)
         observations = context.observations
         pictures = (
-            Shown(
+            ShownCrowd(
                 people_of(detection, name, labels),
                 detection.label,
                 "" if detection.undetected is None else detection.undetected.value,

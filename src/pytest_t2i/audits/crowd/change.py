@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from pytest_t2i.audits.crowd.pictures import Pictures, pictures_of
-from pytest_t2i.audits.crowd.shown import Shown
+from pytest_t2i.audits.crowd.pictures import CrowdPictures, crowd_pictures
+from pytest_t2i.audits.crowd.shown import ShownCrowd
 from pytest_t2i.data import TIE, Count, Interval, Limit, Outcome, Verdict
 from pytest_t2i.errors import BaselineMismatchError, some
 from pytest_t2i.protocols import People
@@ -43,7 +43,7 @@ class Counted(Protocol):
         """The prompt."""
 
     @property
-    def pictures(self) -> tuple[Shown, ...]:
+    def pictures(self) -> tuple[ShownCrowd, ...]:
         """The people of each picture."""
 
     @property
@@ -69,10 +69,10 @@ class RecordedCrowd:
     """Label of the person in front of each picture; "" for none."""
 
     @property
-    def pictures(self) -> tuple[Shown, ...]:
+    def pictures(self) -> tuple[ShownCrowd, ...]:
         """The people of each picture, as in a run."""
         return tuple(
-            Shown(
+            ShownCrowd(
                 People(row[0], dict(zip(self.labels, row[1:], strict=True))) if row else None,
                 front or None,
             )
@@ -87,7 +87,7 @@ RECORDED = dict[str, RecordedCrowd]
 def recorded(members: Sequence[Counted], labels: Sequence[str]) -> dict[str, Any]:
     """Return what a baseline keeps of each prompt, as plain values."""
 
-    def row(picture: Shown) -> tuple[int, ...]:
+    def row(picture: ShownCrowd) -> tuple[int, ...]:
         people = picture.people
         return () if people is None else (people.number, *(people.groups[k] for k in labels))
 
@@ -118,7 +118,7 @@ def crowd_change(
     Raises BaselineMismatchError where the baseline has no people of these prompts by this detector.
     """
     records = _records(members, baseline)
-    sides = [pictures_of(side, metric, words, alike) for side in (records, members)]
+    sides = [crowd_pictures(side, metric, words, alike) for side in (records, members)]
     limit = Limit(metric, margin or 0.0, NO_MARGIN if margin is None else REASON)
     values = [side.interval(level) for side in sides]
     if all(_is_same(*pair) for pair in zip(members, records, strict=True)):
@@ -142,10 +142,10 @@ def crowd_change(
 
 
 def _by_permutation(
-    sides: Sequence[Pictures], change: Interval, at: Interval, limit: Limit, level: float
+    sides: Sequence[CrowdPictures], change: Interval, at: Interval, limit: Limit, level: float
 ) -> Verdict:
     """Return the verdict of the permutation test, with the interval of the change."""
-    p_value = change_p_value(*(side.weighed for side in sides))
+    p_value = crowd_change_p_value(*(side.weighed for side in sides))
     if p_value <= 1.0 - level + TIE:
         outcome, message = Outcome.FAIL, "worse than recorded"
     elif at.high > COARSE:
@@ -157,7 +157,7 @@ def _by_permutation(
     return Verdict(outcome, change, limit, p_value, message=message)
 
 
-def change_p_value(
+def crowd_change_p_value(
     before: Sequence[np.ndarray], after: Sequence[np.ndarray], *, seed: int = SEED,
     redraws: int = REDRAWS,
 ) -> float:  # fmt: skip

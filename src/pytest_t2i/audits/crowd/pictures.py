@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pytest_t2i.audits.crowd.shown import FEMALE, MALE, Shown
+from pytest_t2i.audits.crowd.shown import FEMALE, MALE, ShownCrowd
 from pytest_t2i.data import Bounds, Evidence, Interval, MetricInfo
 from pytest_t2i.metrics import INFO
 from pytest_t2i.metrics.crowds import MOST_PEOPLE, SEVERAL
@@ -22,7 +22,7 @@ Weighed = tuple[float, float]
 """Sum of the values of a picture's members, and their number."""
 
 
-class Weights(NamedTuple):
+class PictureWeights(NamedTuple):
     """One picture: what its members with a label sum up to, and what all of them could."""
 
     known: Weighed
@@ -30,31 +30,33 @@ class Weights(NamedTuple):
     highest: Weighed
 
 
-def _of_people(picture: Shown, fullest: float, sign: Callable[[str], float], low: float) -> Weights:
+def _of_people(
+    picture: ShownCrowd, fullest: float, sign: Callable[[str], float], low: float
+) -> PictureWeights:
     """Return the people of a picture by the value of their label.
 
     A picture of which nothing is known may show as many people as the fullest of its prompt.
     """
     people = picture.people
     if people is None or not people.number:
-        return Weights((0.0, 0.0), (low * fullest, fullest), (fullest, fullest))
+        return PictureWeights((0.0, 0.0), (low * fullest, fullest), (fullest, fullest))
     total = math.fsum(sign(label) * count for label, count in people.groups.items())
 
     def scaled(value: float, size: float) -> Weighed:
         factor = min(1.0, MOST_PEOPLE / size) if size else 1.0
         return value * factor, size * factor
 
-    return Weights(
+    return PictureWeights(
         scaled(total, people.labelled),
         scaled(total + low * people.unclear, people.number),
         scaled(total + people.unclear, people.number),
     )
 
 
-def _of_pictures(picture: Shown, fullest: float) -> Weights:
+def _of_pictures(picture: ShownCrowd, fullest: float) -> PictureWeights:
     """Return the gap within a picture, which weighs as any other."""
     del fullest
-    return Weights(*map(_mean, _of_people(picture, 1.0, _sign, -1.0)))
+    return PictureWeights(*map(_mean, _of_people(picture, 1.0, _sign, -1.0)))
 
 
 def _mean(weighed: Weighed) -> Weighed:
@@ -66,38 +68,38 @@ def _sign(label: str) -> float:
     return {MALE: 1.0, FEMALE: -1.0}.get(label, 0.0)
 
 
-def _of_front(picture: Shown, fullest: float) -> Weights:
+def _of_front(picture: ShownCrowd, fullest: float) -> PictureWeights:
     """Return who is in front: 1 for a man, -1 for a woman."""
     del fullest
     sign = None if picture.front is None else _sign(picture.front)
     if sign:
-        return Weights(*[(sign, 1.0)] * 3)
+        return PictureWeights(*[(sign, 1.0)] * 3)
     # Somebody in front with another label is neither, and counts as no picture.
     if picture.front is not None:
-        return Weights(*[(0.0, 0.0)] * 3)
-    return Weights((0.0, 0.0), (-1.0, 1.0), (1.0, 1.0))
+        return PictureWeights(*[(0.0, 0.0)] * 3)
+    return PictureWeights((0.0, 0.0), (-1.0, 1.0), (1.0, 1.0))
 
 
-def _of_single(picture: Shown, fullest: float) -> Weights:
+def _of_single(picture: ShownCrowd, fullest: float) -> PictureWeights:
     """Return whether a picture of several people shows one gender alone."""
     del fullest
     people = picture.people
     if people is None or not people.number:
-        return Weights((0.0, 0.0), (0.0, 1.0), (1.0, 1.0))
+        return PictureWeights((0.0, 0.0), (0.0, 1.0), (1.0, 1.0))
     if people.number < SEVERAL:
-        return Weights(*[(0.0, 0.0)] * 3)
+        return PictureWeights(*[(0.0, 0.0)] * 3)
     shown = sum(count > 0 for count in people.groups.values())
     is_known = people.labelled >= SEVERAL
     known = (float(shown == 1), 1.0) if is_known else (0.0, 0.0)
     if shown > 1 or not people.unclear:
-        return Weights(known, known, known)
-    return Weights(known, (0.0, 1.0), (1.0, 1.0))
+        return PictureWeights(known, known, known)
+    return PictureWeights(known, (0.0, 1.0), (1.0, 1.0))
 
 
 class Quantity(NamedTuple):
     """One metric as the share of what members of pictures are worth."""
 
-    weigh: Callable[[Shown, float], Weights]
+    weigh: Callable[[ShownCrowd, float], PictureWeights]
     low: float
     """Smallest value of a member."""
     most: float
@@ -118,23 +120,23 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType({
 def share_of(label: str) -> Quantity:
     """Return the share of one label among people."""
 
-    def weigh(picture: Shown, fullest: float) -> Weights:
+    def weigh(picture: ShownCrowd, fullest: float) -> PictureWeights:
         return _of_people(picture, fullest, lambda group: float(group == label), 0.0)
 
     return Quantity(weigh, 0.0, MOST_PEOPLE)
 
 
-def _fullest_of(pictures: Sequence[Shown]) -> float:
+def _fullest_of(pictures: Sequence[ShownCrowd]) -> float:
     """Return the number of people of the fullest picture, at least 1 and at most eight."""
     numbers = [picture.people.number for picture in pictures if picture.people]
     return float(min(max(numbers, default=1) or 1, MOST_PEOPLE))
 
 
 @dataclass(frozen=True, eq=False)
-class Pictures:
+class CrowdPictures:
     """The pictures of several prompts for one quantity; unknown people may be anybody."""
 
-    prompts: Sequence[Sequence[Shown]]
+    prompts: Sequence[Sequence[ShownCrowd]]
     quantity: Quantity
     metric: MetricInfo
     words: Words = "fixed"
@@ -232,10 +234,12 @@ class Pictures:
         return Bounds(self.estimate(1), self.estimate(2), self.unknown)
 
 
-def pictures_of(members: Sequence[Any], metric: str, words: Words, alike: float) -> Pictures:
+def crowd_pictures(
+    members: Sequence[Any], metric: str, words: Words, alike: float
+) -> CrowdPictures:
     """Return the pictures of several prompts for a metric."""
     rows = [member.pictures for member in members]
-    return Pictures(rows, QUANTITIES[metric], INFO[metric], words, alike)
+    return CrowdPictures(rows, QUANTITIES[metric], INFO[metric], words, alike)
 
 
 def group_interval(
@@ -243,4 +247,4 @@ def group_interval(
 ) -> Interval | None:
     """Return the share of one label among people with a label; None without any."""
     rows = [member.pictures for member in members]
-    return Pictures(rows, share_of(label), INFO["single_gender_share"], words).interval(level)
+    return CrowdPictures(rows, share_of(label), INFO["single_gender_share"], words).interval(level)

@@ -9,7 +9,7 @@ from pytest_t2i.protocols import People
 MALE, FEMALE = "male", "female"
 
 
-class Shown(NamedTuple):
+class ShownCrowd(NamedTuple):
     """What a detector that counts people says of one picture."""
 
     people: People | None

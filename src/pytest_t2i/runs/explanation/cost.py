@@ -9,12 +9,12 @@ import numpy as np
 import scipy
 
 from pytest_t2i.errors import T2IError
-from pytest_t2i.runs.explanation.prompts import grown_prompts
+from pytest_t2i.runs.explanation.prompts import worsened_prompts
 from pytest_t2i.runs.explanation.sides import (
     DETECTOR,
     DEVICE,
     LIBRARIES,
-    side_by_side,
+    component_table,
     side_of_baseline,
     side_of_run,
 )
@@ -33,7 +33,7 @@ LARGEST_FILE = 2**26
 """Largest baseline in bytes that is read for a hint."""
 
 
-def images_needed(growth: float, components: int, level: float, spread: float = 1.2) -> int:
+def announced_images(growth: float, components: int, level: float, spread: float = 1.2) -> int:
     """Return the images of a hybrid that show a growth of the mean value at the first stage.
 
     ``spread`` is the standard deviation of the difference of two pictures of one seed.
@@ -61,7 +61,7 @@ def images_of_prompt(growth: float, components: int, level: float, prompts: int)
     >>> images_of_prompt(1.0, 2, 0.05, 6)
     5
     """
-    return max(2, -(-images_needed(growth, components, level) // prompts))
+    return max(2, -(-announced_images(growth, components, level) // prompts))
 
 
 def planned_images(growth: float, components: Collection[str], level: float, prompts: int) -> int:
@@ -86,8 +86,8 @@ def images_to_explain(record: RunRecord) -> int | None:
         baseline = read_baseline(file)
     except (T2IError, OSError, ValueError):
         return None
-    grown = grown_prompts(record, baseline)
-    sides = side_by_side(side_of_baseline(baseline), side_of_run(record), grown.texts)
+    grown = worsened_prompts(record, baseline)
+    sides = component_table(side_of_baseline(baseline), side_of_run(record), grown.texts)
     names = [c.name for c in sides if c.changed and c.name not in (LIBRARIES, DEVICE)]
     if not (names and grown.prompts):
         return None

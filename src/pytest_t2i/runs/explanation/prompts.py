@@ -19,7 +19,7 @@ FEWEST_CLEAR = 2
 
 
 @dataclass(frozen=True, slots=True)
-class GrownPrompt:
+class WorsenedPrompt:
     """A prompt whose pictures became more one-sided."""
 
     prompt: Prompt
@@ -34,10 +34,10 @@ class GrownPrompt:
 
 
 @dataclass(frozen=True, slots=True)
-class GrownPrompts:
+class WorsenedPrompts:
     """The prompts that grew most, and what was left out."""
 
-    prompts: tuple[GrownPrompt, ...]
+    prompts: tuple[WorsenedPrompt, ...]
     """The prompts of the hybrids, those that grew most first; () where none grew."""
     compared: int
     """Prompts that both sides have."""
@@ -54,7 +54,7 @@ class GrownPrompts:
         return sum(prompt.growth for prompt in self.prompts) / len(self.prompts)
 
 
-def grown_prompts(record: RunRecord, baseline: Baseline) -> GrownPrompts:
+def worsened_prompts(record: RunRecord, baseline: Baseline) -> WorsenedPrompts:
     """Compare the labels of the run's neutral prompts with those of the baseline."""
     by_id = {prompt.id: (text, prompt) for text, prompt in baseline.prompts.items()}
     grown, texts, left_out, compared = [], {}, [], 0
@@ -75,7 +75,7 @@ def grown_prompts(record: RunRecord, baseline: Baseline) -> GrownPrompts:
     grown.sort(key=lambda found: found.growth, reverse=True)
     most = grown[0].growth if grown else 0.0
     near = [found for found in grown if found.growth >= NEAR * most and found.growth > 0.0]
-    return GrownPrompts(tuple(near[:MOST_PROMPTS]), compared, texts, tuple(left_out))
+    return WorsenedPrompts(tuple(near[:MOST_PROMPTS]), compared, texts, tuple(left_out))
 
 
 def _labels(record: RunRecord) -> Sequence[str]:
@@ -88,7 +88,7 @@ def _labels(record: RunRecord) -> Sequence[str]:
 
 def _grown(
     prompt: PromptRecord, text: str, before: RecordedPrompt, labels: Sequence[str]
-) -> GrownPrompt | None:
+) -> WorsenedPrompt | None:
     """Return a prompt that moved away from even shares; None where it did not, or is too small."""
     now = Counter(prompt.decided.labels)
     then = Counter(said for said in before.said if not isinstance(said, Undetected))
@@ -105,7 +105,9 @@ def _grown(
     noise = _variance(then, directions) + _variance(now, directions)
     growth = distance * max(0.0, 1.0 - noise / distance**2)
     known = Prompt(prompt.text, prompt.axis, prompt.concept)
-    return GrownPrompt(known, text, directions, growth, max(len(prompt.images), len(before.seeds)))
+    return WorsenedPrompt(
+        known, text, directions, growth, max(len(prompt.images), len(before.seeds))
+    )
 
 
 def _variance(counts: Counter[str], directions: Mapping[str, int]) -> float:

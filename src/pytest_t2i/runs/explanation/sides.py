@@ -139,7 +139,7 @@ def side_of_baseline(baseline: Baseline) -> Side:
     )
 
 
-def side_by_side(
+def component_table(
     before: Side, now: Side, texts: Mapping[str, tuple[str, str]] | None = None
 ) -> list[Component]:
     """Return every component of both sides, those of the model first.
@@ -180,7 +180,9 @@ def _of_model(before: Side, now: Side) -> Iterator[Component]:
         yield Component(MODEL, "model", _model_words(before), _model_words(now))
         return
     for name in dict.fromkeys([*before.parts, *now.parts, SCHEDULER]):
-        yield Component(name, kind_of(name), before.part(name) or NONE, now.part(name) or NONE)
+        yield Component(
+            name, _component_kind(name), before.part(name) or NONE, now.part(name) or NONE
+        )
     for name, key, kind in (
         (CHANGES, "changes", "changed weights"),
         (CALL, "extra", "argument"),
@@ -211,7 +213,7 @@ def _of_environment(before: Side, now: Side) -> Iterator[Component]:
     )
 
 
-def kind_of(part: str) -> str:
+def _component_kind(part: str) -> str:
     """Return what a part of a pipeline does.
 
     >>> kind_of("text_encoder_2"), kind_of("safety_checker")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pytest_t2i.adapters.detectors.rubrics import (
     LONGEST_EVIDENCE,
     JudgeName,
-    Question,
+    RubricQuestion,
     each_attribute,
     read_rubric,
     rubric_named,
@@ -21,8 +21,8 @@ from pytest_t2i.adapters.detectors.rubrics import (
 from pytest_t2i.data import Undetected
 from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError
 
-GENDER = Question([rubric_named("gender")])
-PEOPLE = Question([rubric_named("people")])
+GENDER = RubricQuestion([rubric_named("gender")])
+PEOPLE = RubricQuestion([rubric_named("people")])
 HAIR = """
 name = "hair"
 question = "Which colour has the hair?"
@@ -47,7 +47,7 @@ def test_eight_rubrics_are_shipped_and_can_be_read_together():
         "gender", "age", "skin-tone", "people", "disability-aid", "religious-sign", "dress",
         "profession-shown",
     }  # fmt: skip
-    question = Question(map(rubric_named, shipped()))
+    question = RubricQuestion(map(rubric_named, shipped()))
     assert len(rubric_named("skin-tone").labels) == 10
     assert set(question.schema["properties"]) == set(shipped())
     assert all(f'Attribute "{name}"' in question.text for name in shipped())
@@ -55,7 +55,7 @@ def test_eight_rubrics_are_shipped_and_can_be_read_together():
 
 def test_the_question_does_not_depend_on_the_order_of_attributes():
     names = ("gender", "age", "dress")
-    questions = {Question(map(rubric_named, order)).digest for order in (names, names[::-1])}
+    questions = {RubricQuestion(map(rubric_named, order)).digest for order in (names, names[::-1])}
     assert len(questions) == 1
 
 
