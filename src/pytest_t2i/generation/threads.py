@@ -102,10 +102,10 @@ class Lanes:
         """A context for work of detectors on the device.
 
         It has the device alone until it is measured that the work fits beside a batch; lanes of a
-        processor never wait.
+        processor, and a single thread without lanes, never wait.
         """
-        model = self.models[0]
-        if len(self.models) > 1:
+        model = self.models[0] if len(self.models) == 1 else None
+        if model is None:
             yield
         elif not isinstance(model, SharesDevice):
             with self._turn:

@@ -124,6 +124,14 @@ def test_a_model_that_does_not_gain_is_used_by_the_thread_that_asks():
     assert set(model.batches) == {8}
 
 
+def test_without_lanes_detectors_never_wait():
+    """As on a machine with one core, where one thread makes and looks."""
+    running = executor(Model(most=0))
+    for _ in running.run(iter(REQUESTS)):
+        with running.turn():
+            pass
+
+
 def test_on_a_gpu_one_lane_takes_turns_with_the_detectors():
     """A GPU's model has one lane."""
     model, asked = Model(most=1), []
