@@ -47,6 +47,8 @@ class Runner:
                 continue
             if "comment" in step.get("if", ""):  # no pull request here
                 continue
+            if "inputs.explain" in step.get("if", "") and not values.get("inputs.explain"):
+                continue
             ended = self._step(step, values)
             status = status or ended
         return status
