@@ -24,6 +24,8 @@ from pytest_t2i.statistics.change import ChangePoint, change_points
 SCHEMA = "pytest-t2i/history/1"
 MOST_KEPT = 500
 """Largest number of files in a history; the oldest are deleted first."""
+MOMENT = len("20261127T150000")
+"""Length of the time at the beginning of a file's name."""
 ENOUGH_MADE = 20
 """Fewest images of a run that give a time per image; with fewer, loading the model dominates."""
 
@@ -139,8 +141,14 @@ def read_history(folder: Path) -> list[PastRun]:
             "there is no history.",
             remedy="Runs keep their history in reports/t2i/history, or in --t2i-history",
         )
-    runs = map(_read, sorted(folder.glob("*.json")))
-    return sorted(runs, key=lambda run: run.created)
+    return sorted(map(_read, _in_order(folder)), key=lambda run: run.created)
+
+
+def _in_order(folder: Path) -> list[Path]:
+    """Return the files by time; those of one second in the order in which they were written."""
+    return sorted(
+        folder.glob("*.json"), key=lambda file: (file.name[:MOMENT], file.stat().st_mtime_ns)
+    )
 
 
 def last_that_made_images(folder: Path, model: str | None = None) -> PastRun | None:
@@ -158,7 +166,7 @@ def changed_inputs(folder: Path | None, inputs: Mapping[str, str]) -> list[str]:
 
     A file of the history that was changed, or that cannot be read, is a note, too.
     """
-    files = sorted(folder.glob("*.json")) if folder is not None else []
+    files = _in_order(folder) if folder is not None else []
     if not files:
         return []
     try:

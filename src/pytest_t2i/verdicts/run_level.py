@@ -47,7 +47,7 @@ class RunLevel(NamedTuple):
 def _per_cent(level: float) -> str:
     """Return a level in per cent with at most two decimals.
 
-    >>> percent(0.95), percent(0.9958333)
+    >>> _per_cent(0.95), _per_cent(0.9958333)
     ('95%', '99.58%')
     """
     return f"{100.0 * level:.2f}".rstrip("0").rstrip(".") + "%"

@@ -231,7 +231,7 @@ def _closed(properties: Mapping[str, Any]) -> dict[str, Any]:
 def bounded_line(text: Any) -> str:
     r"""A text of a judge in one line of bounded length, of characters that can be printed.
 
-    >>> one_line("a\n<b>beard</b>"), one_line(None)
+    >>> bounded_line("a\n<b>beard</b>"), bounded_line(None)
     ('a <b>beard</b>', '')
     """
     if not isinstance(text, str):

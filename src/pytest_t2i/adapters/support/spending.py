@@ -91,7 +91,7 @@ class Spending:
     ...     judging = Spending(making.file, price, making.budget, "judged", making.price)
     ...     making.reserve()
     ...     judging.reserve()
-    ...     str(making.spent), making.left, judging.left
+    ...     str(judging.spent), making.left, judging.left
     ('3 USD', 1, 2)
     """
 

@@ -38,7 +38,7 @@ def announced_images(growth: float, components: int, level: float, spread: float
 
     ``spread`` is the standard deviation of the difference of two pictures of one seed.
 
-    >>> images_needed(1.2, 3, 0.05) < images_needed(0.6, 3, 0.05)
+    >>> announced_images(1.2, 3, 0.05) < announced_images(0.6, 3, 0.05)
     True
     """
     tail = level * SPENT[0] / max(components, 1)
@@ -59,7 +59,7 @@ def images_of_prompt(growth: float, components: int, level: float, prompts: int)
     """Return the images per prompt of the first stage.
 
     >>> images_of_prompt(1.0, 2, 0.05, 6)
-    5
+    4
     """
     return max(2, -(-announced_images(growth, components, level) // prompts))
 

@@ -216,7 +216,7 @@ def _of_environment(before: Side, now: Side) -> Iterator[Component]:
 def _component_kind(part: str) -> str:
     """Return what a part of a pipeline does.
 
-    >>> kind_of("text_encoder_2"), kind_of("safety_checker")
+    >>> _component_kind("text_encoder_2"), _component_kind("safety_checker")
     ('text encoder', 'part')
     """
     return next((kind for start, kind in KINDS.items() if part.startswith(start)), "part")
