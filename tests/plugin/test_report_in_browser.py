@@ -126,16 +126,34 @@ def test_a_chart_leads_to_its_pictures_by_keyboard(browser, report):
     page = opened(browser, report, 1280)
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
-    row = page.locator(".row .name a").first
-    row.focus()
+    page.locator(".prompt summary").first.focus()
     page.keyboard.press("Enter")
-    target = row.get_attribute("href").removeprefix("#")
+    link = page.locator(".prompt details[open] .text a").first
+    link.focus()
+    page.keyboard.press("Enter")
+    target = link.get_attribute("href").removeprefix("#")
     page.wait_for_function(f"document.getElementById({target!r}).open")
     summary = page.locator("details.fold > summary").first
     summary.focus()
     before = page.evaluate("document.activeElement.parentElement.open")
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.parentElement.open") is not before
+    page.context.close()
+
+
+def test_the_list_of_prompts_is_filtered_by_word_and_verdict(browser, report):
+    page = opened(browser, report, 1280)
+    rows = page.locator(".prompt")
+    if page.locator(".filter").count():
+        name = page.locator(".prompt .name").first.inner_text().split()[1]
+        page.fill(".filter input", name)
+        shown = [k for k in range(rows.count()) if rows.nth(k).is_visible()]
+        assert shown and len(shown) < rows.count()
+        page.fill(".filter input", "")
+        for outcome in ("fail", "inconclusive", "pass"):
+            page.select_option(".filter select", outcome)
+            of_outcome = page.locator(f".prompt[data-outcome={outcome}]")
+            assert page.locator(".prompt:not([hidden])").count() == of_outcome.count()
     page.context.close()
 
 
@@ -163,12 +181,10 @@ def test_the_first_screen_answers_the_three_questions(browser, report):
 
 def test_inconclusive_prompts_show_a_lean_and_no_question_mark(browser, report):
     page = opened(browser, report, 1280)
-    assert page.locator("#prompts .row .mark", has_text="?").count() == 0
-    if page.locator("#inconclusive .lean").count():
-        bars = page.locator("#prompts .row .lean")
-        assert bars.count() > 0
+    assert page.locator("#prompts summary .mark", has_text="?").count() == 0
+    if page.locator("#prompts summary .lean").count():
         chances = page.evaluate(
-            "[...document.querySelectorAll('#inconclusive .lean')]"
+            "[...document.querySelectorAll('#prompts summary .lean')]"
             ".map((one) => Number(one.getAttribute('aria-label').match(/([0-9.]+)/)[1]))"
         )
         assert chances == sorted(chances, reverse=True)
