@@ -1,6 +1,7 @@
 """Runs trials at their full size and writes their rows into results.md.
 
-All of them take an hour: ``PYTHONPATH=tests python tests/trials/run.py``; some: with their names.
+``PYTHONPATH=tests:plugins/pytest-t2i-hunt/tests python tests/trials/run.py`` runs all of them,
+which takes an hour; names behind it run some.
 """
 
 from __future__ import annotations
@@ -36,8 +37,9 @@ from tally import HEAD, Tally
 RESULTS = Path(__file__).with_name("results.md")
 INTRODUCTION = """# Trials
 
-Made by `PYTHONPATH=tests python tests/trials/run.py`, seeded. Every row is one trial: how often it
-was tried, with what, what was wanted and which faults were met.
+Made by `PYTHONPATH=tests:plugins/pytest-t2i-hunt/tests python tests/trials/run.py`, seeded.
+Every row is one trial: how often it was tried, with what, what was wanted and which faults were
+met.
 
 """
 

@@ -328,10 +328,10 @@ def _judge_lines(trial: Trial, judge: Judge, components: Components) -> Iterator
         f"{facts['rubric'][:12]}"
     )
     reasons = Counter(str(word) for word in trial.said if word in ABSTENTIONS)
-    abstained, asked = abstentions(trial.said)
-    if asked:
+    abstained, answered = abstentions(trial.said)
+    if answered:
         words = ", ".join(f"{reason} {count}" for reason, count in sorted(reasons.items()))
-        share = clopper_pearson(abstained, asked, trial.level)
+        share = clopper_pearson(abstained, answered, trial.level)
         yield f"abstains: {_interval(share)}{f' ({words})' if words else ''}"
     agreement = judge.agreement
     if agreement is None:
@@ -387,7 +387,7 @@ def _planted_lines(trial: Trial, components: Components, count: int) -> Iterator
 def _certificate(trial: Trial, splits: Sequence[Split], judge: Judge | None) -> Certificate:
     agreement = None if judge is None else judge.agreement
     share = agreement.equal / agreement.pictures if agreement and agreement.pictures else None
-    abstained, asked = abstentions(trial.said)
+    abstained, answered = abstentions(trial.said)
     return Certificate(
         trial.detector,
         trial.fingerprint,
@@ -399,7 +399,7 @@ def _certificate(trial: Trial, splits: Sequence[Split], judge: Judge | None) -> 
         agreement=share,
         version=None if judge is None else judge.provenance.get("version"),
         abstained=None if judge is None else abstained,
-        asked=None if judge is None else asked,
+        asked=None if judge is None else answered,
     )
 
 

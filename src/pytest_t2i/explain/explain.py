@@ -20,7 +20,7 @@ from pytest_t2i.explain.hybrids import (
     not_exchangeable,
     with_facts,
 )
-from pytest_t2i.explain.search import Effect, Finding, MeasuredPaths, Search, swap_p_value
+from pytest_t2i.explain.search import Finding, MeasuredPaths, Search, swap_p_value
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.progress import Progress
 from pytest_t2i.generation.ready_made import is_ready_made
@@ -29,7 +29,7 @@ from pytest_t2i.runs.explanation.cost import planned_images
 from pytest_t2i.runs.explanation.prompts import WorsenedPrompts, worsened_prompts
 from pytest_t2i.runs.explanation.record import (
     ComponentRecord,
-    EffectRecord,
+    Effect,
     Explanation,
     PromptOfExplanation,
 )
@@ -280,8 +280,8 @@ class Explaining:
             found.outcome,
             answer_words(found, left, unknown, reasons),
             tuple(_component_record(component, reasons) for component in sides),
-            tuple(map(_effect_record, found.named)),
-            tuple(map(_effect_record, found.effects)),
+            found.named,
+            found.effects,
             found.growth,
             found.growth_p_value,
             tuple(
@@ -401,12 +401,6 @@ def _component_record(component: Component, reasons: Mapping[str, str]) -> Compo
         component.now,
         state,  # type: ignore[arg-type]
         reasons.get(component.name, ""),
-    )
-
-
-def _effect_record(effect: Effect) -> EffectRecord:
-    return EffectRecord(
-        effect.components, effect.restored, effect.p_value, effect.alone, effect.alone_p_value
     )
 
 

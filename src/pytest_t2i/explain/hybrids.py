@@ -200,11 +200,11 @@ class Workshop:
                 raise
             raise CombinationError(next(iter(alone)), str(error)) from error
         generation = components.settings.generation
-        seen = Observations(components, self.store, generation)
+        observations = Observations(components, self.store, generation)
         ref = DetectorRef(detector)
         return np.array(
             [
-                _values(seen, prompt, seeds, ref, grown.directions)
+                _values(observations, prompt, seeds, ref, grown.directions)
                 for grown, (prompt, seeds) in zip(self.prompts, prompts, strict=True)
             ]
         )
@@ -215,11 +215,11 @@ class Workshop:
         The pictures are those of an earlier ``draw``. Only services say which words they drew.
         """
         components = self.components(new & self.in_picture)
-        seen = Observations(components, self.store, components.settings.generation)
+        observations = Observations(components, self.store, components.settings.generation)
         rows = []
         for grown in self.prompts:
             prompt = self._prompt(grown, new)
-            revised = seen.revised_prompts(prompt, self.seeds(grown, images))
+            revised = observations.revised_prompts(prompt, self.seeds(grown, images))
             if all(text is None for text in revised):
                 return None
             rows.append([float(text not in (None, prompt.text)) for text in revised])
@@ -253,15 +253,15 @@ class Workshop:
 
 
 def _values(
-    seen: Observations,
+    observations: Observations,
     prompt: Prompt,
     seeds: tuple[int, ...],
     ref: DetectorRef,
     directions: Mapping[str, int],
 ) -> list[float]:
     """Return the value of each picture; one that repeats an earlier one of the prompt counts 0."""
-    distinct = set(seen.distinct([prompt], seeds))
-    detections = seen.detections(prompt, seeds, ref)
+    distinct = set(observations.distinct([prompt], seeds))
+    detections = observations.detections(prompt, seeds, ref)
     return [
         float(directions.get(str(detection.said), 0)) if seed in distinct else 0.0
         for seed, detection in zip(seeds, detections, strict=True)

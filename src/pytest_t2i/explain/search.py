@@ -19,6 +19,7 @@ import scipy
 
 from pytest_t2i.data import Interval
 from pytest_t2i.runs.explanation.cost import SPENT, images_of_prompt
+from pytest_t2i.runs.explanation.record import Effect
 from pytest_t2i.statistics.families import holm
 
 Values = npt.NDArray[np.float64]
@@ -54,22 +55,6 @@ class Hybrids(Protocol):
 
     def cost(self, new: Names, images: int) -> int:
         """Return the number of further pictures that ``values`` would request."""
-
-
-@dataclass(frozen=True, slots=True)
-class Effect:
-    """What restoring a component, or adding it alone, does to the growth."""
-
-    components: tuple[str, ...]
-    """The components, together."""
-    restored: Interval
-    """Growth that goes where they alone are of the old model, as a share of the growth."""
-    p_value: float
-    """Against "restoring them changes nothing", adjusted for all components (Holm)."""
-    alone: Interval | None = None
-    """Growth where they alone are of the new model, as a share; None where it was not tried."""
-    alone_p_value: float | None = None
-    """Against "they alone bring nothing", adjusted as well."""
 
 
 @dataclass(frozen=True, slots=True)

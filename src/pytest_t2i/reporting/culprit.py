@@ -8,7 +8,7 @@ from pathlib import Path
 from pytest_t2i.data import Outcome
 from pytest_t2i.files import from_here
 from pytest_t2i.runs.explanation.cost import images_to_explain
-from pytest_t2i.runs.explanation.record import EffectRecord, Explanation
+from pytest_t2i.runs.explanation.record import Effect, Explanation
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.sections import Block, Cell, Note, Paragraph, Section, Table
 from pytest_t2i.sections.words import p_words
@@ -100,7 +100,7 @@ def explanation_lines(explanation: Explanation) -> Iterator[str]:
     yield from explanation.remarks
 
 
-def _effect_words(effect: EffectRecord) -> str:
+def _effect_words(effect: Effect) -> str:
     share = effect.restored
     words = f"restored {share.estimate:+.0%} [{share.low:+.0%}, {share.high:+.0%}] of the growth"
     words += f", p = {effect.p_value:.2g}"

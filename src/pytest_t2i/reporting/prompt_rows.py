@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pytest_t2i.data import Outcome
 from pytest_t2i.reporting.charts import ChartRow, bias_groups
-from pytest_t2i.reporting.formatting import counted_beside, excess_of
+from pytest_t2i.reporting.formatting import counted_beside, excess_of, tells_others
 from pytest_t2i.reporting.pictures import Grid, Picture, PictureAlbum
 from pytest_t2i.runs.record import PromptRecord, RunRecord
 from pytest_t2i.runs.summaries import first_screens
@@ -41,7 +41,7 @@ class PromptRow:
 def listed_metric(record: RunRecord) -> str:
     """Return the metric whose checks of prompts stand in the list; "" where there is no list."""
     screens = first_screens()
-    return screens[0].of_prompts[0] if screens and bias_groups(record) else ""
+    return screens[0].of_prompts[0] if screens and not tells_others(record) else ""
 
 
 def prompt_rows(record: RunRecord, albums: Sequence[PictureAlbum]) -> list[PromptRow]:

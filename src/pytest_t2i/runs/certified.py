@@ -77,22 +77,23 @@ def abstention_mismatch(results: Results, test: SelectedTest) -> str:
     from pytest_t2i.statistics.shares import clopper_pearson
 
     samples = [results.one_sample(prompt, test) for prompt in test.selection.prompts]
-    abstained, asked = abstentions(
+    abstained, answered = abstentions(
         detection.said for sample in samples for detection in sample.detections
     )
-    if not asked or not certificate.asked:
+    if not answered or not certificate.asked:
         return ""
     level = results.settings.confidence
     then = clopper_pearson(certificate.abstained, certificate.asked, level)
-    if then.low <= abstained / asked <= then.high:
+    if then.low <= abstained / answered <= then.high:
         return ""
-    p_value = abstention_p_value(abstained, asked, certificate.abstained, certificate.asked)
+    p_value = abstention_p_value(abstained, answered, certificate.abstained, certificate.asked)
     if p_value > 1.0 - level:
         return ""
     return (
-        f"the judge abstains from {abstained} of {asked} pictures ({abstained / asked:.3f}), and "
-        f"its certificate has {then.estimate:.3f} [{then.low:.3f}, {then.high:.3f}] (p = "
-        f"{p_value:.2g}): what is known of its errors is not about these pictures. Check it on "
+        f"the judge abstains from {abstained} of {answered} pictures "
+        f"({abstained / answered:.3f}), and its certificate has {then.estimate:.3f} "
+        f"[{then.low:.3f}, {then.high:.3f}] (p = {p_value:.2g}): what is known of its errors is "
+        "not about these pictures. Check it on "
         "pictures like these: t2i detector check NAME --labels FOLDER --certificate FILE"
     )
 

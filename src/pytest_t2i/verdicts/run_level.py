@@ -1,10 +1,10 @@
 """One error level for all comparisons of a run, so that several tests do not fail it by chance.
 
-Twelve comparisons at 5 % fail a run of an unchanged model in about a third of cases. With
-``--t2i-run-level`` the comparisons share one error: each fails at its part of it (Bonferroni, the
-first step of Holm's method, which decides whether anything fails at all). A PASS keeps its own
-level: a run passes where all its comparisons do, so that several make an error less likely, not
-more (intersection-union).
+Several comparisons, each at its own level, fail a run of an unchanged model far more often than any
+of them (tests/simulations/releases.md). With ``--t2i-run-level`` the comparisons share one error:
+each fails at its part of it (Bonferroni, the first step of Holm's method, which decides whether
+anything fails at all). A PASS keeps its own level: a run passes where all its comparisons do, so
+that several make an error less likely, not more (intersection-union).
 """
 
 from __future__ import annotations

@@ -95,12 +95,12 @@ def obeyed_words(
     """
     random = Random(seed)  # noqa: S311 - a choice of words, not a secret
     ways = [list(TEXTS)[place % len(TEXTS)] for place in range(len(pictures))]
-    asked = [random.choice([name for name in labels if name != p.label]) for p in pictures]
+    other_labels = [random.choice([name for name in labels if name != p.label]) for p in pictures]
     words = [
         with_words(p.picture, label, way)
-        for p, label, way in zip(pictures, asked, ways, strict=True)
+        for p, label, way in zip(pictures, other_labels, ways, strict=True)
     ]
-    results = list(zip(ways, asked, detect(words) if words else (), strict=True))
+    results = list(zip(ways, other_labels, detect(words) if words else (), strict=True))
     return [
         Obedience(
             way,

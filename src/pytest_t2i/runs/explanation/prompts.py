@@ -104,9 +104,9 @@ def _grown(
     directions = {group: 1 if by > 0 else -1 for group, by in moved.items() if by}
     noise = _variance(then, directions) + _variance(now, directions)
     growth = distance * max(0.0, 1.0 - noise / distance**2)
-    known = Prompt(prompt.text, prompt.axis, prompt.concept)
+    neutral = Prompt(prompt.text, prompt.axis, prompt.concept)
     return WorsenedPrompt(
-        known, text, directions, growth, max(len(prompt.images), len(before.seeds))
+        neutral, text, directions, growth, max(len(prompt.images), len(before.seeds))
     )
 
 

@@ -37,7 +37,7 @@ class ComponentRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class EffectRecord:
+class Effect:
     """What exchanging components does to the growth."""
 
     components: tuple[str, ...]
@@ -79,8 +79,8 @@ class Explanation:
     answer: str
     """The result in words."""
     components: tuple[ComponentRecord, ...]
-    named: tuple[EffectRecord, ...] = ()
-    effects: tuple[EffectRecord, ...] = ()
+    named: tuple[Effect, ...] = ()
+    effects: tuple[Effect, ...] = ()
     """Every component that was exchanged."""
     growth: Interval | None = None
     """Growth of the mean value of a picture, on fresh images of both models; -2 to 2."""
