@@ -146,9 +146,15 @@ def read_history(folder: Path) -> list[PastRun]:
 
 def _in_order(folder: Path) -> list[Path]:
     """Return the files by time; those of one second in the order in which they were written."""
-    return sorted(
-        folder.glob("*.json"), key=lambda file: (file.name[:MOMENT], file.stat().st_mtime_ns)
-    )
+    return sorted(folder.glob("*.json"), key=lambda file: (file.name[:MOMENT], _written(file)))
+
+
+def _written(file: Path) -> int:
+    """Return when a file was written, in nanoseconds; 0 where another run has just removed it."""
+    try:
+        return file.lstat().st_mtime_ns  # a link may lead in a circle; reading it says so
+    except FileNotFoundError:
+        return 0
 
 
 def last_that_made_images(folder: Path, model: str | None = None) -> PastRun | None:

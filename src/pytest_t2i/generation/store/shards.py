@@ -126,7 +126,7 @@ def newest(folder: Path, name: str) -> dict[str, Row]:
     Files that cannot be read are left out.
     """
     rows: dict[str, Row] = {}
-    files = sorted(folder.glob(f"arrays/*/*{ENDING}"), key=lambda file: file.stat().st_mtime_ns)
+    files = sorted(folder.glob(f"arrays/*/*{ENDING}"), key=lambda file: file.lstat().st_mtime_ns)
     for file in files:
         where, now = file.relative_to(folder).as_posix(), stamp(file) or ""
         with suppress(OSError):

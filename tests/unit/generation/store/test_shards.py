@@ -247,6 +247,8 @@ def test_a_lost_index_finds_the_latents_that_were_written_last(folder):
     with closing(Store(folder)) as store:
         store.add_images([new("ab2", latent=latent(6))])
     (file.parent / f"{'0' * 32}.safetensors").write_bytes(b"rot")
+    circle = file.parent / f"{'1' * 32}.safetensors"
+    circle.symlink_to(circle)
     (folder / "index.sqlite").unlink()
     assert repair(folder).arrays == 3
     assert latents(folder) == {"aa1": 0.0, "ab2": 6.0, "ac3": 2.0}
