@@ -1,4 +1,4 @@
-"""``t2i report verify``: check against its manifest that a report and its inputs are unchanged."""
+"""``t2i report verify``: check that a report and its inputs are unchanged, and who signed it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_t2i.cli.support.arguments import path, say
-from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.errors import ConfigurationError, printable
 from pytest_t2i.runs.manifest import NAME, Finding, read_report_manifest, unlisted_files, verify
+from pytest_t2i.runs.signature import ENDING, signature_beside
 
 REPORT = Path("reports/t2i")
 CHANGED = 1
-"""The exit status where a file differs from its manifest."""
+"""The exit status where a file differs from its manifest, or the signature is wrong."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,25 +31,39 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="present folder of a part outside of the project, as in 'labels elsewhere=DIR'; may "
         "be repeated",
     )
+    parser.add_argument(
+        "--signers",
+        type=path,
+        metavar="FILE",
+        help=f"public keys of those whose signature {NAME}{ENDING} may bear, as ssh-keygen's "
+        "ALLOWED SIGNERS; without it only the key is named",
+    )
 
 
-def run(folder: Path, at: Sequence[str]) -> int:
-    """Print what changed or is missing; return 0, or 1 where anything did."""
+def run(folder: Path, at: Sequence[str], signers: Path | None = None) -> int:
+    """Print what changed or is missing, and who signed; return 0, or 1 where something is wrong."""
     manifest = read_report_manifest(folder)
     findings = list(verify(manifest, folder, dict(map(_part_and_folder, at))))
     for finding in findings:
         if finding.state != "same":
             say(_line(finding))
-    if extra := unlisted_files(manifest, folder):
+    signature = signature_beside(folder / NAME, signers)
+    if signature is not None:
+        say(printable(signature.sentence))
+    extra = [name for name in unlisted_files(manifest, folder) if name != NAME + ENDING]
+    if extra:
         say(
             f"not named by the manifest, so not checked: {', '.join(extra)} (from another run, a "
-            "signature, or added by hand)"
+            "signature of another tool, or added by hand)"
         )
     bad = sum(finding.state != "same" for finding in findings)
     counts = Counter(finding.part for finding in findings)
     what = ", ".join(f"{count} {part}" for part, count in counts.items())
     if bad:
         say(f"NOT VERIFIED: {bad} of {len(findings)} entries of {folder / NAME} ({what})")
+        return CHANGED
+    if signature is not None and signature.is_wrong:
+        say(f"NOT VERIFIED: the signature; {NAME} matches all of its {len(findings)} entries")
         return CHANGED
     say(f"verified: all {len(findings)} entries of {folder / NAME} ({what})")
     return 0

@@ -170,7 +170,7 @@ def test_leftovers_of_another_run_are_named_and_turn_nothing(tmp_path, capsys, m
     monkeypatch.setenv("COLUMNS", "200")
     report = tmp_path / "reports/t2i"
     (report / "20260101T000000-m-abcdef").mkdir(parents=True)
-    for name in ("run.json", "fairness.pdf", "manifest.json.sig", "card.html", ".latest.lock"):
+    for name in ("run.json", "fairness.pdf", "manifest.json.asc", "card.html", ".latest.lock"):
         (report / name).write_text(name)
     hashes = {name: sha256_of(report / name) or "" for name in ("run.json", "card.html")}
     manifest = ReportManifest(
@@ -183,12 +183,12 @@ def test_leftovers_of_another_run_are_named_and_turn_nothing(tmp_path, capsys, m
         },
     )
     write_manifest(manifest, report)
-    assert unlisted_files(manifest, report) == ["fairness.pdf", "manifest.json.sig"]
+    assert unlisted_files(manifest, report) == ["fairness.pdf", "manifest.json.asc"]
     assert main(["report", "verify", str(report)]) == 0
     told = capsys.readouterr().out
-    assert "not named by the manifest, so not checked: fairness.pdf, manifest.json.sig (" in told
+    assert "not named by the manifest, so not checked: fairness.pdf, manifest.json.asc (" in told
     assert "verified: all 2 entries" in told
-    for name in ("fairness.pdf", "manifest.json.sig"):
+    for name in ("fairness.pdf", "manifest.json.asc"):
         (report / name).unlink()
     assert main(["report", "verify", str(report)]) == 0
     assert "beside it" not in capsys.readouterr().out
