@@ -41,6 +41,7 @@ COMMANDS = {
         "verify_report",
         "check against its manifest that a report and its inputs are unchanged",
     ),
+    "report.watch": ("watch", "show how far a run is while it goes on"),
     "compare": ("compare", "compare the bias of several models"),
     "compare.history": ("history", "show scores over versions, and where they changed"),
     "compare.stereotypes": (
@@ -94,6 +95,8 @@ FORMER = {
     "fetch": "detector.fetch",
 }
 """Former name of a command -> its name; a former name works for one release."""
+AS_OPTION = {("report", "--watch"): "report.watch"}
+"""A command and its first option -> the command that this means."""
 PAGE = "label.page"
 """The command that ``t2i label FOLDER`` was."""
 HELP = ("-h", "--help")
@@ -211,6 +214,8 @@ def _chosen(words: Sequence[str]) -> tuple[str, list[str]]:
     if name in FORMER:
         _print_error(f"t2i {name} is now called t2i {_as_typed(FORMER[name])}")
         return FORMER[name], rest
+    if tuple(words[:2]) in AS_OPTION:
+        return AS_OPTION[name, rest[0]], rest[1:]
     if rest and f"{name}.{rest[0]}" in _helps(f"{name}.{rest[0]}"):
         return f"{name}.{rest[0]}", rest[1:]
     group, _, page = PAGE.partition(".")

@@ -120,6 +120,8 @@ class Runner:
     work: Work = field(default_factory=Work)
     tries_seeds: bool = False
     """Whether a model that may ignore seeds is probed before its first picture."""
+    announce: Callable[[Plan, Mapping[Request, str]], None] | None = None
+    """Called with each plan and the store's keys of its requests, before the first picture."""
     _unread: dict[str, str] = field(default_factory=dict)
     _needed: set[str] = field(default_factory=set)
     _pace: ImagePace = field(default_factory=ImagePace)
@@ -329,6 +331,8 @@ class Runner:
         self._tell_unseen(plan)
         embed_texts(plan, self.components, self.store)
         encode_texts(plan, self.components, self.store)
+        if self.announce is not None:
+            self.announce(plan, keys)
         return keys
 
     def _try_seeds(self, settings: GenerationSettings) -> None:

@@ -45,6 +45,7 @@ from pytest_t2i.runs.build_record import conditions, interrupted_record, library
 from pytest_t2i.runs.earlier_looks import remember_looks
 from pytest_t2i.runs.early_stopping import undecidable
 from pytest_t2i.runs.judging import judging
+from pytest_t2i.runs.live import conclude
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.selection import SelectedTest, told_apart
@@ -455,7 +456,10 @@ class Run:
             )
 
     def pytest_unconfigure(self) -> None:
-        """Close the store."""
+        """Note that the run is over, and close the store."""
+        if not self.workers.is_worker:
+            with suppress(T2IError):  # those who watch learn it from the end of the process
+                conclude(self.session)
         self.session.store.close()
         self.aside.close()
 

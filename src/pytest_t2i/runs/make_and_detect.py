@@ -12,6 +12,7 @@ from pytest_t2i.generation.ready_made import check_supply
 from pytest_t2i.generation.seeds import seeding_of
 from pytest_t2i.runs.canary import look_at_canary
 from pytest_t2i.runs.early_stopping import Rounds
+from pytest_t2i.runs.live import Announcing
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.session import Session
 from pytest_t2i.verdicts.limits_file import LimitFiles
@@ -22,8 +23,9 @@ def make_and_detect(results: Results, limits: LimitFiles, progress: Progress) ->
     session = results.session
     session.check_labels()
     runner = Runner(
-        session.components, session.store, progress, session.settings.batch, tries_seeds=True
-    )
+        session.components, session.store, progress, session.settings.batch, tries_seeds=True,
+        announce=Announcing(session),
+    )  # fmt: skip
     with closing(runner):
         _make(results, limits, runner)
 
