@@ -134,7 +134,7 @@ def test_the_page_counts_escapes_and_comes_again(tmp_path):
     assert "<i>" not in page
     assert page.index("&lt;b&gt;nurse") < page.rindex(
         "profession-judge"
-    )  # the undecided prompt comes first
+    )
     assert "not a verdict" in page
 
 

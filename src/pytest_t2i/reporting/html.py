@@ -55,7 +55,7 @@ def contents_of_page(
     """Return the variables of the templates of a run's page, without style, script and policy."""
     record = portable(record)
     albums = pictures.albums(record, folder)
-    listed = prompt_rows.listed_metric(record)
+    listed, rows = prompt_rows.listed_metric(record), prompt_rows.prompt_rows(record, albums)
     groups = {outcome: verdict_section.check_groups(record, outcome) for outcome in record.tally()}
     return {
         "record": record,
@@ -81,7 +81,8 @@ def contents_of_page(
         "otherwise": [
             (name, record.failed_because.get(name, "")) for name in record.failed_otherwise
         ],
-        "rows": prompt_rows.prompt_rows(record, albums),
+        "rows": rows,
+        "rows_by_anchor": {row.chart.anchor: row for row in rows},
         "open_rows": prompt_rows.OPEN_ROWS,
         "leanings": charts.leanings(record.prompts),
         "audit_sections": html_sections.drawn(sections_of(record, audits), folder),
