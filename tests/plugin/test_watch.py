@@ -132,9 +132,7 @@ def test_the_page_counts_escapes_and_comes_again(tmp_path):
     assert "2.0 images/s, 0:10 left." in page
     assert "<b>nurse" not in page
     assert "<i>" not in page
-    assert page.index("&lt;b&gt;nurse") < page.rindex(
-        "profession-judge"
-    )
+    assert page.index("&lt;b&gt;nurse") < page.rindex("profession-judge")
     assert "not a verdict" in page
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import inspect
 import shutil
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -94,36 +95,52 @@ class Audited:
         yield from (self._value(name) for name in self._cases if not fixtures[name].one_by_one)
 
     def _measured(self) -> list[str]:
-        # Names alone: computing a measurement may take seconds or raise an error.
-        return [
-            f"{name}.{part}" if part else name
-            for value in self._together()
-            for name in dir(value)
-            if name in INFO
-            for part in (NAME_PARTS[name] if _is_by_part(value, name) else ("",))
-        ]
+        return _measurements(self._together())
+
+    def _measured_singly(self) -> list[str]:
+        fixtures = self._results.session.fixtures
+        return _measurements(
+            self._results.fixture(name, cases[0])
+            for name, cases in self._cases.items()
+            if fixtures[name].one_by_one and cases
+        )
 
     # verdicts
 
-    def verdict(self, metric: str, bound: float | None = None) -> Check:
+    def verdict(self, metric: str | Measurement, bound: float | None = None) -> Check:
         """Return the check of the whole model, as ``assert samples.metric <= limit(...)`` does.
 
         Args:
-            metric: name of a measurement, such as "model_bias_score" or "similarity_gap.image".
+            metric: name of a measurement, such as "model_bias_score" or "similarity_gap.image", or
+                the measurement itself, such as ``audit.samples.wals()``.
             bound: the limit; None takes that of the limits file. If the file has one, both must
                 be equal.
 
         Raises:
             UnknownNameError: the metric was not measured.
-            ConfigurationError: there is no limit, or the limits file has another one.
+            ConfigurationError: there is no limit, the limits file has another one, or the metric
+                takes arguments.
         """
+        fixtures = self._results.session.fixtures
         for name, cases in self._cases.items():
-            if not self._results.session.fixtures[name].one_by_one:
-                measurement = _measurement(self._value(name), metric)
-                if measurement is not None:
-                    check = self._judged(cases[0], measurement, metric, bound)
-                    remember_looks(self._results)
-                    return check
+            if fixtures[name].one_by_one:
+                continue
+            if isinstance(metric, Measurement):
+                measurement: Measurement | None = metric
+            else:
+                measurement = _measurement(f"audit.{name}", self._value(name), metric)
+            if measurement is not None:
+                metric_name = metric if isinstance(metric, str) else metric.metric.name
+                check = self._judged(cases[0], measurement, metric_name, bound)
+                remember_looks(self._results)
+                return check
+        if isinstance(metric, Measurement):
+            raise ConfigurationError("this audit measures no prompts together: use verdicts")
+        if metric in self._measured_singly():
+            raise ConfigurationError(
+                f"{metric} is measured of each prompt or stereotype, not of the model: write "
+                f"audit.verdicts({metric!r}, bound)"
+            )
         raise UnknownNameError("measurement of the model", metric, self._measured())
 
     def verdicts(self, metric: str, bound: float | None = None) -> dict[str, Check]:
@@ -134,14 +151,24 @@ class Audited:
         for name, cases in self._cases.items():
             if self._results.session.fixtures[name].one_by_one:
                 values = [(case, self._results.fixture(name, case)) for case in cases]
-                if values and isinstance(getattr(values[0][1], metric, None), Measurement):
+                measurements = [
+                    (case, measurement)
+                    for case, value in values
+                    if (measurement := _measurement(f"audit.{name}[id]", value, metric)) is not None
+                ]
+                if measurements:
                     checks = {
-                        _member_of(case): self._judged(case, getattr(value, metric), metric, bound)
-                        for case, value in values
+                        _member_of(case): self._judged(case, measurement, metric, bound)
+                        for case, measurement in measurements
                     }
                     remember_looks(self._results)
                     return checks
-        raise UnknownNameError("measurement of each member", metric, INFO)
+        if metric in self._measured():
+            raise ConfigurationError(
+                f"{metric} is measured of the model, not of each prompt or stereotype: write "
+                f"audit.verdict({metric!r}, bound)"
+            )
+        raise UnknownNameError("measurement of each member", metric, self._measured_singly())
 
     def _judged(
         self, case: SelectedTest, measurement: Measurement, metric: str, bound: float | None
@@ -224,13 +251,41 @@ def _is_by_part(value: Any, name: str) -> bool:
     return name in NAME_PARTS and callable(getattr(type(value), name, None))
 
 
-def _measurement(value: Any, name: str) -> Measurement | None:
-    """Return the measurement of this name, or of one of its parts (``similarity_gap.image``)."""
+def _measurements(values: Iterable[Any]) -> list[str]:
+    """Return the names of the measurements of fixtures' values."""
+    # Names alone: computing a measurement may take seconds or raise an error.
+    return [
+        f"{name}.{part}" if part else name
+        for value in values
+        for name in dir(value)
+        if name in INFO
+        for part in (NAME_PARTS[name] if _is_by_part(value, name) else ("",))
+    ]
+
+
+def _measurement(owner: str, value: Any, name: str) -> Measurement | None:
+    """Return the measurement of this name, or of one of its parts (``similarity_gap.image``).
+
+    Raises ConfigurationError for one that takes arguments.
+    """
     base, _, part = name.partition(".")
     if part and _is_by_part(value, base):
         measurement = getattr(value, base)(part)
     else:
         measurement = getattr(value, name, None)
+        if name in INFO and callable(measurement) and not isinstance(measurement, Measurement):
+            needs = [
+                parameter.name
+                for parameter in inspect.signature(measurement).parameters.values()
+                if parameter.default is parameter.empty
+            ]
+            if needs:
+                arguments = ", ".join(needs)
+                raise ConfigurationError(
+                    f"{name} takes arguments: write audit.verdict({owner}.{name}({arguments}), "
+                    "bound)"
+                )
+            measurement = measurement()
     return measurement if isinstance(measurement, Measurement) else None
 
 

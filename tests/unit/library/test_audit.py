@@ -15,7 +15,7 @@ from pytest_t2i import T2IError, audit, axes
 from pytest_t2i.audits.parity.of_sample import ModelParity
 from pytest_t2i.cli.main import main
 from pytest_t2i.data import Outcome, Request
-from pytest_t2i.errors import ModelLoadError
+from pytest_t2i.errors import ConfigurationError, ModelLoadError, UnknownNameError
 from pytest_t2i.protocols import LoadOptions
 
 WORDS = ("nurse", "pilot", "judge", "baker")
@@ -56,6 +56,56 @@ def test_verdicts_are_checks_of_its_record(audited):
     bounds = [check.bound for check in result.record.checks if check.metric == "model_bias_score"]
     assert sorted(bounds) == [0.2, 0.99]
     assert result.record.outcome is Outcome.FAIL
+
+
+def test_every_measurement_of_the_run_has_its_verdict(audited):
+    result = audited(
+        None, axes.profession.only(*WORDS[:3]), audits=("parity", "neutrality"), spaces=["ssim"]
+    )
+    judged = set()
+    for whole, metrics in ((True, result._measured()), (False, result._measured_singly())):
+        for metric in metrics:
+            try:
+                checks = (
+                    [result.verdict(metric, 0.9)]
+                    if whole
+                    else list(result.verdicts(metric, 0.9).values())
+                )
+            except UnknownNameError:
+                raise
+            except (ConfigurationError, ModelLoadError):
+                continue  # it takes arguments, or was not observed
+            judged.add(metric)
+            assert {check.metric for check in checks} == {metric.partition(".")[0]}
+    assert judged >= {"model_bias_score", "prompt_bias_score", "similarity_gap.ssim"}
+
+
+def test_a_measurement_with_arguments_is_given_itself(audited):
+    result = audited(None, axes.profession.only("nurse", "pilot"))
+    with pytest.raises(ConfigurationError) as error:
+        result.verdict("demographic_parity_difference", 0.9)
+    assert "write audit.verdict(audit.samples.demographic_parity_difference(" in str(error.value)
+    check = result.verdict(result.samples.demographic_parity_difference(axis="profession"), 0.9)
+    assert check.metric == "demographic_parity_difference"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "metric", "answer"),
+    [
+        ("verdict", "prompt_bias_score", "write audit.verdicts('prompt_bias_score', bound)"),
+        ("verdicts", "model_bias_score", "write audit.verdict('model_bias_score', bound)"),
+        ("verdict", "model_bias_scor", "Did you mean 'model_bias_score'"),
+        ("verdicts", "prompt_bias", "Did you mean 'prompt_bias_score'"),
+        ("verdicts", "vendi_score", "observe='features'"),
+        ("verdict", "similarity_gap.image", "Known: "),
+    ],
+)
+def test_a_wrong_measurement_is_told_where_it_is(audited, verdict, metric, answer):
+    result = audited()
+    with pytest.raises(ConfigurationError) as error:
+        getattr(result, verdict)(metric, 0.2)
+    assert answer in str(error.value)
+    assert f"mean {metric!r}" not in str(error.value)
 
 
 def test_it_shows_itself(audited, tmp_path, monkeypatch, capsys):
