@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -195,15 +196,19 @@ def facts(record: RunRecord) -> Table:
         ("Labelled images", str(_labelled_total(record) or "")),
         ("Detectors" if len(detectors) > 1 else "Detector", _detectors(detectors)),
         ("Detector accuracy", how_known(record) if detectors and record.model else ""),
+        ("Detector by group", by_group(record) if detectors and record.model else ""),
         ("Images per prompt", _per_prompt(record) if images else ""),
         ("Prompts", f"{len(record.prompts)} ({images} images)" if images else ""),
+        ("Choice of pictures", chosen_pictures(record) if images else ""),
         ("Distinct pictures", distinct_words(record)),
         ("Date", moment(record.created)),
         ("Took", duration(record.seconds)),
         ("Limits set by", who_set_limits(record)),
         ("Limits changed", changed_limits(record)),
         ("Labels", label_status(record) if record.model else ""),
+        ("Labelled by", who_labelled(record)),
         ("Measured by", f"{TOOL} {tool_version(record)}" if tool_version(record) else ""),
+        ("Commit of the project", commit(record) or NO_COMMIT),
     ]
     return [(name, value) for name, value in sections if value]
 
@@ -215,13 +220,14 @@ def identity(record: RunRecord) -> Table:
     rows = [
         ("Date", moment(record.created)),
         ("Fingerprint of the model", str(fingerprint or "")),
-        ("Commit of the project", commit(record)),
+        ("Commit of the project", commit(record) or NO_COMMIT),
         ("Measured by", f"{TOOL} {tool_version(record)}" if tool_version(record) else ""),
     ]
     return [(name, value) for name, value in rows if value]
 
 
 TOOL = "pytest-t2i"
+NO_COMMIT = "not known: the run began in no folder of a git repository, or git was not there"
 NEVER = "never measured on pictures like these"
 
 
@@ -286,6 +292,65 @@ def commit(record: RunRecord) -> str:
         return ""
     differs = ", with changes that are not committed" if project.get("changed") else ""
     return f"{project['commit']}{differs}"
+
+
+def chosen_pictures(record: RunRecord) -> str:
+    """Return where the pictures come from, and who chose them, in words."""
+    if record.done.is_ready_made:
+        return (
+            "read from a folder, those of each prompt in order up to the number asked for; whoever "
+            "filled the folder chose them"
+        )
+    left_out = "none was left out" if not record.done.refused else "refused ones are counted"
+    return f"made by the model from seeds that were fixed before, in their order; {left_out}"
+
+
+def who_labelled(record: RunRecord) -> str:
+    """Return who labelled how many images, and when; "" without people's labels."""
+    facts = record.provenance.get("people's labels")
+    if not isinstance(facts, Mapping) or not isinstance(facts.get("annotators"), Mapping):
+        return ""
+    names = [f"{name} ({count})" for name, count in facts["annotators"].items()]
+    return f"{some(names, MOST_NAMED)}; last changed {moment(str(facts.get('written', '')))}"
+
+
+NOT_BY_GROUP = (
+    "by age, skin tone and the like never measured; t2i detector check --by ... --certificate "
+    "FILE measures it, and --t2i-judge-certificate FILE brings it here"
+)
+
+
+def by_group(record: RunRecord) -> str:
+    """Return the detector's certified accuracy by group, each attribute's lowest, in words."""
+    certificate = record.provenance.get("certificate")
+    groups = certificate.get("right by group") if isinstance(certificate, Mapping) else None
+    if not isinstance(certificate, Mapping) or not isinstance(groups, Mapping) or not groups:
+        return NOT_BY_GROUP
+    lowest = [
+        f"{attribute}: lowest for {_lowest(counts)}"
+        for attribute, counts in groups.items()
+        if isinstance(counts, Mapping) and counts
+    ]
+    source = f"certificate of {certificate.get('date')}, {certificate.get('images')} images"
+    return f"{'; '.join(lowest)} ({source})"
+
+
+SHARE = re.compile(r"(\d{1,12}) of (\d{1,12})")
+
+
+def _lowest(counts: Mapping[str, Any]) -> str:
+    """Return the group with the lowest share: ``18 to 30 (61 of 72 right)``."""
+    shares = {group: SHARE.fullmatch(str(text)) for group, text in counts.items()}
+    labelled = {
+        group: (int(match[1]), int(match[2]))
+        for group, match in shares.items()
+        if match and int(match[2])
+    }
+    if not labelled:
+        return "no group, as none has a label"
+    group = min(labelled, key=lambda name: labelled[name][0] / labelled[name][1])
+    right, total = labelled[group]
+    return f"{group} ({right} of {total} right)"
 
 
 def canary_words(record: RunRecord) -> str:

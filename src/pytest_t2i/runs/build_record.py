@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -19,6 +20,7 @@ from pytest_t2i.data import Outcome, Request
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.run_counts import Work
 from pytest_t2i.generation.seeds import seeding_of
+from pytest_t2i.labels import ADJUDICATED, FILE_NAME, LabelledSet
 from pytest_t2i.runs import canary
 from pytest_t2i.runs.earlier_looks import looked_before
 from pytest_t2i.runs.judges import judge_facts, judge_notes
@@ -208,6 +210,7 @@ def provenance(session: Session) -> dict[str, Any]:
             "images": len(session.labelled),
             "fingerprint": session.labelled.fingerprint,
         }
+    facts |= _peoples_evidence(session)
     if (captions := session.captions) is not None:
         facts["captions"] = {
             "file": str(captions.path),
@@ -237,6 +240,38 @@ def provenance(session: Session) -> dict[str, Any]:
         },
         "generation": asdict(session.generation),
         "environment": library_versions(),
+    }
+
+
+def _peoples_evidence(session: Session) -> dict[str, Any]:
+    """Return who labelled this run's images, and what a certificate says of the detector."""
+    facts: dict[str, Any] = {}
+    labelled = session.labelled if session.has_model and session.settings.labels else None
+    if labelled is not None:
+        facts["people's labels"] = _who_labelled(labelled)
+    if (certificate := session.certificate) is not None:
+        facts["certificate"] = {
+            "detector": certificate.detector,
+            "date": certificate.date,
+            "images": certificate.images,
+            "right by group": {
+                attribute: {
+                    group: f"{right} of {total}" for group, (right, total) in groups.items()
+                }
+                for attribute, groups in certificate.right_by_group.items()
+            },
+        }
+    return facts
+
+
+def _who_labelled(labelled: LabelledSet) -> dict[str, Any]:
+    """Return who labelled how many images, and when their file was written last."""
+    counts = Counter(label.annotator for label in labelled.labels if label.annotator != ADJUDICATED)
+    file = labelled.folder / FILE_NAME
+    written = file.stat().st_mtime if file.is_file() else 0.0
+    return {
+        "annotators": dict(sorted(counts.items())),
+        "written": datetime.fromtimestamp(written, UTC).isoformat(timespec="seconds"),
     }
 
 

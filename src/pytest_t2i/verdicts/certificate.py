@@ -50,6 +50,13 @@ class GroupErrors:
     abstention: Mapping[str, Count] = field(default_factory=dict)
     """People's label -> images that the detector gives no label."""
 
+    @property
+    def right(self) -> tuple[int, int]:
+        """Return (images labelled rightly, images with a label) of all labels together."""
+        counts = [self.wrong(label) for label in self.confusion]
+        labelled = sum(total for _, total in counts)
+        return labelled - sum(wrong for wrong, _ in counts), labelled
+
     def wrong(self, label: str) -> tuple[int, int]:
         """Return (images labelled otherwise, images with a label) among those of people's label."""
         said = self.confusion.get(label, {})
@@ -103,6 +110,15 @@ class Certificate:
         """Whether the labels are male and female, whose errors move bias scores."""
         everything = self.splits[0].groups.values()
         return {MALE, FEMALE} == {label for group in everything for label in group.confusion}
+
+    @property
+    def right_by_group(self) -> dict[str, dict[str, tuple[int, int]]]:
+        """Attribute -> group -> (images labelled rightly, images with a label), not crossed."""
+        return {
+            split.attributes[0]: {name: group.right for name, group in split.groups.items()}
+            for split in self.splits
+            if len(split.attributes) == 1
+        }
 
     def to_json(self) -> str:
         """Return the text of the file."""

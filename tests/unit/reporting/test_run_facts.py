@@ -77,3 +77,58 @@ def test_which_version_measured_from_which_commit(record):
     assert (tool_version(replace(run, provenance={})), commit(replace(run, provenance={}))) == (
         "", "",
     )  # fmt: skip
+
+
+def with_facts(record, **facts):
+    return replace(record, provenance={**record.provenance, **facts})
+
+
+def test_what_an_auditor_asks_has_its_row(record):
+    bare = dict(facts(replace(record, provenance={})))
+    assert bare["Commit of the project"].startswith("not known: the run began in no folder")
+    assert bare["Detector by group"].startswith("by age, skin tone and the like never measured")
+    assert "seeds that were fixed before" in bare["Choice of pictures"]
+    assert "Labelled by" not in bare
+    read = replace(record, work={**record.work, "is_ready_made": True})
+    assert "whoever filled the folder chose them" in dict(facts(read))["Choice of pictures"]
+
+
+def test_who_labelled_and_when(record):
+    labels = {"annotators": {"ada": 30, "ben": 28}, "written": "2026-11-20T17:07:00+00:00"}
+    rows = dict(facts(with_facts(record, **{"people's labels": labels})))
+    assert rows["Labelled by"] == "ada (30), ben (28); last changed 2026-11-20 17:07 UTC"
+
+
+def certified(groups):
+    return {
+        "detector": "d", "date": "2026-11-20", "images": 496, "right by group": {"age": groups},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("groups", "words"),
+    [
+        (
+            {"0 to 30": "61 of 72", "30 up": "226 of 242"},
+            "age: lowest for 0 to 30 (61 of 72 right)",
+        ),
+        ({"0 to 30": "0 of 0"}, "age: lowest for no group, as none has a label"),
+        ({"0 to 30": "many", "30 up": 7}, "age: lowest for no group, as none has a label"),
+    ],
+)
+def test_the_groups_of_a_certificate(record, groups, words):
+    rows = dict(facts(with_facts(record, certificate=certified(groups))))
+    assert rows["Detector by group"] == f"{words} (certificate of 2026-11-20, 496 images)"
+
+
+@pytest.mark.parametrize(
+    "provenance",
+    [
+        {"people's labels": "ada", "certificate": "good"},
+        {"people's labels": {"annotators": ["ada"]}, "certificate": {"right by group": []}},
+        {"people's labels": {}, "certificate": {"right by group": {"age": "0 of 1"}}},
+    ],
+)
+def test_facts_of_another_shape_break_no_page(record, provenance):
+    rows = dict(facts(with_facts(record, **provenance)))
+    assert "Labelled by" not in rows
