@@ -45,8 +45,8 @@ TABLES = (
 LONG, SHOWN = 8, 2
 """Length of a list from which on its first rows and a digest stand for it."""
 VOLATILE = {
-    "created", "seconds", "seconds_per_image", "command", "environment", "inputs", "file", "sha256",
-    "versions",
+    "created", "written", "seconds", "seconds_per_image", "command", "environment", "inputs",
+    "file", "sha256", "versions",
 }  # fmt: skip
 """Keys whose values depend on when and where a run is made, and on files' paths."""
 STORED = {
@@ -58,7 +58,8 @@ STORED = {
     "objects": "SELECT key, finder, hex(objects) FROM objects",
     "arrays": "SELECT key, name FROM arrays",
     "pixels": "SELECT key, digest, likeness FROM pixels",
-    "facts": "SELECT name, value FROM facts",
+    # The note of a run that goes on holds its time, its process and its place.
+    "facts": "SELECT name, value FROM facts WHERE name <> 'live'",
 }
 
 

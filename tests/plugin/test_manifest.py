@@ -61,9 +61,10 @@ def test_the_report_says_who_labelled_and_when(audited):
     names = [line.split(",")[2] for line in (audited / "labels/labels.csv").read_text().split()[1:]]
     assert people["annotators"] == {"ada": names.count("ada")}
     assert re.fullmatch(r"20\d\d-.*T.*", people["written"])
-    assert f"ada ({names.count('ada')}); last changed 20" in (
-        audited / "reports/t2i/index.html"
-    ).read_text()
+    assert (
+        f"ada ({names.count('ada')}); last changed 20"
+        in (audited / "reports/t2i/index.html").read_text()
+    )
 
 
 def test_what_changed_is_named_and_a_copy_elsewhere_is_verified(audited, tmp_path_factory, capsys):
