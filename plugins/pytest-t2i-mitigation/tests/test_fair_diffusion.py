@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -25,6 +26,7 @@ WRITERS = {
     "sd": tiny.write_stable_diffusion,
     "xl": tiny.write_stable_diffusion_xl,
     "sd3": tiny.write_stable_diffusion_3,
+    "sd3.5": tiny.write_stable_diffusion_3_5,
 }
 NURSE = "a photo of a nurse"
 SCALE = 3.0
@@ -206,6 +208,18 @@ def test_it_takes_as_many_rows_as_it_says(model):
         list(Mitigated(model, mitigation).generate(requests(mitigation)))
     rows = [sum(len(latents) for latents, *_ in one.raw) for one in (before, after)]
     assert rows[1] == rows[0] * mitigation.passes
+
+
+@pytest.mark.parametrize("scheduler", ["PNDMScheduler", "HeunDiscreteScheduler"])
+def test_schedulers_that_ask_twice_in_a_step_and_other_processes(tmp_path, scheduler):
+    options = {"device": "cpu", "dtype": "float32", "extra": {"scheduler": scheduler}}
+    folder = tiny.write_stable_diffusion(tmp_path)
+    model = load(LoadOptions(source=str(folder), **options))
+    mitigation = named("fair-diffusion:warm_up=0.5")
+    made = levels(Mitigated(model, mitigation).generate(requests(mitigation)))
+    assert not np.array_equal(made, plain(model))
+    copy = pickle.loads(pickle.dumps(mitigation))
+    assert np.array_equal(made, levels(Mitigated(model, copy).generate(requests(copy))))
 
 
 def test_scale_0_gives_the_plain_pictures(model):

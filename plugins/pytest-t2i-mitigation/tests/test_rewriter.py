@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
 
 import pytest
@@ -81,6 +82,9 @@ def test_a_function_rewrites_instead(own):
     mitigation = named("rewriter:function=rewrites:shout")
     assert mitigation.made_from(NURSE, 3, ()) == "A PHOTO OF A NURSE 3"
     assert mitigation.facts["key function"] == "rewrites:shout"
+    copy = pickle.loads(pickle.dumps(mitigation))
+    assert copy.fingerprint == mitigation.fingerprint
+    assert copy.made_from(NURSE, 3, ()) == "A PHOTO OF A NURSE 3"
 
 
 def test_another_version_of_a_function_makes_other_pictures(own):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -185,7 +187,7 @@ def test_the_network_is_as_it_was_even_after_an_error(model, run):
         with mitigation.mitigation.applied(model.pipeline, []):
             now = weights(model)
             changed = {name for name in now if not torch.equal(now[name], before[name])}
-            assert changed == {f"{name}.weight" for name in uce._layers(model.pipeline.unet)}
+            assert changed == {f"{name}.weight" for name in uce._weights(model.pipeline.unet)}
             raise RuntimeError("in the middle")
 
     with pytest.raises(RuntimeError, match="in the middle"):
@@ -237,9 +239,29 @@ def test_what_the_runs_say_is_part_of_the_keys_of_pictures(run):
     assert named(f"uce:runs={path}").fingerprint != first.fingerprint
 
 
+def test_another_process_edits_alike(model, run):
+    mitigation = named(f"uce:runs={run(nurse=(10, 0))}")
+    copy = pickle.loads(pickle.dumps(mitigation))
+    assert copy.fingerprint == mitigation.fingerprint
+    made = pixels(Mitigated(model, mitigation).generate(requests(mitigation, 2)))
+    assert pixels(Mitigated(model, copy).generate(requests(copy, 2))) == made
+
+
+def test_weights_of_16_bits_stay_so(tmp_path, run):
+    folder = tiny.write_stable_diffusion(tmp_path)
+    model = load(LoadOptions(source=str(folder), device="cpu", dtype="bfloat16"))
+    before, mitigation = weights(model), named(f"uce:runs={run(nurse=(10, 0))}").mitigation
+    with mitigation.applied(model.pipeline, []):
+        now = weights(model)
+    assert {weight.dtype for weight in now.values()} == {torch.bfloat16}
+    assert any(not torch.equal(now[name], before[name]) for name in now)
+    assert all(torch.equal(weight, before[name]) for name, weight in weights(model).items())
+
+
 def test_matrices_that_are_not_plain_are_refused(model, run, monkeypatch):
     mitigation = named(f"uce:runs={run(nurse=(7, 0))}")
-    (name, layer), *_ = uce._layers(model.pipeline.unet).items()
+    name, *_ = uce._weights(model.pipeline.unet)
+    layer = model.pipeline.unet.get_submodule(name)
     parent = model.pipeline.unet.get_submodule(name.rpartition(".")[0])
     monkeypatch.setitem(parent._modules, name.rpartition(".")[2], torch.nn.Sequential(layer))
     with pytest.raises(T2IError, match=r"uce edits plain matrices.* is a Sequential: load"):

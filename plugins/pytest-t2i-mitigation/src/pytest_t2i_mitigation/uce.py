@@ -103,24 +103,27 @@ class UnifiedConceptEditing:
 
     @contextmanager
     def applied(self, pipeline: Any, requests: Sequence[Any]) -> Iterator[None]:
-        """Give the network edited matrices in this context; they do not depend on the requests."""
+        """Give the network edited matrices in this context; they do not depend on the requests.
+
+        Raises T2IError for a network whose matrices are not plain ones, such as with a LoRA.
+        """
         del requests
-        network, before = pipeline.unet, []
+        weights = _weights(pipeline.unet)
+        matrices = self._edited(pipeline, weights)
+        before = {name: weight.data for name, weight in weights.items()}
         try:
-            for name, matrix in self._edited(pipeline).items():
-                weight = network.get_submodule(name).weight
-                before.append((weight, weight.data))
-                weight.data = matrix.to(weight.device)
+            for name, weight in weights.items():
+                weight.data = matrices[name].to(weight.device)
             yield
         finally:
-            for weight, data in before:
-                weight.data = data
+            for name, weight in weights.items():
+                weight.data = before[name]
 
-    def _edited(self, pipeline: Any) -> dict[str, Any]:
+    def _edited(self, pipeline: Any, weights: dict[str, Any]) -> dict[str, Any]:
         """Return the edited matrices by name, which are kept for one edit of a pipeline."""
         known = _KNOWN.get(pipeline)
         if known is None or known[0] != self.moves:
-            known = _KNOWN[pipeline] = (self.moves, edited(pipeline, self.moves))
+            known = _KNOWN[pipeline] = (self.moves, edited(pipeline, weights, self.moves))
         return known[1]
 
 
@@ -155,16 +158,12 @@ def _observed(path: str, pairs: dict[str, tuple[str, str]]) -> Iterator[tuple[st
             yield row.text, female / (female + male)
 
 
-def edited(pipeline: Any, moves: Sequence[Move]) -> dict[str, Any]:
-    """Return the edited matrices of a pipeline by name.
-
-    Raises T2IError for a network whose matrices are not plain ones, such as with a LoRA.
-    """
+def edited(pipeline: Any, weights: dict[str, Any], moves: Sequence[Move]) -> dict[str, Any]:
+    """Return the edited matrices by name."""
     import torch
 
-    layers, change = _layers(pipeline.unet), change_of(*_tokens(pipeline, moves)).float()
+    change = change_of(*_tokens(pipeline, moves)).float()
     with torch.no_grad():
-        weights = {name: layer.weight for name, layer in layers.items()}
         return {
             name: (weight.float() + weight.float() @ change.to(weight.device)).to(weight.dtype)
             for name, weight in weights.items()
@@ -189,7 +188,8 @@ def change_of(moved: Any, toward: Any, kept: Any, ridge: float = RIDGE) -> Any:
     return torch.linalg.solve(spread, (toward - moved).T @ moved, left=False)
 
 
-def _layers(network: Any) -> dict[str, Any]:
+def _weights(network: Any) -> dict[str, Any]:
+    """Return the matrices of keys and values of texts by the names of their layers."""
     import torch
 
     layers = {name: layer for name, layer in network.named_modules() if name.endswith(EDITED)}
@@ -200,7 +200,7 @@ def _layers(network: Any) -> dict[str, Any]:
                 f"uce edits plain matrices of keys and values, but {name} is a "
                 f"{type(layer).__name__}: load the model without adapters and not quantized"
             )
-    return layers
+    return {name: layer.weight for name, layer in layers.items()}
 
 
 def _tokens(pipeline: Any, moves: Sequence[Move]) -> tuple[Any, Any, Any]:
