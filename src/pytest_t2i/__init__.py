@@ -112,6 +112,7 @@ if TYPE_CHECKING:
     from pytest_t2i.prompts import read_stereotypes as read_stereotypes
     from pytest_t2i.prompts import strategies as strategies
     from pytest_t2i.prompts import triplet as triplet
+    from pytest_t2i.prompts.added_words import counterparts as counterparts
     from pytest_t2i.protocols import AnswerLimits as AnswerLimits
     from pytest_t2i.protocols import Calibrated as Calibrated
     from pytest_t2i.protocols import ComparingMitigation as ComparingMitigation
@@ -238,6 +239,7 @@ _HOMES = {
         "Axis", "CaptionFile", "Reference", "Stereotype", "intersection", "read_axes",
         "read_captions", "read_reference", "read_stereotypes", "triplet",
     ),
+    "prompts.added_words": ("counterparts",),
     "protocols": (
         "AnswerLimits", "Calibrated", "ComparingMitigation", "CountsPeople", "Detector",
         "Encoder", "Executor",

@@ -27,8 +27,8 @@ from pytest_t2i.protocols import (
 OPTION = "--t2i-mitigation"
 NEXT_KEY = re.compile(r",(?=\s*\w+\s*=)")
 """A comma before the next key; other commas belong to a value, such as a sentence."""
-WITHOUT_ATTENTION = ("prompt", "attention")
-"""Stages of mitigations under which attention is not to the words of the prompt."""
+WITHOUT_ATTENTION = ("prompt", "attention", "guidance")
+"""Stages of mitigations under which attention is not, or not only, to the words of the prompt."""
 
 
 @dataclass(frozen=True, slots=True)
