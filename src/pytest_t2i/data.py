@@ -686,7 +686,7 @@ MANY_UNDETECTED = 0.2
 """Share of undetected images above which a message names them, not too few images, as the cause.
 
 A working detector leaves one image in eight of the published models without a label (Lyu Table
-3: 12.5 % are low quality).
+5: 12.5 % are low quality).
 """
 
 
