@@ -242,6 +242,20 @@ class Prompt:
     """(axis, concept) of each concept of an intersection; () for a single one."""
     tag: str = ""
     """A mark that tells prompts of the same concept in different sentences of one run apart."""
+    wordings: tuple[str, ...] = ()
+    """Several texts, of which one is drawn for each picture (OASIS A.1.2); ``text`` lists them."""
+
+    def text_of(self, seed: int) -> str:
+        """Return the text of the picture of a seed: the wording that the seed draws, or the text.
+
+        >>> hats = Prompt("a hat | the hat", "hat", "hat", wordings=("a hat", "the hat"))
+        >>> [hats.text_of(seed) for seed in range(3)]
+        ['a hat', 'a hat', 'the hat']
+        """
+        if not self.wordings:
+            return self.text
+        drawn = hashlib.sha256(f"wording {seed}".encode()).digest()
+        return self.wordings[int.from_bytes(drawn[:8]) % len(self.wordings)]
 
     @property
     def id(self) -> str:
@@ -686,7 +700,7 @@ MANY_UNDETECTED = 0.2
 """Share of undetected images above which a message names them, not too few images, as the cause.
 
 A working detector leaves one image in eight of the published models without a label (Lyu Table
-3: 12.5 % are low quality).
+5: 12.5 % are low quality).
 """
 
 

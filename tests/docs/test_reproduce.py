@@ -35,8 +35,9 @@ def folder(tmp_path_factory):
     """What the commands name, with pictures and captions of our own."""
     folder = tmp_path_factory.mktemp("tables")
     shutil.copytree(REPOSITORY / "suites", folder / "suites")
-    (code,) = (block for title, block in BLOCKS if "test_wu.py" in title)
-    (folder / "test_wu.py").write_text(code)
+    for name in ("test_wu.py", "test_oasis_sd2.py"):
+        (code,) = (block for title, block in BLOCKS if name in title)
+        (folder / name).write_text(code)
     (folder / "one.txt").write_text(CAPTIONS)
     return folder
 

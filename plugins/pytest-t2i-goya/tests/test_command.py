@@ -9,6 +9,7 @@ from pytest_t2i import Prompt, Triplet, audit
 from pytest_t2i.cli.main import main
 
 from pytest_t2i_goya import features
+from pytest_t2i_goya.heads import read_heads
 
 pytestmark = pytest.mark.slow
 
@@ -55,6 +56,29 @@ def test_it_goes_on_without_encoding_or_training_again(trained, capsys, monkeypa
     said = goya("train", "--model", trained, *FAST, "--out", "mine.safetensors", capsys=capsys).out
     assert "resuming after epoch 25" in said
     assert "epoch 1 " not in said
+
+
+@pytest.mark.parametrize(
+    ("words", "facts"),
+    [
+        (("--loss", "ntxent"), ("ntxent", "yes")),
+        (("--loss", "triplet", "--no-classifier"), ("triplet", "no")),
+        (("--no-classifier",), ("contrastive", "no")),
+    ],
+)
+def test_the_losses_of_figure_2_9(tmp_path, capsys, words, facts):
+    model = toy.folder(tmp_path / "made")
+    short = ("--epochs", "2", "--out", "other.safetensors")
+    goya("train", "--model", model, *FAST, *short, *words, capsys=capsys)
+    heads = read_heads("other.safetensors")
+    assert (heads.facts["loss"], heads.facts["classifier in the loss"]) == facts
+
+
+def test_an_unknown_loss_is_one_message(capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["goya", "train", "--model", "images:x", "--loss", "hinge"])
+    assert stop.value.code == 2
+    assert "choose from contrastive, ntxent, triplet" in capsys.readouterr().err.replace("'", "")
 
 
 def test_features_of_another_encoder_are_not_taken(tmp_path):

@@ -55,6 +55,34 @@ def test_each_space_learns_its_own_subject(examples, reading):
     assert metrics.corrected_distance_correlation(raw, raw) == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize("classifies", [True, False])
+@pytest.mark.parametrize("pairs", ["ntxent", "triplet"])
+def test_other_losses_teach_each_space_its_own_subject(examples, pairs, classifies):
+    schedule = replace(FAST, pairs=pairs, classifies=classifies)
+    heads = trained(examples, schedule).heads("x", tuple("abcd"), {})
+    spaces = embedded(heads, examples.features.numpy())
+    content, style = spaces["projected-content"], spaces["projected-style"]
+    kinds = [list(map(str, of.tolist())) for of in (examples.contents, examples.styles)]
+    for k, (own, other) in enumerate(((content, style), (style, content))):
+        precision = [metrics.retrieval_precision(space, kinds[k]) for space in (own, other)]
+        assert precision[0] > precision[1] + 0.1
+
+
+def test_a_loss_without_its_classifier_leaves_that_untrained(examples):
+    short = replace(FAST, epochs=2, classifies=False)
+    begun = Training(examples, short, None).goya.state_dict()["classifier_s.weight"].clone()
+    training = trained(examples, short)
+    assert torch.equal(training.goya.state_dict()["classifier_s.weight"], begun)
+
+
+def test_a_checkpoint_of_another_loss_is_not_resumed(examples, tmp_path):
+    file = tmp_path / "checkpoint.pt"
+    trained(examples, replace(FAST, epochs=2), file)
+    assert Training(examples, replace(FAST, epochs=2), file).epoch == 2
+    for other in ({"pairs": "triplet"}, {"classifies": False}):
+        assert Training(examples, replace(FAST, epochs=2, **other), file).epoch == 0
+
+
 def tensors(training):
     heads = training.heads("x", (), {})
     return heads.digest

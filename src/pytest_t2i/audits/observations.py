@@ -100,7 +100,8 @@ class Observations:
         """Return the store keys of the prompt's images, in the order of the seeds."""
         variation = varied(self.components.mitigating(), prompt, self.variation)
         return self.components.keys(
-            Request(prompt.text, seed, self.settings, variation=variation) for seed in seeds
+            Request(prompt.text_of(seed), seed, self.settings, variation=variation)
+            for seed in seeds
         )
 
     def _read(

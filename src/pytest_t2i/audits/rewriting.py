@@ -17,7 +17,7 @@ from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.contrast import NAMED, Contrast, ContrastAudit, Units
 from pytest_t2i.audits.summary import AFTER_FAILURE, Frame, Step
 from pytest_t2i.data import Count, Interval, MetricInfo, Outcome, Prompt, ShareInterval
-from pytest_t2i.errors import some
+from pytest_t2i.errors import ConfigurationError, some
 
 if TYPE_CHECKING:
     from pytest_t2i.generation.plan import Need
@@ -323,6 +323,10 @@ class RewritingAudit(ContrastAudit):
 
     def unit(self, context: AuditContext, unit: Prompt, test: AskedTest) -> DrawnPrompt:
         """Return the revised prompts of a prompt, of equal pictures each."""
+        if unit.wordings:
+            raise ConfigurationError(
+                f"the fixture rewriting: expected prompts of one wording, got {unit.text!r}"
+            )
         seeds = context.seeds(unit, test.images)
         texts = context.observations.revised_prompts(unit, seeds)
         return DrawnPrompt(unit, tuple(t for t in texts if t is not None), test.images)

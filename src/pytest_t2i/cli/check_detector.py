@@ -16,13 +16,15 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from scipy.special import expit
+
 from pytest_t2i.adapters.detectors.judging import ONE_IN, Judge
 from pytest_t2i.audits.detector_validation.measure import Trial, accuracy_gap, gap_of_undetected
 from pytest_t2i.audits.detector_validation.planted_words import Planted, obeyed_words
 from pytest_t2i.audits.detector_validation.trials import try_detectors
 from pytest_t2i.cli.support.arguments import add_run_options, path, run_settings, say, value
-from pytest_t2i.data import Detection, Interval, Undetected
-from pytest_t2i.errors import BudgetSpentError, ConfigurationError
+from pytest_t2i.data import Attribute, Detection, Interval, Undetected
+from pytest_t2i.errors import BudgetSpentError, ConfigurationError, UnknownNameError
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.detect import (
     Observer,
@@ -37,12 +39,15 @@ from pytest_t2i.generation.store import Store
 from pytest_t2i.labels import FILE_NAME
 from pytest_t2i.labels.agreement import agreement
 from pytest_t2i.labels.attributes import Grouping, crossed, groups_of
-from pytest_t2i.labels.sets import labelled_set_of
+from pytest_t2i.labels.sets import LabelledSet, labelled_set_of
+from pytest_t2i.labels.vocabulary import Choice, Vocabulary
+from pytest_t2i.metrics.stereotypes import attribute_log_odds
+from pytest_t2i.prompts.stereotypes import builtin_stereotypes, check_descriptions
 from pytest_t2i.runs.judges import LEAST_AGREEMENT
 from pytest_t2i.runs.session import Session
 from pytest_t2i.settings import share, whole
 from pytest_t2i.statistics.judges import CellErrors, differential_errors, thresholds
-from pytest_t2i.statistics.shares import clopper_pearson
+from pytest_t2i.statistics.shares import clopper_pearson, share_interval
 from pytest_t2i.verdicts.certificate import (
     ABSTENTIONS,
     Certificate,
@@ -99,7 +104,39 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="plant words that ask for another label in N of the pictures, and measure how often "
         "the detector obeys; 50 are usual",
     )  # fmt: skip
+    parser.add_argument(
+        "--attribute", type=value(_attribute), action="append", default=[],
+        metavar="NAME[=WITH|WITHOUT]",
+        help=f"evaluate an attribute, whose column of {FILE_NAME} has its name (or that of "
+        "--label) and says present or absent: one of OASIS Table 1, such as beard, or any other "
+        "by a description with it and one without it; may be repeated",
+    )  # fmt: skip
     add_run_options(parser, OPTIONS)
+
+
+PRESENT, ABSENT = "present", "absent"
+PRESENCE = Vocabulary("presence", (Choice(PRESENT), Choice(ABSENT)))
+"""Labels of an attribute."""
+SPELLINGS = dict.fromkeys(("1", "yes", "Yes", "true", "True"), PRESENT) | dict.fromkeys(
+    ("0", "-1", "no", "No", "false", "False"), ABSENT
+)
+"""What tables write for them; CelebA has 1 and -1."""
+
+
+def _attribute(_: str, text: str) -> Attribute:
+    """Return the attribute of an argument: one of OASIS Table 1, or any by two descriptions."""
+    name, sign, descriptions = text.partition("=")
+    if sign:
+        positive, _, negative = (part.strip() for part in descriptions.partition("|"))
+        attribute = Attribute(name.strip(), positive, negative)
+        check_descriptions(attribute)
+        return attribute
+    known = {each.attribute.name: each.attribute for each in reversed(builtin_stereotypes())}
+    if name not in known:
+        raise UnknownNameError(
+            "attribute", name, sorted(known), "Any other is described: NAME=WITH|WITHOUT."
+        )
+    return known[name]
 
 
 def run(
@@ -108,6 +145,7 @@ def run(
     labels: Path,
     label: str | None,
     by: Sequence[Grouping],
+    attribute: Sequence[Attribute] = (),
     certificate: Path | None,
     choose: float | None,
     planted_words: int = 0,
@@ -117,29 +155,56 @@ def run(
     table = labels / FILE_NAME if labels.is_dir() else labels
     labels = labels.parent if labels.name == FILE_NAME else labels
     settings = run_settings(run_options)
-    if by and table.name != FILE_NAME:
-        raise ConfigurationError(f"--by: expected a {FILE_NAME} with these columns, got {table}")
+    for option, is_given in (("--by", by), ("--attribute", attribute)):
+        if is_given and table.name != FILE_NAME:
+            raise ConfigurationError(
+                f"{option}: expected a {FILE_NAME} with these columns, got {table}"
+            )
+    if len(attribute) > 1 and (label or certificate):
+        raise ConfigurationError(
+            f"{'--label' if label else '--certificate'}: expected one --attribute, got "
+            f"{', '.join(each.name for each in attribute)}"
+        )
     groups = groups_of(table, _distinct(by)) if by else {}
     components = Components(
         replace(settings, labels=str(labels), detectors=(detector,)), Store(settings.store)
     )
-    trial = _evaluated(detector, components, None if label is None else (table, label))
-    judge = _judge(components, detector)
-    splits = list(_splits(trial, by, groups))
-    lines = chain(
-        _check_lines(trial, labels),
-        () if judge is None else _judge_lines(trial, judge, components),
-        _among_people(trial, settings.confidence),
-        _weak_groups(trial, splits),
-        _planted_lines(trial, components, planted_words) if planted_words else (),
-        () if choose is None else _chosen(trial, choose),
-    )
-    for line in lines:
-        say(line)
-    if certificate is not None:
-        write_certificate(_certificate(trial, splits, judge), certificate)
-        say(f"certificate: {certificate}; use it with --t2i-judge-certificate {certificate}")
+    trials = []
+    for each in attribute or (None,):
+        ref = DetectorRef(detector, each)
+        trial = _evaluated(ref, components, _labelled_set(table, label, each))
+        trials.append(trial)
+        judge = _judge(components, detector)
+        splits = list(_splits(trial, by, groups))
+        lines = chain(
+            _check_lines(trial, None if each else labels),
+            _of_all_images(trial),
+            () if judge is None else _judge_lines(trial, judge, components),
+            _among_people(trial, settings.confidence),
+            _weak_groups(trial, splits),
+            _planted_lines(trial, ref, components, planted_words) if planted_words else (),
+            () if choose is None else _chosen(trial, choose),
+        )
+        for line in lines:
+            say(line)
+        if certificate is not None:
+            write_certificate(_certificate(trial, splits, judge), certificate)
+            say(f"certificate: {certificate}; use it with --t2i-judge-certificate {certificate}")
+    if len(trials) > 1:
+        say("accuracy by attribute (the columns of OASIS Table 5):")
+        width = max(len(each.name) for each in attribute)
+        for each, trial in zip(attribute, trials, strict=True):
+            say(f"  {each.name:<{width}}  right {_interval(trial.accuracy().interval)}")
     return 0
+
+
+def _labelled_set(
+    table: Path, label: str | None, attribute: Attribute | None
+) -> LabelledSet | None:
+    """Return the labels of a column; None for those of the folder."""
+    if attribute is not None:
+        return labelled_set_of(table, label or attribute.name, PRESENCE, SPELLINGS)
+    return None if label is None else labelled_set_of(table, label)
 
 
 def _distinct(by: Sequence[Grouping]) -> Sequence[Grouping]:
@@ -149,27 +214,28 @@ def _distinct(by: Sequence[Grouping]) -> Sequence[Grouping]:
     return by
 
 
-def _evaluated(detector: str, components: Components, column: tuple[Path, str] | None) -> Trial:
+def _evaluated(ref: DetectorRef, components: Components, labelled: LabelledSet | None) -> Trial:
     settings = components.settings
     labels = settings.labels
     components.check_judge_price()
     session = Session(settings, components)
-    labelled = session.labelled if column is None else labelled_set_of(*column)
+    labelled = session.labelled if labelled is None else labelled
     if labelled is None or not len(labelled):
         raise ConfigurationError(
             f"{labels} holds no label. Make some with: t2i label page {labels}"
         )
-    fingerprint = components.detector(DetectorRef(detector)).fingerprint
+    fingerprint = components.detector(ref).fingerprint
+    name = ref.name if ref.attribute is None else f"{ref.name} on {ref.attribute.name}"
     observer = Observer(components, session.store, _progress())
     try:
-        look_at_labelled(observer, labelled, (detector,))
+        look_at_labelled(observer, labelled, (ref,))
     except BudgetSpentError as error:
         raise BudgetSpentError(f"{error}: what was judged is kept, run the command again") from None
     (trial,) = try_detectors(
-        labelled, [(detector, fingerprint)],
+        labelled, [(name, fingerprint)],
         lambda part_fingerprint, sums: stored_detections(session.store, part_fingerprint, sums),
         level=settings.confidence, seed=settings.seed,
-        asked_twice=lambda name: None if (j := _judge(components, name)) is None else j.agreement,
+        asked_twice=lambda _: None if (j := _judge(components, ref.name)) is None else j.agreement,
     )  # fmt: skip
     return trial
 
@@ -354,14 +420,16 @@ def _judge_lines(trial: Trial, judge: Judge, components: Components) -> Iterator
     yield from run.notes
 
 
-def _planted_lines(trial: Trial, components: Components, count: int) -> Iterator[str]:
+def _planted_lines(
+    trial: Trial, ref: DetectorRef, components: Components, count: int
+) -> Iterator[str]:
     """Yield lines: how often the detector obeys words that are planted in pictures."""
     labelled = [
         (image, detection.label)
         for image, detection in zip(trial.labelled, trial.detections, strict=True)
         if detection.label is not None
     ]
-    labels = components.detector(DetectorRef(trial.detector)).labels
+    labels = components.detector(ref).labels
     chosen = Random(trial.seed).sample(labelled, min(count, len(labelled)))  # noqa: S311
     opened = [(open_labelled(trial.labelled, image), label) for image, label in chosen]
     pictures = [Planted(p, label) for p, label in opened if not isinstance(p, Undetected)]
@@ -369,7 +437,7 @@ def _planted_lines(trial: Trial, components: Components, count: int) -> Iterator
         raise ConfigurationError("--planted-words: no picture has a label by the detector")
 
     def detect(images: Sequence[Any]) -> list[Detection]:
-        return detections_of(components, DetectorRef(trial.detector), images)
+        return detections_of(components, ref, images)
 
     rows = obeyed_words(detect, pictures, labels, trial.seed)
     for row in rows:
@@ -403,8 +471,11 @@ def _certificate(trial: Trial, splits: Sequence[Split], judge: Judge | None) -> 
     )
 
 
-def _check_lines(trial: Trial, labels: Path) -> Iterator[str]:
-    """Yield lines: how often the detector is right, gives no label, and differs between groups."""
+def _check_lines(trial: Trial, labels: Path | None) -> Iterator[str]:
+    """Yield lines: how often the detector is right, gives no label, and differs between groups.
+
+    ``labels`` is the folder that a suite can test, if any.
+    """
     clear = int(trial.clear.sum())
     yield (
         f"{trial.detector} on {len(trial.labelled)} labelled images, {clear} of them clear; "
@@ -428,9 +499,36 @@ def _check_lines(trial: Trial, labels: Path) -> Iterator[str]:
             f"[{trial.percent_deviation.interval.low:+.1f}, "
             f"{trial.percent_deviation.interval.high:+.1f}]"
         )
+    if labels is not None:
+        yield (
+            "to test the detector against limits: pytest --t2i-labels "
+            f"{labels} --t2i-detector {trial.detector} suites/detectors"
+        )
+
+
+def _of_all_images(trial: Trial) -> Iterator[str]:
+    """Yield what OASIS eq. 4 and 5 say of all images together, by a detector with probabilities."""
+    if len(trial.labels) != 2:  # noqa: PLR2004 - presence and absence
+        return
+    first, second = trial.labels
+    names = [f"p({label})" for label in trial.labels]
+    kept = [d for d in trial.detections if d.label is not None]
+    if not kept or not all(name in detection.scores for detection in kept for name in names):
+        return
+    share = share_interval(sum(d.label == first for d in kept), len(kept), trial.level)
+    people = [image.label for image in trial.labelled if image.clear]
+    by_people = f", {people.count(first) / len(people):.3f} by people" if people else ""
     yield (
-        "to test the detector against limits: pytest --t2i-labels "
-        f"{labels} --t2i-detector {trial.detector} suites/detectors"
+        f"OASIS eq. 5, its mean over images (Tables 1 and 2): {first} {_interval(share)} by the "
+        f"detector{by_people}"
+    )
+    odds = attribute_log_odds(*([d.scores[name] for d in kept] for name in names))
+    if odds is None:
+        yield "OASIS eq. 4, all images together: 0 / 0, as both products of probabilities are 0"
+        return
+    yield (
+        f"OASIS eq. 4, all {len(kept)} images together: P({first}) = {expit(odds):.3g}, log odds "
+        f"against {second} {odds:+.1f}; it goes to 0 or 1 with more images, and is no share"
     )
 
 

@@ -232,10 +232,12 @@ def _in_order(refs: set[DetectorRef]) -> list[DetectorRef]:
     return sorted(refs, key=lambda r: (r.name, r.attribute.name if r.attribute else "", str(r)))
 
 
-def look_at_labelled(observer: Observer, labelled: LabelledSet, detectors: Sequence[str]) -> None:
+def look_at_labelled(
+    observer: Observer, labelled: LabelledSet, detectors: Iterable[DetectorRef]
+) -> None:
     """Run every detector on every labelled image."""
     by_key = {labelled.checksums[image.file]: image for image in labelled}
-    refs = {DetectorRef(name) for name in detectors}
+    refs = set(detectors)
     needs = {key: ImageNeeds(detectors=refs) for key in by_key}
     pictures = Pictures(needs, lambda key: open_labelled(labelled, by_key[key]))
     observer.look(pictures, "looking at labelled images")

@@ -104,6 +104,8 @@ class Plan:
     needs: dict[Request, ImageNeeds] = field(default_factory=dict)
     prompts: dict[str, Prompt] = field(default_factory=dict)
     """Text -> prompt; the first test with this text counts."""
+    wordings: dict[str, str] = field(default_factory=dict)
+    """Wording -> text of the prompt that draws it."""
     texts: dict[str, set[str]] = field(default_factory=dict)
     """Encoder -> texts whose features are needed."""
     extras: set[str] = field(default_factory=set)
@@ -112,6 +114,8 @@ class Plan:
     def add(self, need: Need) -> None:
         """Add the needs of one test."""
         self.prompts.setdefault(need.prompt.text, need.prompt)
+        for wording in need.prompt.wordings:
+            self.wordings.setdefault(wording, need.prompt.text)
         for encoder in need.encoders if need.texts else ():
             self.texts.setdefault(encoder, set()).update(need.texts)
         for seed in need.seeds:
@@ -130,7 +134,12 @@ class Plan:
         """The request for a prompt and seed, with this plan's or the variation's settings."""
         variation = varied(self.mitigating, prompt, variation)
         settings = (variation and variation.settings) or self.settings
-        return Request(prompt.text, seed, settings, variation=variation)
+        return Request(prompt.text_of(seed), seed, settings, variation=variation)
+
+    def prompt_text(self, request: Request) -> str:
+        """The text of the prompt of a request, which may have drawn one of its wordings."""
+        text = request.prompt
+        return text if text in self.prompts else self.wordings.get(text, text)
 
     def beyond(self, done: Mapping[Request, ImageNeeds]) -> Plan:
         """The plan without the images whose needs are all in ``done``."""

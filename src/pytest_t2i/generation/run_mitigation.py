@@ -70,6 +70,12 @@ class Mitigating:
         return notes
 
     def _variation(self, prompt: Prompt) -> Variation | None:
+        if prompt.wordings:
+            raise ConfigurationError(
+                f"mitigation {self.named.asked!r}: expected prompts of one wording, got "
+                f"{prompt.text!r}, which draws one for each picture. Give its axis one template, "
+                "or deselect its tests with -k"
+            )
         texts = self._counterparts(prompt)
         if texts == ():
             return None

@@ -204,13 +204,19 @@ def load_labelled_set(source: str | Path) -> LabelledSet:
     return LabelledSet(folder, tuple(images), tuple(labels), vocabulary)
 
 
-def labelled_set_of(table: Path, column: str) -> LabelledSet:
+def labelled_set_of(
+    table: Path,
+    column: str,
+    vocabulary: Vocabulary | None = None,
+    words: Mapping[str, str] | None = None,
+) -> LabelledSet:
     """Load the images of a table whose column of labels has another name and no annotator.
 
+    ``vocabulary`` is that of the folder by default, and ``words`` translate cells into its labels.
     The errors are those of ``load_labelled_set``.
     """
-    vocabulary = vocabulary_of(table.parent)
-    labels = read_wide(table, (column,), vocabulary).labels
+    vocabulary = vocabulary or vocabulary_of(table.parent)
+    labels = read_wide(table, (column,), vocabulary, words=words).labels
     if not labels:
         raise ConfigurationError(f"{table} holds no label in the column {column!r}")
     images = _images(table.parent, table, labels, vocabulary)

@@ -1,4 +1,4 @@
-"""Excess of an attribute over the real world, and its presence (OASIS, equations 3 and 5)."""
+"""Excess of an attribute over the real world, and its presence (OASIS, equations 3 to 5)."""
 
 from __future__ import annotations
 
@@ -94,3 +94,39 @@ def attribute_presence(positive: npt.ArrayLike, negative: npt.ArrayLike) -> npt.
     absent = inputs.in_range("negative", negative, -1.0, 1.0, COSINE_TOLERANCE)
     inputs.same_shape(positive=present, negative=absent)
     return np.asarray(present > absent, dtype=np.bool_)
+
+
+def attribute_log_odds(present: npt.ArrayLike, absent: npt.ArrayLike) -> float | None:
+    """Return the log odds that an attribute is present, given all images together.
+
+    .. math:: P = prod_i P(a+ | I_i) / sum_a' prod_i P(a' | I_i)      (OASIS eq. 4)
+
+    The log odds are those of this P, which is 0 or 1 in floating point for more than a few images:
+    P = 1 / (1 + exp(-log odds)). It is no share: it goes to 0 or 1 with more images, whatever the
+    share of images with the attribute is. With the 0 and 1 of eq. 5 both products are 0 as soon as
+    the images differ, and P is 0 / 0.
+
+    Args:
+        present: probability of the attribute's presence in each image, in [0, 1], [n_images].
+        absent: probability of its absence, of the same shape.
+
+    Returns:
+        The log odds, also infinite ones; None where both products are 0.
+
+    Raises:
+        ValueError: shapes differ or a value lies outside [0, 1].
+
+    >>> round(attribute_log_odds([0.8, 0.5], [0.2, 0.5]), 3)
+    1.386
+    >>> attribute_log_odds([1.0, 0.0], [0.0, 1.0]) is None
+    True
+    """
+    with_it = inputs.in_range("present", present, 0.0, 1.0)
+    without = inputs.in_range("absent", absent, 0.0, 1.0)
+    inputs.same_shape(present=with_it, absent=without)
+    impossible = (bool(np.any(with_it == 0.0)), bool(np.any(without == 0.0)))
+    if all(impossible):
+        return None
+    if any(impossible):
+        return -np.inf if impossible[0] else np.inf
+    return float(np.sum(np.log(with_it) - np.log(without)))

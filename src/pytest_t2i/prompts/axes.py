@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -95,18 +95,47 @@ class Axis:
     source: str = ""
     sentences: tuple[tuple[str, str], ...] = ()
     """(concept, sentence that names it once): neutral prompts instead of the filled template."""
+    further_templates: tuple[str, ...] = ()
+    """Other templates: one of all is drawn for each picture (OASIS A.1.2)."""
 
     def __post_init__(self) -> None:
-        _check_template(self.name, self.template, self.indicator)
+        for template in self.templates:
+            _check_template(self.name, template, self.indicator)
+        if self.further_templates and self.sentences:
+            raise ConfigurationError(
+                f"axis {self.name!r}: expected sentences or several templates, got both"
+            )
         _check_concepts(self.name, self.concepts)
         _check_sentences(self.name, self.sentences, self.indicator)
+
+    @property
+    def templates(self) -> tuple[str, ...]:
+        """All templates, of which one is drawn for each picture."""
+        return (self.template, *self.further_templates)
+
+    def worded(self, *templates: str) -> Axis:
+        """Return the axis with these templates, of which one is drawn for each picture.
+
+        >>> from pytest_t2i import axes
+        >>> places = axes.place.worded("a person at the {word}", "people at the {word}")
+        >>> places.prompts()[0].wordings
+        ('a person at the bus station', 'people at the bus station')
+        """
+        if not templates:
+            raise ConfigurationError(
+                f"axis {self.name!r}: expected at least one template, got none"
+            )
+        return replace(self, template=templates[0], further_templates=templates[1:])
 
     def prompts(self) -> tuple[Prompt, ...]:
         """Return the neutral prompt of every concept, in order."""
         return _prompts(self)
 
     def triplets(self) -> tuple[Triplet, ...]:
-        """Return the neutral, feminine and masculine prompt of every concept (Wu section 3.1)."""
+        """Return the neutral, feminine and masculine prompt of every concept (Wu section 3.1).
+
+        Raises ConfigurationError where the axis has several templates: a triplet has one wording.
+        """
         return _triplets(self)
 
     def only(self, *concepts: str) -> Axis:
@@ -125,10 +154,7 @@ class Axis:
 
     def fill(self, word: str) -> str:
         """Return the template filled with a word."""
-        # with_article may load a slow library, so it is called only where it is needed.
-        if "{a word}" in self.template:
-            return self.template.replace("{a word}", with_article(word))
-        return self.template.replace("{word}", word)
+        return filled(self.template, word)
 
     def variant(self, word: str, variant: Variant) -> Prompt:
         """Return the prompt of a word in a variant (Wu section 3.1).
@@ -138,6 +164,15 @@ class Axis:
         >>> ward.variant("nurse", Variant.MASCULINE).text
         'A male nurse folds a blanket'
         """
+        if self.further_templates:
+            if variant is not Variant.NEUTRAL:
+                raise ConfigurationError(
+                    f"axis {self.name!r}: expected one template for a triplet, got "
+                    f"{len(self.templates)}. Write axis.worded(TEMPLATE)."
+                )
+            return worded_prompt(
+                Prompt("", self.name, word), [filled(text, word) for text in self.templates]
+            )
         sentence = dict(self.sentences).get(word)
         neutral = self.fill(word) if sentence is None else sentence
         if variant is Variant.NEUTRAL:
@@ -149,6 +184,27 @@ class Axis:
         else:
             text = put_before(INDICATORS[variant]["adjective"], word, sentence)
         return Prompt(text, self.name, word, variant)
+
+
+def filled(template: str, word: str) -> str:
+    """Return a template filled with a word.
+
+    >>> filled("a photo of {a word}", "artist")
+    'a photo of an artist'
+    """
+    # with_article may load a slow library, so it is called only where it is needed.
+    if "{a word}" in template:
+        return template.replace("{a word}", with_article(word))
+    return template.replace("{word}", word)
+
+
+def worded_prompt(prompt: Prompt, texts: Sequence[str]) -> Prompt:
+    """Return a prompt with several wordings, which its text lists.
+
+    >>> worded_prompt(Prompt("", "hat", "hat"), ["a hat", "the hat"]).text
+    'a hat | the hat'
+    """
+    return replace(prompt, text=" | ".join(texts), wordings=tuple(texts))
 
 
 # Cached, as every test case of a suite reads its marker, and so whole axes.
@@ -294,7 +350,7 @@ def read_axes(path: str | Path) -> list[Axis]:
 class _Table(msgspec.Struct, forbid_unknown_fields=True):
     """A table of a file of axes."""
 
-    template: str
+    template: str | list[str]
     concepts: list[str]
     indicator: str = "person"
     source: str = ""
@@ -311,14 +367,17 @@ def _axis(path: Path, name: str, plain: Any) -> Axis:
         raise FileFormatError(path, problem, where=where)
     table = convert(path, plain, _Table, where=where)
     sentences = _sentences(path, where, table)
+    templates = [table.template] if isinstance(table.template, str) else table.template
+    first, *further = templates or [""]
     try:
         return Axis(
             name,
-            table.template,
+            first,
             tuple(table.concepts),
             table.indicator,  # type: ignore[arg-type]  # an axis refuses other words itself
             table.source,
             sentences,
+            tuple(further),
         )
     except ConfigurationError as error:
         raise FileFormatError(path, str(error), where=where) from None

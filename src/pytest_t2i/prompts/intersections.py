@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
 from typing import NamedTuple
 
 from pytest_t2i.data import Prompt, Triplet, Variant
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.prompts.axes import Axis
+from pytest_t2i.prompts.axes import Axis, filled, worded_prompt
 from pytest_t2i.prompts.grammar import swap_person, with_article
 
 PERSON = re.compile(r"\bperson\b")
@@ -52,12 +52,34 @@ def combination(parts: Sequence[Part]) -> Prompt:
     names = [part.axis.name for part in parts]
     if len(set(names)) < len(names):
         raise ConfigurationError(f"a combination takes one concept of each axis, got {names}")
-    return Prompt(
-        _text(parts),
+    several = [part.axis for part in parts if part.axis.further_templates]
+    if len(several) > 1:
+        raise ConfigurationError(
+            "a combination takes several templates of one axis, got those of "
+            f"{', '.join(axis.name for axis in several)}"
+        )
+    prompt = Prompt(
+        "",
         _crossed(names),
         ", ".join(part.concept for part in parts),
         parts=tuple((part.axis.name, part.concept) for part in parts),
     )
+    if not several:
+        return replace(prompt, text=_text(parts))
+    (axis,) = several
+
+    def text(template: str) -> str:
+        single = axis.worded(template)
+        return _text([part._replace(axis=single) if part.axis is axis else part for part in parts])
+
+    texts = list(map(text, axis.templates))
+    if len(set(texts)) < len(texts):
+        # The beginning of a crossed prompt is that of another axis.
+        raise ConfigurationError(
+            f"axis {axis.name!r}: expected templates that still differ where they are crossed, got "
+            f"{texts[0]!r} more than once. Cross it with templates(...), whose prompts are separate"
+        )
+    return worded_prompt(prompt, texts)
 
 
 def templates(*texts: str) -> Axis:
@@ -134,6 +156,8 @@ def _prompts(crossed: Intersection) -> tuple[Prompt, ...]:
 
 
 def _swapped(prompt: Prompt, variant: Variant) -> Prompt:
+    if prompt.wordings:
+        raise ConfigurationError(f"expected axes of one template for triplets, got {prompt.text!r}")
     return Prompt(
         swap_person(prompt.text, variant), prompt.axis, prompt.concept, variant, prompt.parts
     )
@@ -158,10 +182,10 @@ def _text(parts: Sequence[Part]) -> str:
             beginning = beginning or head
             # Two relative clauses are joined by "and".
             joint = " and" if tail.startswith(" who ") and " who " in after else ""
-            after += joint + _filled(tail, concept)
+            after += joint + filled(tail, concept)
     words = " ".join(concept for _, concept in before)
     if not beginning:
-        beginning, words = _filled(before[0][0], words), ""
+        beginning, words = filled(before[0][0], words), ""
     return f"{_joined(beginning, words)}person{after}{ending}"
 
 
@@ -184,9 +208,3 @@ def _around_person(name: str, template: str) -> tuple[str, str]:
             f"axis {name!r}: to be crossed, a template holds the word person once, got {template=}"
         )
     return pieces[0], pieces[1]
-
-
-def _filled(text: str, words: str) -> str:
-    if "{a word}" in text:
-        return text.replace("{a word}", with_article(words))
-    return text.replace("{word}", words)

@@ -62,6 +62,20 @@ class Stereotype:
         """The stable, readable id: ``nationality-iranian-beard``."""
         return f"{self.prompt.id}-{Prompt('', '', self.attribute.name).id.lstrip('-')}"
 
+    def worded(self, *templates: str) -> Stereotype:
+        """Return the stereotype with a prompt of several wordings, one drawn for each picture.
+
+        OASIS takes four for Stable Diffusion 2 (A.1.2).
+
+        >>> from pytest_t2i import stereotypes
+        >>> worded = stereotypes[0].worded("A photo of {word} person", "A picture of {word} person")
+        >>> worded.prompt.text
+        'A photo of Iranian person | A picture of Iranian person'
+        """
+        concept = self.prompt.concept
+        axis = Axis(self.prompt.axis, templates[0] if templates else "", (concept,))
+        return replace(self, prompt=axis.worded(*templates).prompts()[0])
+
     def within_concept(self) -> Stereotype:
         """Return the stereotype with descriptions that name the concept, as the prompt does.
 
@@ -250,7 +264,7 @@ class _Row(msgspec.Struct, forbid_unknown_fields=True):
 def _own_prompt(prompt: Prompt, text: str) -> Prompt:
     if not text.strip():
         raise ConfigurationError(f"prompt is a sentence to make images of, got prompt={text!r}")
-    return replace(prompt, text=text)
+    return replace(prompt, text=text, wordings=())
 
 
 def _stereotype(path: Path, axis: Axis, number: int, plain: Any) -> Stereotype:
@@ -263,7 +277,7 @@ def _stereotype(path: Path, axis: Axis, number: int, plain: Any) -> Stereotype:
             problem = f"expected a text without line breaks and control characters, got {got}."
             raise FileFormatError(path, problem, where=where)
     try:
-        prompt = Axis(axis.name, axis.template, (row.concept,), axis.indicator).prompts()[0]
+        prompt = replace(axis, concepts=(row.concept,), sentences=()).prompts()[0]
         if row.prompt is not None:
             prompt = _own_prompt(prompt, row.prompt)
         attribute = Attribute(row.attribute, row.positive, row.negative)

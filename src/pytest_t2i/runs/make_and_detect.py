@@ -7,6 +7,7 @@ from contextlib import closing
 from pytest_t2i.audits.peoples_labels import recognised
 from pytest_t2i.generation.detect import look_at_labelled
 from pytest_t2i.generation.generate import Runner
+from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.progress import Progress
 from pytest_t2i.generation.ready_made import check_supply
 from pytest_t2i.generation.seeds import seeding_of
@@ -45,7 +46,7 @@ def _make(results: Results, limits: LimitFiles, runner: Runner) -> None:
         runner.run(results.make_plan())
     if session.tries_detectors and session.labelled is not None:
         try:
-            look_at_labelled(runner.observer, session.labelled, session.detectors)
+            look_at_labelled(runner.observer, session.labelled, map(DetectorRef, session.detectors))
         finally:
             session.work.detected = runner.observer.detected
             runner.count_judged()

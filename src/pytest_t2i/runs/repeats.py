@@ -121,7 +121,7 @@ def _repeats(results: Results, plan: Plan) -> dict[str, Repeats]:
     """Return the equal pictures by text of the prompt; with a variation, those of each together."""
     groups: dict[tuple[object, ...], list[Request]] = {}
     for request in plan:
-        group = (request.prompt, request.settings, request.variation)
+        group = (plan.prompt_text(request), request.settings, request.variation)
         groups.setdefault(group, []).append(request)
     components, store = results.session.components, results.session.store
     by_text: dict[str, Repeats] = {}

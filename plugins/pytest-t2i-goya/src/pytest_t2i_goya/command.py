@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_t2i import T2IError
 
-from pytest_t2i_goya.losses import READINGS, THRESHOLD
+from pytest_t2i_goya.losses import PAIR_LOSSES, READINGS, THRESHOLD
 from pytest_t2i_goya.pairs import DISTANCES
 
 ENCODER = "clip:vit-b-32"
@@ -53,6 +53,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--reading", choices=READINGS, default="means",
         help="loss of thesis eq. 2.8. sums: over all pairs, as printed; means: of positive and of "
         "negative pairs, as in the authors' program (default: means)",
+    )  # fmt: skip
+    train.add_argument(
+        "--loss", choices=PAIR_LOSSES, default="contrastive",
+        help="loss of pairs: GOYA's contrastive one, or ntxent or triplet, which the thesis "
+        "compares with it in Figure 2.9 (default: contrastive)",
+    )  # fmt: skip
+    train.add_argument(
+        "--no-classifier", action="store_true",
+        help="leave the classifier of styles out of the loss, as in Figure 2.9",
     )  # fmt: skip
     train.add_argument(
         "--epochs", type=int, default=100, metavar="N", help="epochs of training (default: 100)"
@@ -166,6 +175,7 @@ def _train(asked: Any, given: dict[str, Any]) -> int:
     schedule = Schedule(
         given["epochs"], given["pairs_of"], given["rate"], given["reading"],
         width=given["width"], hidden=given["width"], seed=given["seed"],
+        pairs=given["loss"], classifies=not given["no_classifier"],
     )  # fmt: skip
     train(
         asked, schedule, encoder=given["encoder"], distance=given["content_distance"],

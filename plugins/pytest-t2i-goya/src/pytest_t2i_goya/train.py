@@ -43,7 +43,11 @@ def train(
     if training.epoch:
         say(f"resuming after epoch {training.epoch}")
     training.run(say)
-    facts = {"reading": schedule.reading, "content distance": distance, "seed": str(schedule.seed)}
+    facts = {
+        "reading": schedule.reading, "loss": schedule.pairs,
+        "classifier in the loss": "yes" if schedule.classifies else "no",
+        "content distance": distance, "seed": str(schedule.seed),
+    }  # fmt: skip
     heads = training.heads(encoder, tuple(styles), facts)
     save_heads(heads, out, half=half)
     say(f"heads: {out}")

@@ -15,7 +15,7 @@ import torch
 from pytest_t2i import T2IError
 
 from pytest_t2i_goya.heads import Heads
-from pytest_t2i_goya.losses import MARGIN, Losses, Reading, losses
+from pytest_t2i_goya.losses import MARGIN, Losses, PairLoss, Reading, losses
 from pytest_t2i_goya.networks import OF_CONTENT, Goya, Sizes
 
 DECAY = 0.9
@@ -38,6 +38,10 @@ class Schedule:
     width: int = 2048
     hidden: int = 2048
     seed: int = 0
+    pairs: PairLoss = "contrastive"
+    """The loss of pairs."""
+    classifies: bool = True
+    """Whether the classifier of styles has a part in the loss."""
 
     def __post_init__(self) -> None:
         for name, option, least in (
@@ -71,7 +75,7 @@ class Examples:
         contents = self.contents[rows]
         return losses(
             goya(self.features[rows]), self.same[contents[:, None], contents], self.styles[rows],
-            schedule.reading, schedule.margin,
+            schedule.reading, schedule.margin, pairs=schedule.pairs, classifies=schedule.classifies,
         )  # fmt: skip
 
 
@@ -163,7 +167,12 @@ class Training:
     @cached_property
     def _identity(self) -> str:
         """The hash of all that the result depends on."""
-        content = hashlib.sha256(json.dumps(asdict(self._schedule)).encode())
+        schedule = asdict(self._schedule)
+        # As versions without them wrote it: their checkpoints are resumed.
+        for name in ("pairs", "classifies"):
+            if schedule[name] == getattr(Schedule, name):
+                del schedule[name]
+        content = hashlib.sha256(json.dumps(schedule).encode())
         for tensor in vars(self._examples).values():
             content.update(tensor.numpy().tobytes())
         return content.hexdigest()
