@@ -11,9 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.data import (
@@ -42,11 +44,14 @@ from pytest_t2i.statistics.means import gap_interval
 ALIKE = 1e-3
 """Relative difference up to which two arrays are equal: the kernels of a device may round."""
 GRID = 50
-"""Number of whole units of the largest difference in a test: the exact test adds whole numbers."""
+"""Largest rank of a difference in a test, which adds whole numbers."""
 PARTS = 3
 """Parts of the denoising whose steps are tested together."""
-WITH_GUIDANCE = 1
-"""Row of a trace with the SPI of the velocities that made the picture (``data.SPI_ROWS``)."""
+WITH_GUIDANCE, CENTRED = 1, 3
+"""Rows of a trace (``data.SPI_ROWS``): the SPI of the velocities that made the picture, and their
+place between the descriptions, which has no offset, and no guidance."""
+GUIDING = ("guidance", "negative prompt")
+"""Components whose effect is that of the guidance."""
 WHAT = {
     "words": "the words",
     "prompt": "the text embeddings",
@@ -327,8 +332,9 @@ class Making:
     def _untested(self, culprit: tuple[str, ...], reason: str) -> dict[str, list[PlaceOfMaking]]:
         return {"steps": [PlaceOfMaking(culprit, "steps", "not measured", reason=reason)]}
 
+    @cached_property
     def _encoder(self) -> str | None:
-        """Name of the encoder of image space; None where it cannot be loaded."""
+        """Name of the encoder of image space; None where it cannot be loaded, which takes time."""
         base = self.workshop.observations(self.workshop.changed).components
         try:
             base.encoder(base.encoder_name).get()
@@ -369,7 +375,7 @@ class Making:
         attributes: Sequence[Attribute] | None,
     ) -> tuple[list[list[np.ndarray | None]], list[list[np.ndarray | None]]]:
         """Make pictures with what is observed on them; return their latents and features."""
-        observations, encoder = self.workshop.observations(new), self._encoder()
+        observations, encoder = self.workshop.observations(new), self._encoder
         components = observations.components
         encoders = frozenset({encoder} if encoder else ())
         observe = set() if components.counts_requests else {FINAL_LATENT}
@@ -406,14 +412,17 @@ class Making:
         now: list[list[np.ndarray | None]],
     ) -> list[PlaceOfMaking]:
         """Test parts of the denoising, by the SPI of their steps."""
+        at = WITH_GUIDANCE if set(culprit) & set(GUIDING) else CENTRED
         pairs = [
             [
-                (old[WITH_GUIDANCE], new[WITH_GUIDANCE])
+                (old[at], new[at])
                 for old, new in zip(*rows, strict=True)
                 if old is not None and new is not None
+                # To a model that reads both descriptions alike the index is 0/0.
+                and len(old) > at < len(new) and np.isfinite([*old[at], *new[at]]).all()
             ]
             for rows in zip(before, now, strict=True)
-        ]
+        ]  # fmt: skip
         lengths = [len(curve) for rows in pairs for pair in rows for curve in pair]
         if not lengths:
             reason = self._reasons.get("steps", HIDDEN)
@@ -449,16 +458,18 @@ class Making:
 def real_p_value(differences: np.ndarray) -> float:
     """Return the p-value of ``swap_p_value`` for differences that are no whole numbers.
 
-    They are rounded to whole parts of the largest one, which keeps the test exact: what is rounded
-    is the statistic.
+    Their ranks are added (Wilcoxon's signed ranks, rounded), so that a single large one does not
+    decide. A difference whose sides are swapped has the same rank and the other sign: the test is
+    exact.
 
     >>> real_p_value(np.array([0.2, 0.21, 0.19, 0.2]))
     0.0625
     """
-    largest = float(np.abs(differences).max(initial=0.0))
-    if not largest:
+    different = differences[differences != 0.0]
+    if not different.size:
         return 1.0
-    return swap_p_value(np.rint(GRID * differences / largest))
+    ranks = scipy.stats.rankdata(np.abs(different))
+    return swap_p_value(np.sign(different) * np.ceil(GRID * ranks / different.size))
 
 
 def _part(curve: np.ndarray, number: int, parts: int) -> float:
@@ -543,18 +554,37 @@ def _shortened(places: Sequence[PlaceOfMaking]) -> list[PlaceOfMaking]:
     return [replace(place, steps="") if place == steps[0] else place for place in shortened]
 
 
+def _steps_words(steps: str) -> str:
+    """The steps, as ``1-2 of 4`` says which.
+
+    >>> _steps_words("1-2 of 4"), _steps_words("3 of 4"), _steps_words("")
+    ('steps 1-2 of 4', 'step 3 of 4', 'all steps')
+    """
+    return f"step{'s' if '-' in steps else ''} {steps}" if steps else "all steps"
+
+
+def _number(value: float) -> str:
+    """A change with its sign: gaps of texts are small.
+
+    >>> _number(0.1234), _number(0.000123)
+    ('+0.123', '+0.00012')
+    """
+    return f"{value:+.3f}" if abs(value) >= 0.01 or not value else f"{value:+.2g}"  # noqa: PLR2004
+
+
 def _place_words(place: PlaceOfMaking) -> str:
-    what = WHAT.get(place.place, f"the steps {place.steps}" if place.steps else "all steps")
+    what = WHAT.get(place.place) or _steps_words(place.steps)
     evidence = f"p = {p_words(place.p_value)}".replace("= <", "<")
-    how = f"{place.change.estimate:+.3f}" if place.change else ""
+    how = _number(place.change.estimate) if place.change else ""
     if place.change and place.change.low < place.change.high:
-        how += f" [{place.change.low:+.3f}, {place.change.high:+.3f}]"
+        how += f" [{_number(place.change.low)}, {_number(place.change.high)}]"
     if place.state == "same":
         return f"{what} are the same"
     if place.state == "not measured":
+        what = "the steps" if place.place == "steps" else what
         return f"{what} are not measured ({place.reason})"
     if place.place == "labels":
-        return f"{what} of the same pictures changed ({evidence})"
+        return f"{what} changed ({evidence})"
     if place.place == "words" and place.p_value is not None:
         moved = "changed" if place.state == "moved" else "did not change, the pictures did"
         share = f"the service drew other words than the prompt for {place.differing or 0:.0%} now"

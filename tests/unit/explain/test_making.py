@@ -13,6 +13,7 @@ import pytest
 
 from pytest_t2i import audit
 from pytest_t2i.cli.main import main
+from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.explain.making import Making, images_for_places, real_p_value, where_words
 from pytest_t2i.generation.components import Components
 from pytest_t2i.runs.baseline import save_baseline
@@ -97,7 +98,7 @@ def test_a_detector_moves_no_space(project, capsys):
     )
     assert states(explanation) == {"image": SAME, "labels": MOVED}
     assert (
-        "the pictures are the same; the labels of the same pictures changed"
+        "the pictures are the same; the labels changed"
         in (explanation["where"])
     )
     assert "further images" not in printed
@@ -135,6 +136,22 @@ def test_prompts_without_variants_are_not_tested(project, capsys):
     assert (said["prompt"], said["denoising"], said["image"]) == (SAME, DIFFERS, DIFFERS)
     assert "no feminine and masculine variants" in explanation["where"]
     assert explanation["where_images"] == 0
+
+
+def test_an_encoder_that_cannot_be_loaded_is_tried_once(project, capsys, monkeypatch):
+    tries = []
+
+    def failing(options):
+        tries.append(options)
+        raise ConfigurationError("no weights of this encoder")
+
+    import layered
+
+    monkeypatch.setattr(layered, "encoder", failing)
+    explanation, _ = explained(capsys, "plain", "denoiser", "--where")
+    said = states(explanation)
+    assert (len(tries), said["denoising"], said["image"]) == (1, MOVED, DIFFERS)
+    assert "not tested: no weights of this encoder" in explanation["where"]
 
 
 def test_a_budget_that_does_not_suffice_is_said(project, capsys):
