@@ -242,7 +242,16 @@ class Explaining:
 
     def _with_places(self, explanation: Explanation, making: Making, cost: int) -> Explanation:
         """Add where in the making the culprits act."""
-        places = making.places()
+        try:
+            places = making.places()
+        except T2IError as error:
+            # The culprit is known: it is told in any case.
+            remark = f"where in the making it acts cannot be told: {error}"
+            return replace(
+                explanation,
+                made=making.workshop.made,
+                remarks=(*explanation.remarks, remark),
+            )
         return replace(
             explanation,
             made=making.workshop.made,

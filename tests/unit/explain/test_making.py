@@ -97,10 +97,7 @@ def test_a_detector_moves_no_space(project, capsys):
         capsys, "plain", "plain", "--where", detectors=("judge", "misled_judge")
     )
     assert states(explanation) == {"image": SAME, "labels": MOVED}
-    assert (
-        "the pictures are the same; the labels changed"
-        in (explanation["where"])
-    )
+    assert "the pictures are the same; the labels changed" in (explanation["where"])
     assert "further images" not in printed
 
 
@@ -152,6 +149,16 @@ def test_an_encoder_that_cannot_be_loaded_is_tried_once(project, capsys, monkeyp
     said = states(explanation)
     assert (len(tries), said["denoising"], said["image"]) == (1, MOVED, DIFFERS)
     assert "not tested: no weights of this encoder" in explanation["where"]
+
+
+def test_a_fault_on_the_way_leaves_the_culprit(project, capsys, monkeypatch):
+    def failing(self, new):
+        raise ConfigurationError("the old model is gone")
+
+    monkeypatch.setattr(Making, "_traces", failing)
+    explanation, _ = explained(capsys, "plain", "denoiser")
+    assert explanation["outcome"] == "named"
+    assert "cannot be told: the old model is gone" in " ".join(explanation["remarks"])
 
 
 def test_a_budget_that_does_not_suffice_is_said(project, capsys):
