@@ -51,6 +51,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dry-run", action="store_true", help="tell what changed and what it costs, and stop"
     )
+    parser.add_argument(
+        "--where",
+        action="store_true",
+        help="test in which spaces and steps of the making the culprit acts, on further images",
+    )
     add_confidence(parser, "1 minus the largest probability of a wrong name")
     add_run_options(parser, OWN)
 
@@ -64,6 +69,7 @@ def run(
     level: float,
     *,
     dry_run: bool,
+    where: bool,
     **options: Any,
 ) -> int:
     """Explain the run; write explain.json beside it and its report anew; return 0."""
@@ -76,7 +82,7 @@ def run(
     recorded = read_baseline(file, recorded_kinds(installed_audits()))
     fields = {option.ini: option.name.replace("-", "_") for option in OPTIONS}
     settings = {fields[name]: chosen for name, chosen in options.items() if chosen is not None}
-    choices = Choices(settings, old, new, budget, level, dry_run)
+    choices = Choices(settings, old, new, budget, level, dry_run, where)
     sources = Sources(record, recorded, str(without_machine(str(file))))
     explanation = explain(sources, choices, terminal_progress, say)
     if explanation is None:

@@ -9,18 +9,19 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
-import numpy as np
 
 from pytest_t2i.data import GenerationSettings, Interval
 from pytest_t2i.errors import ConfigurationError, T2IError, some
 from pytest_t2i.explain.hybrids import (
+    JUDGING,
     CombinationError,
     Model,
     Workshop,
     not_exchangeable,
     with_facts,
 )
-from pytest_t2i.explain.search import Finding, MeasuredPaths, Search, swap_p_value
+from pytest_t2i.explain.making import Making, images_for_places, where_words
+from pytest_t2i.explain.search import Finding, MeasuredPaths, Search
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.progress import Progress
 from pytest_t2i.generation.ready_made import is_ready_made
@@ -75,6 +76,8 @@ class Choices:
     level: float = 0.95
     is_dry: bool = False
     """Whether only the changes and the cost are told."""
+    is_deep: bool = False
+    """Whether further images tell in which spaces and steps the culprits act."""
 
 
 @dataclass
@@ -224,8 +227,47 @@ class Explaining:
                 reasons[error.component] = f"no hybrid with it can be made: {error}"
                 self.say(f"{error.component} is not exchanged: {error}")
                 continue
-            where = _where(workshop, found, search.level)
-            return self._record(sides, reasons, found, planned, workshop.made, where)
+            return self._with_places(
+                self._record(sides, reasons, found, planned, workshop.made),
+                Making(
+                    workshop,
+                    found,
+                    search.level,
+                    min(search.per_prompt, found.per_hybrid // search.prompts),
+                    self.choices.is_deep,
+                    None if self.choices.budget is None else self.choices.budget - found.images,
+                ),
+                self._images_for_places(names, search),
+            )
+
+    def _with_places(self, explanation: Explanation, making: Making, cost: int) -> Explanation:
+        """Add where in the making the culprits act."""
+        try:
+            places = making.places()
+        except T2IError as error:
+            # The culprit is known: it is told in any case.
+            remark = f"where in the making it acts cannot be told: {error}"
+            return replace(
+                explanation,
+                made=making.workshop.made,
+                remarks=(*explanation.remarks, remark),
+            )
+        return replace(
+            explanation,
+            made=making.workshop.made,
+            where=where_words(places, is_deep=making.is_deep, cost=cost),
+            places=places,
+            where_planned=cost if making.is_deep else 0,
+            where_images=making.requested,
+        )
+
+    def _images_for_places(self, names: Sequence[str], search: Search) -> int:
+        """Return the images for the spaces and steps of one culprit; a detector takes none."""
+        if all(name in JUDGING for name in names):
+            return 0
+        is_service = Components(self.new.settings, self.store).counts_requests
+        images = search.per_prompt * search.prompts
+        return images_for_places(1, images, is_service=is_service)
 
     def _announce(
         self, names: Sequence[str], reasons: Mapping[str, str], planned: int, search: Search
@@ -240,6 +282,12 @@ class Explaining:
             f"{cost}: {len(self.grown.prompts)} prompts that grew most, {search.per_prompt} fresh "
             "seeds each, for each hybrid of old and new"
         )
+        if self.choices.is_deep and (further := self._images_for_places(names, search)):
+            dear = f" ({price.times(further)})" if price else ""
+            self.say(
+                f"about {further} further images{dear} for the spaces and steps in which one "
+                "culprit acts"
+            )
 
     # what was found
 
@@ -263,7 +311,6 @@ class Explaining:
         found: Finding,
         planned: int,
         made: int,
-        where: str = "",
     ) -> Explanation:
         left = [name for name, reason in reasons.items() if reason]
         unknown = [component.name for component in sides if not component.is_known]
@@ -295,8 +342,7 @@ class Explaining:
             found.stages,
             round(1.0 - self.choices.level, 10),
             self.new.settings.seed,
-            where,
-            tuple(self.remarks),
+            remarks=tuple(self.remarks),
         )
 
     def _by_exclusion(self, found: Finding, left: Sequence[str], unknown: Sequence[str]) -> Finding:
@@ -316,23 +362,6 @@ class Explaining:
         return replace(
             found, outcome="named", named=(Effect((left[0],), whole, p_value),), words=words
         )
-
-
-def _where(workshop: Workshop, found: Finding, level: float) -> str:
-    """Return whether a service drew other words; "" where no service says which words it drew."""
-    if not found.named or not found.images:
-        return ""
-    images = found.per_hybrid // len(workshop.prompts)
-    now, before = (workshop.rewritten(new, images) for new in (workshop.changed, frozenset[str]()))
-    if now is None:
-        return ""
-    p_value = swap_p_value(now - (np.zeros_like(now) if before is None else before))
-    share = "an unknown share" if before is None else f"{before.mean():.0%}"
-    how = "the words changed" if p_value <= level else "the words did not change, the pictures did"
-    return (
-        f"Where: {how}. The service drew other words than the prompt for {now.mean():.0%} of the "
-        f"images now, {share} before (p = {p_value:.2g})."
-    )
 
 
 def answer_words(

@@ -18,7 +18,7 @@ import numpy as np
 
 from pytest_t2i.adapters.catalogue import ModelEntry
 from pytest_t2i.audits.observations import Observations
-from pytest_t2i.data import GenerationSettings, Prompt
+from pytest_t2i.data import FINAL_LATENT, GenerationSettings, Prompt
 from pytest_t2i.errors import BudgetSpentError, ConfigurationError, T2IError
 from pytest_t2i.explain.search import Names, Values
 from pytest_t2i.generation.components import PIPELINES, Components
@@ -185,10 +185,9 @@ class Workshop:
 
     def draw(self, new: Names, images: int) -> Values:
         """Make and judge the pictures of a hybrid; return their values, [n_prompts, images]."""
-        _free_pipeline()
         components = self.components(new & self.in_picture)
         detector = self.detector(new)
-        prompts = [(self._prompt(grown, new), self.seeds(grown, images)) for grown in self.prompts]
+        prompts = [(self.prompt(grown, new), self.seeds(grown, images)) for grown in self.prompts]
         try:
             self._make(components, prompts)
         except BudgetSpentError:
@@ -199,8 +198,7 @@ class Workshop:
             if len(alone) != 1 or len(self.changed) == 1:
                 raise
             raise CombinationError(next(iter(alone)), str(error)) from error
-        generation = components.settings.generation
-        observations = Observations(components, self.store, generation)
+        observations = _observations(components)
         ref = DetectorRef(detector)
         return np.array(
             [
@@ -209,28 +207,17 @@ class Workshop:
             ]
         )
 
-    def rewritten(self, new: Names, images: int) -> Values | None:
-        """Whether each picture was drawn from other words than the prompt; None where unknown.
-
-        The pictures are those of an earlier ``draw``. Only services say which words they drew.
-        """
-        components = self.components(new & self.in_picture)
-        observations = Observations(components, self.store, components.settings.generation)
-        rows = []
-        for grown in self.prompts:
-            prompt = self._prompt(grown, new)
-            revised = observations.revised_prompts(prompt, self.seeds(grown, images))
-            if all(text is None for text in revised):
-                return None
-            rows.append([float(text not in (None, prompt.text)) for text in revised])
-        return np.array(rows)
+    def observations(self, new: Names) -> Observations:
+        """What the store holds of a hybrid's pictures."""
+        return _observations(self.components(new & self.in_picture))
 
     def detector(self, new: Names) -> str:
         """The detector that judges a hybrid."""
         model = self.old if DETECTOR in self.changed - new else self.new
         return model.settings.detectors[0]
 
-    def _prompt(self, grown: WorsenedPrompt, new: Names) -> Prompt:
+    def prompt(self, grown: WorsenedPrompt, new: Names) -> Prompt:
+        """The prompt of a hybrid, which has the words of either side."""
         if WORDS in self.changed - new:
             return replace(grown.prompt, text=grown.text_before)
         return grown.prompt
@@ -241,15 +228,37 @@ class Workshop:
         names = [self.new.settings.detectors[0]]
         if DETECTOR in self.changed:
             names.append(self.old.settings.detectors[0])
-        plan = Plan(components.settings.generation, components.mitigating())
         detectors = frozenset(map(DetectorRef, names))
-        plan.add_all(Need(prompt, seeds, detectors) for prompt, seeds in prompts)
+
+        def needs(*observe: str) -> list[Need]:
+            traces = frozenset(observe)
+            return [Need(p, seeds, detectors, observe=traces) for p, seeds in prompts]
+
+        if components.counts_requests:
+            # A service shows no latents, and none of its pictures is paid twice for them.
+            self.carry_out(components, needs())
+            return
+        try:
+            self.carry_out(components, needs(FINAL_LATENT))
+        except ConfigurationError:
+            # Some pipelines do not show their latents.
+            self.carry_out(components, needs())
+
+    def carry_out(self, components: Components, needs: Iterable[Need]) -> None:
+        """Make and examine what the store lacks."""
+        _free_pipeline()
+        plan = Plan(components.settings.generation, components.mitigating())
+        plan.add_all(needs)
         runner = Runner(components, self.store, self.progress(), components.settings.batch)
         try:
             with closing(runner):
                 runner.run(plan)
         finally:
             self.made += runner.work.made
+
+
+def _observations(components: Components) -> Observations:
+    return Observations(components, components.store, components.settings.generation)
 
 
 def _values(

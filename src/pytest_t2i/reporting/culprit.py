@@ -33,9 +33,10 @@ def explanation_section(explanation: Explanation) -> Section:
     )
     blocks: list[Block] = [
         Paragraph(explanation.answer, level="summary"),
-        *([Paragraph(explanation.where)] if explanation.where else []),
+        *([Paragraph(explanation.where, level="summary")] if explanation.where else []),
         Note(_how(explanation)),
         *_effects(explanation),
+        *_places(explanation),
         Table(
             "What changed since the baseline",
             ("component", "what it is", "baseline", "now", ""),
@@ -60,6 +61,30 @@ def _effects(explanation: Explanation) -> Iterator[Table]:
         ("component", "goes where it is restored", "comes where it alone is new", "p, adjusted"),
         rows,
         digits=2,
+        whole=True,
+    )
+
+
+def _places(explanation: Explanation) -> Iterator[Table]:
+    if not explanation.places:
+        return
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (
+            " and ".join(place.components),
+            f"{place.place} {place.steps}".strip(),
+            place.state,
+            None if place.differing is None else f"{place.differing:.0%}",
+            place.change,
+            p_words(place.p_value),
+            place.reason,
+        )
+        for place in explanation.places
+    )
+    yield Table(
+        "Where in the making",
+        ("culprit", "place", "", "differ", "towards the label that grew", "p, adjusted", "why not"),
+        rows,
+        digits=3,
         whole=True,
     )
 
@@ -97,6 +122,11 @@ def explanation_lines(explanation: Explanation) -> Iterator[str]:
         f"images: {explanation.images} ({explanation.made} made now; about {explanation.planned} "
         "were announced)"
     )
+    if explanation.where_planned:
+        yield (
+            f"further images for the spaces and steps: {explanation.where_images} (about "
+            f"{explanation.where_planned} were announced)"
+        )
     yield from explanation.remarks
 
 

@@ -193,6 +193,7 @@ def render_markdown(
         *table_lines(("failed without a verdict", "why"), otherwise),
         *_judged(record),
         *([] if explanation is None else [f"**{escape(explanation.answer)}**", ""]),
+        *([escape(explanation.where), ""] if explanation and explanation.where else []),
         *section_lines(baseline_sections(record)),
         *section_lines(sections_of(record, audits)),
         *_failures(record),

@@ -17,6 +17,8 @@ NAME = "explain.json"
 """The file beside a run.json."""
 Outcome = Literal["named", "set", "none", "open"]
 State = Literal["same", "changed", "not known"]
+Place = Literal["words", "prompt", "denoising", "steps", "image", "labels"]
+Movement = Literal["same", "differs", "moved", "not shown", "not measured"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,31 @@ class Effect:
     alone: Interval | None = None
     """Share of the growth that they bring where they alone are new; null where not tried."""
     alone_p_value: Share | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceOfMaking:
+    """What exchanging a culprit does at one place of the making of an image."""
+
+    components: tuple[str, ...]
+    """The culprit: the run's model is compared with the same model that has it of the baseline."""
+    place: Place
+    """Words, text embedding (``prompt``), final latent (``denoising``), steps of the denoising,
+    picture, or label of the detector."""
+    state: Movement
+    """``same`` and ``differs`` say whether what is there is equal. ``moved``: a test shows a move
+    towards the label that grew; ``not shown``: it does not."""
+    steps: str = ""
+    """The steps of ``steps``, such as ``1-2 of 4``."""
+    differing: Share | None = None
+    """Share of the prompts, or of the images, in which it differs."""
+    change: Interval | None = None
+    """Change towards the label that grew: of the similarity gap, or of the SPI of the steps. That
+    of texts is exact."""
+    p_value: Share | None = None
+    """Exact p-value against "it did not move", adjusted for all places (Holm)."""
+    reason: str = ""
+    """Why it was not measured; "" where it was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +126,13 @@ class Explanation:
     """Largest probability of a wrong name."""
     seed: Count = 0
     where: str = ""
-    """Whether a service drew other words than the prompts; "" where none says which it drew."""
+    """Where in the making the culprits act, in words; "" where nothing was named or measured."""
+    places: tuple[PlaceOfMaking, ...] = ()
+    """The same, place by place."""
+    where_planned: Count = 0
+    """Images that were announced for the spaces and steps; 0 where they were not requested."""
+    where_images: Count = 0
+    """Images that were used for them beside those of the hybrids."""
     remarks: tuple[str, ...] = ()
     schema: str = SCHEMA
 
