@@ -196,17 +196,17 @@ def facts(record: RunRecord) -> Table:
         ("Labelled images", str(_labelled_total(record) or "")),
         ("Detectors" if len(detectors) > 1 else "Detector", _detectors(detectors)),
         ("Detector accuracy", how_known(record) if detectors and record.model else ""),
-        ("Detector by group", by_group(record) if detectors and record.model else ""),
+        ("Detector by group", _by_group(record) if detectors and record.model else ""),
         ("Images per prompt", _per_prompt(record) if images else ""),
         ("Prompts", f"{len(record.prompts)} ({images} images)" if images else ""),
-        ("Choice of pictures", chosen_pictures(record) if images else ""),
+        ("Choice of pictures", _chosen_pictures(record) if images else ""),
         ("Distinct pictures", distinct_words(record)),
         ("Date", moment(record.created)),
         ("Took", duration(record.seconds)),
         ("Limits set by", who_set_limits(record)),
         ("Limits changed", changed_limits(record)),
         ("Labels", label_status(record) if record.model else ""),
-        ("Labelled by", who_labelled(record)),
+        ("Labelled by", _who_labelled(record)),
         ("Measured by", f"{TOOL} {tool_version(record)}" if tool_version(record) else ""),
         ("Commit of the project", commit(record) or NO_COMMIT),
     ]
@@ -294,7 +294,7 @@ def commit(record: RunRecord) -> str:
     return f"{project['commit']}{differs}"
 
 
-def chosen_pictures(record: RunRecord) -> str:
+def _chosen_pictures(record: RunRecord) -> str:
     """Return where the pictures come from, and who chose them, in words."""
     if record.done.is_ready_made:
         return (
@@ -305,7 +305,7 @@ def chosen_pictures(record: RunRecord) -> str:
     return f"made by the model from seeds that were fixed before, in their order; {left_out}"
 
 
-def who_labelled(record: RunRecord) -> str:
+def _who_labelled(record: RunRecord) -> str:
     """Return who labelled how many images, and when; "" without people's labels."""
     facts = record.provenance.get("people's labels")
     if not isinstance(facts, Mapping) or not isinstance(facts.get("annotators"), Mapping):
@@ -320,7 +320,7 @@ NOT_BY_GROUP = (
 )
 
 
-def by_group(record: RunRecord) -> str:
+def _by_group(record: RunRecord) -> str:
     """Return the detector's certified accuracy by group, each attribute's lowest, in words."""
     certificate = record.provenance.get("certificate")
     groups = certificate.get("right by group") if isinstance(certificate, Mapping) else None
