@@ -22,6 +22,27 @@ SUITE = Path(__file__).parents[4] / "suites" / "mitigation" / "test_mitigation.p
 SEED = 70_000
 SD3 = ("text-interpolation", "pre-attention-interpolation", "post-attention-interpolation")
 UNET = ("random-counterpart", "fair-pca", "chuang", "ethical-intervention")
+LATER = (
+    "uce:runs={before}",
+    "uce:runs={before}, {once}",
+    "fair-diffusion",
+    "random-counterpart",
+    "rewriter:words=gender",
+    "rewriter",
+    "fair-pca",
+    "chuang",
+)
+"""Mitigations that later papers compare with; ``uce`` reads runs with seeds from OWN_SEED on."""
+LATER_SD3 = ("random-counterpart", "fair-pca", "text-interpolation", "fair-diffusion", "rewriter")
+OWN_SEED = 90_000
+OBSERVED = """import pytest
+from test_mitigation import PROMPTS
+
+@pytest.mark.t2i(*PROMPTS)
+def test_shares(samples):
+    assert samples.model_bias_score <= 1.0
+"""
+"""The test of these runs, beside the suite."""
 
 PROFESSIONS = (
     "postman", "programmer", "taxi driver", "banker", "electrician", "architect", "musician",
@@ -30,6 +51,7 @@ PROFESSIONS = (
 )  # fmt: skip
 PLACES = ("bus station", "gym", "office", "library", "mall")
 OBJECTS = ("book", "cleaner", "desktop", "pen", "cup")
+FOUR = (("engineer", "nurse"), ("gym",), ("pen",))
 FIVE = (("taxi driver", "nurse", "doctor"), ("gym",), ("cleaner",))
 TEN = (
     ("chef", "engineer", "pilot", "judge", "nurse", "model"),
@@ -55,6 +77,8 @@ class Part:
     keys: Mapping[str, str] | None = None
     has_latents: bool = False
     """Whether bias distances are measured in denoising space, too."""
+    guidance: float | None = None
+    """None for the model's own."""
 
 
 PARTS: Mapping[str, Part] = {
@@ -81,6 +105,9 @@ PARTS: Mapping[str, Part] = {
     ),
     "unet": Part(("reference-biased",), UNET, THIRTY, 40),
     "unbiased": Part(("reference",), UNET, None, 20),
+    "later": Part(("reference-biased",), LATER, FOUR, 12, (4,), guidance=3.0),
+    "later-suite": Part(("reference-biased",), LATER, None, 20, (4,), guidance=3.0),
+    "later-sd3": Part(("reference-sd3-biased",), LATER_SD3, None, 20, (8,), guidance=3.0),
 }
 
 
@@ -100,7 +127,7 @@ def suite(part: Part) -> str:
 
 
 def commands(name: str, report: Path, store: Path) -> Iterator[list[str]]:
-    """The command of each model and number of steps."""
+    """The command of each model and number of steps, after those of runs that mitigations read."""
     part = PARTS[name]
     folder = report / name
     folder.mkdir(parents=True, exist_ok=True)
@@ -109,11 +136,26 @@ def commands(name: str, report: Path, store: Path) -> Iterator[list[str]]:
     shutil.copy(SUITE.with_name("limits.toml"), folder)
     for model in part.models:
         for steps in part.steps:
-            given = ["--model", model, "--images", str(part.images), "--seed", str(SEED)]
-            given += [] if steps is None else ["--steps", str(steps)]
-            given += [word for one in part.mitigations for word in ("--mitigation", one)]
-            given += ["--store", str(store), "--report", str(folder / f"{model}-{steps or 'own'}")]
-            yield ["t2i", "mitigate", "--all", str(file), *given]
+            given = {"model": model, "images": part.images, "store": store}
+            more = {"steps": steps, "guidance": part.guidance}
+            given |= {key: value for key, value in more.items() if value is not None}
+            place = folder / f"{model}-{steps or 'own'}"
+            runs = {run: f"{place / run}/run.json" for run in ("before", "once")}
+            if part.mitigations == LATER:
+                own = {**given, "seed": OWN_SEED}
+                test = folder / "test_observed.py"
+                test.write_text(OBSERVED, encoding="utf-8")
+                yield ["pytest", str(test), *words("t2i-", own | {"report": place / "before"})]
+                own |= {"report": place / "once", "mitigation": LATER[0].format(**runs)}
+                yield ["pytest", str(test), *words("t2i-", own)]
+            tried = [f"--mitigation={one.format(**runs)}" for one in part.mitigations]
+            given |= {"seed": SEED, "report": place}
+            yield ["t2i", "mitigate", "--all", str(file), *words("", given), *tried]
+
+
+def words(prefix: str, options: Mapping[str, object]) -> list[str]:
+    """Options of a command line."""
+    return [f"--{prefix}{name}={value}" for name, value in options.items()]
 
 
 def main() -> int:
