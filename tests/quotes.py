@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 REPOSITORY = Path(__file__).parents[1]
 PLACES = (
-    "README.md", "docs/**/*.md", "suites/**/*.*", "src/**/*.py", "src/**/*.toml",
+    "README.md", "docs/**/*.md", "suites/**/*.*", "examples/**/*.*", "src/**/*.py", "src/**/*.toml",
     "plugins/*/README.md", "plugins/*/src/**/*.py", "plugins/*/src/**/*.toml",
 )  # fmt: skip
 LABEL = (
