@@ -97,7 +97,7 @@ PARTS: Mapping[str, Part] = {
     "unbiased-sd3": Part(("reference-sd3",), SD3, None, 20, (8,)),
     "chapter-4": Part(
         ("reference-sd3-biased",),
-        (*SD3, "random-counterpart", "fair-pca", "ethical-intervention"),
+        (*SD3, "random-counterpart", "fair-pca", "ethical-intervention", "rewriter"),
         None,
         40,
         (8,),
