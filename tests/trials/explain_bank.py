@@ -1,13 +1,16 @@
 """Labels of hybrids of the reference models, which the cases of explain.py share.
 
 ``python tests/trials/explain_bank.py STORE`` makes the pictures (about 5,000) and writes
-explain_labels.json: 1 male, -1 female, 0 undetected, by hybrid, prompt and seed.
+explain_labels.json: 1 male, -1 female, 0 undetected, by hybrid, prompt and seed. With a real case
+whose prompts grew so little that the search needs more seeds than that, ``explain_bank.py STORE
+more`` makes the pictures of these prompts alone, and writes explain_more_labels.json.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +24,7 @@ from pytest_t2i.runs.explanation.sides import Side
 from pytest_t2i.settings import Settings
 
 LABELS = Path(__file__).with_name("explain_labels.json")
+MORE_LABELS = Path(__file__).with_name("explain_more_labels.json")
 WORDS = ("CEO", "nurse", "judge", "engineer", "housekeeper", "lawyer")
 SEEDS, FEWER = 34, 24
 """Seeds of a prompt, and of one with a mitigation, which makes each picture several times."""
@@ -47,6 +51,31 @@ HYBRIDS = [
 """What is new in each hybrid. With a mitigation on, "mitigated" is the older state."""
 
 
+GUIDED = ("guidance", "guidance+negative prompt", "guidance+text_encoder",
+          "guidance+negative prompt+text_encoder")  # fmt: skip
+GUIDED_SEEDS = {"nurse": 60, "judge": 60, "lawyer": 60, "engineer": 180}
+PLAIN_SEEDS = {
+    "judge": 100,
+    "CEO": 80,
+    "lawyer": 80,
+    "nurse": 70,
+    "engineer": 70,
+    "housekeeper": 80,
+}
+# A twin has half of the old model's.
+TWIN_SEEDS = {"CEO": 500, "lawyer": 240, "engineer": 240}
+ROUNDED_SEEDS = {"judge": 100, "CEO": 80, "lawyer": 80, "housekeeper": 80}
+MORE = {
+    **{name: {"judge": 60, "CEO": 40} for name in ("mitigated", "mitigated+unet", "unet")},
+    **dict.fromkeys(GUIDED, GUIDED_SEEDS),
+    "": PLAIN_SEEDS | TWIN_SEEDS,
+    "text_encoder": PLAIN_SEEDS,
+    **dict.fromkeys(("number format", "number format+text_encoder"), ROUNDED_SEEDS),
+    **{name: {"judge": 80} for name in ("words", "words+text_encoder")},
+}
+"""Hybrid -> word -> seeds in all, where a real case needs more than ``SEEDS``."""
+
+
 def model(name: str, store: Store, new: frozenset[str]) -> Model:
     """One side, with the new settings among these."""
     values = {"steps": 4, "guidance": 1.0, "width": 128, "height": 128}
@@ -64,25 +93,53 @@ def model(name: str, store: Store, new: frozenset[str]) -> Model:
     return with_facts(Model(settings, NOTHING), store)
 
 
-def labels(store: Store, new: frozenset[str]) -> list[list[int]]:
-    """The label of each picture of a hybrid, [prompts][seeds]."""
-    prompts = axes.profession.only(*WORDS).prompts()
+def labels(
+    store: Store,
+    new: frozenset[str],
+    words: Sequence[str] = WORDS,
+    seeds: int | None = None,
+    after: int = 0,
+) -> list[list[int]]:
+    """The label of each picture of a hybrid, [prompts][seeds], after the first of its seeds."""
+    prompts = axes.profession.only(*words).prompts()
     if "words" in new:
         prompts = [replace(p, text=p.text.replace("person who", "man who")) for p in prompts]
     signs = {"male": 1, "female": -1}
-    grown = [WorsenedPrompt(prompt, prompt.text, signs, 0.0, 0) for prompt in prompts]
+    grown = [WorsenedPrompt(prompt, prompt.text, signs, 0.0, after) for prompt in prompts]
     old = model("reference", store, new)
     biased = model("reference-biased", store, new)
     workshop = Workshop(
         old, biased, PARTS, grown, store, lambda: Lines(lambda line: print(line, flush=True))
     )
-    seeds = FEWER if "mitigated" in new else SEEDS
-    return workshop.draw(new & PARTS, seeds).astype(int).tolist()
+    images = seeds or own_seeds(new)
+    return workshop.draw(new & PARTS, images).astype(int).tolist()
+
+
+def own_seeds(new: Collection[str]) -> int:
+    """Seeds of a hybrid in the first bank."""
+    return FEWER if "mitigated" in new else SEEDS
+
+
+def more(store: Store) -> None:
+    """Make what is missing of the longer rows, and write the labels beyond the first bank."""
+    known = json.loads(MORE_LABELS.read_text()) if MORE_LABELS.exists() else {}
+    for names, by_word in MORE.items():
+        new = frozenset(filter(None, names.split("+")))
+        rows = known.setdefault("+".join(sorted(new)), {})
+        for word, seeds in by_word.items():
+            own = own_seeds(new)
+            if own + len(rows.get(word, ())) < seeds:
+                (rows[word],) = labels(store, new, (word,), seeds - own, own)
+                MORE_LABELS.write_text(json.dumps(known) + "\n")
+                print(names or "old", word, seeds, flush=True)
 
 
 def main() -> None:
     """Make what is missing, and write all labels."""
     store = Store(Path(sys.argv[1]))
+    if sys.argv[2:] == ["more"]:
+        more(store)
+        return
     known = json.loads(LABELS.read_text()) if LABELS.exists() else {}
     for new in HYBRIDS:
         name = "+".join(sorted(new))

@@ -2,10 +2,11 @@
 
 ``PYTHONPATH=tests:tests/trials python tests/trials/explain_cases.py`` takes a minute. A real case
 uses each picture of the bank (explain_bank.py) once: ten seeds of a prompt are the baseline and
-the run, the others are fresh. A drawn case draws seeds of the bank with replacement. The search,
-its prompts and its numbers are those of the command. The detector is planted: it says male of a
-fixed part of the pictures that show a woman, or of those by the new text encoder alone. A twin is
-the same model with other pictures: those of other seeds.
+the run, the others are fresh, and after these come those of the longer bank. A drawn case draws
+seeds of the bank with replacement. The search, its prompts and its numbers are those of the
+command. The detector is planted: it says male of a fixed part of the pictures that show a woman, or
+of those by the new text encoder alone. A twin is the same model with other pictures: those of other
+seeds.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
-from explain_bank import FEWER, LABELS, SEEDS, WORDS
+from explain_bank import FEWER, LABELS, MORE_LABELS, SEEDS, WORDS
 
 from pytest_t2i import axes
 from pytest_t2i.audits.shared_blocks import Counts
@@ -84,12 +85,14 @@ class World:
     decoys: tuple[str, ...]
     rng: np.random.Generator
     is_real: bool
+    longer: dict[str, dict[str, list[int]]] = field(default_factory=dict)
+    """Labels beyond the bank's seeds: hybrid -> word -> labels."""
     order: np.ndarray = field(init=False)
     twin_order: np.ndarray = field(init=False)
     flips: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
-        seeds = FEWER if "mitigation" in self.kind.culprits else SEEDS
+        seeds = self.seeds
         draw = self.rng.permutation if self.is_real else self._redrawn
         self.order = np.array([draw(seeds) for _ in WORDS])
         self.twin_order = np.array([draw(seeds) for _ in WORDS])
@@ -98,6 +101,11 @@ class World:
             self.order = self.order[:, : seeds // 2]
             self.twin_order = np.array([np.setdiff1d(range(seeds), row) for row in self.order])
         self.flips = self.rng.random(self.order.shape) < FLIPPED
+
+    @property
+    def seeds(self) -> int:
+        """Seeds of a prompt that every hybrid of the case has in the first bank."""
+        return FEWER if "mitigation" in self.kind.culprits else SEEDS
 
     def _redrawn(self, seeds: int) -> np.ndarray:
         return self.rng.integers(seeds, size=USED + 400)
@@ -109,18 +117,39 @@ class World:
 
     def labels(self, new: frozenset[str]) -> np.ndarray:
         """Return the labels of a hybrid, in the case's order of seeds, [prompts, seeds]."""
+        order = self.twin_order if "twin" in new else self.order
+        signs = np.take_along_axis(self.bank[self._hybrid(new)], order, axis=1)
+        return self._judged(new, signs, self.flips)
+
+    def more(self, new: frozenset[str], row: int, images: int) -> np.ndarray:
+        """Return further labels of a prompt, of the longer bank; a real case alone has them."""
+        name = self._hybrid(new)
+        signs = [*self.bank[name][row], *self.longer.get(name, {}).get(WORDS[row], ())]
+        # Seeds that no case has shuffled: the same ones of each hybrid.
+        signs = signs[self.seeds :]
+        if "twin" in self.decoys:
+            # Of these, too, the twin has one half.
+            signs = signs["twin" in new :: 2]
+        if not self.is_real or len(signs) < images:
+            raise Exhausted
+        signs = signs[:images]
+        flips = np.random.default_rng([SOURCE, row, *self.order[row]]).random(images) < FLIPPED
+        return self._judged(new, np.array(signs), flips)
+
+    def _hybrid(self, new: frozenset[str]) -> str:
+        """Name of a hybrid in the bank."""
         names = {*new, *self.kind.base} - {"detector", "mitigation", "twin"}
         if "mitigation" in self.kind.culprits and "mitigation" not in new:
             names.add("mitigated")
         if "guidance" not in names:
             # Without guidance a negative prompt changes nothing: the pictures are equal.
             names.discard("negative prompt")
-        order = self.twin_order if "twin" in new else self.order
-        signs = np.take_along_axis(self.bank["+".join(sorted(names))], order, axis=1)
+        return "+".join(sorted(names))
+
+    def _judged(self, new: frozenset[str], signs: np.ndarray, flips: np.ndarray) -> np.ndarray:
+        """The labels that the hybrid's detector gives."""
         is_misled = "text_encoder" not in self.kind.culprits or "text_encoder" in new
-        if "detector" in new and is_misled:
-            signs = np.where(self.flips & (signs < 0), 1, signs)
-        return signs
+        return np.where(flips & (signs < 0), 1, signs) if "detector" in new and is_misled else signs
 
 
 def said(sign: int) -> str | Undetected:
@@ -205,11 +234,18 @@ class Tried:
         return self.found.outcome if self.found else "none"
 
 
-def tried(bank: dict[str, np.ndarray], kind: Kind, number: int, *, is_real: bool) -> Tried:
+def tried(
+    bank: dict[str, np.ndarray],
+    kind: Kind,
+    number: int,
+    longer: dict[str, dict[str, list[int]]],
+    *,
+    is_real: bool,
+) -> Tried:
     """Run one case."""
     place = next(k for k, each in enumerate(KINDS) if each.name == kind.name)
     rng = np.random.default_rng([SOURCE, place, number, is_real])
-    world = World(bank, kind, kind.decoys[number % len(kind.decoys)], rng, is_real)
+    world = World(bank, kind, kind.decoys[number % len(kind.decoys)], rng, is_real, longer)
     record, baseline, p_value = run_and_baseline(world)
     is_red = p_value <= LEVEL
     grown = worsened_prompts(record, baseline)
@@ -220,8 +256,8 @@ def tried(bank: dict[str, np.ndarray], kind: Kind, number: int, *, is_real: bool
 
     def draw(new: frozenset[str], images: int) -> np.ndarray:
         fresh = world.labels(new)[rows, USED:]
-        if images > fresh.shape[1]:
-            raise Exhausted
+        if (lacking := images - fresh.shape[1]) > 0:
+            fresh = np.hstack([fresh, [world.more(new, row, lacking) for row in rows]])
         return (signs * fresh[:, :images]).astype(float)
 
     pictured = set(world.changed) - {"detector"}
@@ -238,8 +274,9 @@ def tried(bank: dict[str, np.ndarray], kind: Kind, number: int, *, is_real: bool
 def all_tried() -> list[Tried]:
     """Run every case."""
     bank = {name: np.array(rows) for name, rows in json.loads(LABELS.read_text()).items()}
+    longer = json.loads(MORE_LABELS.read_text()) if MORE_LABELS.exists() else {}
     return [
-        tried(bank, kind, number, is_real=is_real)
+        tried(bank, kind, number, longer, is_real=is_real)
         for kind in KINDS
         for is_real, count in ((True, kind.real), (False, kind.drawn))
         for number in range(count)
@@ -317,8 +354,10 @@ drawn with replacement. Beside the culprit, up to two components changed that do
 pictures of women; that of the pair only of those by the new text encoder. Unchanged: bfloat16, or a
 twin, which is the same model with the pictures of other seeds. Results are counted where the gate
 is red (p <= .05), and for all of the unchanged. *Open*: it was not told, or the bank had no more
-for a further look. *Bank short*: the growth is so small that the first look needs more than 24
-fresh seeds of a prompt; these are not counted.
+for a further look. *Bank short*: the bank has too few for the first look; these are not counted.
+Where one prompt grew far more than the others, all images are of that one, so that a small growth
+takes more fresh seeds than 24: real cases have these from a longer bank of the worsened prompts
+alone (`explain_more_labels.json`), after the 34 seeds that all cases share.
 """
 
 
