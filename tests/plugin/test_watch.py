@@ -10,12 +10,15 @@ import sys
 from contextlib import closing
 from dataclasses import replace
 
+import fakes
 import pytest
 
+from pytest_t2i import audit
 from pytest_t2i.cli import watch
 from pytest_t2i.cli.main import main
 from pytest_t2i.errors import StoreError
 from pytest_t2i.generation.store import Store
+from pytest_t2i.protocols import LoadOptions
 from pytest_t2i.reporting.live import NAME, state_sentence, write_live_page
 from pytest_t2i.runs.live import NEEDS, NOTE, LiveCounts, LiveNote, LiveView, Watching
 
@@ -91,6 +94,7 @@ def test_without_a_run_watching_ends_and_says_what_to_do(tmp_path, capsys, monke
 KILLED = """
 import os, sys
 from pytest_t2i.generation.store import Store
+from pytest_t2i.protocols import LoadOptions
 from pytest_t2i.runs.live import NEEDS, NOTE
 store = Store(__import__("pathlib").Path(sys.argv[1]))
 store.remember(NEEDS, [{"name": "profession-nurse", "keys": ["aa", "ab"], "is_open": False}])
@@ -137,8 +141,24 @@ def test_the_page_counts_escapes_and_comes_again(tmp_path):
 
 
 def test_the_page_leads_to_the_report_when_the_run_is_over(tmp_path):
-    page = write_live_page(view(note=note(is_over=True), is_alive=False), tmp_path, 5.0)
+    store, over = tmp_path / "store", view(note=note(is_over=True), is_alive=False)
+    store.mkdir()
+    assert 'http-equiv="refresh"' not in write_live_page(over, store, 5.0).read_text()
+    report = tmp_path / "reports/index.html"
+    report.parent.mkdir()
+    report.write_text("")
+    page = write_live_page(over, store, 5.0)
     assert re.search(r'content="0; url=\.\./reports/index\.html"', page.read_text())
+    os.utime(report, (0.5, 0.5))  # the report of an earlier run
+    assert 'http-equiv="refresh"' not in write_live_page(over, store, 5.0).read_text()
+
+
+def test_a_script_is_over_when_its_images_are_made(tmp_path):
+    audit(
+        fakes.fair(LoadOptions()), "a photo of one nurse", detector=fakes.FakeDetector(),
+        images=4, progress=False, store=tmp_path / "store",
+    )  # fmt: skip
+    assert Watching(tmp_path / "store").look().note.is_over
 
 
 def test_many_labels_share_a_column(tmp_path):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import time
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from pytest_t2i.errors import ConfigurationError, StoreError
 from pytest_t2i.files import from_here
 from pytest_t2i.generation.heartbeat import clock_time
 from pytest_t2i.generation.progress import pace, terminal_progress
-from pytest_t2i.reporting.live import state_sentence, write_live_page
+from pytest_t2i.reporting.live import report_of, state_sentence, write_live_page
 from pytest_t2i.runs.live import LiveView, Watching
 from pytest_t2i.settings import Settings
 
@@ -24,7 +23,7 @@ LEAST, MOST = 1.0, 3600.0
 PATIENCE = 60.0
 """Seconds to wait for a run to start."""
 UNFINISHED = 1
-"""Exit status where the run ended without a report."""
+"""Exit status where the run ended before it was over."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(store: Path, every: float) -> int:
-    """Write and refresh the live page until the run is over; return 0, or 1 without a report."""
+    """Write and refresh the live page until the run is over; return 0, or 1 for a killed run."""
     if not LEAST <= every <= MOST:
         raise ConfigurationError(f"--every: expected {LEAST:g} to {MOST:g} seconds, got {every:g}")
     watching, view = _started(store)
@@ -62,11 +61,9 @@ def run(store: Path, every: float) -> int:
     finally:
         progress.stop()
     say(state_sentence(view))
-    report = Path(os.path.normpath(store / view.note.report))
-    if view.note.is_over and report.exists():
+    if (report := report_of(view, store)) is not None:
         say(str(from_here(report)))
-        return 0
-    return UNFINISHED
+    return 0 if view.note.is_over else UNFINISHED
 
 
 def _started(store: Path) -> tuple[Watching, LiveView]:

@@ -22,6 +22,7 @@ from pytest_t2i.protocols import Detector
 from pytest_t2i.runs.build_record import record_of
 from pytest_t2i.runs.earlier_looks import remember_looks
 from pytest_t2i.runs.judging import judging
+from pytest_t2i.runs.live import conclude
 from pytest_t2i.runs.make_and_detect import make_and_detect
 from pytest_t2i.runs.marker_arguments import KEYWORDS, select
 from pytest_t2i.runs.record import RunRecord
@@ -382,7 +383,10 @@ def audit(
         results = Results(session)
         with _default_named(unsaid=detector is None and not isinstance(model, str)):
             limits = LimitFiles(Path.cwd(), settings.limits)
-            make_and_detect(results, limits, terminal_progress() if progress else Silent())
+            try:
+                make_and_detect(results, limits, terminal_progress() if progress else Silent())
+            finally:
+                conclude(session)
         tests_of_fixtures = {
             name: tuple(session.tests[c.node_id] for c in fixture_tests)
             for name, fixture_tests in cases.items()

@@ -28,10 +28,10 @@ def write_live_page(view: LiveView, folder: Path, every: float, speed: str = "")
     """
     page, note = folder / NAME, view.note
     refresh = f"{every:.0f}"
-    if note.is_over:
-        refresh = f"0; url={Path(os.path.relpath(folder / note.report, folder)).as_posix()}"
+    if (report := report_of(view, folder)) is not None:
+        refresh = f"0; url={Path(os.path.relpath(report, folder)).as_posix()}"
     elif not view.is_alive:
-        refresh = ""
+        refresh = ""  # nothing more will come
     contents = {
         "title": without_machine(note.model),
         "kicker": "Live",
@@ -41,6 +41,13 @@ def write_live_page(view: LiveView, folder: Path, every: float, speed: str = "")
     }
     write_whole(page, rendered("page.html.j2", contents, PICTURES).encode())
     return page
+
+
+def report_of(view: LiveView, folder: Path) -> Path | None:
+    """Return the page of the report that the run has written; None before, or without one."""
+    report = Path(os.path.normpath(folder / view.note.report))
+    is_new = report.is_file() and report.stat().st_mtime >= view.note.started
+    return report if view.note.is_over and is_new else None
 
 
 def state_sentence(view: LiveView) -> str:
