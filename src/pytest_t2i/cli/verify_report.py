@@ -54,7 +54,8 @@ def run(folder: Path, at: Sequence[str], signers: Path | None = None) -> int:
     if extra:
         say(
             f"not named by the manifest, so not checked: {', '.join(extra)} (from another run, a "
-            "signature of another tool, or added by hand)"
+            "signature of another tool, added by hand, or named by its path in the project, which "
+            "is not here)"
         )
     bad = sum(finding.state != "same" for finding in findings)
     counts = Counter(finding.part for finding in findings)

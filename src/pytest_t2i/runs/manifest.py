@@ -18,9 +18,10 @@ from urllib.parse import unquote_to_bytes
 
 from msgspec import Meta
 
+from pytest_t2i.adapters.models.manifest import CSV_NAME, JSON_NAME
 from pytest_t2i.data import Moment, Name
 from pytest_t2i.errors import FileFormatError, UnknownNameError
-from pytest_t2i.files import convert, encodable, is_relative, read_json, write_whole
+from pytest_t2i.files import convert, encodable, is_relative, read_json, user_path, write_whole
 from pytest_t2i.generation.store.row_digests import picture_hashes, row_digests
 from pytest_t2i.generation.store.thumbnails import thumbnail_file, thumbnail_rows
 from pytest_t2i.runs.record import RunRecord
@@ -288,6 +289,11 @@ def _given(session: Session) -> Iterator[Path]:
         settings.judge_certificate,
     )
     yield from (Path(file) for file in names if file and Path(file).is_file())
+    # Which picture belongs to which prompt stands beside ready-made pictures.
+    kind, _, folder = (settings.model or "").partition(":")
+    if kind == "images":
+        tables = (user_path(folder) / name for name in (CSV_NAME, JSON_NAME))
+        yield from (table for table in tables if table.is_file())
 
 
 def _pictures(record: RunRecord) -> set[Path]:
