@@ -27,6 +27,7 @@ TITLES: Mapping[str, str] = MappingProxyType(
         "population": "Population",
         "approver": "Approver",
         "annotators": "Annotators",
+        "pictures": "Pictures",
     }
 )
 """Name of a field -> its title in reports."""
@@ -39,6 +40,7 @@ MEANINGS: Mapping[str, str] = MappingProxyType(
         "population": "the people whom the intended use concerns",
         "approver": "who agreed to limits and results",
         "annotators": "who labelled images: how many, how chosen, how paid",
+        "pictures": "where ready-made pictures come from: which model drew them, who chose them",
     }
 )
 """Name of a field -> what to write there."""
@@ -59,6 +61,7 @@ class Statement:
     population: str = ""
     approver: str = ""
     annotators: str = ""
+    pictures: str = ""
 
     def rows(self) -> list[tuple[str, str]]:
         """Return (title, text) of every field; BLANK for an empty one."""
