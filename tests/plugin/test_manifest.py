@@ -67,6 +67,21 @@ def test_the_report_says_who_labelled_and_when(audited):
     )
 
 
+def test_labels_that_grow_from_run_to_run_are_said(audited, project):
+    told = "people's labels were looked at before: earlier runs of this model had {} other state"
+    assert told.format(1) not in project.page()
+    labels_file = audited / "labels/labels.csv"
+    lines = labels_file.read_text().splitlines(keepends=True)
+    for count, states in ((len(lines), 0), (9, 1), (12, 2)):  # the same, then other ones
+        labels_file.write_text("".join(lines[:count]))
+        project.run("-k", "test_model", "--t2i-labels", str(audited / "labels"))
+        notes = " ".join(project.record()["work"]["notes"])
+        assert (told.format(states) in notes) == bool(states)
+    assert "2 other states of them" in notes
+    project.run("-k", "test_model")  # without labels
+    assert "looked at before" not in " ".join(project.record()["work"]["notes"])
+
+
 def test_the_table_of_ready_made_pictures_belongs_to_the_run(project, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "240")
     folder = project.path / "mine"

@@ -408,7 +408,7 @@ class Run:
         if not self.session.tests or self.error is not None or self._only_plans:
             return
         from pytest_t2i.reporting.report_folders import publish, write_run
-        from pytest_t2i.runs.history import MOST_KEPT, add_run, changed_inputs
+        from pytest_t2i.runs.history import MOST_KEPT, add_run, changed_inputs, earlier_labels
         from pytest_t2i.runs.manifest import input_digests, manifest_of, write_manifest
 
         with _usage_errors():
@@ -416,6 +416,9 @@ class Run:
             project = self.config.rootpath
             inputs = input_digests(self.session, project)
             self.session.work.notes += changed_inputs(history, inputs)
+            if self.session.has_model and self.session.settings.labels:
+                fingerprint = self.session.components.model().fingerprint
+                self.session.work.notes += earlier_labels(history, inputs, fingerprint)
             if (run_level := self.session.run_level) is not None:
                 self.session.work.notes.append(str(run_level))
             for recorded in (self.recorded, self.anchor):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from pytest_t2i.audits.shared_blocks import Counts
 from pytest_t2i.data import Amount, Count, Interval, Moment, Outcome, Variant, digest
 from pytest_t2i.errors import FileFormatError
 from pytest_t2i.files import checksum, convert, file_name, read_json, write_whole
+from pytest_t2i.labels import FILE_NAME as LABELS
 from pytest_t2i.runs.picture_paths import without_machine
 from pytest_t2i.runs.record import PromptRecord, RunRecord
 from pytest_t2i.runs.summaries import first_screens, series_of_audits
@@ -182,6 +184,35 @@ def changed_inputs(folder: Path | None, inputs: Mapping[str, str]) -> list[str]:
     changed = differing(last.inputs, inputs)
     when = last.created[:16].replace("T", " ")
     return [f"changed since the run of {when}: {', '.join(changed)}"] if changed else []
+
+
+def earlier_labels(folder: Path | None, inputs: Mapping[str, str], fingerprint: str) -> list[str]:
+    """Return a note if earlier runs of a model had people's labels in other states.
+
+    Each such run was a look at the verdict, for which no interval allows.
+    """
+    now = _label_states(inputs)
+    if folder is None or not now:
+        return []
+    before: set[str] = set()
+    for file in _in_order(folder):
+        with suppress(FileFormatError):  # another note tells of it
+            run = _read(file)
+            if run.fingerprint == fingerprint:
+                before |= _label_states(run.inputs) - now
+    if not before:
+        return []
+    count = len(before)
+    return [
+        f"people's labels were looked at before: earlier runs of this model had {count} other "
+        f"state{'s' * (count > 1)} of them. Labels that are added until a verdict falls raise its "
+        "error, for which no interval here allows: decide on their number before the first run"
+    ]
+
+
+def _label_states(inputs: Mapping[str, str]) -> set[str]:
+    """Return the hashes of the files of labels among a run's inputs."""
+    return {sha for name, sha in inputs.items() if name.split("/")[-1].startswith(LABELS)}
 
 
 def differing(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
