@@ -191,7 +191,7 @@ def test_changed_inputs_and_a_changed_history_are_said(project, capsys):
     assert main(["compare", "history", str(history), "--report", str(project.path / "h")]) == 0
     assert "(limits.toml changed)" in capsys.readouterr().out
 
-    file = max(history.glob("*.json"))
+    file = max(history.glob("*.json"), key=lambda file: file.stat().st_mtime_ns)
     file.write_text(file.read_text().replace('"images": ', '"images": 1'))
     assert main(["report", "verify", str(project.path / "reports/t2i")]) == 1
     assert f"changed: history: reports/t2i/history/{file.name}" in capsys.readouterr().out

@@ -274,7 +274,7 @@ def test_pictures_made_elsewhere_are_refused(cured):
 
 def test_the_example_of_the_page_runs(project):
     files = {m["title"]: m["content"] for m in BLOCK.finditer(PAGE.read_text()) if m["title"]}
-    assert files.keys() == {"cures.py", "conftest.py"}
+    assert files.keys() == {"cures.py", "conftest.py", "house_style.py"}
     conftest = (project.path / "conftest.py").read_text() + files["conftest.py"]
     project.write({**files, "conftest.py": conftest, "test_suite.py": SUITE})
     for shift in (0, 1):

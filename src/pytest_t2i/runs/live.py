@@ -109,7 +109,7 @@ def _run_id(session: Session) -> str:
 
 def _name(request: Request, plan: Plan) -> str:
     """Return the id of the prompt, with the variation of its images if they have one."""
-    variation, prompt = request.variation, plan.prompts[request.prompt].id
+    variation, prompt = request.variation, plan.prompts[plan.prompt_text(request)].id
     return f"{prompt} ({variation.name})" if variation and variation.name else prompt
 
 
