@@ -126,7 +126,7 @@ def view(**changed):
         LiveCounts("profession-<b>nurse</b>", 10, 5, 5, {"female": 4, "<i>": 1}, 0, True),
         LiveCounts("profession-judge", 10, 10, 10, {"male": 5, "female": 5}, 0, False),
     )
-    return replace(LiveView(note(), prompts, (), 10.0, True), **changed)
+    return replace(LiveView(note(), prompts, (), True), **changed)
 
 
 def test_the_page_counts_escapes_and_comes_again(tmp_path):

@@ -131,12 +131,12 @@ def _attribute(_: str, text: str) -> Attribute:
         attribute = Attribute(name.strip(), positive, negative)
         check_descriptions(attribute)
         return attribute
-    known = {each.attribute.name: each.attribute for each in reversed(builtin_stereotypes())}
-    if name not in known:
+    attributes = {each.attribute.name: each.attribute for each in reversed(builtin_stereotypes())}
+    if name not in attributes:
         raise UnknownNameError(
-            "attribute", name, sorted(known), "Any other is described: NAME=WITH|WITHOUT."
+            "attribute", name, sorted(attributes), "Any other is described: NAME=WITH|WITHOUT."
         )
-    return known[name]
+    return attributes[name]
 
 
 def run(

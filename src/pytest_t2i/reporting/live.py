@@ -52,10 +52,10 @@ def report_of(view: LiveView, folder: Path) -> Path | None:
 
 def state_sentence(view: LiveView) -> str:
     """Return where the run stands, in one or two sentences."""
-    made = f"{view.made} of {view.needed} images are made, {view.judged} are judged"
+    images = f"{view.made} of {view.needed} images are made, {view.judged} are judged"
     if view.note.is_over:
-        return f"The run is over: {made}."
-    counts = f"{made}; {view.undecided} of {several(len(view.prompts), 'prompt')} are undecided."
+        return f"The run is over: {images}."
+    counts = f"{images}; {view.undecided} of {several(len(view.prompts), 'prompt')} are undecided."
     if not view.is_alive:
         return (
             "The run has ended before its report. What it made is kept: the same command "
@@ -77,8 +77,16 @@ def _prompts(view: LiveView) -> Section:
     def row(prompt: LiveCounts) -> tuple[Cell, ...]:
         counts = [prompt.labels.get(label, 0) for label in labels]
         rest = [sum(prompt.labels.values()) - sum(counts)] if has_others else []
-        made = f"{prompt.made} of {prompt.needed}"
-        return (prompt.name, made, prompt.judged, *counts, *rest, prompt.undetected, _state(prompt))
+        images = f"{prompt.made} of {prompt.needed}"
+        return (
+            prompt.name,
+            images,
+            prompt.judged,
+            *counts,
+            *rest,
+            prompt.undetected,
+            _state(prompt),
+        )
 
     ordered = sorted(view.prompts, key=lambda prompt: (not prompt.is_open, -_lean(prompt)))
     rows = tuple(map(row, ordered))

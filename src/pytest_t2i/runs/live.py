@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -90,9 +89,9 @@ class Announcing:
     def _fingerprints(self) -> Iterator[str]:
         """Yield the fingerprints of the detectors that need not be loaded to know them."""
         for name in self.session.detectors:
-            known = self.session.components.detector(DetectorRef(name)).known_fingerprint
-            if known is not None:
-                yield known
+            fingerprint = self.session.components.detector(DetectorRef(name)).known_fingerprint
+            if fingerprint is not None:
+                yield fingerprint
 
 
 def conclude(session: Session) -> None:
@@ -136,8 +135,6 @@ class LiveView:
     prompts: tuple[LiveCounts, ...]
     latest: tuple[tuple[Path, str, str], ...]
     """File, prompt and label of the images that were made last, the last first."""
-    seconds: float
-    """Time since the start of the run."""
     is_alive: bool
     """Whether a process of the run lives."""
 
@@ -199,7 +196,6 @@ class Watching:
             note,
             tuple(self._counts(prompt, by) for prompt in prompts),
             tuple(self._latest(prompts, by)),
-            time.time() - note.started,
             not note.is_over and self._is_alive(note),
         )
 
@@ -246,14 +242,14 @@ class Watching:
         return counts.most_common(1)[0][0] if counts else ""
 
     def _counts(self, prompt: LivePrompt, by: str) -> LiveCounts:
-        made = [key for key in prompt.keys if key in self._files]
-        refused = sum(self._files[key][0] is None for key in made)
-        labels = [self._labels[key][by] for key in made if by in self._labels.get(key, {})]
+        there = [key for key in prompt.keys if key in self._files]
+        refused = sum(self._files[key][0] is None for key in there)
+        labels = [self._labels[key][by] for key in there if by in self._labels.get(key, {})]
         judged = len(labels) + refused
         return LiveCounts(
             prompt.name,
             len(prompt.keys),
-            len(made),
+            len(there),
             judged,
             Counter(printable(label) for label in labels if label is not None),
             refused + labels.count(None),

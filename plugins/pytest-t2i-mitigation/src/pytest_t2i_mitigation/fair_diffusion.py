@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     import torch
     from pytest_t2i import GenerationSettings
 
-_KNOWN: WeakKeyDictionary[Any, dict[Any, tuple[Any, Any]]] = WeakKeyDictionary()
+_ENCODINGS: WeakKeyDictionary[Any, dict[Any, tuple[Any, Any]]] = WeakKeyDictionary()
 """Pipeline -> text and what its encoding depends on -> embeddings of tokens, and pooled."""
 
 
@@ -107,7 +107,7 @@ class FairDiffusion:
     def applied(self, pipeline: Any, requests: Sequence[Any]) -> Iterator[None]:
         """Add semantic guidance to the network's estimates in this context."""
         network = getattr(pipeline, "unet", None) or pipeline.transformer
-        guided = _Guided(self, pipeline, [self.is_feminine(one) for one in requests])
+        guided = _Guided(self, pipeline, [self.is_feminine(request) for request in requests])
         handle = network.register_forward_hook(guided.estimates, with_kwargs=True)
         try:
             yield
@@ -201,9 +201,9 @@ def _encoded(pipeline: Any, text: str, like: torch.Tensor) -> tuple[Any, Any]:
     """Return the embeddings of a text's tokens, and the pooled one, as the call encodes texts."""
     import torch
 
-    known = _KNOWN.setdefault(pipeline, {})
+    encodings = _ENCODINGS.setdefault(pipeline, {})
     key = (text, like.shape[1], like.dtype, like.device, pipeline.clip_skip)
-    if key not in known:
+    if key not in encodings:
         of_flow = {}
         if hasattr(pipeline, "transformer"):
             # Tokens beyond CLIP's are those of T5, or zeros.
@@ -219,5 +219,5 @@ def _encoded(pipeline: Any, text: str, like: torch.Tensor) -> tuple[Any, Any]:
                 **of_flow,
             )
         # Classes without a pooled embedding have none to give to their network.
-        known[key] = (tokens.to(like.dtype), pooled[0].to(like.dtype) if pooled else None)
-    return known[key]
+        encodings[key] = (tokens.to(like.dtype), pooled[0].to(like.dtype) if pooled else None)
+    return encodings[key]

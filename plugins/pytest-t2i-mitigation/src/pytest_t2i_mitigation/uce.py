@@ -36,7 +36,7 @@ RIDGE = 0.5
 """The weight lambda of the original matrices, as in the authors' program."""
 EDITED = ("attn2.to_k", "attn2.to_v")
 """The ends of the names of a UNet's matrices of keys and values of texts."""
-_KNOWN: WeakKeyDictionary[Any, tuple[tuple[Move, ...], dict[str, Any]]] = WeakKeyDictionary()
+_EDITS: WeakKeyDictionary[Any, tuple[tuple[Move, ...], dict[str, Any]]] = WeakKeyDictionary()
 """Pipeline -> the moves of its last edit, and the edited matrices by name."""
 
 
@@ -121,10 +121,10 @@ class UnifiedConceptEditing:
 
     def _edited(self, pipeline: Any, weights: dict[str, Any]) -> dict[str, Any]:
         """Return the edited matrices by name, which are kept for one edit of a pipeline."""
-        known = _KNOWN.get(pipeline)
-        if known is None or known[0] != self.moves:
-            known = _KNOWN[pipeline] = (self.moves, edited(pipeline, weights, self.moves))
-        return known[1]
+        last_edit = _EDITS.get(pipeline)
+        if last_edit is None or last_edit[0] != self.moves:
+            last_edit = _EDITS[pipeline] = (self.moves, edited(pipeline, weights, self.moves))
+        return last_edit[1]
 
 
 def moves_of(paths: Sequence[str], share: float, strength: float) -> tuple[Move, ...]:

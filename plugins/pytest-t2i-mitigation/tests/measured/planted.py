@@ -136,21 +136,21 @@ def commands(name: str, report: Path, store: Path) -> Iterator[list[str]]:
     shutil.copy(SUITE.with_name("limits.toml"), folder)
     for model in part.models:
         for steps in part.steps:
-            given = {"model": model, "images": part.images, "store": store}
+            options = {"model": model, "images": part.images, "store": store}
             more = {"steps": steps, "guidance": part.guidance}
-            given |= {key: value for key, value in more.items() if value is not None}
+            options |= {key: value for key, value in more.items() if value is not None}
             place = folder / f"{model}-{steps or 'own'}"
             runs = {run: f"{place / run}/run.json" for run in ("before", "once")}
             if part.mitigations == LATER:
-                own = {**given, "seed": OWN_SEED}
+                own = {**options, "seed": OWN_SEED}
                 test = folder / "test_observed.py"
                 test.write_text(OBSERVED, encoding="utf-8")
                 yield ["pytest", str(test), *words("t2i-", own | {"report": place / "before"})]
                 own |= {"report": place / "once", "mitigation": LATER[0].format(**runs)}
                 yield ["pytest", str(test), *words("t2i-", own)]
-            tried = [f"--mitigation={one.format(**runs)}" for one in part.mitigations]
-            given |= {"seed": SEED, "report": place}
-            yield ["t2i", "mitigate", "--all", str(file), *words("", given), *tried]
+            tried = [f"--mitigation={mitigation.format(**runs)}" for mitigation in part.mitigations]
+            options |= {"seed": SEED, "report": place}
+            yield ["t2i", "mitigate", "--all", str(file), *words("", options), *tried]
 
 
 def words(prefix: str, options: Mapping[str, object]) -> list[str]:
