@@ -6,6 +6,8 @@ import os
 import random
 import re
 import sys
+import threading
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -40,6 +42,8 @@ SLOW_FOLDERS = [
 ]
 """Whose modules bring torch, transformers and diffusers: their import takes seconds."""
 BRINGS_TORCH = re.compile(r"^\s*(import|from) (torch|transformers|diffusers)\b", re.MULTILINE)
+HEARTBEAT = "t2i signs of life"
+"""Name of the thread of generation/heartbeat.py."""
 SLOW_AS_A_WHOLE = re.compile(r"^pytestmark = (\[\n\s*)?pytest\.mark\.slow\b", re.MULTILINE)
 
 
@@ -94,6 +98,14 @@ def pytest_configure(config: pytest.Config) -> None:
         # Read when torch is loaded.
         threads = max(1, (os.cpu_count() or 1) // int(workers))
         os.environ.setdefault("OMP_NUM_THREADS", str(threads))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown() -> Iterator[None]:
+    """No test leaves a heartbeat behind: it would take a core from every test after it."""
+    yield
+    if any(thread.name == HEARTBEAT for thread in threading.enumerate()):
+        pytest.fail("A heartbeat goes on: stop the Ticker, or let the Machine go.")
 
 
 def is_slow(path: Path) -> bool:

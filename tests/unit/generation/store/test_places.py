@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,20 @@ def test_object_storage_is_refused(tmp_path, kind):
         Machine(tmp_path, kind)
 
 
+@pytest.fixture
+def used_by(tmp_path):
+    """A machine that uses the folder until the test ends: its heartbeat is a thread."""
+    machines = []
+
+    def use(name):
+        machines.append(Machine(tmp_path, "nfs4", name))
+        return machines[-1]
+
+    yield use
+    for machine in machines:
+        machine.let_go()
+
+
 def notes(folder):
     return sorted((folder / "locks").glob(f"*{places.ENDING}"))
 
@@ -82,19 +97,20 @@ def test_one_machine_at_a_time(tmp_path, kind):
     assert not notes(tmp_path)
 
 
-def test_one_that_was_killed_is_forgotten(tmp_path):
-    Machine(tmp_path, "nfs4", "gpu1")
+def test_one_that_was_killed_is_forgotten(tmp_path, used_by):
+    used_by("gpu1")
     (note,) = notes(tmp_path)
     past = note.stat().st_mtime - LEASE - 1
     os.utime(note, (past, past))
-    Machine(tmp_path, "nfs4", "gpu2")
+    used_by("gpu2")
     assert [one.read_text() for one in notes(tmp_path)] == ["gpu2"]
 
 
-def test_it_says_so_again_while_it_works(tmp_path, monkeypatch):
-    monkeypatch.setattr(places, "RENEWED_EVERY", 0.0)
-    machine = Machine(tmp_path, "nfs4", "gpu1")
+def test_it_says_so_again_while_it_works(tmp_path, used_by, monkeypatch):
+    monkeypatch.setattr(places, "RENEWED_EVERY", 0.01)
+    machine = used_by("gpu1")
     notes(tmp_path)[0].unlink()
+    time.sleep(0.02)
     machine.renew()
     assert notes(tmp_path)[0].read_text() == "gpu1"
 
