@@ -89,8 +89,8 @@ def contents_of_page(
         "albums": albums,
         "undetected": run_facts.undetected_table(record),
         "work": run_facts.work_table(record),
-        "provenance": run_facts.flattened(record.provenance),
-        "settings": run_facts.flattened(record.settings),
+        "provenance": run_facts.facts_table(record.provenance),
+        "settings": run_facts.facts_table(record.settings),
     }
 
 

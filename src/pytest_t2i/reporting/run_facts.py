@@ -398,6 +398,14 @@ def undetected_table(record: RunRecord) -> list[tuple[str, dict[str, int], int]]
     return rows if any(reasons for _, reasons, _ in rows) else []
 
 
+def facts_table(values: Mapping[str, Any]) -> Table:
+    """Nested settings or provenance as rows; the last row names those without a value."""
+    rows = flattened(values)
+    unset = [name for name, value in rows if value in {"", "-"}]
+    others = [("not set", ", ".join(unset))] if unset else []
+    return [row for row in rows if row[0] not in unset] + others
+
+
 def flattened(values: Mapping[str, Any], prefix: str = "") -> Table:
     """Return nested settings as rows with dotted names."""
     rows: Table = []

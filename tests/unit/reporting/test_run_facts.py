@@ -14,6 +14,7 @@ from pytest_t2i.reporting.run_facts import (
     TOO_FEW,
     commit,
     facts,
+    facts_table,
     label_status,
     tool_version,
     who_set_limits,
@@ -132,3 +133,13 @@ def test_the_groups_of_a_certificate(record, groups, words):
 def test_facts_of_another_shape_break_no_page(record, provenance):
     rows = dict(facts(with_facts(record, **provenance)))
     assert "Labelled by" not in rows
+
+
+def test_settings_without_a_value_are_named_in_one_row():
+    nested = {"batch": None, "generation": {"steps": 4, "width": None}, "labels": (), "seed": 0}
+    assert facts_table({**nested, "history": ""}) == [
+        ("generation.steps", "4"),
+        ("seed", "0"),
+        ("not set", "batch, generation.width, labels, history"),
+    ]
+    assert facts_table({"seed": 0}) == [("seed", "0")]
