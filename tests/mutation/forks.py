@@ -114,13 +114,11 @@ def _first_failure(name: str, items: Sequence[pytest.Item], tell: Callable[[str]
 def _learnt(items: Sequence[pytest.Item]) -> Met:
     """Which test meets which function; as a run that was cut short had learnt it, if there was one.
 
-    Raises SystemExit where a test fails without a mutant.
+    A test that fails without a mutant, such as one that compares sources, is left out and named.
     """
     if LEARNT.is_file():
         return Met(*json.loads(LEARNT.read_text(encoding="utf-8")))
-    status, told = _forked(lambda tell: _learn(items, tell), 3600.0)
-    if status != 0:
-        sys.exit(f"fails without a mutant: {told}")
+    told = _forked(lambda tell: _learn(items, tell), 3600.0)[1]
     LEARNT.write_text(told, encoding="utf-8")
     return Met(*json.loads(told))
 
@@ -138,8 +136,8 @@ def _learn(items: Sequence[pytest.Item], tell: Callable[[str], None]) -> int:
         state()._stats.clear()
         start = time.perf_counter()
         if any(r.failed for r in runtestprotocol(item, nextitem=following, log=False)):
-            tell(item.nodeid)
-            return 1
+            print(f"fails without a mutant: {item.nodeid}", file=sys.stderr, flush=True)
+            continue
         seconds[item.nodeid] = time.perf_counter() - start
         for function in state()._stats:
             tests.setdefault(function, []).append(item.nodeid)

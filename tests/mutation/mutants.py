@@ -1,8 +1,8 @@
-"""Would the tests notice? Mutants of metrics, statistics and verdicts, killed by the fast tests.
+"""Would the tests notice? Mutants of what makes, judges and reports, killed by the fast tests.
 
 Run by hand from the root, with mutmut installed (``pip install mutmut``)::
 
-    python tests/mutation/mutants.py 21       # 300 drawn with this seed
+    python tests/mutation/mutants.py 21       # 100 drawn with this seed, as many of each room
     python tests/mutation/mutants.py 20 21    # both rounds once more, on today's code and tests
 
 Of all mutants that mutmut makes, those are drawn in which an operator, a comparison or a number
@@ -27,11 +27,10 @@ from typing import NamedTuple
 import forks
 import report
 
-COUNT = 300
+COUNT = 100
 COPY = Path("mutants/src")
 MET = Path("mutants/met.jsonl")
 """Fates of a run that is not through: a line for each mutant, by where, before and after."""
-SUBPACKAGES = ("metrics", "statistics", "verdicts")
 FUNCTION = re.compile(r"^(?P<function>.+)__mutmut_(?P<number>\d+|orig)$")
 PREFIX = re.compile("^x[_ǁ]")
 """What mutmut puts before the name of a function, or of a class and its method."""
@@ -55,7 +54,7 @@ def population() -> list[Mutant]:
     create_mutants(1)
     return [
         mutant
-        for subpackage in SUBPACKAGES
+        for subpackage in report.ROOMS
         for module in sorted((COPY / "pytest_t2i" / subpackage).rglob("*.py"))
         for mutant in mutants(module)
     ]
@@ -134,6 +133,19 @@ def _statement(a: ast.AST, b: ast.AST, which: int) -> ast.AST:
     return pair[which]
 
 
+def draw(everything: Sequence[Mutant], seed: int) -> list[Mutant]:
+    """As many mutants of each room, at random."""
+    random_numbers = random.Random(seed)
+    return [
+        mutant
+        for room in report.ROOMS
+        for mutant in random_numbers.sample(
+            [mutant for mutant in everything if f".{room}." in mutant.where],
+            COUNT // len(report.ROOMS),
+        )
+    ]
+
+
 class Waiting(NamedTuple):
     """A round that is to meet the tests."""
 
@@ -163,7 +175,7 @@ def main(seeds: Sequence[int]) -> None:
     for seed in seeds:
         known = report.round_of(seed)
         if known is None:
-            drawn = random.Random(seed).sample(everything, COUNT)
+            drawn = draw(everything, seed)
             rows = [report.Row(*mutant[1:], "", "") for mutant in drawn]
             known = report.Round(seed, len(everything), rows)
         names = {row[:3]: now[row[:3]] for row in known.rows if row[:3] in now}

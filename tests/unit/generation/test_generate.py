@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import fakes
 import pytest
 from PIL import Image
@@ -19,7 +21,13 @@ from pytest_t2i.data import (
     Undetected,
     Variation,
 )
-from pytest_t2i.errors import ConfigurationError, GenerationError, OutOfDeviceMemoryError
+from pytest_t2i.errors import (
+    ConfigurationError,
+    GenerationError,
+    OutOfDeviceMemoryError,
+    StoreError,
+)
+from pytest_t2i.generation import generate
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.generate import Runner
 from pytest_t2i.generation.plan import DetectorRef, Need, Plan
@@ -337,3 +345,24 @@ def test_what_is_no_picture_names_the_model(rig, mode):
     rig.model.special = lambda _: Generated(Image.new(mode, size))
     with pytest.raises(GenerationError, match=rf"model 'mine': expected a picture .* {mode}"):
         rig.run(need(NURSE, [1]))
+
+
+def test_a_run_that_waits_says_once_for_whom_and_gives_up_after_a_quarter_of_an_hour(
+    rig, monkeypatch
+):
+    seconds, notes = [0.0], []
+    clock = SimpleNamespace(monotonic=lambda: seconds[0], sleep=lambda _: None)
+    monkeypatch.setattr(generate, "time", clock)
+    monkeypatch.setattr(rig.store, "owners", lambda _: ["run 7"])
+    others = generate.WaitForOthers(rig.store, notes.append)
+    for now, missing, notes_so_far in [
+        (5000.0, ["a", "b"], 0), (5009.0, ["a", "b"], 0), (5011.0, ["a", "b"], 1),
+        (5899.0, ["a", "b"], 1), (5900.5, ["a"], 1), (5912.0, ["a"], 2),
+    ]:  # fmt: skip
+        seconds[0] = now
+        others.wait(missing)
+        assert len(notes) == notes_so_far
+    assert notes[0] == "waiting for 2 images that are being made by run 7"
+    seconds[0] = 6801.0
+    with pytest.raises(StoreError, match=r"1 images are claimed by run 7.* 15 minutes"):
+        others.wait(["a"])

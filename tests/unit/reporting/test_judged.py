@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -256,6 +257,18 @@ def test_moved_prompts_are_named_once_the_likeliest_first():
     surer = replace(GROWN.moved[1], probability=0.99)
     record = run(GROWN, replace(GROWN, moved=(surer,)))
     assert [prompt.probability for prompt in baseline.moved_prompts(record)] == [0.99, 0.97]
+
+
+def test_of_equally_likely_changes_of_a_prompt_the_first_is_named():
+    other = replace(GROWN.moved[0], before=LabelCounts(1, 18, 1))
+    record = run(GROWN, replace(GROWN, moved=(other,)))
+    assert baseline.moved_prompts(record)[0] == GROWN.moved[0]
+
+
+def test_labels_that_a_prompt_lacks_count_to_its_distance_from_even_shares():
+    prompt = SimpleNamespace(decided=SimpleNamespace(labels={"a": 10, "b": 10}))
+    assert first_screen._group_distance(prompt, 2) == 0.0
+    assert first_screen._group_distance(prompt, 4) == 0.5
 
 
 def test_failures_without_a_verdict_stand_in_the_page(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -86,7 +87,11 @@ def test_a_change_is_named_with_its_runs():
     assert "the model bias score rose by" in told[-1]
     assert "and new (" in told[-1]
     assert sum("<- changed" in line for line in told) == 1
-    assert history_page([series]).count('class="change"') == 1
+    page = history_page([series])
+    assert page.count('class="change"') == 1
+    tops = [float(top) for top in re.findall(r"scale [-\d.]+ to ([\d.]+)", page)]
+    assert tops
+    assert max(tops) <= 1.0, "no score exceeds 1"
 
 
 def test_the_same_images_again_are_no_evidence():

@@ -106,6 +106,7 @@ def test_tables_that_are_kept_cannot_be_written():
 def test_the_smallest_growth_lies_a_hundredth_above(low):
     assert smallest_found(lambda _: 1.0, 0.8, low) == round(low + 0.01, 2)
     assert smallest_found(lambda value: float(value >= 0.97), 0.8, low) == 0.97
+    assert smallest_found(lambda value: float(value > 1.0), 0.8, low) is None, "a score ends at 1"
 
 
 def test_the_error_of_a_weighted_mean_pays_for_what_was_fitted():

@@ -31,6 +31,7 @@ def test_worse_is_what_the_metric_says(metric, before, after, outcome):
     change = worsening(metric, known(before), known(after), margin=0.2, level=0.95)
     assert change.verdict.outcome is outcome
     assert (change.before, change.after) == (before, after)
+    assert change.interval.level == pytest.approx(0.9), "both sides of a one-sided 95 %"
 
 
 def test_the_interval_covers_the_change_as_often_as_it_says():

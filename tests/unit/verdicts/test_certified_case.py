@@ -1,11 +1,23 @@
-"""What a certificate makes of a verdict is a range, or none."""
+"""What a certificate makes of a verdict: a range or none, and a verdict that holds or hangs."""
 
 from __future__ import annotations
 
 import pytest
 
-from pytest_t2i.data import Outcome
-from pytest_t2i.verdicts.certificate import CertifiedCase
+from pytest_t2i.data import Interval, Limit, Outcome
+from pytest_t2i.metrics import INFO
+from pytest_t2i.statistics.judges import ErrorRates
+from pytest_t2i.verdicts.certificate import (
+    Certificate,
+    CertifiedCase,
+    CertifiedErrors,
+    GroupErrors,
+    Split,
+    read_certificate,
+    write_certificate,
+)
+from pytest_t2i.verdicts.limit import _certified_case, verdict_of
+from pytest_t2i.verdicts.measurement import Measurement
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.6, 0.5), (1e9, 0.5), (None, 0.5), (0.5, None)])
@@ -19,3 +31,41 @@ def test_a_range_or_none_is_said_in_words(low, high):
     words = CertifiedCase(low, high, Outcome.PASS, hangs=True, basis="all ages").words
     assert ("0.500" in words) == (low is not None)
     assert words.endswith("the verdict hangs on the detector")
+
+
+SCORE = INFO["model_bias_score"]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "most_errors", "outcome"),
+    [
+        (0.05, 0.10, 0.01, Outcome.PASS),
+        (0.70, 0.80, 0.01, Outcome.FAIL),
+        (0.05, 0.10, 0.30, Outcome.INCONCLUSIVE),
+        (0.70, 0.80, 0.40, Outcome.FAIL),
+        (0.50, 0.60, 0.40, Outcome.INCONCLUSIVE),
+        (0.05, 0.10, 0.60, Outcome.INCONCLUSIVE),
+    ],
+)
+def test_a_verdict_holds_at_small_errors_only(low, high, most_errors, outcome):
+    measurement = Measurement(
+        SCORE, "model", Interval((low + high) / 2.0, low, high, 0.95, "test", 20)
+    )
+    limit, errors = Limit(SCORE.name, 0.3, "a reason"), (0.0, most_errors)
+    verdict = verdict_of(measurement, limit, 0.95)
+    rates = CertifiedErrors(ErrorRates(errors, errors), "all images")
+    case = _certified_case(measurement, limit, verdict, rates, 0.95)
+    assert case.outcome is outcome
+    assert case.hangs is (outcome is Outcome.INCONCLUSIVE)
+    assert case.low <= low
+    assert case.high >= high
+
+
+def test_a_certificate_is_read_as_written_and_its_names_are_readable(tmp_path):
+    errors = GroupErrors({"male": {"male": 9, "female": 1}, "female": {"female": 10}})
+    everything = Split((), {"all": errors})
+    region = Split(("region",), {"Zürich": errors})
+    certificate = Certificate("fake", "f", "labels", 20, "2026-11-27", (everything, region))
+    write_certificate(certificate, tmp_path / "c.json")
+    assert read_certificate(tmp_path / "c.json") == certificate
+    assert "Zürich" in (tmp_path / "c.json").read_text(encoding="utf-8")
