@@ -125,6 +125,10 @@ class GroupPrompt:
     indices: Mapping[str, ShareInterval | None] = field(default_factory=dict)
     """Metric, such as group_entropy -> how even the groups are; None with too few labels."""
 
+    def __post_init__(self) -> None:
+        if self.images and not self.counts:
+            raise ValueError("expected counts of the images with a label")
+
 
 @dataclass(frozen=True, slots=True)
 class GroupsRecord:
@@ -141,6 +145,10 @@ class GroupsRecord:
     """Mean over prompts of half the L1 distance of their shares from even ones."""
     prompts: tuple[GroupPrompt, ...] = ()
     """The prompts, the furthest from even first."""
+
+    def __post_init__(self) -> None:
+        if self.distance is not None and not self.shares:
+            raise ValueError("expected shares of the groups beside their distance")
 
 
 @dataclass(frozen=True, slots=True)

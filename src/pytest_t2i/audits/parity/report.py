@@ -240,7 +240,7 @@ def _prompt_distances(groups: GroupsRecord, checks: Mapping[str, Sequence[Check]
 
 def _indices(groups: GroupsRecord, checks: Sequence[Check]) -> Iterator[BarChart]:
     """Yield a chart of each index that a test judged, the worst prompt first."""
-    for name in groups.prompts[0].indices:
+    for name in groups.prompts[0].indices if groups.prompts else ():
         metric, by_prompt = INFO.get(name), judged(checks, name)
         if metric is not None and by_prompt:
             pairs = [(prompt, prompt.indices.get(name)) for prompt in groups.prompts]
