@@ -279,9 +279,11 @@ def _values(
 
 def _free_pipeline() -> None:
     """Free what the pipeline of an earlier hybrid held; they are made one after the other."""
-    gc.collect()
     torch = sys.modules.get("torch")
-    if torch is not None and torch.cuda.is_available():
+    if torch is None:
+        return
+    gc.collect()
+    if torch.cuda.is_available():
         torch.cuda.empty_cache()
 
 
