@@ -14,7 +14,7 @@ from filelock import FileLock
 
 from pytest_t2i.adapters.catalogue import Catalogue, read_catalogues
 from pytest_t2i.adapters.detectors.judging import Judge, JudgeRun
-from pytest_t2i.adapters.detectors.rubrics import JUDGE, each_attribute
+from pytest_t2i.adapters.detectors.rubrics import JUDGE, PRICED, each_attribute
 from pytest_t2i.adapters.mitigations import (
     Mitigated,
     MitigatedFactory,
@@ -22,6 +22,7 @@ from pytest_t2i.adapters.mitigations import (
     load_mitigation,
 )
 from pytest_t2i.adapters.registry import Factory, Registries, import_factory, named_part
+from pytest_t2i.adapters.support.paid_requests import CountedPart
 from pytest_t2i.adapters.support.spending import FaultCounts, Spending
 from pytest_t2i.data import GenerationSettings, Money, Request, digest
 from pytest_t2i.errors import ConfigurationError, GenerationError, UnknownNameError, blamed
@@ -241,9 +242,9 @@ class Components:
         judge_price = self.settings.judge_price
         if judge_price is None:
             return
-        if not any(name.startswith(JUDGE) for name in self.detector_names):
+        if not any(name.startswith(PRICED) for name in self.detector_names):
             raise ConfigurationError(
-                "--t2i-judge-price: expected a detector that asks a judge, such as vlm:NAME, got "
+                "--t2i-judge-price: expected a detector behind HTTP, vlm:NAME or face++, got "
                 f"{', '.join(self.detector_names)}: leave the option out"
             )
         for option, amount in (("price", self.price), ("budget", self.settings.budget)):
@@ -492,7 +493,7 @@ class Components:
             if kind == "detector" and not weights:
                 check_weights(base)
             loaded = registry.get(base)(load_options)
-            if isinstance(loaded, Judge):
+            if isinstance(loaded, CountedPart):
                 loaded.join(self.judge_run)
             return loaded
 

@@ -13,10 +13,10 @@ import msgspec
 from filelock import FileLock
 
 from pytest_t2i.adapters.catalogue import CROP, PARTS
-from pytest_t2i.adapters.models.answers import PassingFaultError
 from pytest_t2i.adapters.models.endpoints import EndpointModel
 from pytest_t2i.adapters.models.reported_versions import versions_words
 from pytest_t2i.adapters.registry import PartName, Registries
+from pytest_t2i.adapters.support.answers import PassingFaultError
 from pytest_t2i.adapters.support.code import version_of_package
 from pytest_t2i.data import digest
 from pytest_t2i.errors import ConfigurationError, T2IError, blamed, shown

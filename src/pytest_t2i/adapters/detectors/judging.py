@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from pytest_t2i.adapters.detectors.rubrics import Rubric, RubricQuestion, bounded_line
 from pytest_t2i.adapters.detectors.screening import screened
 from pytest_t2i.adapters.support.black_or_unreadable import picture_digest
+from pytest_t2i.adapters.support.paid_requests import CountedPart
 from pytest_t2i.data import Detection, Undetected, digest
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from pytest_t2i.adapters.models.endpoints import Counter
+    from pytest_t2i.adapters.support.paid_requests import Counter
     from pytest_t2i.adapters.support.spending import FaultCounts
 
 FIRST, AGAIN = "judged", "judged-again"
@@ -229,7 +230,7 @@ class ChangedError(Exception):
     """Base of the error that a judge has changed; its answers are not kept."""
 
 
-class Judge:
+class Judge(CountedPart):
     """A Detector of one attribute, whose panel answers about several in one request."""
 
     def __init__(self, panel: Panel, rubric: Rubric) -> None:
