@@ -24,7 +24,7 @@ from pytest_t2i.generation.check_packages import check_packages
 from pytest_t2i.generation.check_pictures import SizeCheck, picture_for_detectors
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.detect import DEFAULT_BATCH, Observer, Pictures
-from pytest_t2i.generation.detect_elsewhere import looked_at, told
+from pytest_t2i.generation.detect_elsewhere import told
 from pytest_t2i.generation.executors import InProcess, batches_to_store, each_once
 from pytest_t2i.generation.heartbeat import signs_of_life
 from pytest_t2i.generation.model_probe import probe_model
@@ -407,8 +407,7 @@ class Runner:
             for request in todo:
                 if self._other_size or self._undetected:
                     return
-                traced = traces.asked(request, plan.needs[request])
-                yield looked_at(traced, plan.needs[request]) if self._looks_elsewhere else traced
+                yield traces.asked(request, plan.needs[request], looks=self._looks_elsewhere)
 
     def _missing(
         self, plan: Plan, keys: dict[Request, str], among: Sequence[Request]

@@ -19,7 +19,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.adapters.detectors.judging import (
-    VERSION,
     ChangedError,
     Judge,
     JudgeRun,
@@ -43,7 +42,7 @@ from pytest_t2i.adapters.support.paid_requests import Counter, PaidRequests, Ser
 from pytest_t2i.adapters.support.parallel_calls import Pace, ParallelCalls
 from pytest_t2i.adapters.support.secrets import secrets_of
 from pytest_t2i.adapters.support.spending import FaultCounts
-from pytest_t2i.data import Detection, digest
+from pytest_t2i.data import Detection, FactKind, digest
 from pytest_t2i.errors import ConfigurationError, DetectorError, T2IError
 from pytest_t2i.protocols import AnswerLimits, LoadOptions
 
@@ -205,10 +204,10 @@ class ChatPanel(Panel, Service[Reply]):
         self._versions = run.versions[plain]
 
     def _learned(self, plain: str) -> Mapping[str, str]:
-        memory, of_run = self.run.memory, f"{VERSION}:{plain}:{self.run.shared_id}"
+        memory, of_run = self.run.memory, FactKind.JUDGE_VERSION.of(plain, self.run.shared_id)
         if self.run.shared_id and (of_workers := memory.fact(of_run)) is not None:
             return dict(of_workers)
-        before: Mapping[str, str] | None = memory.fact(f"{VERSION}:{plain}")
+        before: Mapping[str, str] | None = memory.fact(FactKind.JUDGE_VERSION.of(plain))
         try:
             versions = self._told(patient=before is None)
         except T2IError as error:
@@ -225,7 +224,7 @@ class ChatPanel(Panel, Service[Reply]):
                 f"{versions_words(before) or 'not told'}: pictures are judged anew"
             )
         if versions != before:
-            memory.remember(f"{VERSION}:{plain}", dict(versions))
+            memory.remember(FactKind.JUDGE_VERSION.of(plain), dict(versions))
         if self.run.shared_id:
             memory.remember(of_run, dict(versions))
         return versions
