@@ -59,11 +59,11 @@ class Announcing:
     """Prompt -> keys of its images, in the order in which they were asked for."""
     _rounds: int = 0
 
-    def __call__(self, plan: Plan, keys: Mapping[Request, str]) -> None:
-        """Write the note; ``keys`` has the store's key of every request of the plan."""
+    def __call__(self, plan: Plan) -> None:
+        """Write the note on a plan that has its keys."""
         self._rounds += 1
         session, names = self.session, [_name(request, plan) for request in plan]
-        for name, key in zip(names, map(keys.__getitem__, plan), strict=True):
+        for name, key in zip(names, plan.keys.values(), strict=True):
             self._needs.setdefault(name, {})[key] = None
         is_open = set(names) if session.settings.sequential else ()
         prompts = [
