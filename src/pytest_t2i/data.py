@@ -375,11 +375,13 @@ class Request:
     """Attributes whose SPI the ``velocity`` trace holds; not part of the key."""
     variation: Variation | None = None
     """None for the plain image. ``settings`` of the request already include the variation's."""
+    detectors: frozenset[str] = frozenset()
+    """Names of the detectors that run where the image is made; not part of the key."""
 
     @property
     def plain(self) -> Request:
-        """The request of the same picture without traces."""
-        return replace(self, observe=frozenset(), attributes=())
+        """The request of the same picture without traces and detectors."""
+        return replace(self, observe=frozenset(), attributes=(), detectors=frozenset())
 
     def key(self, fingerprint: str) -> str:
         """Return a hash of all that changes the picture, given the model's fingerprint."""
@@ -394,6 +396,53 @@ class Request:
             varied = self.variation
             facts["variation"] = [varied.name, varied.fingerprint, *varied.texts]
         return digest(facts)
+
+
+class FactKind(StrEnum):
+    """What a fact in a store is about: the beginning of its name. Written names do not change.
+
+    >>> FactKind.SEEDING.of("my-model-3")
+    'seeding:my-model-3'
+    """
+
+    MODEL = "model"
+    """Fingerprint of a model -> the last name under which it was run."""
+    COMPONENT = "component"
+    """Identity of a part -> its fingerprint and provenance, which are known without loading it."""
+    SEEDING = "seeding"
+    """Fingerprint of a model -> whether it honours seeds."""
+    PROBE = "model probe"
+    """Fingerprint of a model -> what probing it has shown."""
+    BATCH = "batch"
+    """Fingerprint of a model -> images per batch on a device."""
+    VERSIONS = "versions"
+    """A model behind HTTP, and a run -> the version that it reported."""
+    JUDGE_VERSION = "judge-version"
+    """A judge, and a run -> the version that it reported."""
+    JUDGED = "judged"
+    """A judge and a picture -> its answer."""
+    JUDGED_AGAIN = "judged-again"
+    """The same -> its second answer."""
+    MADE = "made"
+    """A run with workers -> what its workers ended with."""
+    STOPPING = "stopping"
+    """A sequential test -> its number of images in earlier rounds."""
+    LOOKS = "looks"
+    """A model and its detector -> comparisons that runs judged."""
+    CANARY = "canary"
+    """The pictures of a baseline's canary -> earlier comparisons with them."""
+    CANARY_OF_RUN = "canary-of-run"
+    """A run -> the result of its canary."""
+    LIVE, LIVE_NEEDS = "live", "live needs"
+    """The note on the run in progress, and the images that it needs; each is one fact."""
+    SIMILARITIES = "similarities"
+    """Compared features -> similarities of the audit of neutrality."""
+    WALS, VENDI = "wals", "vendi"
+    """Features -> intervals of the audit of variety."""
+
+    def of(self, *parts: object) -> str:
+        """Return the name of the fact about these parts."""
+        return ":".join([self, *map(str, parts)])
 
 
 TEXT_EMBEDDING = "text_embedding"

@@ -239,8 +239,8 @@ OPTIONS = (
     ),
     Option(
         "judge-price",
-        "price of one picture judged by a detector vlm:NAME, written as that of an image; a tenth "
-        "of the pictures is judged twice (default: not counted)",
+        "price of one picture judged by a detector vlm:NAME or face++, written as that of an "
+        "image; vlm:NAME judges a tenth of the pictures twice (default: not counted)",
         "MONEY",
     ),
     Option(

@@ -11,7 +11,7 @@ pytest.importorskip("huggingface_hub")
 
 from image_server import serving
 
-from pytest_t2i.adapters.models import endpoints
+from pytest_t2i.adapters.support import paid_requests
 
 KEY = "sk-very-secret-0123"
 SUITE = """
@@ -32,7 +32,7 @@ def endpoint(project, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("HF_TOKEN", KEY)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    monkeypatch.setattr(endpoints, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(paid_requests, "FIRST_WAIT", 0.01)
     return project
 
 

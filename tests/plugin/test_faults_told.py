@@ -9,7 +9,7 @@ pytest.importorskip("huggingface_hub")
 
 from image_server import serving
 
-from pytest_t2i.adapters.models import endpoints
+from pytest_t2i.adapters.support import paid_requests
 from pytest_t2i.adapters.support.spending import KINDS
 
 SUITE = """
@@ -42,7 +42,7 @@ def endpoint(project, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret-0123")
     monkeypatch.setenv("HF_TOKEN", "sk-very-secret-0123")
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    monkeypatch.setattr(endpoints, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(paid_requests, "FIRST_WAIT", 0.01)
     limits = "--t2i-answer-deadline 8 --t2i-answer-limit 1"
     monkeypatch.setenv("PYTEST_ADDOPTS", f"--t2i-probe never --t2i-concurrency 2 {limits}")
     return project

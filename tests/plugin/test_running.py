@@ -206,3 +206,23 @@ def test_a_test_that_is_run_again_counts_once(project):
     tests = [check["test"] for check in record["checks"]]
     assert len(tests) == len(set(tests)) == 4
     assert record["outcome"] == "FAIL"
+
+
+LOADED = """
+from pathlib import Path
+import fakes
+
+def slow(options):
+    Path("loaded").touch()
+    return fakes.fair(options)
+"""
+
+
+@pytest.mark.parametrize("option", ["--setup-plan", "--collect-only"])
+def test_a_plan_of_fixtures_loads_no_model(project, option):
+    project.write({"loading.py": LOADED})
+    result = project.run(option, "-k", "nurse", model="loading:slow")
+    assert result.ret == pytest.ExitCode.OK
+    assert not (project.path / "loaded").exists()
+    project.run("-k", "nurse", model="loading:slow")
+    assert (project.path / "loaded").exists()

@@ -16,11 +16,12 @@ import pytest
 from pytest_t2i import audit
 from pytest_t2i.cli import watch
 from pytest_t2i.cli.main import main
+from pytest_t2i.data import FactKind
 from pytest_t2i.errors import StoreError
 from pytest_t2i.generation.store import Store
 from pytest_t2i.protocols import LoadOptions
 from pytest_t2i.reporting.live import NAME, state_sentence, write_live_page
-from pytest_t2i.runs.live import NEEDS, NOTE, LiveCounts, LiveNote, LiveView, Watching
+from pytest_t2i.runs.live import LiveCounts, LiveNote, LiveView, Watching
 
 LOOKING = """
 import json, pathlib
@@ -71,7 +72,7 @@ def test_when_the_run_is_over_its_note_says_so_and_its_keys_are_gone(project):
     report = os.path.normpath(project.path / ".t2i" / view.note.report)
     assert report == str(project.path / "reports/t2i/index.html")
     with closing(Store(project.path / ".t2i")) as store:
-        assert store.fact(NEEDS) is None
+        assert store.fact(FactKind.LIVE_NEEDS) is None
 
 
 def test_xdist_workers_are_watched_alike(project):
@@ -95,11 +96,14 @@ KILLED = """
 import os, sys
 from pytest_t2i.generation.store import Store
 from pytest_t2i.protocols import LoadOptions
-from pytest_t2i.runs.live import NEEDS, NOTE
+from pytest_t2i.data import FactKind
 store = Store(__import__("pathlib").Path(sys.argv[1]))
-store.remember(NEEDS, [{"name": "profession-nurse", "keys": ["aa", "ab"], "is_open": False}])
-store.remember(NOTE, {"run": "r", "model": "m", "started": 1.0, "report": "../r/index.html",
-    "owner": store.owner.name, "detectors": [], "round": 1, "is_over": False})
+needs = [{"name": "profession-nurse", "keys": ["aa", "ab"], "is_open": False}]
+store.remember(FactKind.LIVE_NEEDS, needs)
+store.remember(FactKind.LIVE, {
+    "run": "r", "model": "m", "started": 1.0, "report": "../r/index.html",
+    "owner": store.owner.name, "detectors": [], "round": 1, "is_over": False,
+})
 os._exit(9)
 """
 
@@ -205,7 +209,7 @@ def test_the_command_follows_a_run_to_its_report(tmp_path, capsys, monkeypatch):
 @pytest.mark.parametrize("content", [{"run": 1}, [], "words", {"run": "r", "model": None}])
 def test_a_note_of_another_shape_is_refused(tmp_path, content):
     with closing(Store(tmp_path / "store")) as store:
-        store.remember(NOTE, content)
+        store.remember(FactKind.LIVE, content)
     with pytest.raises(StoreError, match="another version"):
         Watching(tmp_path / "store").look()
 
@@ -213,6 +217,6 @@ def test_a_note_of_another_shape_is_refused(tmp_path, content):
 def test_a_changed_note_and_a_store_without_one_show_nothing(tmp_path):
     with closing(Store(tmp_path / "store")) as store:
         assert Watching(store.folder).look() is None
-        store.remember(NOTE, {"run": "r"})
+        store.remember(FactKind.LIVE, {"run": "r"})
         store._connection.execute("UPDATE facts SET value = '[]'")
     assert Watching(tmp_path / "store").look() is None

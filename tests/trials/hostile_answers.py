@@ -24,8 +24,9 @@ from leaks import leaks
 from PIL import Image
 from tally import Tally
 
-from pytest_t2i.adapters.models import endpoints, hugging_face_images, openai_images
-from pytest_t2i.adapters.models.answers import FILE
+from pytest_t2i.adapters.models import hugging_face_images, openai_images
+from pytest_t2i.adapters.support import paid_requests
+from pytest_t2i.adapters.support.answers import FILE
 from pytest_t2i.adapters.support.spending import Spending
 from pytest_t2i.data import Money, Request
 from pytest_t2i.errors import GenerationError
@@ -256,7 +257,7 @@ def go(folder: Path, count: int, seed: int = 0) -> Tally:
     """Meet so many answers."""
     tally, random = Tally("hostile answers", WANTED), Random(seed)
     os.environ |= {"OPENAI_API_KEY": KEY, "HF_TOKEN": KEY}
-    waits, endpoints.FIRST_WAIT = endpoints.FIRST_WAIT, 0.0
+    waits, paid_requests.FIRST_WAIT = paid_requests.FIRST_WAIT, 0.0
     outcomes: Counter[str] = Counter()
     texts = []
     try:
@@ -295,7 +296,7 @@ def go(folder: Path, count: int, seed: int = 0) -> Tally:
                 tally.check(paid >= charged, f"{paid} of {charged} paid: {where}")
                 model.spending.clear()
     finally:
-        endpoints.FIRST_WAIT = waits
+        paid_requests.FIRST_WAIT = waits
     left = leaks(folder, KEY, *texts)
     tally.check(not left, f"the key is left: {left[:3]}")
     listed = ", ".join(f"{times} {name}" for name, times in sorted(outcomes.items()))

@@ -21,7 +21,8 @@ from judge_server import Plan, Server, judging, picture
 from tally import Tally
 
 from pytest_t2i.adapters.detectors import vlm
-from pytest_t2i.adapters.detectors.judging import FIRST, JudgeRun
+from pytest_t2i.adapters.detectors.judging import JudgeRun
+from pytest_t2i.data import FactKind
 from pytest_t2i.errors import T2IError
 from pytest_t2i.generation.store import Store
 from pytest_t2i.protocols import AnswerLimits, LoadOptions
@@ -79,7 +80,7 @@ def start(folder: Path, server: Server, *more: str) -> subprocess.Popen[str]:
 
 
 def _kept(folder: Path) -> int:
-    return len(Store(folder / ".t2i").facts(f"{FIRST}:"))
+    return len(Store(folder / ".t2i").facts(FactKind.JUDGED.of("")))
 
 
 def kills(folder: Path, count: int, tally: Tally, seed: int = 1) -> Tally:

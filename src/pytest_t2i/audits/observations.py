@@ -12,13 +12,11 @@ from pytest_t2i.data import (
     FoundObject,
     GenerationSettings,
     Prompt,
-    Request,
     Variation,
 )
 from pytest_t2i.errors import T2IError
 from pytest_t2i.generation.components import Components
-from pytest_t2i.generation.plan import DetectorRef
-from pytest_t2i.generation.run_mitigation import varied
+from pytest_t2i.generation.plan import DetectorRef, request_of
 from pytest_t2i.generation.seeds import seeding_of
 from pytest_t2i.generation.store import Store, StoredImage
 from pytest_t2i.generation.store.pixels import Pixels, Repeats
@@ -98,10 +96,9 @@ class Observations:
 
     def keys(self, prompt: Prompt, seeds: Sequence[int]) -> list[str]:
         """Return the store keys of the prompt's images, in the order of the seeds."""
-        variation = varied(self.components.mitigating(), prompt, self.variation)
+        mitigating = self.components.mitigating()
         return self.components.keys(
-            Request(prompt.text_of(seed), seed, self.settings, variation=variation)
-            for seed in seeds
+            request_of(prompt, seed, self.settings, mitigating, self.variation) for seed in seeds
         )
 
     def _read(

@@ -16,7 +16,7 @@ from typing import Annotated, Any, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
-from pytest_t2i.data import GenerationSettings
+from pytest_t2i.data import FactKind, GenerationSettings
 from pytest_t2i.generation.store import Store
 
 FIRST = 1
@@ -184,7 +184,7 @@ def device_of(model: Any) -> str:
 
 def remembered(store: Store, fingerprint: str, say: Callable[[str], None]) -> dict[str, Found]:
     """A model's batch sizes in the store; {} with a note where they cannot be read."""
-    name = _fact(fingerprint)
+    name = FactKind.BATCH.of(fingerprint)
     try:
         return msgspec.convert(store.fact(name) or {}, dict[str, Found])
     except msgspec.ValidationError as error:
@@ -196,8 +196,4 @@ def remember(store: Store, fingerprint: str, known: Mapping[str, Found]) -> None
     """Store batch sizes, beside those that other processes stored for other devices."""
     before = remembered(store, fingerprint, lambda _: None)
     if before != (after := {**before, **known}):
-        store.remember(_fact(fingerprint), msgspec.to_builtins(after))
-
-
-def _fact(fingerprint: str) -> str:
-    return f"batch:{fingerprint}"
+        store.remember(FactKind.BATCH.of(fingerprint), msgspec.to_builtins(after))

@@ -8,13 +8,13 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from filelock import FileLock
 
-from pytest_t2i.adapters.catalogue import Catalogue, read_catalogues
+from pytest_t2i.adapters.catalogue import Catalogue, ModelEntry, read_catalogues
 from pytest_t2i.adapters.detectors.judging import Judge, JudgeRun
-from pytest_t2i.adapters.detectors.rubrics import JUDGE, each_attribute
+from pytest_t2i.adapters.detectors.rubrics import JUDGE, PRICED, each_attribute
 from pytest_t2i.adapters.mitigations import (
     Mitigated,
     MitigatedFactory,
@@ -22,6 +22,7 @@ from pytest_t2i.adapters.mitigations import (
     load_mitigation,
 )
 from pytest_t2i.adapters.registry import Factory, Registries, import_factory, named_part
+from pytest_t2i.adapters.support.paid_requests import CountedPart
 from pytest_t2i.adapters.support.spending import FaultCounts, Spending
 from pytest_t2i.data import GenerationSettings, Money, Request, digest
 from pytest_t2i.errors import ConfigurationError, GenerationError, UnknownNameError, blamed
@@ -56,6 +57,17 @@ OWN_NAMES = ("timm:", "vlm:")
 """Prefixes of parts whose weights are named by their library, not by the catalogue's aliases."""
 
 
+class ResolvedModel(NamedTuple):
+    """What the name of the model under test stands for."""
+
+    name: str
+    adapter: str
+    factory: Callable[[], Factory]
+    """Imports the adapter's factory."""
+    options: LoadOptions
+    """Those of the catalogue or of the name, without the run's settings."""
+
+
 @dataclass(slots=True)
 class Components:
     """The model, detectors, encoders and executor of one run, resolved by name."""
@@ -75,6 +87,7 @@ class Components:
     _detectors: dict[DetectorRef, NamedComponent[Detector]] = field(default_factory=dict)
     _encoders: dict[str, NamedComponent[Encoder]] = field(default_factory=dict)
     _finders: dict[str, NamedComponent[ObjectFinder]] = field(default_factory=dict)
+    _resolved: ResolvedModel | None = None
     _model: NamedComponent[TextToImage] | None = None
     _mitigating: Mitigating | None = None
     _mitigated: Mitigated | None = None
@@ -111,9 +124,8 @@ class Components:
         Raises UnknownNameError for a name that is no alias, folder, hub id or factory.
         """
         if self._model is None:
-            name = self.settings.model or ""
-            adapter, factory, options = self._resolve_model(name)
-            options = self._with_model_settings(options)
+            name, adapter, factory, _ = self.resolved
+            options = self.defaults()
             # A user's factory may depend on anything: its fingerprint is never cached.
             ours = adapter == PIPELINES and adapter not in self.registries.models.local
             identity = run_identity = None
@@ -132,8 +144,7 @@ class Components:
     @property
     def price(self) -> Money | None:
         """Price of one image, from the option or the catalogue; None where neither names one."""
-        entry = self.catalogue.models.get(self.settings.model or "")
-        return self.settings.price or (entry.price if entry else None)
+        return self.settings.price or (self.entry.price if self.entry else None)
 
     @property
     def spending(self) -> Spending | None:
@@ -241,9 +252,9 @@ class Components:
         judge_price = self.settings.judge_price
         if judge_price is None:
             return
-        if not any(name.startswith(JUDGE) for name in self.detector_names):
+        if not any(name.startswith(PRICED) for name in self.detector_names):
             raise ConfigurationError(
-                "--t2i-judge-price: expected a detector that asks a judge, such as vlm:NAME, got "
+                "--t2i-judge-price: expected a detector behind HTTP, vlm:NAME or face++, got "
                 f"{', '.join(self.detector_names)}: leave the option out"
             )
         for option, amount in (("price", self.price), ("budget", self.settings.budget)):
@@ -283,15 +294,13 @@ class Components:
         """Detectors of the run; the detections of the first one are judged."""
         if self.settings.detectors:
             return tuple(dict.fromkeys(chain(*map(each_attribute, self.settings.detectors))))
-        entry = self.catalogue.models.get(self.settings.model or "")
-        return (entry.detector if entry and entry.detector else DEFAULT_DETECTOR,)
+        return ((self.entry and self.entry.detector) or DEFAULT_DETECTOR,)
 
     @property
     def encoder_name(self) -> str:
         """The encoder of image space: the detector's own where it has one, to load one only."""
-        entry = self.catalogue.models.get(self.settings.model or "")
-        if entry and entry.encoder:
-            return entry.encoder
+        if self.entry and self.entry.encoder:
+            return self.entry.encoder
         detector = self.detector_names[0]
         base, _, alias = detector.partition(":")
         if base in self.registries.encoders:
@@ -319,9 +328,8 @@ class Components:
 
         The catalogue's entry declares them, or the model itself where it is no pipeline.
         """
-        entry = self.catalogue.models.get(self.settings.model or "")
-        if entry is not None and entry.calibrated is not None:
-            return entry.calibration()
+        if self.entry is not None and self.entry.calibrated is not None:
+            return self.entry.calibration()
         model = self.model().get() if self.model().lists_images else None
         return model if isinstance(model, Calibrated) else None
 
@@ -363,7 +371,7 @@ class Components:
         return executor
 
     def _recipe(self) -> tuple[Factory, LoadOptions]:
-        adapter, factory, options = self._resolve_model(self.settings.model or "")
+        _, adapter, factory, _ = self.resolved
         wrapped, mitigating = self._counting(adapter, factory()), self.mitigating()
         if mitigating is not None:
             compared_by = mitigating.named.encoder
@@ -380,7 +388,7 @@ class Components:
                 )
             detectors = {name: self._elsewhere("detector", name) for name in self.detector_names}
             wrapped = looking_factory(wrapped, detectors)
-        return wrapped, self._with_model_settings(options)
+        return wrapped, self.defaults()
 
     def _elsewhere(self, kind: str, name: str) -> tuple[Factory, LoadOptions]:
         """Factory and options that load a part in another process."""
@@ -392,18 +400,20 @@ class Components:
 
     def model_batch(self) -> int | None:
         """The catalogue's batch size for the model; None where there is none."""
-        entry = self.catalogue.models.get(self.settings.model or "")
-        return entry.batch if entry else None
+        return self.entry.batch if self.entry else None
 
     def defaults(self) -> LoadOptions:
         """The model's load options, with the catalogue's generation settings."""
-        return self._with_model_settings(self._resolve_model(self.settings.model or "")[2])
+        options = self._with_settings(self.resolved.options)
+        if self.settings.rewriting:
+            return options
+        return replace(options, extra={**options.extra, "rewrites": False})
 
     def detector(self, ref: DetectorRef) -> NamedComponent[Detector]:
         """A detector by name, or a detector of one attribute."""
         if ref not in self._detectors:
             self._detectors[ref] = (
-                self._plain_detector(ref.name) if ref.attribute is None else self._open_set(ref)
+                self._part("detector", ref.name) if ref.attribute is None else self._open_set(ref)
             )
         return self._detectors[ref]
 
@@ -419,20 +429,34 @@ class Components:
             self._finders[name] = self._part("object", name)
         return self._finders[name]
 
-    def _resolve_model(self, name: str) -> tuple[str, Callable[[], Factory], LoadOptions]:
+    @property
+    def entry(self) -> ModelEntry | None:
+        """The catalogue's entry of the model under test; None where it is no alias."""
+        return self.catalogue.models.get(self.settings.model or "")
+
+    @property
+    def resolved(self) -> ResolvedModel:
+        """The model under test by its name, resolved once; see ``model`` for errors."""
+        name = self.settings.model or ""
+        if self._resolved is None or self._resolved.name != name:
+            adapter, factory, options = self._resolve(name)
+            self._resolved = ResolvedModel(name, adapter, factory, options)
+        return self._resolved
+
+    def _resolve(self, name: str) -> tuple[str, Callable[[], Factory], LoadOptions]:
         models = self.registries.models
-        entry = self.catalogue.models.get(name)
-        if entry is not None:
-            return entry.adapter, (lambda: models.get(entry.adapter)), entry.options
+        if self.entry is not None:
+            adapter = self.entry.adapter
+            return adapter, partial(models.get, adapter), self.entry.options
         adapter, _, source = name.partition(":")
         if adapter in models:
-            return adapter, (lambda: models.get(adapter)), LoadOptions(source=source)
-        diffusers = (PIPELINES, lambda: models.get(PIPELINES))
+            return adapter, partial(models.get, adapter), LoadOptions(source=source)
+        diffusers = (PIPELINES, partial(models.get, PIPELINES))
         folder = user_path(name)
         if folder.is_dir():
             return *diffusers, LoadOptions(source=str(folder.absolute()))
         if source and adapter.replace(".", "").replace("_", "").isalnum():
-            return name, (lambda: import_factory(name)), LoadOptions(source=name)
+            return name, partial(import_factory, name), LoadOptions(source=name)
         if name.count("/") == 1 and not name.startswith((".", "/", "~")):
             return *diffusers, LoadOptions(source=name)
         if name.startswith((".", "/", "~")):
@@ -447,9 +471,6 @@ class Components:
             "A hub id (owner/name), a folder with model_index.json, images:DIR, a service "
             "(openai:MODEL, fal:MODEL and others) and module:factory are accepted, too.",
         )
-
-    def _plain_detector(self, name: str) -> NamedComponent[Detector]:
-        return self._part("detector", name)
 
     def _open_set(self, ref: DetectorRef) -> NamedComponent[Detector]:
         base = self.detector(DetectorRef(ref.name))
@@ -492,7 +513,7 @@ class Components:
             if kind == "detector" and not weights:
                 check_weights(base)
             loaded = registry.get(base)(load_options)
-            if isinstance(loaded, Judge):
+            if isinstance(loaded, CountedPart):
                 loaded.join(self.judge_run)
             return loaded
 
@@ -533,12 +554,6 @@ class Components:
             trust_remote_code=self.settings.trust_remote_code,
             answers=self.settings.answers,
         )
-
-    def _with_model_settings(self, options: LoadOptions) -> LoadOptions:
-        options = self._with_settings(options)
-        if self.settings.rewriting:
-            return options
-        return replace(options, extra={**options.extra, "rewrites": False})
 
     def _identities(
         self, kind: str, name: str, options: LoadOptions

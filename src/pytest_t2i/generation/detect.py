@@ -7,7 +7,7 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_t2i.adapters.detectors.rubrics import JUDGE
+from pytest_t2i.adapters.detectors.rubrics import PRICED
 from pytest_t2i.adapters.support.black_or_unreadable import gate
 from pytest_t2i.adapters.support.picture_files import picture_in
 from pytest_t2i.data import Detection, Undetected
@@ -116,7 +116,7 @@ class Observer:
         """Number of pictures about which a judge has still to be asked."""
         judges = (
             set(missing) for task, missing in self._tasks(Pictures(needs, lambda _: None))
-            if isinstance(task, DetectorRef) and task.name.startswith(JUDGE)
+            if isinstance(task, DetectorRef) and task.name.startswith(PRICED)
         )  # fmt: skip
         return len(set().union(*judges))
 

@@ -21,8 +21,6 @@ from pytest_t2i.generation.plan import DetectorRef, ImageNeeds
 from pytest_t2i.protocols import Detector, LoadOptions, TextToImage
 
 OPTION = "--t2i-detect-where"
-LOOK = "look:"
-"""Prefix, in a request's ``observe``, of the name of a detector to run in the worker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +54,7 @@ class Looking:
         """Make one batch, in order, with detections, also of images made before an error."""
         images: list[Generated] = []
         try:
-            plain = [_unlooked(request) for request in requests]
+            plain = [replace(request, detectors=frozenset()) for request in requests]
             images.extend(as_generated(self.model.generate(plain)))
         except (Exception, KeyboardInterrupt):
             yield from self._looked_at(requests, images)
@@ -78,7 +76,7 @@ class Looking:
         self, requests: Sequence[Request], images: Sequence[Generated]
     ) -> list[dict[str, Detection]]:
         """Fingerprint of a detector -> detection, for each image."""
-        detectors = [_looks(request) for request in requests[: len(images)]]
+        detectors = [request.detectors for request in requests[: len(images)]]
         detections: list[dict[str, Detection]] = [{} for _ in images]
         for name in sorted(set().union(*detectors)):
             places = [place for place, names in enumerate(detectors) if name in names]
@@ -119,12 +117,6 @@ def looking_factory(
     return LookingFactory(factory, detectors)
 
 
-def looked_at(request: Request, needs: ImageNeeds) -> Request:
-    """The request, with the names of the detectors to run in the worker."""
-    names = {LOOK + ref.name for ref in needs.detectors if ref.attribute is None}
-    return replace(request, observe=request.observe | names) if names else request
-
-
 def told(
     detector: Callable[[DetectorRef], NamedComponent[Detector]],
     plan_needs: Mapping[str, ImageNeeds],
@@ -151,13 +143,3 @@ def told(
         if mine:
             detections_of_workers[handle.fingerprint] = mine
     return detections_of_workers
-
-
-def _looks(request: Request) -> set[str]:
-    return {name.removeprefix(LOOK) for name in request.observe if name.startswith(LOOK)}
-
-
-def _unlooked(request: Request) -> Request:
-    """The request without the names of detectors, for the model."""
-    observe = frozenset(name for name in request.observe if not name.startswith(LOOK))
-    return replace(request, observe=observe) if observe != request.observe else request

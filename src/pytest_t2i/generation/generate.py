@@ -24,7 +24,7 @@ from pytest_t2i.generation.check_packages import check_packages
 from pytest_t2i.generation.check_pictures import SizeCheck, picture_for_detectors
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.detect import DEFAULT_BATCH, Observer, Pictures
-from pytest_t2i.generation.detect_elsewhere import looked_at, told
+from pytest_t2i.generation.detect_elsewhere import told
 from pytest_t2i.generation.executors import InProcess, batches_to_store, each_once
 from pytest_t2i.generation.heartbeat import signs_of_life
 from pytest_t2i.generation.model_probe import probe_model
@@ -120,8 +120,8 @@ class Runner:
     work: Work = field(default_factory=Work)
     tries_seeds: bool = False
     """Whether a model that may ignore seeds is probed before its first picture."""
-    announce: Callable[[Plan, Mapping[Request, str]], None] | None = None
-    """Called with each plan and the store's keys of its requests, before the first picture."""
+    announce: Callable[[Plan], None] | None = None
+    """Called with each plan, which has its keys, before the first picture."""
     _unread: dict[str, str] = field(default_factory=dict)
     _needed: set[str] = field(default_factory=set)
     _pace: ImagePace = field(default_factory=ImagePace)
@@ -181,24 +181,24 @@ class Runner:
             return self.work
         check_packages(plan, self.components)
         with signs_of_life("reading the model and prompts", self.progress.say):
-            keys = self._ready(plan)
-        self._make_and_look(plan, keys)
+            self._ready(plan)
+        self._make_and_look(plan)
         self.work.detected = self.observer.detected
         self.work.seconds += time.monotonic() - started
         return self.work
 
-    def _make_and_look(self, plan: Plan, keys: dict[Request, str]) -> None:
+    def _make_and_look(self, plan: Plan) -> None:
         """Make and detect; pictures that turn out damaged when they are opened are made again."""
         for _ in range(TURNS):
             self._unread.clear()
             try:
-                self._make_within_budget(plan, keys)
-                self.observer.look(self._pictures(plan, keys))
-                self._detect_previews(plan, keys)
+                self._make_within_budget(plan)
+                self.observer.look(self._pictures(plan))
+                self._detect_previews(plan)
             except BudgetSpentError as error:
                 if str(error) in self.work.notes:
                     raise
-                needs = {keys[request]: wanted for request, wanted in plan.needs.items()}
+                needs = {plan.keys[request]: wanted for request, wanted in plan.needs.items()}
                 self.work.notes.append(self._unjudged_words(needs))
                 raise BudgetSpentError(self.work.notes[-1]) from None
             finally:
@@ -256,28 +256,29 @@ class Runner:
         self.components.forget_faults()
 
     def keys(self, plan: Plan) -> dict[Request, str]:
-        """The store's key of every request."""
-        return dict(zip(plan, self.components.keys(plan), strict=True))
+        """The store's key of every request, which the plan has from now on."""
+        plan.keys = dict(zip(plan, self.components.keys(plan), strict=True))
+        return plan.keys
 
-    def _pictures(self, plan: Plan, keys: dict[Request, str]) -> Pictures:
+    def _pictures(self, plan: Plan) -> Pictures:
         """The stored images of a plan, opened when they are needed."""
-        stored = self.store.images(list(keys.values()))
+        stored = self.store.images(list(plan.keys.values()))
         if not self.work.is_ready_made:
-            for request, key in keys.items():
+            for request, key in plan.keys.items():
                 if key in stored:
                     self.sizes.compare(key, request, stored[key].size)
         unseen = {key: image.undetected for key, image in stored.items() if image.undetected}
-        needs = {keys[r]: needs for r, needs in plan.needs.items() if keys[r] in stored}
+        needs = {plan.keys[r]: needs for r, needs in plan.needs.items() if plan.keys[r] in stored}
         refusals = {key: stored[key].refusal or "" for key in unseen}
         return Pictures(needs, lambda key: self._open(stored[key]), unseen, refusals)
 
-    def _detect_previews(self, plan: Plan, keys: dict[Request, str]) -> None:
+    def _detect_previews(self, plan: Plan) -> None:
         """Run detectors on the denoising previews, where a test needs them."""
         asking = [r for r, needs in plan.needs.items() if FORESEEN in needs.observe]
-        strips = self.store.arrays([keys[r] for r in asking], FORESEEN)
+        strips = self.store.arrays([plan.keys[r] for r in asking], FORESEEN)
         stored = self.store.images(list(strips))
         for request in asking:
-            key, needs = keys[request], plan.needs[request]
+            key, needs = plan.keys[request], plan.needs[request]
             if key in stored and (array := self.store.open_array(strips[key])).size:
                 self.observer.look_at(
                     traces.denoising_previews(array, stored[key].sha256, needs.detectors)
@@ -295,36 +296,35 @@ class Runner:
 
     # images
 
-    def _make_within_budget(self, plan: Plan, keys: dict[Request, str]) -> None:
+    def _make_within_budget(self, plan: Plan) -> None:
         try:
-            self._make_and_pay(plan, keys)
+            self._make_and_pay(plan)
         finally:
             self.work.faults = self.components.faults.counted
 
-    def _make_and_pay(self, plan: Plan, keys: dict[Request, str]) -> None:
+    def _make_and_pay(self, plan: Plan) -> None:
         if self.bill is None:
-            self._make(plan, keys)
+            self._make(plan)
             return
         try:
             # Another worker of the run may have spent the budget.
             if not self.bill.is_over:
-                self._make(plan, keys)
+                self._make(plan)
         except GenerationError:
             if not self.bill.is_over:
                 raise
         finally:
             self.work.price, self.work.paid = str(self.bill.price), self.bill.paid
-        left = len(self._missing(plan, keys, list(keys))) if self.bill.is_over else 0
+        left = len(self._missing(plan, list(plan))) if self.bill.is_over else 0
         if left:
             judge_price = self.components.settings.judge_price
             self.work.notes.append(self.bill.stopped(left, self.work.planned, judge_price))
             raise BudgetSpentError(self.work.notes[-1])
 
-    def _ready(self, plan: Plan) -> dict[Request, str]:
-        """Do everything that precedes the first picture; return the key of every request."""
+    def _ready(self, plan: Plan) -> None:
+        """Do everything that precedes the first picture."""
         self.work.is_ready_made = is_ready_made(self.components.model())
-        keys = self.keys(plan)
-        self._needed.update(keys.values())
+        self._needed.update(self.keys(plan).values())
         self.work.planned = len(self._needed)
         note_needed(self.store.folder, self._name, self._needed)
         _check_variations(plan, self.components)
@@ -332,8 +332,7 @@ class Runner:
         embed_texts(plan, self.components, self.store)
         encode_texts(plan, self.components, self.store)
         if self.announce is not None:
-            self.announce(plan, keys)
-        return keys
+            self.announce(plan)
 
     def _try_seeds(self, settings: GenerationSettings) -> None:
         if self.tries_seeds:
@@ -343,8 +342,8 @@ class Runner:
                 self.progress.say(note)
                 self.work.notes.append(note)
 
-    def _make(self, plan: Plan, keys: dict[Request, str]) -> None:
-        missing = self._missing(plan, keys, list(keys))
+    def _make(self, plan: Plan) -> None:
+        missing = self._missing(plan, list(plan))
         if missing or self.components.settings.probe == "again":
             self._try_seeds(next(iter(plan)).settings)
         if not missing:
@@ -356,28 +355,28 @@ class Runner:
         try:
             waiting = WaitForOthers(self.store, self._say)
             while missing:
-                count = self._make_free(plan, keys, missing)
+                count = self._make_free(plan, missing)
                 # Wait for images that another process claimed; make them here if it gives up.
-                missing = self._missing(plan, keys, missing)
+                missing = self._missing(plan, missing)
                 if missing and not count:
-                    waiting.wait([keys[request] for request in missing])
+                    waiting.wait([plan.keys[request] for request in missing])
         finally:
             self.progress.stop()
 
-    def _make_free(self, plan: Plan, keys: dict[Request, str], among: Sequence[Request]) -> int:
+    def _make_free(self, plan: Plan, among: Sequence[Request]) -> int:
         """Make the images that no other process makes, and return their number."""
         before, claimed = self.work.made, list[str]()
         name = self.components.settings.executor
         model = self.components.model()
         self.store.name_model(model.fingerprint, model.name)
-        requests = self._claimed(plan, keys, among, claimed)
+        requests = self._claimed(plan, among, claimed)
         if isinstance(self.executor, InProcess):
             self.executor.meanwhile = lambda: self.observer.load(plan.needs.values())
             self.observer.turn = self.executor.turn
         pairs = each_once(self.executor, requests, name)
         try:
             for part in batches_to_store(pairs, lambda: self._kept_at_once):
-                self._keep(plan, keys, part)
+                self._keep(plan, part)
         finally:
             self.store.release(claimed)
             self._remember_size()
@@ -393,49 +392,48 @@ class Runner:
             remember(self.store, fingerprint, {batch.place: batch.found})
 
     def _claimed(
-        self, plan: Plan, keys: dict[Request, str], among: Sequence[Request], claimed: list[str]
+        self, plan: Plan, among: Sequence[Request], claimed: list[str]
     ) -> Iterator[Request]:
         """Claim requests as the executor takes them; the rest is left for other processes."""
         for start in range(0, len(among), CLAIMED):
             if self._other_size or self._undetected:
                 return
             part = among[start : start + CLAIMED]
-            mine = set(self.store.claim([keys[request] for request in part]))
+            mine = set(self.store.claim([plan.keys[request] for request in part]))
             claimed += mine
             # Another process may have made some of them just before this one claimed them.
-            todo = self._missing(plan, keys, [r for r in part if keys[r] in mine])
+            todo = self._missing(plan, [r for r in part if plan.keys[r] in mine])
             for request in todo:
                 if self._other_size or self._undetected:
                     return
-                traced = traces.asked(request, plan.needs[request])
-                yield looked_at(traced, plan.needs[request]) if self._looks_elsewhere else traced
+                yield traces.asked(request, plan.needs[request], looks=self._looks_elsewhere)
 
-    def _missing(
-        self, plan: Plan, keys: dict[Request, str], among: Sequence[Request]
-    ) -> list[Request]:
-        images = self.store.images([keys[request] for request in among])
+    def _missing(self, plan: Plan, among: Sequence[Request]) -> list[Request]:
+        images = self.store.images([plan.keys[request] for request in among])
         names = {request: traces.wanted(plan.needs[request]) for request in among}
         arrays = {
-            name: self.store.arrays([keys[r] for r, mine in names.items() if name in mine], name)
+            name: self.store.arrays(
+                [plan.keys[r] for r, mine in names.items() if name in mine], name
+            )
             for name in sorted(set().union(*names.values()))
         }
-        unseen = {r for r, mine in names.items() if traces.missing(arrays, keys[r], mine)}
+        unseen = {r for r, mine in names.items() if traces.missing(arrays, plan.keys[r], mine)}
         return [
             r
             for r in among
-            if keys[r] not in images or (r in unseen and images[keys[r]].file is not None)
+            if plan.keys[r] not in images or (r in unseen and images[plan.keys[r]].file is not None)
         ]
 
-    def _keep(
-        self, plan: Plan, keys: dict[Request, str], part: list[tuple[Request, Generated]]
-    ) -> None:
+    def _keep(self, plan: Plan, part: list[tuple[Request, Generated]]) -> None:
         plain = [(r.plain, generated) for r, generated in part if self._has_size(r, generated)]
         name = self.components.model().name
-        pictures = {keys[r]: picture_for_detectors(r, generated, name) for r, generated in plain}
+        pictures = {
+            plan.keys[r]: picture_for_detectors(r, generated, name) for r, generated in plain
+        }
         model = self.components.model().fingerprint
         new = [
             NewImage(
-                keys[r], model, r, g, pictures[keys[r]] is Undetected.BLACK_IMAGE,
+                plan.keys[r], model, r, g, pictures[plan.keys[r]] is Undetected.BLACK_IMAGE,
                 traces.kept(g, plan.needs[r]),
             )
             for r, g in plain
@@ -449,9 +447,9 @@ class Runner:
         # Detectors run while the pictures are in memory; no file is read back.
         stored = self.store.images(list(pictures))
         unseen = {key: image.undetected for key, image in stored.items() if image.undetected}
-        needs: dict[str, ImageNeeds] = {keys[r]: plan.needs[r] for r, _ in plain}
+        needs: dict[str, ImageNeeds] = {plan.keys[r]: plan.needs[r] for r, _ in plain}
         if self._looks_elsewhere:
-            self._take_detections(needs, {keys[r]: generated for r, generated in plain})
+            self._take_detections(needs, {plan.keys[r]: generated for r, generated in plain})
         refusals = {key: stored[key].refusal or "" for key in unseen}
         if self._undetected is None:
             self._look_at_new(Pictures(needs, pictures.__getitem__, unseen, refusals))

@@ -13,12 +13,12 @@ import msgspec
 from filelock import FileLock
 
 from pytest_t2i.adapters.catalogue import CROP, PARTS
-from pytest_t2i.adapters.models.answers import PassingFaultError
 from pytest_t2i.adapters.models.endpoints import EndpointModel
 from pytest_t2i.adapters.models.reported_versions import versions_words
 from pytest_t2i.adapters.registry import PartName, Registries
+from pytest_t2i.adapters.support.answers import PassingFaultError
 from pytest_t2i.adapters.support.code import version_of_package
-from pytest_t2i.data import digest
+from pytest_t2i.data import FactKind, digest
 from pytest_t2i.errors import ConfigurationError, T2IError, blamed, shown
 from pytest_t2i.files import stamps
 from pytest_t2i.generation.store import Store
@@ -95,7 +95,7 @@ def learn_versions(store: Store, model: EndpointModel, run_id: str | None) -> st
     folder = store.folder / "locks"
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder / "versions"):
-        of_run = f"versions:{plain}:{run_id}"
+        of_run = FactKind.VERSIONS.of(plain, run_id)
         versions = _known(store, of_run) if run_id else None
         note = ""
         if versions is None:
@@ -108,7 +108,7 @@ def learn_versions(store: Store, model: EndpointModel, run_id: str | None) -> st
 
 
 def _learn(store: Store, model: EndpointModel, plain: str) -> tuple[Known, str]:
-    name = f"versions:{plain}"
+    name = FactKind.VERSIONS.of(plain)
     before = _known(store, name)
     answer = model.versions_told(PATIENCE)
     for _ in range(TRIES - 1):
@@ -276,17 +276,14 @@ class NamedComponent(Generic[T]):
         identity = self.run_identity if facts["parts"] is None else self.identity
         identity = identity or self.run_identity
         if identity:
-            self.store.remember(_name(identity), facts)
+            self.store.remember(FactKind.COMPONENT.of(identity), facts)
         return facts
 
     def _remembered(self) -> dict[str, Any] | None:
         """Facts from the store, if all that they depended on is unchanged."""
-        facts = self.store.fact(_name(self.identity)) if self.identity else None
+        facts = self.store.fact(FactKind.COMPONENT.of(self.identity)) if self.identity else None
         if facts is not None and (not self.origin or self.origin.has_state(facts.get("parts"))):
             return cast("dict[str, Any]", facts)
-        facts = self.store.fact(_name(self.run_identity)) if self.run_identity else None
-        return cast("dict[str, Any] | None", facts)
-
-
-def _name(identity: str | None) -> str:
-    return f"component:{identity}"
+        if not self.run_identity:
+            return None
+        return cast("dict[str, Any]", self.store.fact(FactKind.COMPONENT.of(self.run_identity)))

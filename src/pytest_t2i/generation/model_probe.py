@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from filelock import FileLock
 
-from pytest_t2i.data import Count, Generated, GenerationSettings, Request
+from pytest_t2i.data import Count, FactKind, Generated, GenerationSettings, Request
 from pytest_t2i.errors import T2IError
 from pytest_t2i.generation.check_pictures import as_generated
 from pytest_t2i.generation.components import Components
@@ -70,7 +70,7 @@ def probe_model(
     notes = model.notes(settings)
     if how == "never" or not (model.may_ignore_settings or how == "again"):
         return notes
-    name = f"model probe:{handle.fingerprint}"
+    name = FactKind.PROBE.of(handle.fingerprint)
     with FileLock(store.folder / "locks" / "probe"):
         probe = None if how == "again" else _read(store.fact(name))
         if probe is None:

@@ -94,6 +94,19 @@ class ImageNeeds:
         self.attributes |= need.attributes
 
 
+def request_of(
+    prompt: Prompt,
+    seed: int,
+    settings: GenerationSettings,
+    mitigating: Mitigating | None = None,
+    variation: Variation | None = None,
+) -> Request:
+    """The request for a prompt and seed: the one place where plans and readers get it from."""
+    variation = varied(mitigating, prompt, variation)
+    settings = (variation and variation.settings) or settings
+    return Request(prompt.text_of(seed), seed, settings, variation=variation)
+
+
 @dataclass(slots=True)
 class Plan:
     """Everything that all collected tests need; equal requests are merged."""
@@ -102,6 +115,8 @@ class Plan:
     mitigating: Mitigating | None = None
     """The run's mitigation."""
     needs: dict[Request, ImageNeeds] = field(default_factory=dict)
+    keys: dict[Request, str] = field(default_factory=dict)
+    """The store's key of every request, from when the model is known; {} before."""
     prompts: dict[str, Prompt] = field(default_factory=dict)
     """Text -> prompt; the first test with this text counts."""
     wordings: dict[str, str] = field(default_factory=dict)
@@ -132,9 +147,7 @@ class Plan:
 
     def request(self, prompt: Prompt, seed: int, variation: Variation | None = None) -> Request:
         """The request for a prompt and seed, with this plan's or the variation's settings."""
-        variation = varied(self.mitigating, prompt, variation)
-        settings = (variation and variation.settings) or self.settings
-        return Request(prompt.text_of(seed), seed, settings, variation=variation)
+        return request_of(prompt, seed, self.settings, self.mitigating, variation)
 
     def prompt_text(self, request: Request) -> str:
         """The text of the prompt of a request, which may have drawn one of its wordings."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 import msgspec
 from filelock import FileLock
 
-from pytest_t2i.data import Count, Generated, GenerationSettings, Request
+from pytest_t2i.data import Count, FactKind, Generated, GenerationSettings, Request
 from pytest_t2i.errors import BudgetSpentError, GenerationError
 from pytest_t2i.generation.bill import Bill
 from pytest_t2i.generation.check_pictures import as_generated
@@ -119,15 +119,11 @@ class ToTry(TextToImage, MayIgnoreSeeds, Protocol):
 
 def seeding_of(store: Store, fingerprint: str) -> Seeding | None:
     """The stored result for a model; None where the model was not probed."""
-    fact = store.fact(_fact(fingerprint))
+    fact = store.fact(FactKind.SEEDING.of(fingerprint))
     try:
         return None if fact is None else msgspec.convert(fact, Seeding)
     except msgspec.ValidationError:
         return None
-
-
-def _fact(fingerprint: str) -> str:
-    return f"seeding:{fingerprint}"
 
 
 def try_seeds(
@@ -158,7 +154,7 @@ def try_seeds(
         )
         seeding, requests = probe(cast("ToTry", model), settings)
         if seeding is not None:
-            store.remember(_fact(handle.fingerprint), asdict(seeding))
+            store.remember(FactKind.SEEDING.of(handle.fingerprint), asdict(seeding))
     say(f"{handle.name}: {UNKNOWN if seeding is None else seeding.words}")
     return requests
 

@@ -72,12 +72,18 @@ def kept(generated: Generated, needs: ImageNeeds) -> dict[str, np.ndarray]:
     return unseen | arrays_of(generated)
 
 
-def asked(request: Request, needs: ImageNeeds) -> Request:
-    """The request with the traces that its image needs."""
+def asked(request: Request, needs: ImageNeeds, *, looks: bool) -> Request:
+    """The request with the traces that its image needs, and the detectors that look at it there."""
     attributes = tuple(
         sorted(needs.attributes, key=lambda attribute: (attribute.positive, attribute.negative))
     )
-    return replace(request, observe=frozenset(needs.observe), attributes=attributes)
+    names = {ref.name for ref in needs.detectors if looks and ref.attribute is None}
+    return replace(
+        request,
+        observe=frozenset(needs.observe),
+        attributes=attributes,
+        detectors=frozenset(names),
+    )
 
 
 def _packed_strip(pictures: Sequence[Image]) -> np.ndarray:

@@ -250,7 +250,8 @@ class Run:
         """Say before an image is made which checks the images cannot decide."""
         reporter = self.config.pluginmanager.get_plugin("terminalreporter")
         lines = undecidable(self.session, self.limits)
-        unknown = calibration.calibration_warning(self.session)
+        # The model itself may know its prompts: showing a plan loads none.
+        unknown = None if self._only_plans else calibration.calibration_warning(self.session)
         # Tests of one name in two files get one line.
         for line in dict.fromkeys([*([unknown] if unknown else ()), *lines]):
             if reporter is not None and not self.workers.is_worker:

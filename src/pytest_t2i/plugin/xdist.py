@@ -19,7 +19,7 @@ import pytest
 from filelock import FileLock, Timeout
 
 from pytest_t2i.adapters.support.escaping import line
-from pytest_t2i.data import Outcome
+from pytest_t2i.data import FactKind, Outcome
 from pytest_t2i.errors import printable
 from pytest_t2i.generation.executors import devices
 from pytest_t2i.generation.progress import Follower, Shared
@@ -196,7 +196,7 @@ def _shared_out(session: Session) -> list[str]:
 
 def _made(session: Session) -> str:
     """Return the name of the stored fact that all images of the run are made."""
-    return f"made:{session.components.run_id}"
+    return FactKind.MADE.of(session.components.run_id)
 
 
 def _progress_file(session: Session) -> Path:

@@ -1,52 +1,34 @@
-"""The history as a page with a line chart per axis, and as lines for the terminal."""
+"""The history as a page of sections, and as lines for the terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_t2i.audits.discovery import installed_audits
-from pytest_t2i.data import Interval
 from pytest_t2i.files import write_whole
-from pytest_t2i.reporting.formatting import interval_text, metric_words, moment, several, signed
+from pytest_t2i.reporting.formatting import (
+    interval_text,
+    metric_words,
+    moment,
+    sentence,
+    several,
+    signed,
+)
 from pytest_t2i.reporting.html import rendered
+from pytest_t2i.reporting.html_sections import drawn
 from pytest_t2i.runs.history import PastRun, Series, differing
 from pytest_t2i.runs.summaries import first_screens
+from pytest_t2i.sections import Bar, BarChart, CurveChart, Paragraph, Section
+from pytest_t2i.sections.blocks import round_end
 from pytest_t2i.statistics.change import ChangePoint
 
-WIDTH, HEIGHT, MARGIN = 1000.0, 150.0, 14.0
-"""Width, height and margin of a chart, in its own units."""
 SHOWN = 20
 """Number of the latest runs of a series that the terminal lists."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunPoint:
-    """One run in a chart."""
-
-    x: float
-    y: float
-    low: float
-    high: float
-    words: str
-    outcome: str
-    repeat: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One number over the runs of a series."""
-
-    name: str
-    points: tuple[RunPoint, ...]
-    path: str
-    """The line as an SVG path."""
-    changes: tuple[tuple[float, str], ...]
-    """(x, description) of each change."""
-    last: str
-    bottom: str
-    top: str
+LEAD = (
+    "Runs of the same prompts by the same detector, in order of time. A change is named where the "
+    "runs before and after it differ by more than chance allows, over the whole series."
+)
 
 
 def write_history(series: Sequence[Series], folder: Path) -> None:
@@ -55,63 +37,72 @@ def write_history(series: Sequence[Series], folder: Path) -> None:
 
 
 def history_page(series: Sequence[Series]) -> str:
-    """Return the page of a history: each series with its charts and a table of its runs."""
-    rows = [(s, list(series_lines(s)), [_change_clause(s, c) for c in s.changes]) for s in series]
+    """Return the page of a history: a section for each series."""
     contents = {
-        "series": rows, "moment": moment, "width": WIDTH, "height": HEIGHT, "score": _score_name(),
-    }  # fmt: skip
-    return rendered("history.html.j2", contents)
+        "title": "Fairness over versions",
+        "kicker": several(sum(len(part.runs) for part in series), "run"),
+        "lead": LEAD,
+        "audit_sections": drawn([history_section(part) for part in series], Path()),
+    }
+    return rendered("page.html.j2", contents)
 
 
-def series_lines(series: Series) -> Iterator[Line]:
-    """Yield a line for every value that audits follow over the runs."""
+def history_section(series: Series) -> Section:
+    """Return the section of a series: what changed, its runs, and what else audits follow."""
+    changes = [Paragraph(f"{sentence(_change_clause(series, c))}.") for c in series.changes]
+    if not changes and len(series.runs) > 1:
+        changes = [Paragraph("No change can be told from chance.")]
+    return Section(
+        f"{several(len(series.runs), 'run')} of {several(len(series.prompts), 'prompt')} by "
+        f"{series.detector or '-'}",
+        (*changes, _runs_chart(series), *_curves(series)),
+    )
+
+
+def _runs_chart(series: Series) -> BarChart:
+    """Return the runs with the score that reports show first, and their verdicts."""
+    changed = {change.run for change in series.changes}
+    bars = tuple(
+        Bar(
+            f"{moment(run.created)}, {run.model}",
+            run.model_score,
+            absent="" if run.model_score else f"no {_score_name()}",
+            outcome=run.outcome,
+            cells=(
+                run.images,
+                "changed" if place in changed else "same images" if repeats else "",
+            ),
+        )
+        for place, (run, repeats) in enumerate(zip(series.runs, series.repeats, strict=True))
+    )
+    high = round_end([bar.interval for bar in bars], (0.05, 0.1, 0.2, 0.5, 1.0))
+    name = sentence(_score_name())
+    columns = ("Images per prompt", "Against the run before")
+    return BarChart(name, bars, 0.0, high, name, "Run", columns=columns)
+
+
+def _curves(series: Series) -> Iterator[CurveChart]:
+    """Yield a curve for every other value that audits follow, over the runs that have it."""
     firsts = {screen.metric for screen in first_screens()}
     plain = {metric for audit in installed_audits() for metric in audit.plain_series}
     for name in dict.fromkeys(name for run in series.runs for name in run.series):
         metric, _, part = name.partition("/")
-        values = [run.series.get(name) for run in series.runs]
         if metric in firsts and part == "model":
-            yield _line("all prompts", values, series, series.changes)
-        else:
-            yield _line(part if metric in plain else name, values, series, ())
-
-
-def _line(
-    name: str,
-    values: Sequence[Interval | None],
-    series: Series,
-    changes: Sequence[ChangePoint],
-) -> Line:
-    intervals = [v for v in values if v is not None]
-    low, high = (
-        min(0.0, *(v.low for v in intervals), 0.0),
-        max(0.05, *(v.high for v in intervals), 0.05),
-    )
-    step = (WIDTH - 2 * MARGIN) / max(1, len(values) - 1)
-
-    def y(value: float) -> float:
-        return round(MARGIN + (high - value) / (high - low) * (HEIGHT - 2 * MARGIN), 1)
-
-    def x(place: float) -> float:
-        return round(MARGIN + place * step, 1)
-
-    points = tuple(
-        RunPoint(
-            x(place),
-            y(value.estimate),
-            y(value.low),
-            y(value.high),
-            f"{moment(run.created)}, {run.model}: {interval_text(value)}",
-            str(run.outcome).lower(),
-            series.repeats[place],
+            continue
+        runs = [run for run in series.runs if name in run.series]
+        values = [run.series[name] for run in runs]
+        low, high = (tuple(getattr(value, end) for value in values) for end in ("low", "high"))
+        yield CurveChart(
+            part if metric in plain else name,
+            tuple(value.estimate for value in values),
+            min(0.0, *low),
+            max(0.05, *high),
+            f"{several(len(runs), 'run')}, last {interval_text(values[-1])}",
+            f"from {_name(runs[0])} to {_name(runs[-1])}",
+            (low, high),
+            first=moment(runs[0].created),
+            last=moment(runs[-1].created),
         )
-        for place, (value, run) in enumerate(zip(values, series.runs, strict=True))
-        if value is not None
-    )
-    path = " ".join(f"{'L' if k else 'M'}{point.x} {point.y}" for k, point in enumerate(points))
-    marks = tuple((x(c.run - 0.5), _change_clause(series, c)) for c in changes)
-    last = interval_text(intervals[-1]) if intervals else ""
-    return Line(name, points, path, marks, last, f"{low:.2g}", f"{high:.2g}")
 
 
 def _change_clause(series: Series, change: ChangePoint) -> str:

@@ -15,7 +15,7 @@ import msgspec
 from filelock import FileLock
 
 from pytest_t2i.adapters.support.black_or_unreadable import gate
-from pytest_t2i.data import Generated, Request, Undetected, digest, sign_of
+from pytest_t2i.data import FactKind, Generated, Request, Undetected, digest, sign_of
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.check_pictures import as_generated
 from pytest_t2i.generation.detect import detections_of
@@ -143,7 +143,7 @@ def forget_canary(session: Session) -> None:
 
 def _of_run(session: Session) -> str:
     components = session.components
-    return f"canary-of-run:{components.run_id or components.own_id}"
+    return FactKind.CANARY_OF_RUN.of(components.run_id or components.own_id)
 
 
 def _before(recorded: Baseline | None, count: int) -> tuple[CanaryPrompt, ...]:
@@ -248,7 +248,7 @@ def _compare(
 ) -> CanaryComparison:
     import numpy as np
 
-    name = f"canary:{digest(as_plain(before))}"
+    name = FactKind.CANARY.of(digest(as_plain(before)))
     looks = _looks(session, name)
     look, signs = looks.count + 1, [*looks.signs, [picture.sign for picture in now]][-LATEST:]
     then = np.array([[picture.sign for picture in prompt.pictures] for prompt in before])

@@ -7,11 +7,11 @@ groups of the pictures, such as their age, errors are weighted by these groups.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
 from pytest_t2i.audits.samples import Sample
-from pytest_t2i.data import Detection
+from pytest_t2i.data import Detection, Prompt
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.labels.attributes import Grouping
 from pytest_t2i.runs.judges import judges_of
@@ -99,34 +99,30 @@ def abstention_mismatch(results: Results, test: SelectedTest) -> str:
 
 
 def certified_errors(
-    results: Results, test: SelectedTest | None
-) -> Callable[[Measurement], CertifiedErrors | None]:
-    """Return the function that gives the errors that the certificate allows in a measurement."""
+    results: Results, test: SelectedTest, measurement: Measurement
+) -> CertifiedErrors | None:
+    """Return the errors that the certificate allows in a measurement; None where none is known."""
     certificate = results.session.certificate
-    if certificate is None or test is None or not certificate.knows_genders:
-        return lambda _: None
-
+    if certificate is None or not certificate.knows_genders:
+        return None
+    # People's labels stand in for the detector's, and correct its errors.
+    method = "" if measurement.interval is None else measurement.interval.method
     metrics = {metric for audit in results.audits for metric in audit.certified}
-
-    @cache
-    def errors_of(subject: str) -> CertifiedErrors:
-        named = [prompt for prompt in test.selection.prompts if prompt.id == subject]
-        prompts = named or test.selection.prompts
-        samples = [results.one_sample(prompt, test) for prompt in prompts]
-        return _errors(certificate, results, samples)
-
-    def errors(measurement: Measurement) -> CertifiedErrors | None:
-        # People's labels stand in for the detector's, and correct its errors.
-        method = "" if measurement.interval is None else measurement.interval.method
-        if measurement.name not in metrics or "ppi++" in method:
-            return None
-        return errors_of("" if measurement.is_of_model else measurement.subject)
-
-    return errors
+    if measurement.name not in metrics or "ppi++" in method:
+        return None
+    subject = "" if measurement.is_of_model else measurement.subject
+    prompts = [prompt for prompt in test.selection.prompts if prompt.id == subject]
+    key = ("certified errors", test.node_id, subject if prompts else "")
+    return results.once(
+        key, partial(_errors, certificate, results, test, prompts or test.selection.prompts)
+    )
 
 
-def _errors(certificate: Certificate, results: Results, samples: list[Sample]) -> CertifiedErrors:
+def _errors(
+    certificate: Certificate, results: Results, test: SelectedTest, prompts: Sequence[Prompt]
+) -> CertifiedErrors:
     level = results.settings.confidence
+    samples = [results.one_sample(prompt, test) for prompt in prompts]
     splits = [split for split in certificate.splits if len(split.attributes) == 1]
     for split in splits:
         for name in results.detectors[1:]:

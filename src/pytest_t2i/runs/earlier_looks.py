@@ -8,11 +8,10 @@ new look.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
 from typing import Any
 
-from pytest_t2i.data import Outcome, digest
+from pytest_t2i.data import FactKind, digest
 from pytest_t2i.runs.price import has_ready_pictures
 from pytest_t2i.runs.record import LookRecord
 from pytest_t2i.runs.results import Results
@@ -46,22 +45,12 @@ def looks_in_words(looks: tuple[LookRecord, ...]) -> str:
     return f"{runs}, with {images} images{f', seeds {seeds}' if has_several_seeds else ''}"
 
 
-def with_looks(results: Results, test: SelectedTest | None) -> Callable[[Check], Check]:
-    """Return the function that says in a decided check which runs looked at it before."""
-    if test is None or not test.selection.needs_model or test.stopping is not None:
-        return lambda check: check
-
-    def remarked(check: Check) -> Check:
-        if check.outcome is Outcome.INCONCLUSIVE:
-            return check
-        earlier = _earlier(results, test, _name(test, check.metric, check.against, check.bound))
-        if not earlier:
-            return check
-        text = SEVERAL.format(looks=looks_in_words(tuple(earlier)))
-        message = f"{check.message}; {text}" if check.message else text
-        return replace(check, message=message)
-
-    return remarked
+def earlier_looks(results: Results, test: SelectedTest, check: Check) -> str:
+    """Return words for the runs that looked at a check's comparison before; "" for none."""
+    if not test.selection.needs_model or test.stopping is not None:
+        return ""
+    earlier = _earlier(results, test, _name(test, check.metric, check.against, check.bound))
+    return SEVERAL.format(looks=looks_in_words(tuple(earlier))) if earlier else ""
 
 
 def looked_before(results: Results) -> tuple[LookRecord, ...]:
@@ -140,7 +129,7 @@ def _fact(session: Session) -> str:
     model = session.components.model()
     # A folder of pictures gets another fingerprint with each picture that is added.
     identity = session.settings.under_test if has_ready_pictures(session) else model.fingerprint
-    return "looks:" + digest([identity, repr(session.generation), session.detectors[:1]])
+    return FactKind.LOOKS.of(digest([identity, repr(session.generation), session.detectors[:1]]))
 
 
 def _known(session: Session) -> Looks:

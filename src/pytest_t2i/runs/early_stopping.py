@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from pytest_t2i.audits.early_stopping import Stopping
-from pytest_t2i.data import Limit, Outcome, Request, digest
+from pytest_t2i.data import FactKind, Limit, Outcome, Request, digest
 from pytest_t2i.errors import ConfigurationError, T2IError
 from pytest_t2i.generation.generate import Runner
 from pytest_t2i.generation.plan import ImageNeeds
@@ -148,7 +148,7 @@ class Rounds:
         tested = self._tested(test)
         if tested is None:
             return Stopping(looks(test.images), test.images)
-        name = "stopping:" + digest(self._question(test, tested))
+        name = FactKind.STOPPING.of(digest(self._question(test, tested)))
         stored = self.session.store.fact(name)
         if stored is None:
             self.session.store.remember(name, test.images)

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from pytest_t2i.data import Request
+from pytest_t2i.data import FactKind, Request
 from pytest_t2i.errors import StoreError, printable
 from pytest_t2i.files import is_relative
 from pytest_t2i.generation.plan import DetectorRef, Plan
@@ -21,9 +21,6 @@ from pytest_t2i.generation.store.repair import check_is_store
 from pytest_t2i.generation.store.row_digests import query_rows
 from pytest_t2i.generation.store.rows import is_sealed
 from pytest_t2i.runs.session import Session
-
-NOTE, NEEDS = "live", "live needs"
-"""Names of two facts in the store: the note on the run, and the images that it needs."""
 
 
 class LiveNote(msgspec.Struct, frozen=True):
@@ -62,11 +59,11 @@ class Announcing:
     """Prompt -> keys of its images, in the order in which they were asked for."""
     _rounds: int = 0
 
-    def __call__(self, plan: Plan, keys: Mapping[Request, str]) -> None:
-        """Write the note; ``keys`` has the store's key of every request of the plan."""
+    def __call__(self, plan: Plan) -> None:
+        """Write the note on a plan that has its keys."""
         self._rounds += 1
         session, names = self.session, [_name(request, plan) for request in plan]
-        for name, key in zip(names, map(keys.__getitem__, plan), strict=True):
+        for name, key in zip(names, plan.keys.values(), strict=True):
             self._needs.setdefault(name, {})[key] = None
         is_open = set(names) if session.settings.sequential else ()
         prompts = [
@@ -83,8 +80,8 @@ class Announcing:
             detectors=tuple(self._fingerprints()),
             round=self._rounds,
         )
-        store.remember(NEEDS, msgspec.to_builtins(prompts))
-        store.remember(NOTE, msgspec.to_builtins(note))
+        store.remember(FactKind.LIVE_NEEDS, msgspec.to_builtins(prompts))
+        store.remember(FactKind.LIVE, msgspec.to_builtins(note))
 
     def _fingerprints(self) -> Iterator[str]:
         """Yield the fingerprints of the detectors that need not be loaded to know them."""
@@ -96,10 +93,10 @@ class Announcing:
 
 def conclude(session: Session) -> None:
     """Note that a run is over; nothing where another run has replaced its note."""
-    note = session.store.fact(NOTE)
+    note = session.store.fact(FactKind.LIVE)
     if isinstance(note, dict) and note.get("run") == _run_id(session):
-        session.store.remember(NOTE, note | {"is_over": True})
-        session.store.forget(NEEDS)
+        session.store.remember(FactKind.LIVE, note | {"is_over": True})
+        session.store.forget(FactKind.LIVE_NEEDS)
 
 
 def _run_id(session: Session) -> str:
@@ -188,7 +185,7 @@ class Watching:
             return None
         now = (note.run, note.round)
         if not note.is_over and self._needs[0] != now:
-            self._needs = (now, self._fact(NEEDS, tuple[LivePrompt, ...]) or ())
+            self._needs = (now, self._fact(FactKind.LIVE_NEEDS, tuple[LivePrompt, ...]) or ())
         prompts = self._needs[1]
         self._read([key for prompt in prompts for key in prompt.keys], note.detectors)
         by = self._deciding(note.detectors)
@@ -200,7 +197,7 @@ class Watching:
         )
 
     def _note(self) -> LiveNote | None:
-        note: LiveNote | None = self._fact(NOTE, LiveNote)
+        note: LiveNote | None = self._fact(FactKind.LIVE, LiveNote)
         return note
 
     def _fact(self, name: str, kind: Any) -> Any:

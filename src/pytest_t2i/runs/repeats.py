@@ -9,9 +9,9 @@ evidence does not hold whatever such prompts show.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 
 from pytest_t2i.data import Request
 from pytest_t2i.errors import some
@@ -97,24 +97,22 @@ class TestedRepeats:
         return worst.words
 
 
-def open_because(results: Results, test: SelectedTest) -> Callable[[Measurement], str]:
-    """Return the function that says why a measurement of a test cannot be decided."""
-    if because := calibration.uncalibrated_because(results.session, test.selection):
-        return lambda _: because
-    if not test.selection.detectors and (
-        because := certified.certificate_mismatch(results.session)
-    ):
-        return lambda _: because
-    if because := certified.abstention_mismatch(results, test):
-        return _of_model_alone(because, TestedRepeats(results, test).open_because)
-    return TestedRepeats(results, test).open_because
+def open_because(results: Results, test: SelectedTest, measurement: Measurement) -> str:
+    """Return why a measurement of a test cannot be decided; "" where it can."""
+    key = ("why open", test.node_id)
+    of_all, of_model, repeats = results.once(key, partial(_why_open, results, test))
+    return (
+        of_all or (of_model if measurement.is_of_model else "") or repeats.open_because(measurement)
+    )
 
 
-def _of_model_alone(
-    because: str, otherwise: Callable[[Measurement], str]
-) -> Callable[[Measurement], str]:
-    """Return the function that leaves verdicts on the model open."""
-    return lambda measurement: because if measurement.is_of_model else otherwise(measurement)
+def _why_open(results: Results, test: SelectedTest) -> tuple[str, str, TestedRepeats]:
+    """Return why nothing, and why nothing of the model, is decided, and the equal pictures."""
+    of_all = calibration.uncalibrated_because(results.session, test.selection)
+    if not of_all and not test.selection.detectors:
+        of_all = certified.certificate_mismatch(results.session)
+    of_model = "" if of_all else certified.abstention_mismatch(results, test)
+    return of_all, of_model, TestedRepeats(results, test)
 
 
 def _repeats(results: Results, plan: Plan) -> dict[str, Repeats]:

@@ -95,8 +95,8 @@ class Session:
         """The name of the object detector: the option's; for "auto" or none, the model's."""
         if self.settings.objects not in (None, SUITED):
             return str(self.settings.objects)
-        entry = self.components.catalogue.models.get(self.settings.model or "")
-        return (entry.objects if entry else None) or DEFAULT_FINDER
+        entry = self.components.entry
+        return (entry and entry.objects) or DEFAULT_FINDER
 
     @cached_property
     def generation(self) -> GenerationSettings:
@@ -121,7 +121,7 @@ class Session:
     @property
     def labels(self) -> str | None:
         """The source of labelled images: the option's, else the model's in the catalogue."""
-        entry = self.components.catalogue.models.get(self.settings.model or "")
+        entry = self.components.entry
         return self.settings.labels or (entry.labels if entry else None)
 
     @cached_property

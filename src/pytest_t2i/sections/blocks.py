@@ -52,6 +52,8 @@ class CurveChart:
     form: Form = ""
     """Format of the ends of the scale."""
     level: Level = "page"
+    first: str = ""
+    """Name of the first step; "" for its number."""
 
     def __post_init__(self) -> None:
         if not self.low < self.high:

@@ -207,17 +207,22 @@ class JudgingContext:
     """Effect of an inconclusive check: of one prompt, and of the model or against a baseline."""
     confidence: float
     record: Callable[[Check], None]
-    open_because: Callable[[Measurement], str] = lambda _: ""
-    """Function that returns why a measurement of the test cannot be decided; "" where it can."""
-    with_looks: Callable[[Check], Check] = lambda check: check
-    """Function that says in a check which earlier runs looked at the same comparison."""
-    certified: Callable[[Measurement], CertifiedErrors | None] = lambda _: None
-    """Function that returns the detector's errors that a certificate allows in a measurement; None
-    where none is known."""
     share: LevelShare | None = None
     """The test's part of the run's error; None where each comparison has the level for itself."""
-    keep: Callable[[Compared], None] = lambda _: None
-    """Function that takes what an audit's record keeps of a measurement."""
+    keep: Callable[[Compared], None] | None = None
+    """Takes what an audit's record keeps of a measurement; None outside of a run."""
+
+    def open_because(self, measurement: Measurement) -> str:  # noqa: ARG002 - a run knows more
+        """Return why a measurement of the test cannot be decided; "" where it can."""
+        return ""
+
+    def with_looks(self, check: Check) -> Check:
+        """Return the check, saying which earlier runs looked at the same comparison."""
+        return check
+
+    def certified(self, measurement: Measurement) -> CertifiedErrors | None:  # noqa: ARG002 - as above
+        """Return the detector's errors that a certificate allows; None where none is known."""
+        return None
 
 
 running: ContextVar[JudgingContext | None] = ContextVar("running", default=None)
@@ -238,7 +243,7 @@ def record_check(check: Check, compared: Compared | None = None) -> bool:
     """Record a check and what was compared, and tell whether its test goes on."""
     context = current()
     context.record(check)
-    if compared is not None:
+    if compared is not None and context.keep is not None:
         context.keep(compared)
     if check.outcome is not Outcome.INCONCLUSIVE:
         return check.outcome is Outcome.PASS

@@ -11,12 +11,17 @@ import pytest
 
 pytest.importorskip("openai")
 pytest.importorskip("httpx")
-pytest.importorskip("tenacity")
 
 from pytest_t2i.adapters.detectors import facepp
-from pytest_t2i.adapters.languages import addresses
-from pytest_t2i.adapters.models import answers, http_client, reported_versions
-from pytest_t2i.adapters.support import escaping, hosts, picture_files
+from pytest_t2i.adapters.models import reported_versions
+from pytest_t2i.adapters.support import (
+    addresses,
+    answers,
+    escaping,
+    hosts,
+    http_client,
+    picture_files,
+)
 from pytest_t2i.adapters.support.secrets import Secrets, secrets_of
 from pytest_t2i.errors import GenerationError, T2IError, printable
 
@@ -47,11 +52,9 @@ FUNCTIONS = {
     "hide_in a longer text": lambda text: SECRETS.hide_in(text, len(text)),
     "are_in": SECRETS.are_in,
     "secrets_of": lambda text: secrets_of(KEY, f"http://host/{text}"),
-    "holds": lambda text: addresses.holds(text, KEY),
     "base_url": lambda text: addresses.base_url(f"http://{text}", "URL", KEY),
     "is_address": addresses.is_address,
     "is_address with a scheme": lambda text: addresses.is_address(f"http://{text}"),
-    "host": addresses.host,
     "plain_address": hosts.plain_address,
     "is_local": hosts.is_local,
     "read_answer": answers.read_answer,

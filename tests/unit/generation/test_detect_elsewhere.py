@@ -10,8 +10,9 @@ import pytest
 
 from pytest_t2i.data import Generated, Request
 from pytest_t2i.errors import ConfigurationError, GenerationError
-from pytest_t2i.generation.detect_elsewhere import Looking, looked_at, looking_factory, told
+from pytest_t2i.generation.detect_elsewhere import Looking, looking_factory, told
 from pytest_t2i.generation.plan import DetectorRef, ImageNeeds
+from pytest_t2i.generation.traces import asked
 from pytest_t2i.protocols import LoadOptions
 
 NEEDS = ImageNeeds(detectors=frozenset({DetectorRef("colour")}))
@@ -28,7 +29,7 @@ class Painter:
 
     def generate(self, requests):
         for place, request in enumerate(requests):
-            assert not request.observe
+            assert not request.detectors
             if place == self.fails_at:
                 raise GenerationError("out of paint")
             made = fakes.fair(LoadOptions()).generate([request])
@@ -36,7 +37,7 @@ class Painter:
 
 
 def requests(count=6):
-    return [looked_at(Request("a nurse", seed), NEEDS) for seed in range(count)]
+    return [asked(Request("a nurse", seed), NEEDS, looks=True) for seed in range(count)]
 
 
 def looking(model) -> Looking:

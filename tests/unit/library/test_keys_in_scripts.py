@@ -15,7 +15,7 @@ pytest.importorskip("openai")
 from image_server import Handler, serving
 
 from pytest_t2i import Axis, Detection, EndpointModel, audit, pictures
-from pytest_t2i.adapters.models import endpoints
+from pytest_t2i.adapters.support import paid_requests
 from pytest_t2i.errors import GenerationError, T2IError
 
 KEY = "sk-very-secret-0123"
@@ -55,7 +55,7 @@ class Colour:
 @pytest.fixture(autouse=True)
 def _surroundings(monkeypatch, tmp_path):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setattr(endpoints, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(paid_requests, "FIRST_WAIT", 0.01)
     monkeypatch.chdir(tmp_path)
 
 
@@ -85,7 +85,7 @@ OPTIONS = {"progress": False, "probe": "never", "answer_deadline": 1.5, "concurr
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 def test_every_fault_of_the_server(mode, capfd, monkeypatch):
-    monkeypatch.setattr(endpoints, "TRIES", 2)
+    monkeypatch.setattr(paid_requests, "TRIES", 2)
     with serving(None, always=mode, slow=2.0) as server:
         source = f"openai:m@{server.url}"
         told = run(lambda: audit(source, WORDS, images=2, detector=Colour(), **OPTIONS))
@@ -96,7 +96,7 @@ def test_every_fault_of_the_server(mode, capfd, monkeypatch):
 @pytest.mark.parametrize("answer", ECHOES)
 @pytest.mark.parametrize("first", [None, "written"])
 def test_every_echo_of_the_key(answer, first, capfd, monkeypatch):
-    monkeypatch.setattr(endpoints, "TRIES", 2)
+    monkeypatch.setattr(paid_requests, "TRIES", 2)
     with serving(first, always="written") as server:
         server.answer = answer
         source = f"openai:m@{server.url}"

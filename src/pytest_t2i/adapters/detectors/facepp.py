@@ -14,13 +14,10 @@ from __future__ import annotations
 import base64
 import io
 import os
-import random
-import ssl
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from functools import cache, cached_property
+from functools import cached_property
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
@@ -29,23 +26,27 @@ import msgspec
 from PIL import Image
 
 from pytest_t2i.adapters.detectors.screening import screened
-from pytest_t2i.adapters.support.black_or_unreadable import picture_digest
-from pytest_t2i.adapters.support.http_limits import (
-    PLAIN,
-    DeadlinePassedError,
-    cut_at,
-    is_cut,
-    unlogged,
-    within,
+from pytest_t2i.adapters.support.answers import (
+    BrokenPictureError,
+    FinalFaultError,
+    PassingFaultError,
+    RedirectedError,
+    fault_of,
 )
+from pytest_t2i.adapters.support.http_limits import DeadlinePassedError
 from pytest_t2i.adapters.support.loading import needs
+from pytest_t2i.adapters.support.paid_requests import CountedPart, Counter, PaidRequests, Service
+from pytest_t2i.adapters.support.parallel_calls import Pace
 from pytest_t2i.adapters.support.secrets import Secrets
+from pytest_t2i.adapters.support.spending import FaultCounts
 from pytest_t2i.data import Detection, Undetected, digest
-from pytest_t2i.errors import ConfigurationError, DetectorError
+from pytest_t2i.errors import ConfigurationError, DetectorError, T2IError
 from pytest_t2i.protocols import AnswerLimits, LoadOptions
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
+
+    from pytest_t2i.adapters.detectors.judging import JudgeRun
 
 ENTITY_TOO_LARGE = "Request Entity Too Large"
 TOO_MANY_REQUESTS = "CONCURRENCY_LIMIT_EXCEEDED"
@@ -167,8 +168,6 @@ def remedy_for(message: str) -> str:
     return REMEDIES.get(name_of(message), _ARGUMENTS)
 
 
-NO_ANSWER = 599
-"""HTTP status that stands for a missing answer."""
 NOT_DOCUMENTED = "without a list of faces, so it is not the Face++ Detect API as documented"
 GENDERS = {"male", "female"}
 OTHER = "none that is documented"
@@ -194,7 +193,7 @@ class Answer:
     message: str = ""
     """The service's error message, as far as the message is documented."""
     status: int = 200
-    """HTTP status; NO_ANSWER without an answer."""
+    """HTTP status."""
 
 
 class _Rectangle(msgspec.Struct):
@@ -303,21 +302,13 @@ def _value(name: str) -> str:
 
 with needs("the detector face++", "facepp"):
     import httpx
-    from tenacity import RetryCallState, Retrying, retry_if_result, stop_after_attempt
-    from tenacity.wait import wait_exponential
+
+    from pytest_t2i.adapters.support.http_client import Call, HttpClient
 
 ADDRESS = "FACEPP_API_URL"
 """Environment variable with the address of the service, which also selects the region."""
 DEFAULT_ADDRESS = "https://api-us.faceplusplus.com"
 PATH = "/facepp/v3/detect"
-TIMEOUT = httpx.Timeout(60.0, connect=15.0)
-"""Seconds to connect, and for each other step."""
-WAITS = 8
-"""Number of waits for the rate limit per picture: about two minutes in all."""
-RETRIES = 4
-"""Number of retries per picture after a temporary failure."""
-LONGEST_WAIT = 30.0
-"""Longest wait in seconds."""
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
@@ -354,135 +345,93 @@ def _is_address(address: str) -> bool:
     return parts.scheme in {"https", "http"} and bool(host) and plain and is_line
 
 
-class Client:
+class Client(Service[Answer]):
     """A client of the Detect API with one key; it sends pictures one after another."""
+
+    nature = "the Face++ Detect API"
 
     def __init__(
         self,
         address: str,
         credentials: Credentials,
         limits: AnswerLimits = AnswerLimits(),  # noqa: B008 - frozen
-        sleep: Callable[[float], None] = time.sleep,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Args: the address, the key and secret, limits of answers, and a clock for tests."""
+        """Args: the address, the key and secret, and limits of answers."""
         if credentials.are_in(address):
             raise ConfigurationError(
                 f"{ADDRESS} contains the key or the secret: give the address of the service alone, "
                 f"such as {DEFAULT_ADDRESS}."
             )
         self.url = checked_address(address) + PATH
-        self._credentials = credentials
-        self._limits, self._sleep, self._clock = limits, sleep, clock
-        self._until = float("inf")
-        self._spacing = 0.0
-        self._sent = float("-inf")
+        self.run: JudgeRun | None = None
+        """The run, which counts costs and failures; None outside of one."""
+        self._credentials, self._http = credentials, HttpClient(self.url, limits)
+        self._requests, self._pace = PaidRequests[Answer](self, limits, credentials), Pace(most=1)
 
-    def detect(self, picture: bytes, seed: int) -> Answer:
-        """Send one JPEG or PNG file and wait for the answer."""
-        self._until = self._clock() + self._limits.seconds
-        jitter = random.Random(seed)  # noqa: S311 - spreads waits, guards nothing
-        limited = self._retrying(Course.WAIT, WAITS, jitter)
-        failing = self._retrying(Course.RETRY, RETRIES, jitter)
-        answer: Answer = failing(limited, self._ask, picture)
-        if answer.course in {Course.WAIT, Course.RETRY, Course.STOP}:
-            raise DetectorError(self._complaint(answer))
-        return answer
+    def __str__(self) -> str:
+        return f"face++: {self.url}"
 
-    def _retrying(self, course: Course, times: int, jitter: random.Random) -> Retrying:
-        """A policy that sends again while answers have this course, and returns the last one."""
-        backoff = wait_exponential(max=LONGEST_WAIT)
+    @property
+    def spending(self) -> Counter | None:
+        """The run's counter of requests about pictures."""
+        return None if self.run is None else self.run.spending
 
-        def slow_down(_: RetryCallState) -> None:
-            if course is Course.WAIT:
-                self._spacing = min(max(2 * self._spacing, 0.5), 4.0)
+    @property
+    def faults(self) -> FaultCounts | None:
+        """The run's counter of failures."""
+        return None if self.run is None else self.run.faults
 
-        return Retrying(
-            retry=retry_if_result(lambda answer: answer.course is course),
-            stop=stop_after_attempt(times + 1),
-            # Exponential, between half and all of it.
-            wait=lambda state: backoff(state) * jitter.uniform(0.5, 1.0),
-            sleep=lambda seconds: self._sleep(min(seconds, max(self._left, 0.0))),
-            before_sleep=slow_down,
-            retry_error_callback=lambda state: state.outcome.result() if state.outcome else None,
-        )
+    def failure(self, words: str, remedy: str) -> T2IError:
+        """The error of a detector."""
+        return DetectorError(f"{self}: {words}. What was detected before is kept.{remedy}")
 
-    def _ask(self, picture: bytes) -> Answer:
-        """Send a picture once; key and secret are removed from exceptions."""
-        self._take_turn()
-        if self._left <= 0:
-            return Answer(Course.STOP, message=self._too_late, status=NO_ANSWER)
-        stopped: BaseException | None = None
-        try:
-            with unlogged():
-                return self._exchange(picture)
-        except DeadlinePassedError:
-            return Answer(Course.STOP, message=self._too_late, status=NO_ANSWER)
-        except Exception as error:  # noqa: BLE001 - httpx raises many kinds, not all its own
-            message = type(error).__name__
-            if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout)):
-                # Nothing was sent yet, so the message cannot echo the key.
-                message = f"{message}: {self._credentials.hide_in(str(error))}"
-        except BaseException as error:  # noqa: BLE001 - the frames of Ctrl-C, too, hold the request
-            stopped = error
-        if stopped is not None:
-            # Raised anew outside of the handler, without the frames that hold the request.
-            stopped.__traceback__ = stopped.__cause__ = stopped.__context__ = None
-            hide = self._credentials.hide_in
-            stopped.args = tuple(hide(part) if type(part) is str else part for part in stopped.args)
-            raise stopped
-        return Answer(Course.RETRY, message=message, status=NO_ANSWER)
+    def detect(self, picture: bytes) -> Answer:
+        """Send one JPEG or PNG file until there is an answer about it."""
+        return self._requests.send(lambda seconds: self._ask(picture, seconds), self._pace)
 
-    def _exchange(self, picture: bytes) -> Answer:
-        # One connection per picture: a run may send pictures minutes apart.
+    def _ask(self, picture: bytes, seconds: float) -> Answer:
+        """Send a picture once; no exception repeats what the service, or a library, says."""
         form = {
             **self._credentials.form(),
             "image_base64": base64.b64encode(picture).decode(),
             "return_attributes": "gender",
         }
-        hooks = {"response": [cut_at(self._limits.bytes)]}
-        with httpx.Client(
-            timeout=TIMEOUT, verify=_certificates(), event_hooks=hooks, headers=PLAIN
-        ) as http:
-            reply = within(self._left, lambda: http.post(self.url, data=form), http.close)
-        if is_cut(reply):
-            message = f"its answer is larger than {self._limits.megabytes:g} MiB"
-            return Answer(Course.STOP, message=message, status=NO_ANSWER)
-        return read_answer(reply.status_code, reply.text)
-
-    @property
-    def _left(self) -> float:
-        """Seconds until the deadline of the present picture."""
-        return self._until - self._clock()
-
-    @property
-    def _too_late(self) -> str:
-        return f"no whole answer in {self._limits.seconds:g} seconds, --t2i-answer-deadline"
-
-    def _take_turn(self) -> None:
-        """Wait until the rate limit allows the next request."""
-        wait = self._sent + self._spacing - self._clock()
-        if self._spacing and wait > 0:
-            self._sleep(wait)
-        self._sent = self._clock()
-
-    def _complaint(self, answer: Answer) -> str:
-        if answer.status == NO_ANSWER:
-            return (
-                f"{self.url} cannot be reached ({answer.message}). Check the network and "
-                f"{ADDRESS}, or run again later; what was detected before is kept."
+        try:
+            reply = self._http.reply(Call(self.url, form=form), seconds)
+        except (DeadlinePassedError, BrokenPictureError):
+            raise
+        except RedirectedError:
+            raise FinalFaultError(f"its answer is a redirect. Check {ADDRESS}") from None
+        except Exception as error:  # noqa: BLE001 - httpx raises many kinds, not all its own
+            fault = fault_of(error) or PassingFaultError("")
+            words = type(error).__name__
+            if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout)):
+                # Nothing was sent yet, so the message cannot echo the key.
+                words = f"{words}: {self._credentials.hide_in(str(error))}"
+            fault.args = (words,)
+            raise fault from None
+        answer = read_answer(reply.status_code, reply.text)
+        if answer.course in {Course.WAIT, Course.RETRY}:
+            is_busy = answer.course is Course.WAIT
+            raise PassingFaultError(
+                _complaint(answer),
+                is_free=is_busy or answer.status == HTTPStatus.SERVICE_UNAVAILABLE,
+                is_busy=is_busy,
+                kind="busy" if is_busy else "server error",
             )
-        if answer.message == NOT_DOCUMENTED:
-            return f"{self.url} answered {NOT_DOCUMENTED}. Check {ADDRESS}."
-        documented = {Course.WAIT: TOO_MANY_REQUESTS, Course.RETRY: "INTERNAL_ERROR"}
-        remedy = remedy_for(documented.get(answer.course or Course.STOP, name_of(answer.message)))
-        return f"Face++ answered {answer.message!r} (HTTP status {answer.status}). {remedy}"
+        if answer.course is Course.STOP:
+            stop = FinalFaultError(_complaint(answer))
+            stop.is_free = answer.status != HTTPStatus.OK
+            raise stop
+        return answer
 
 
-@cache
-def _certificates() -> ssl.SSLContext:
-    # Cached: reading them for each client takes a fifth of a second.
-    return httpx.create_ssl_context()
+def _complaint(answer: Answer) -> str:
+    if answer.message == NOT_DOCUMENTED:
+        return f"it answered {NOT_DOCUMENTED}. Check {ADDRESS}"
+    documented = {Course.WAIT: TOO_MANY_REQUESTS, Course.RETRY: "INTERNAL_ERROR"}
+    remedy = remedy_for(documented.get(answer.course or Course.STOP, name_of(answer.message)))
+    return f"it answered {answer.message!r} (HTTP status {answer.status}). {remedy}"
 
 
 LABELS = ("male", "female")
@@ -519,7 +468,7 @@ def _address() -> str:
     return os.environ.get(ADDRESS, "").strip() or DEFAULT_ADDRESS
 
 
-class FacePlusPlus:
+class FacePlusPlus(CountedPart):
     """A Detector of the gender of the largest face. Pictures are sent one by one."""
 
     labels = LABELS
@@ -538,15 +487,18 @@ class FacePlusPlus:
         """The address of the service."""
         return {"service": self._client.url, "version": "not told by the service"}
 
+    def join(self, run: JudgeRun) -> None:
+        """Take part in a run: its counters of costs and failures."""
+        self._client.run = run
+
     def detect(self, images: Sequence[Picture]) -> list[Detection]:
         """One detection per picture, in order."""
         return screened(images, lambda visible: [self._detect(picture) for picture in visible])
 
     def _detect(self, picture: Picture) -> Detection:
-        seed = int.from_bytes(picture_digest(picture)[:8], "big")
         answer = Answer(Course.UNREADABLE, message="no smaller copy was taken")
         for file in encodings(picture):
-            answer = self._client.detect(file, seed)
+            answer = self._client.detect(file)
             if answer.course is not Course.RESIZE:
                 break
         if answer.course is Course.MULTIPLE:

@@ -17,17 +17,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from pytest_t2i.adapters.detectors.rubrics import Rubric, RubricQuestion, bounded_line
 from pytest_t2i.adapters.detectors.screening import screened
 from pytest_t2i.adapters.support.black_or_unreadable import picture_digest
-from pytest_t2i.data import Detection, Undetected, digest
+from pytest_t2i.adapters.support.paid_requests import CountedPart
+from pytest_t2i.data import Detection, FactKind, Undetected, digest
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from pytest_t2i.adapters.models.endpoints import Counter
+    from pytest_t2i.adapters.support.paid_requests import Counter
     from pytest_t2i.adapters.support.spending import FaultCounts
 
-FIRST, AGAIN = "judged", "judged-again"
-"""Beginnings of the names under which the answers about a picture are kept."""
-VERSION = "judge-version"
 ONE_IN = 10
 """One in so many pictures is judged twice."""
 NO_LABEL = "twice, the judge's answer was none of the labels"
@@ -165,12 +163,12 @@ class Panel(ABC):
         tasks = dict(self._tasks(dict(zip(names, pictures, strict=True))))
         if tasks:
             self._ask(list(tasks.values()))
-        kept = {name: self.run.memory.fact(self._fact(FIRST, name)) for name in names}
+        kept = {name: self.run.memory.fact(self._fact(FactKind.JUDGED, name)) for name in names}
         return [_read(kept[name]) for name in names]
 
     def _tasks(self, pictures: Mapping[str, Image]) -> Iterator[tuple[str, Task]]:
         again = {n for n in pictures if self.judges_twice and int(n[:8], 16) % ONE_IN == 0}
-        for kind, names in ((FIRST, pictures), (AGAIN, again)):
+        for kind, names in ((FactKind.JUDGED, pictures), (FactKind.JUDGED_AGAIN, again)):
             for name in names:
                 fact = self._fact(kind, name)
                 if self.run.memory.fact(fact) is None:
@@ -210,10 +208,10 @@ class Panel(ABC):
 
     def agreement(self, attribute: str) -> SelfAgreement:
         """How often both answers about a picture are equal, over all that the memory holds."""
-        prefix = self._fact(AGAIN, "")
+        prefix = self._fact(FactKind.JUDGED_AGAIN, "")
         pairs = [
             (
-                _read(self.run.memory.fact(self._fact(FIRST, name.removeprefix(prefix)))),
+                _read(self.run.memory.fact(self._fact(FactKind.JUDGED, name.removeprefix(prefix)))),
                 _read(plain),
             )
             for name, plain in self.run.memory.facts(prefix).items()
@@ -221,15 +219,15 @@ class Panel(ABC):
         words = [(first[attribute].said, again[attribute].said) for first, again in pairs if first]
         return SelfAgreement(sum(first == again for first, again in words), len(words))
 
-    def _fact(self, kind: str, picture: str) -> str:
-        return f"{kind}:{self.identity}:{picture}"
+    def _fact(self, kind: FactKind, picture: str) -> str:
+        return kind.of(self.identity, picture)
 
 
 class ChangedError(Exception):
     """Base of the error that a judge has changed; its answers are not kept."""
 
 
-class Judge:
+class Judge(CountedPart):
     """A Detector of one attribute, whose panel answers about several in one request."""
 
     def __init__(self, panel: Panel, rubric: Rubric) -> None:

@@ -367,6 +367,8 @@ def rubrics_of(name: JudgeName) -> list[Rubric]:
 
 JUDGE = "vlm:"
 """Beginning of a judge's name as a detector."""
+PRICED = (JUDGE, "face++")
+"""Beginnings of the names of detectors whose requests may have a price."""
 
 
 def each_attribute(name: str) -> tuple[str, ...]:

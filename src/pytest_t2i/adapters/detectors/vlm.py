@@ -11,18 +11,14 @@ from __future__ import annotations
 
 import base64
 import io
-import json
 import os
 import re
-import sys
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from threading import Lock
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.adapters.detectors.judging import (
-    VERSION,
     ChangedError,
     Judge,
     JudgeRun,
@@ -37,33 +33,18 @@ from pytest_t2i.adapters.detectors.rubrics import (
     bounded_line,
     rubrics_of,
 )
-from pytest_t2i.adapters.languages.addresses import is_address
-from pytest_t2i.adapters.models.answers import (
-    BAD_REQUEST,
-    UNPROCESSABLE,
-    BrokenPictureError,
-    FinalFaultError,
-    fault_in,
-    read_answer,
-)
-from pytest_t2i.adapters.models.endpoints import Counter, PaidRequests
+from pytest_t2i.adapters.languages.chat import REPORTED, Chat, by_schema
 from pytest_t2i.adapters.models.reported_versions import versions_in, versions_words
+from pytest_t2i.adapters.support.addresses import is_address
+from pytest_t2i.adapters.support.answers import BrokenPictureError, read_answer
 from pytest_t2i.adapters.support.hosts import is_local, netloc, plain_address
-from pytest_t2i.adapters.support.loading import needs
+from pytest_t2i.adapters.support.paid_requests import Counter, PaidRequests, Service
 from pytest_t2i.adapters.support.parallel_calls import Pace, ParallelCalls
 from pytest_t2i.adapters.support.secrets import secrets_of
 from pytest_t2i.adapters.support.spending import FaultCounts
-from pytest_t2i.data import Detection, digest
-from pytest_t2i.errors import (
-    ConfigurationError,
-    DetectorError,
-    T2IError,
-    printable,
-)
+from pytest_t2i.data import Detection, FactKind, digest
+from pytest_t2i.errors import ConfigurationError, DetectorError, T2IError
 from pytest_t2i.protocols import AnswerLimits, LoadOptions
-
-with needs("the detector vlm", "endpoints"):
-    from pytest_t2i.adapters.models.http_client import Call, HttpClient
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -88,8 +69,6 @@ REMINDER = (
     "exactly as the rubric writes them."
 )
 PROBE = "Answer with the word ready."
-OPTIONAL = ("response_format", "temperature")
-"""Fields that a server may not take."""
 PATIENCE = 5.0
 """Seconds to wait for a version that is known from earlier runs."""
 
@@ -139,11 +118,10 @@ class JudgeChangedError(DetectorError, ChangedError):
     """A judge reports another version than at the start of the run."""
 
 
-class ChatPanel(Panel):
+class ChatPanel(Panel, Service[Reply]):
     """A model behind an endpoint with OpenAI's chat protocol."""
 
-    retries_charged = False
-    """A request that may have been charged is not sent again."""
+    nature = "a judge of pictures"
 
     def __init__(
         self, model: str, address: str, question: RubricQuestion, limits: AnswerLimits
@@ -162,10 +140,9 @@ class ChatPanel(Panel):
                 f"{self._key_variable}: expected printable ASCII characters, got others: set the "
                 "variable again"
             )
-        self._client = HttpClient(address, limits)
+        self._chat = Chat(model, address, lambda: self._key, limits, self._note)
         self._requests = PaidRequests[Reply](self, limits, secrets_of(self._key, address))
-        self._pace, self._lock = Pace(limits.at_once), Lock()
-        self._not_taken: set[str] = set()
+        self._pace = Pace(limits.at_once)
         self._versions: Mapping[str, str] | None = None
         self._mentioned: Mapping[str, str] = {}
 
@@ -202,13 +179,6 @@ class ChatPanel(Panel):
         """The run's counter of failures."""
         return self.run.faults
 
-    def give_up(self) -> None:
-        """Requests of other threads go on."""
-
-    def say(self, line: str) -> None:
-        """Show a note on stderr, without the key."""
-        print(printable(f"{self}: {self._requests.shown(line)}"), file=sys.stderr, flush=True)  # noqa: T201
-
     def refused(self, words: str) -> Reply:
         """A refusal by policy."""
         return Reply(refusal=words)
@@ -234,10 +204,10 @@ class ChatPanel(Panel):
         self._versions = run.versions[plain]
 
     def _learned(self, plain: str) -> Mapping[str, str]:
-        memory, of_run = self.run.memory, f"{VERSION}:{plain}:{self.run.shared_id}"
+        memory, of_run = self.run.memory, FactKind.JUDGE_VERSION.of(plain, self.run.shared_id)
         if self.run.shared_id and (of_workers := memory.fact(of_run)) is not None:
             return dict(of_workers)
-        before: Mapping[str, str] | None = memory.fact(f"{VERSION}:{plain}")
+        before: Mapping[str, str] | None = memory.fact(FactKind.JUDGE_VERSION.of(plain))
         try:
             versions = self._told(patient=before is None)
         except T2IError as error:
@@ -254,7 +224,7 @@ class ChatPanel(Panel):
                 f"{versions_words(before) or 'not told'}: pictures are judged anew"
             )
         if versions != before:
-            memory.remember(f"{VERSION}:{plain}", dict(versions))
+            memory.remember(FactKind.JUDGE_VERSION.of(plain), dict(versions))
         if self.run.shared_id:
             memory.remember(of_run, dict(versions))
         return versions
@@ -263,7 +233,7 @@ class ChatPanel(Panel):
         """The version in the list of models, and in the answer to a short question."""
 
         def ask(seconds: float) -> Reply:
-            return self._reply(self._body([{"role": "user", "content": PROBE}], ()), seconds)
+            return self._reply([{"role": "user", "content": PROBE}], seconds)
 
         if patient:
             reply = self._requests.send(ask, self._pace)
@@ -275,8 +245,7 @@ class ChatPanel(Panel):
         return {**self._listed(), **reply.versions}
 
     def _listed(self) -> dict[str, str]:
-        call = Call("models", headers=self._headers, method="GET")
-        answer = self._requests.once(lambda: self._client.answer(call, PATIENCE), PATIENCE)
+        answer = self._requests.once(lambda: self._chat.models(PATIENCE), PATIENCE)
         if isinstance(answer, T2IError | bytes):
             return {}
         versions = versions_in(answer, self.model, is_local=is_local(self.address))
@@ -328,11 +297,15 @@ class ChatPanel(Panel):
         is_over: Callable[[], bool],
     ) -> tuple[list[Reply], Mapping[str, Detection]]:
         url, replies, readings = _data_url(picture), list[Reply](), list[Mapping[str, Detection]]()
+        response_format = by_schema("judgement", self.question.schema)
         for words in (TASK, TASK + REMINDER):
-            body = self._body(self._messages(url, words), tuple(OPTIONAL))
-            replies.append(
-                self._requests.send(lambda s, body=body: self._reply(body, s), self._pace, is_over)  # type: ignore[misc]
+            ask = partial(
+                self._reply,
+                self._messages(url, words),
+                response_format=response_format,
+                temperature=0,
             )
+            replies.append(self._requests.send(ask, self._pace, is_over))
             readings.append(read(self._without_key(replies[-1])))
             if self.is_complete(readings[-1]):
                 break
@@ -353,88 +326,24 @@ class ChatPanel(Panel):
             {"role": "user", "content": content},
         ]
 
-    def _body(self, messages: list[dict[str, Any]], optional: Sequence[str]) -> dict[str, Any]:
-        schema = {"name": "judgement", "strict": True, "schema": self.question.schema}
-        fields = {
-            "response_format": {"type": "json_schema", "json_schema": schema},
-            "temperature": 0,
+    def _reply(
+        self, messages: Sequence[Mapping[str, Any]], seconds: float, **optional: Any
+    ) -> Reply:
+        """Ask once; raise the error that an answer holds in the place of a text."""
+        answer = self._chat.ask(messages, seconds, **optional)
+        versions = {
+            n: line for n, words in answer.versions.items() if (line := bounded_line(words))
         }
-        more = {name: fields[name] for name in optional}
-        return {"model": self.model, "messages": messages, "stream": False, **more}
+        if answer.refusal:
+            return Reply(refusal=answer.refusal, versions=versions)
+        if answer.problem.endswith(("choice", "message")):
+            raise BrokenPictureError("expected the answer of a chat, got something else")
+        if "{" not in answer.text and (words := read_answer(answer.text).refusal):
+            return Reply(refusal=words, versions=versions)
+        return Reply(answer.text, versions=versions)
 
-    @property
-    def _headers(self) -> Mapping[str, str]:
-        return {"Authorization": f"Bearer {self._key}"} if self._key else {}
-
-    def _reply(self, body: Mapping[str, Any], seconds: float) -> Reply:
-        """Send a request once, without the fields that the server does not take."""
-        until = time.monotonic() + seconds
-        sent = {name: value for name, value in body.items() if name not in self._not_taken}
-        call = Call("chat/completions", sent, headers=self._headers)
-        try:
-            return _read(self._client.answer(call, max(until - time.monotonic(), 0.001)))
-        except FinalFaultError as error:
-            name = _not_taken(str(error), sent)
-            if name is None:
-                raise
-            with self._lock:
-                is_new = name not in self._not_taken
-                self._not_taken.add(name)
-        if is_new:
-            self.run.say(f"{self} does not take {name.replace('_', ' ')}, which is left out")
-        return self._reply(body, until - time.monotonic())
-
-
-REPORTED = ("model", "system_fingerprint")
-"""Fields of an answer that tell the version."""
-
-
-def _not_taken(words: str, body: Mapping[str, Any]) -> str | None:
-    """A field that the server does not take; None where the error is another one."""
-    if not words.startswith((f"HTTP {BAD_REQUEST}", f"HTTP {UNPROCESSABLE}")):
-        return None
-    names = [name for name in OPTIONAL if name in body]
-    named = (
-        name for name in names if re.search(rf"\b{name}\b|\b{name.partition('_')[0]}\b", words)
-    )
-    # Some servers do not say which field it is; schemas are the one that most of them lack.
-    return next(named, next(iter(names), None))
-
-
-def _read(answer: Any) -> Reply:
-    """The text of an answer; raises the error that it holds in the place of one."""
-    choice = _at(_at(answer, "choices"), 0)
-    message = _at(choice, "message")
-    content = _at(message, "content")
-    if isinstance(content, list):
-        parts = [_at(part, "text") for part in content]
-        content = " ".join(part for part in parts if isinstance(part, str))
-    versions = {name: words for name in REPORTED if (words := bounded_line(_at(answer, name)))}
-    refusal = _at(message, "refusal")
-    if _at(choice, "finish_reason") == "content_filter" or (isinstance(refusal, str) and refusal):
-        words = refusal if isinstance(refusal, str) and refusal else "the content filter"
-        return Reply(refusal=" ".join(words.split()), versions=versions)
-    if not isinstance(content, str):
-        content = ""
-    if not content and message is None:
-        raise _fault(answer)
-    if "{" not in content and (words := read_answer(content).refusal):
-        return Reply(refusal=words, versions=versions)
-    return Reply(content, versions=versions)
-
-
-def _fault(answer: Any) -> T2IError:
-    text = json.dumps(answer).encode() if not isinstance(answer, bytes) else b""
-    return fault_in(text) or BrokenPictureError("expected the answer of a chat, got something else")
-
-
-def _at(value: Any, name: str | int) -> Any:
-    """A value in an answer; None where the answer has another shape."""
-    if isinstance(value, Mapping) and isinstance(name, str):
-        return value.get(name)
-    if isinstance(value, list) and isinstance(name, int) and name < len(value):
-        return value[name]
-    return None
+    def _note(self, words: str) -> None:
+        self.run.say(f"{self} {words}")
 
 
 def _data_url(picture: Image) -> str:

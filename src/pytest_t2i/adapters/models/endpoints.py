@@ -2,277 +2,40 @@
 
 from __future__ import annotations
 
-import math
 import os
-import sys
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from threading import Lock
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING
 
-from pytest_t2i.adapters.languages.addresses import is_address
-from pytest_t2i.adapters.models.answers import (
-    BrokenPictureError,
+from pytest_t2i.adapters.models.reported_versions import versions_words
+from pytest_t2i.adapters.support.addresses import is_address
+from pytest_t2i.adapters.support.answers import (
     OtherAspectError,
     PassingFaultError,
-    RefusedError,
     fault,
-    fault_of,
     fetch_fault,
     is_elsewhere,
     picture_from,
 )
-from pytest_t2i.adapters.models.reported_versions import versions_words
 from pytest_t2i.adapters.support.aspects import aspect_problem
 from pytest_t2i.adapters.support.hosts import is_local, netloc, plain_address
-from pytest_t2i.adapters.support.http_limits import DeadlinePassedError, unlogged, within
-from pytest_t2i.adapters.support.parallel_calls import Pace, ParallelCalls, StoppedError, in_order
-from pytest_t2i.adapters.support.secrets import LONGEST_SHOWN, Secrets, secrets_of
-from pytest_t2i.adapters.support.spending import OTHER, FaultCounts, Spending
+from pytest_t2i.adapters.support.paid_requests import A, PaidRequests, Service
+from pytest_t2i.adapters.support.parallel_calls import Pace, ParallelCalls, in_order
+from pytest_t2i.adapters.support.secrets import secrets_of
+from pytest_t2i.adapters.support.spending import FaultCounts, Spending
 from pytest_t2i.data import EMPTY, Generated, Request, Undetected, digest
-from pytest_t2i.errors import (
-    BudgetSpentError,
-    ConfigurationError,
-    GenerationError,
-    T2IError,
-    printable,
-)
+from pytest_t2i.errors import ConfigurationError, T2IError
 from pytest_t2i.protocols import AnswerLimits
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-TRIES, TRIES_OF_BROKEN = 8, 3
-"""Largest number of requests for one image: to a busy endpoint, and where no picture comes."""
-FIRST_WAIT, LONGEST_WAIT = 1.0, 30.0
-"""Seconds of the first and the longest wait, where the endpoint demands none; waits double."""
+
+LONGEST_PROMPT = 4000
+"""Largest number of characters of a revised prompt."""
 
 
-def pause_before_next(told: T2IError, tried: int) -> float | None:
-    """Seconds until the next request for an image; None where there is none.
-
-    >>> pause_before_next(PassingFaultError("busy"), 3)
-    4.0
-    """
-    most = TRIES_OF_BROKEN if isinstance(told, BrokenPictureError) else TRIES
-    if not isinstance(told, PassingFaultError) or tried >= most:
-        return None
-    return min(FIRST_WAIT * 2 ** (tried - 1), LONGEST_WAIT) if told.after is None else told.after
-
-
-A = TypeVar("A")
-B = TypeVar("B")
-SAID_FROM = 2.0
-"""Seconds of a wait from which on it is reported on stderr."""
-MOST_BROKEN = 3
-"""Number of images in a row without a picture at which the run ends; at the start one suffices."""
-LONGEST_WORDS, LONGEST_PROMPT = 300, 4000
-"""Largest number of characters of an endpoint's messages, and of a revised prompt."""
-
-
-LATER = " Run again later, or allow more time: --t2i-answer-deadline."
-HINTS = {
-    "unreachable": " Check that the endpoint is running and that its address is right.",
-    "broken": " Check that the address is that of a text-to-image model.",
-    "endless": "",
-}
-"""Kind of a lasting failure -> remedy."""
-
-
-class Counter(Protocol):
-    """What is paid for: each request is counted before it is sent."""
-
-    def reserve(self) -> None:
-        """Count a request; BudgetSpentError where the budget does not pay for it."""
-
-    def give_back(self) -> None:
-        """Subtract a request that was certainly not charged."""
-
-
-class Service(Protocol[A]):
-    """A service that answers with pictures, or with labels of them."""
-
-    @property
-    def faults(self) -> FaultCounts | None:
-        """The counter of failures by kind; None outside of a run."""
-
-    @property
-    def spending(self) -> Counter | None:
-        """The counter of costs; None where no price is known."""
-
-    @property
-    def retries_charged(self) -> bool:
-        """Whether a request is repeated although it may have been charged."""
-
-    def give_up(self) -> None:
-        """Called when an attempt has taken too long."""
-
-    def say(self, line: str) -> None:
-        """Show a note to the user."""
-
-    def refused(self, words: str) -> A:
-        """The answer of a service whose policy forbids this request."""
-
-    def unusable(self, words: str) -> A:
-        """The answer in the place of a single one that cannot be read."""
-
-    def is_refused(self, answer: A) -> bool:
-        """Whether an answer is a refusal."""
-
-
-class PaidRequests(Generic[A]):
-    """Sends requests with retries, waits and deadlines, and hides keys in all messages."""
-
-    def __init__(self, service: Service[A], limits: AnswerLimits, secrets: Secrets) -> None:
-        self._service, self._limits, self._secrets = service, limits, secrets
-        self._broken, self._told_until, self._lock = MOST_BROKEN - 1, -math.inf, Lock()
-
-    def send(
-        self,
-        ask: Callable[[float], A],
-        pace: Pace,
-        is_over: Callable[[], bool] = lambda: False,
-    ) -> A:
-        """The result of ``ask``, which is called until it succeeds.
-
-        Raises GenerationError or ConfigurationError where the service cannot be used.
-        """
-        until, ready, tried, in_vain, answers = math.inf, -math.inf, 0, 0, pace.answers
-        outcome: A | T2IError | None = None
-        while pace.turn(ready, until, is_over):
-            began = time.monotonic()
-            until = min(until, began + self._limits.seconds)
-            tried, in_vain = tried + 1, in_vain + 1
-            # At most half of the time, so that a connection that hangs leaves time for another.
-            seconds = max(min(self._limits.seconds / 2, until - began), 0.001)
-            try:
-                outcome = self.once_paid(ask, seconds)
-            finally:
-                pace.done()
-            if not isinstance(outcome, T2IError):
-                pace.answered()
-                with self._lock:
-                    self._broken = 0
-                return outcome
-            if isinstance(outcome, PassingFaultError) and (outcome.is_busy or outcome.after):
-                pace.too_many(began, outcome.after)
-                if pace.answers > answers:  # busy with other requests, which it answers
-                    answers, in_vain = pace.answers, 1
-            pause = self._pause(outcome, in_vain)
-            ready = math.inf if pause is None else time.monotonic() + pause
-            if pause is None or ready >= until:
-                return self._without(outcome, tried)
-            self._tell(outcome, pause)
-        if not isinstance(outcome, T2IError) or is_over():
-            raise StoppedError
-        return self._without(outcome, tried)
-
-    def _pause(self, error: T2IError, tried: int) -> float | None:
-        """Seconds until the next request; None where there is none."""
-        is_free = getattr(error, "is_free", False) or self._service.spending is None
-        may_repeat = is_free or self._service.retries_charged
-        return pause_before_next(error, tried) if may_repeat else None
-
-    def once(self, call: Callable[[], B], seconds: float) -> B | T2IError:
-        """Call the service; return its result or error.
-
-        An exception is returned, not raised, as it may hold the request with its key. A mistake in
-        a user's code is raised as it is, unless it or one of its causes holds the key.
-        """
-
-        def unheard() -> B:
-            with unlogged():  # as long as the thread lives
-                return call()
-
-        try:
-            with unlogged():
-                return within(seconds, unheard, self._service.give_up)
-        except DeadlinePassedError as passed:
-            kind = "unfinished" if passed.has_begun else "late"
-            words = f"no complete answer in {seconds:.3g} seconds"
-            return PassingFaultError(words, is_busy=True, kind=kind)
-        except Exception as error:
-            known_fault = fault_of(error)
-            if known_fault is None and not self._are_secrets_in(error):
-                raise
-            fault = known_fault or GenerationError(f"{type(error).__name__}: {self.shown(error)}")
-        # Outside of the handler, so that the exception is not the context of this one.
-        fault.__cause__ = fault.__context__ = fault.__traceback__ = None
-        fault.args = (self.shown(fault),)
-        return fault
-
-    def _are_secrets_in(self, error: BaseException) -> bool:
-        """Whether an exception, or one that its traceback shows before it, may hold a secret."""
-        past_ids, waiting = set(), [error]
-        while waiting:
-            exception = waiting.pop()
-            if id(exception) in past_ids:
-                continue
-            past_ids.add(id(exception))
-            text = str(exception)
-            if len(text) > LONGEST_SHOWN or self._secrets.are_in(text):
-                return True
-            waiting += [
-                cause for cause in (exception.__cause__, exception.__context__) if cause is not None
-            ]
-        return False
-
-    def shown(self, words: object, most: int = LONGEST_WORDS) -> str:
-        """A message of a service, without the key and shortened."""
-        return self._secrets.hide_in(" ".join(str(words).split()), most)
-
-    def once_paid(self, ask: Callable[[float], A], seconds: float) -> A | T2IError:
-        """One attempt; its cost is reserved before, and released if it was not charged."""
-        spending = self._service.spending
-        if spending is not None:
-            spending.reserve()
-        outcome = self.once(lambda: ask(seconds), seconds)
-        if spending is not None and getattr(outcome, "is_free", False):
-            spending.give_back()
-        self._count(outcome)
-        if isinstance(outcome, RefusedError):
-            return self._service.refused(str(outcome) or "refused")
-        return outcome
-
-    def _count(self, outcome: A | T2IError) -> None:
-        counts = self._service.faults
-        if counts is None:
-            return
-        if isinstance(outcome, T2IError):
-            if not isinstance(outcome, BudgetSpentError):
-                counts.add(str(getattr(outcome, "kind", OTHER)))
-        elif self._service.is_refused(outcome):
-            counts.add(RefusedError.kind)
-
-    def _tell(self, error: T2IError, pause: float) -> None:
-        """Report the reason of a wait, once where several requests wait at the same time."""
-        now = time.monotonic()
-        with self._lock:
-            is_new = pause >= SAID_FROM and now >= self._told_until
-            self._told_until = now + pause if is_new else self._told_until
-        if is_new:
-            self._service.say(f"{error}; the next attempt is in {pause:.0f} seconds")
-
-    def _without(self, error: T2IError, tried: int) -> A:
-        """Return an unusable answer for a single broken one; raise every other error."""
-        if isinstance(error, BrokenPictureError):
-            with self._lock:
-                self._broken += 1
-                is_lone = self._broken < MOST_BROKEN
-            if is_lone:
-                return self._service.unusable(str(error))
-        tries, hint = f" (after {tried} attempts)" if tried > 1 else "", ""
-        if isinstance(error, PassingFaultError):
-            tries += f", and demands a wait of {error.after:g} seconds" if error.after else ""
-            hint = HINTS.get(error.kind, LATER)
-        kind = ConfigurationError if isinstance(error, ConfigurationError) else GenerationError
-        raise kind(
-            f"{self._service}: {str(error).rstrip('.')}{tries}. What was made before is kept.{hint}"
-        )
-
-
-class EndpointModel:
+class EndpointModel(Service[Generated]):
     """Base class of models behind HTTP; a subclass requests one picture in ``ask``.
 
     This class does the rest: it repeats requests to a busy or silent endpoint until the deadline
@@ -395,14 +158,6 @@ class EndpointModel:
         """The exception for an HTTP status: refused by policy, temporary or permanent."""
         return fault(status, words, code, retry_after)
 
-    def give_up(self) -> None:
-        """Called when an attempt has taken too long; requests of other threads must go on."""
-
-    @property
-    def retries_charged(self) -> bool:
-        """True: an attempt that may have been charged is counted, and the next one as well."""
-        return True
-
     def refused(self, words: str) -> Generated:
         """A refused image."""
         return Generated(None, refusal=words)
@@ -494,7 +249,3 @@ class EndpointModel:
         ``Generated(self.picture(content), revised_prompt="...")`` adds a revised prompt.
         """
         return picture_from(given, self.limits)
-
-    def say(self, line: str) -> None:
-        """Show a note on stderr, without the key."""
-        print(printable(f"{self}: {self._requests.shown(line)}"), file=sys.stderr, flush=True)  # noqa: T201

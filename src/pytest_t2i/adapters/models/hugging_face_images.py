@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from json import JSONDecodeError
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from pytest_t2i.adapters.models.answers import (
+from pytest_t2i.adapters.models.endpoints import EndpointModel
+from pytest_t2i.adapters.support.answers import (
     BrokenPictureError,
     body_of,
     fault_in,
@@ -16,7 +17,6 @@ from pytest_t2i.adapters.models.answers import (
     same_host,
     too_large,
 )
-from pytest_t2i.adapters.models.endpoints import EndpointModel
 from pytest_t2i.adapters.support.hosts import named_again, netloc, public_or
 from pytest_t2i.adapters.support.http_limits import PLAIN, cut_at, end_with_call, is_cut
 from pytest_t2i.adapters.support.loading import needs

@@ -9,8 +9,10 @@ from collections.abc import Mapping
 from threading import Lock
 from typing import Any
 
-from pytest_t2i.adapters.languages.addresses import base_url
-from pytest_t2i.adapters.models.answers import (
+from pytest_t2i.adapters.models.endpoints import EndpointModel
+from pytest_t2i.adapters.models.reported_versions import versions_in
+from pytest_t2i.adapters.support.addresses import base_url
+from pytest_t2i.adapters.support.answers import (
     BrokenPictureError,
     RefusedError,
     body_of,
@@ -19,10 +21,8 @@ from pytest_t2i.adapters.models.answers import (
     read_answer,
     too_large,
 )
-from pytest_t2i.adapters.models.endpoints import EndpointModel
-from pytest_t2i.adapters.models.http_client import UNKNOWN, HttpClient, decoded
-from pytest_t2i.adapters.models.reported_versions import versions_in
 from pytest_t2i.adapters.support.hosts import is_local
+from pytest_t2i.adapters.support.http_client import UNKNOWN, HttpClient, decoded
 from pytest_t2i.adapters.support.http_limits import is_cut
 from pytest_t2i.adapters.support.loading import needs
 from pytest_t2i.data import Generated, Request

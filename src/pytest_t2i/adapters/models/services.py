@@ -20,8 +20,9 @@ from typing import Any, ClassVar, NamedTuple
 from urllib.parse import quote, unquote, urlencode
 from uuid import uuid4
 
-from pytest_t2i.adapters.languages.addresses import is_address
-from pytest_t2i.adapters.models.answers import (
+from pytest_t2i.adapters.models.endpoints import EndpointModel
+from pytest_t2i.adapters.support.addresses import is_address
+from pytest_t2i.adapters.support.answers import (
     BAD_REQUEST,
     UNPROCESSABLE,
     BrokenPictureError,
@@ -32,10 +33,9 @@ from pytest_t2i.adapters.models.answers import (
     is_replaced,
     read_answer,
 )
-from pytest_t2i.adapters.models.endpoints import EndpointModel
-from pytest_t2i.adapters.models.http_client import UNKNOWN, Call, HttpClient
 from pytest_t2i.adapters.support.aspects import requested_size
 from pytest_t2i.adapters.support.hosts import netloc
+from pytest_t2i.adapters.support.http_client import UNKNOWN, Call, HttpClient
 from pytest_t2i.adapters.support.loading import needs
 from pytest_t2i.data import Generated, GenerationSettings, Money, Request, digest
 from pytest_t2i.errors import ConfigurationError

@@ -26,11 +26,9 @@ NO_WORD_OF_THEIRS = {
     for name in (
         "registry",
         "catalogue",
-        "languages.addresses",
-        "models.answers",
-        "models.endpoints",
-        "models.http_client",
         "models.reported_versions",
+        "support.addresses",
+        "support.answers",
         "support.aspects",
         "support.hosts",
         "support.loading",
@@ -38,7 +36,9 @@ NO_WORD_OF_THEIRS = {
         "support.spending",
         "support.html",
         "support.code",
+        "support.http_client",
         "support.http_limits",
+        "support.paid_requests",
         "support.secrets",
     )
 }

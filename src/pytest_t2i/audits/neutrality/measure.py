@@ -18,6 +18,7 @@ from pytest_t2i.data import (
     FINAL_LATENT,
     TEXT_EMBEDDING,
     Evidence,
+    FactKind,
     Prompt,
     Triplet,
     digest,
@@ -127,7 +128,7 @@ class TripletSample(DistinctPictures):
         """Return the similarities from the store; compute and store them at the first call."""
         if space == PROMPT:
             return self._in_prompt_space()
-        name = f"similarities:{self._compared(space)}"
+        name = FactKind.SIMILARITIES.of(self._compared(space))
         record = self.observations.store.fact(name)
         if record is None:
             pair = self._similarities(space)

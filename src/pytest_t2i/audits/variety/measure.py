@@ -14,7 +14,7 @@ from pytest_t2i.audits.evidence import inverted
 from pytest_t2i.audits.instruments import Instruments, opposite_prompts
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.audits.variety.change import mean_variety_change, variety_change
-from pytest_t2i.data import Attribute, Interval, Prompt, digest
+from pytest_t2i.data import Attribute, FactKind, Interval, Prompt, digest
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.plan import ATTRIBUTE_IMAGES, FEATURES, Need
 from pytest_t2i.metrics import INFO, attribute_presence, supervised_direction
@@ -199,7 +199,7 @@ class Variety(PromptFeatures):
         if self.absent or vector is None:
             return None
         return self.remembered(
-            f"wals:{self._digest}",
+            FactKind.WALS.of(self._digest),
             lambda: wals_interval(
                 self.features,
                 vector,
@@ -364,7 +364,7 @@ class Diversity(PromptFeatures):
         if self.absent:
             return None
         return self.remembered(
-            f"vendi:{self._digest}",
+            FactKind.VENDI.of(self._digest),
             lambda: growth_interval(self.features, level=self.level, seed=self.instruments.seed),
         )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.data import Generated, Request, Undetected
+from pytest_t2i.data import FactKind, Generated, Request, Undetected
 from pytest_t2i.generation.store.index import check_store_has_index, connect
 from pytest_t2i.generation.store.locks import living_owner
 from pytest_t2i.generation.store.repair import check_is_store
@@ -127,7 +127,7 @@ BY_ARRAY = "SELECT name AS by, COUNT(*) AS count FROM arrays GROUP BY name ORDER
 
 def _model_contents(index: Any, row: Any) -> ModelContents:
     query = "SELECT * FROM facts WHERE name = ?"
-    fact = index.execute(query, (f"model:{row['model']}",)).fetchone()
+    fact = index.execute(query, (FactKind.MODEL.of(row["model"]),)).fetchone()
     name = fact["value"].strip('"') if fact is not None and is_sealed(fact) else ""
     return ModelContents(
         name or row["model"][:SHORT], row["images"], row["refused"], row["prompts"]

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from pytest_t2i.data import FactKind
 from pytest_t2i.errors import StoreError
 from pytest_t2i.files import checksum, is_relative, stamp, write_whole
 from pytest_t2i.generation.store import claims
@@ -27,9 +28,18 @@ AT_ONCE = 500
 """Number of images copied in one transaction."""
 SAID = {"detections": "detector", "objects": "finder", "arrays": "name"}
 """Table of observations on a picture -> the column that names the detector, finder or array."""
-CARRIED = ("model:", "seeding:", "batch:", "judged:", "judged-again:")
-"""Prefixes of facts that are copied: names of models, whether seeds hold, images per batch, answers
-of judges, which were paid for."""
+CARRIED = tuple(
+    kind.of("")
+    for kind in (
+        FactKind.MODEL,
+        FactKind.SEEDING,
+        FactKind.BATCH,
+        FactKind.JUDGED,
+        FactKind.JUDGED_AGAIN,
+    )
+)
+"""Beginnings of facts that are copied: names of models, whether seeds hold, images per batch, and
+answers of judges, which were paid for."""
 
 
 @dataclass(slots=True)

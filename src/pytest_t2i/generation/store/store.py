@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.data import Box, Detection, FoundObject, Mask
+from pytest_t2i.data import Box, Detection, FactKind, FoundObject, Mask
 from pytest_t2i.errors import StoreError
 from pytest_t2i.files import checksum, is_relative, remove_unfinished, stamp, write_whole
 from pytest_t2i.generation.store import claims
@@ -315,11 +315,11 @@ class Store:
     def name_model(self, fingerprint: str, name: str) -> None:
         """Store the name under which a model was run."""
         if self.model_name(fingerprint) != name:
-            self.remember(f"model:{fingerprint}", name)
+            self.remember(FactKind.MODEL.of(fingerprint), name)
 
     def model_name(self, fingerprint: str) -> str | None:
         """The last name under which a model was run; None where none is stored."""
-        name = self.fact(f"model:{fingerprint}")
+        name = self.fact(FactKind.MODEL.of(fingerprint))
         return name if isinstance(name, str) else None
 
     # facts

@@ -12,16 +12,12 @@ from facepp_server import ENVIRONMENT, KEY, SECRET, Fault, Script, Server, face
 from PIL import Image
 
 from pytest_t2i.adapters.detectors import facepp
-from pytest_t2i.adapters.detectors.facepp import (
-    COURSES,
-    RETRIES,
-    WAITS,
-    Client,
-    Course,
-    Credentials,
-)
-from pytest_t2i.data import Undetected
-from pytest_t2i.errors import ConfigurationError, DetectorError
+from pytest_t2i.adapters.detectors.facepp import COURSES, Client, Course, Credentials
+from pytest_t2i.adapters.detectors.judging import JudgeRun
+from pytest_t2i.adapters.support import paid_requests
+from pytest_t2i.adapters.support.spending import FaultCounts, Spending
+from pytest_t2i.data import Money, Undetected
+from pytest_t2i.errors import BudgetSpentError, ConfigurationError, DetectorError
 from pytest_t2i.protocols import LoadOptions
 
 
@@ -30,30 +26,18 @@ def picture(width=64, height=64, seed=0):
     return Image.fromarray(pixels)
 
 
-class Clock:
-    """Time that only sleeping moves."""
-
-    def __init__(self):
-        self.now = 0.0
-        self.slept = []
-
-    def sleep(self, seconds):
-        self.slept.append(seconds)
-        self.now += seconds
-
-    def time(self):
-        return self.now
+@pytest.fixture(autouse=True)
+def _short_waits(monkeypatch):
+    monkeypatch.setattr(paid_requests, "FIRST_WAIT", 0.001)
 
 
-def detector(server, clock=None, key=KEY, secret=SECRET):
-    clock = clock or Clock()
-    client = Client(server.url, Credentials(key, secret), sleep=clock.sleep, clock=clock.time)
-    return facepp.FacePlusPlus(client)
+def detector(server, key=KEY, secret=SECRET):
+    return facepp.FacePlusPlus(Client(server.url, Credentials(key, secret)))
 
 
-def ask(script, *images, clock=None):
+def ask(script, *images):
     with Server(script) as server:
-        return detector(server, clock).detect(list(images) or [picture()])
+        return detector(server).detect(list(images) or [picture()])
 
 
 def test_the_largest_face_decides_and_this_is_said():
@@ -80,31 +64,66 @@ def test_black_pictures_are_not_sent():
     assert len(script.received) == 1
 
 
-def test_waits_at_the_rate_limit_then_keeps_its_distance():
-    clock, script = Clock(), Script(faults=[Fault(403, "CONCURRENCY_LIMIT_EXCEEDED")] * 3)
-    result = ask(script, picture(), picture(seed=1), clock=clock)
+def test_waits_at_the_rate_limit():
+    script = Script(faults=[Fault(403, "CONCURRENCY_LIMIT_EXCEEDED")] * 3)
+    result = ask(script, picture(), picture(seed=1))
     assert [entry.label for entry in result] == ["male", "male"]
-    # Three pauses that double, each less its jitter.
-    assert 0.5 <= clock.slept[0] <= 1 <= clock.slept[1] <= 2 <= clock.slept[2] <= 4
-    assert clock.slept[3] == 2.0
+    assert len(script.paths) == 5
 
 
-def test_waits_repeat_exactly():
-    slept = []
-    for _ in range(2):
-        clock = Clock()
-        ask(Script(faults=[Fault(403, "CONCURRENCY_LIMIT_EXCEEDED")] * 4), clock=clock)
-        slept.append(clock.slept)
-    assert slept[0] == slept[1]
+PRICE = Money.read("0.01 USD")
+
+
+@pytest.mark.parametrize(
+    ("fault", "requests", "paid"),
+    [
+        (Fault(403, "CONCURRENCY_LIMIT_EXCEEDED"), 2, 1),
+        (Fault(503, "busy", plain=True), 2, 1),
+        (Fault(500, "INTERNAL_ERROR"), 1, 1),
+        (Fault(412, "IMAGE_DOWNLOAD_TIMEOUT"), 1, 1),
+        (Fault(502, "bad gateway", plain=True), 1, 1),
+        (Fault(401, "AUTHENTICATION_ERROR"), 1, 0),
+    ],
+    ids=lambda value: getattr(value, "message", None),
+)
+def test_a_request_with_a_price_is_repeated_only_where_nothing_was_charged(
+    tmp_path, fault, requests, paid
+):
+    script = Script(faults=[fault])
+    run = JudgeRun(
+        spending=Spending(tmp_path / "spent", PRICE, counts="judged"),
+        faults=FaultCounts(tmp_path / "faults"),
+    )
+    with Server(script) as server:
+        asked = detector(server)
+        asked.join(run)
+        if requests == 2:
+            assert asked.detect([picture()])[0].label == "male"
+        else:
+            with pytest.raises(DetectorError):
+                asked.detect([picture()])
+    assert len(script.paths) == requests
+    assert run.spending.count.judged == paid
+    assert sum(run.faults.counted.values()) == 1
+
+
+def test_no_request_is_sent_that_the_budget_does_not_pay_for(tmp_path):
+    script, budget = Script(), Money.read("0.02 USD")
+    with Server(script) as server:
+        asked = detector(server)
+        asked.join(JudgeRun(spending=Spending(tmp_path / "spent", PRICE, budget, "judged")))
+        with pytest.raises(BudgetSpentError):
+            asked.detect([picture(seed=seed) for seed in range(4)])
+    assert len(script.paths) == 2
 
 
 @pytest.mark.parametrize(
     ("fault", "attempts"),
     [
-        (Fault(403, "CONCURRENCY_LIMIT_EXCEEDED"), WAITS + 1),
-        (Fault(500, "INTERNAL_ERROR"), RETRIES + 1),
-        (Fault(412, "IMAGE_DOWNLOAD_TIMEOUT"), RETRIES + 1),
-        (Fault(502, "<html>Bad Gateway</html>", plain=True), RETRIES + 1),
+        (Fault(403, "CONCURRENCY_LIMIT_EXCEEDED"), paid_requests.TRIES),
+        (Fault(500, "INTERNAL_ERROR"), paid_requests.TRIES),
+        (Fault(412, "IMAGE_DOWNLOAD_TIMEOUT"), paid_requests.TRIES),
+        (Fault(502, "<html>Bad Gateway</html>", plain=True), paid_requests.TRIES),
     ],
     ids=lambda value: getattr(value, "message", None),
 )
@@ -209,7 +228,7 @@ def test_a_strip_that_fits_no_limit_is_unreadable():
 def test_a_service_that_does_not_answer():
     server = Server()
     server.close()
-    with pytest.raises(DetectorError, match="cannot be reached"):
+    with pytest.raises(DetectorError, match="Check that the endpoint is running"):
         detector(server).detect([picture()])
 
 

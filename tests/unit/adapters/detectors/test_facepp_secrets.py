@@ -23,9 +23,16 @@ from PIL import Image
 
 from pytest_t2i.adapters.detectors import facepp
 from pytest_t2i.adapters.detectors.facepp import Client, Credentials
+from pytest_t2i.adapters.support import paid_requests
 from pytest_t2i.adapters.support.secrets import HIDDEN
 from pytest_t2i.errors import ConfigurationError, DetectorError
 from pytest_t2i.protocols import LoadOptions
+
+
+@pytest.fixture(autouse=True)
+def _short_waits(monkeypatch):
+    monkeypatch.setattr(paid_requests, "FIRST_WAIT", 0.001)
+
 
 ENCODINGS = {
     "plain": lambda word: word,
@@ -98,7 +105,7 @@ def picture() -> Image.Image:
 
 
 def detector(address: str) -> facepp.FacePlusPlus:
-    return facepp.FacePlusPlus(Client(address, Credentials(KEY, SECRET), sleep=lambda _: None))
+    return facepp.FacePlusPlus(Client(address, Credentials(KEY, SECRET)))
 
 
 def everything(error: BaseException | None) -> str:
@@ -163,11 +170,11 @@ class OddError(Exception):
 @pytest.mark.parametrize("raised", [httpx.ReadTimeout, httpx.InvalidURL, UnicodeError, OddError,
                                     MemoryError, KeyboardInterrupt, SystemExit])  # fmt: skip
 def test_whatever_raises_carries_nothing_out(monkeypatch, raised):
-    def post(*arguments, **named):
-        form = named["data"]
+    def request(*arguments, **named):
+        form = {name: value for name, (_, value) in named["files"].items()}
         raise raised(f"{form} {ENCODINGS['json'](form['api_key'])}") from ValueError(str(form))
 
-    monkeypatch.setattr(httpx.Client, "post", post)
+    monkeypatch.setattr(httpx.Client, "request", request)
     expected = raised if not issubclass(raised, Exception) else DetectorError
     with pytest.raises(expected) as told:
         detector("https://host").detect([picture()])

@@ -2,36 +2,40 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import suppress
 
 import pytest
 
-pytest.importorskip("openai")
+pytest.importorskip("httpx")
 
 from llm_server import BODIES, BYTES, FAULTS, serving
 from pytest_t2i_hunt.questions.candidates import SCHEMA, ask_for_candidates
 
 from pytest_t2i.adapters.languages.openai import load
+from pytest_t2i.adapters.support import paid_requests
+from pytest_t2i.data import digest
 from pytest_t2i.errors import ConfigurationError, LanguageError, MalformedAnswerError
-from pytest_t2i.protocols import Language, LoadOptions
+from pytest_t2i.protocols import AnswerLimits, Language, LoadOptions
 
 KEY = "sk-very-secret-0123"
 PROMPT = "a photo of a Tunisian person"
 
 
+@pytest.fixture(autouse=True)
+def _short_waits(monkeypatch):
+    monkeypatch.setattr(paid_requests, "FIRST_WAIT", 0.001)
+
+
 @pytest.fixture
 def endpoint(monkeypatch):
-    """Loads the model of a server, and closes its connections in the end."""
-    with ExitStack() as closed:
+    """Loads the model of a server."""
 
-        def loaded(server, key=KEY, **extra):
-            monkeypatch.setenv("OPENAI_API_KEY", key)
-            monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-            language = load(LoadOptions(source="m", extra=extra))
-            closed.enter_context(language._client)
-            return language
+    def loaded(server, key=KEY, **limits):
+        monkeypatch.setenv("OPENAI_API_KEY", key)
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        return load(LoadOptions(source="m", answers=AnswerLimits(**limits)))
 
-        yield loaded
+    return loaded
 
 
 @pytest.mark.slow
@@ -64,7 +68,7 @@ def test_it_is_asked_by_schema_and_told_what_was_wrong(endpoint):
 @pytest.mark.slow
 def test_a_slow_answer_is_asked_for_again(endpoint):
     with serving("slow") as server:
-        language = endpoint(server, seconds=0.3)
+        language = endpoint(server, seconds=1.5)
         assert language.answer("who?").startswith('{"attributes"')
     assert len(server.asked) == 3
 
@@ -117,7 +121,7 @@ def test_a_body_that_stays_broken_ends_in_one_clear_error(endpoint, fault):
         assert len(ask_for_candidates(language, PROMPT, fewest=15, tries=1)) == 15
 
 
-def test_a_dropped_connection_is_asked_again_by_the_library(endpoint):
+def test_a_dropped_connection_is_asked_again(endpoint):
     with serving("dropped") as server:
         assert endpoint(server).answer("who?").startswith('{"attributes"')
     assert len(server.asked) == 3
@@ -147,33 +151,38 @@ def test_a_word_instead_of_a_key_is_no_secret(endpoint):
         assert len(ask_for_candidates(language, PROMPT, fewest=15, tries=1)) == 15
 
 
-def silent(monkeypatch, url, tries):
-    monkeypatch.setattr("pytest_t2i.adapters.languages.openai.TRIES", tries)
+def test_nobody_answers(monkeypatch):
+    monkeypatch.setattr(paid_requests, "TRIES", 2)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setenv("OPENAI_BASE_URL", url)
-    language = load(LoadOptions(source="m"))
-    with language._client, pytest.raises(LanguageError) as told:
-        language.answer("who?")
-    return str(told.value)
+    monkeypatch.setenv("OPENAI_BASE_URL", f"http://me:{KEY}@127.0.0.1:9/v1")
+    with pytest.raises(LanguageError) as told:
+        load(LoadOptions(source="m")).answer("who?")
+    assert str(told.value).startswith("openai:m at 127.0.0.1:9: ConnectError: ")
+    assert str(told.value).endswith(
+        "(after 2 attempts). Check that the endpoint is running and that its address is right."
+    )
+    assert KEY not in str(told.value)
 
 
-def test_nobody_answers(monkeypatch, capsys):
-    told = silent(monkeypatch, f"http://me:{KEY}@127.0.0.1:9/v1", 1)
-    assert told.startswith("openai:m: 127.0.0.1:9 does not answer (asked 2 times; ConnectError: ")
-    assert told.endswith("). See that it runs, and that OPENAI_BASE_URL names it.")
-    assert KEY not in told
-    said = "openai:m: 127.0.0.1:9 does not answer, trying again (2 of 2)\n"
-    assert capsys.readouterr().err == said
-    assert "(asked once; " in silent(monkeypatch, "http://127.0.0.1:9/v1", 0)
-    assert capsys.readouterr().err == ""
-
-
-def test_it_is_said_why_a_busy_endpoint_is_asked_again(endpoint, capsys):
+def test_it_is_said_why_a_busy_endpoint_is_asked_again(endpoint, monkeypatch, capsys):
+    monkeypatch.setattr(paid_requests, "SAID_FROM", 0.0)
     with serving("busy") as server:
         endpoint(server).answer("who?")
         place = f"127.0.0.1:{server.server_port}"
-    said = f"openai:m: {place} answers HTTP 429, trying again"
-    assert capsys.readouterr().err == f"{said} (2 of 7)\n{said} (3 of 7)\n"
+    said = capsys.readouterr().err
+    assert said.startswith(f"openai:m at {place}: HTTP 429: slow down")
+    assert KEY not in said
+
+
+@pytest.mark.parametrize(
+    ("fault", "requests"),
+    [("busy", 3), ("server_error", 3), ("dropped", 3), ("denied", 1), ("truncated", 1)],
+)
+def test_what_is_asked_again(endpoint, fault, requests):
+    with serving(fault) as server:
+        with suppress(LanguageError):
+            endpoint(server).answer("who?")
+        assert len(server.asked) == requests
 
 
 @pytest.mark.parametrize(
@@ -206,8 +215,9 @@ def test_without_an_address_it_is_openai(monkeypatch, blank):
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     if blank is not None:
         monkeypatch.setenv("OPENAI_BASE_URL", blank)
-    with load(LoadOptions(source="m"))._client as client:
-        assert str(client.base_url) == "https://api.openai.com/v1/"
+    language = load(LoadOptions(source="m"))
+    assert str(language) == "openai:m at api.openai.com"
+    assert language.fingerprint == digest(["openai", "https://api.openai.com/v1/", "m"])
 
 
 def test_without_a_key_or_a_model(monkeypatch):

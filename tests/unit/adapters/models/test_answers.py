@@ -11,15 +11,16 @@ pytest.importorskip("huggingface_hub")
 
 from image_server import serving
 
-from pytest_t2i.adapters.models import answers, endpoints, hugging_face_images, openai_images
-from pytest_t2i.adapters.models.answers import (
+from pytest_t2i.adapters.models import hugging_face_images, openai_images
+from pytest_t2i.adapters.models.endpoints import EndpointModel
+from pytest_t2i.adapters.support import answers, paid_requests
+from pytest_t2i.adapters.support.answers import (
     BrokenPictureError,
     FinalFaultError,
     PassingFaultError,
     RefusedError,
     fault_in,
 )
-from pytest_t2i.adapters.models.endpoints import EndpointModel
 from pytest_t2i.data import Request
 from pytest_t2i.errors import GenerationError
 from pytest_t2i.protocols import AnswerLimits, LoadOptions
@@ -384,7 +385,7 @@ ERRORS = {
 def _surroundings(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("HF_TOKEN", KEY)
-    monkeypatch.setattr(endpoints, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(paid_requests, "FIRST_WAIT", 0.01)
 
 
 class Own(EndpointModel):

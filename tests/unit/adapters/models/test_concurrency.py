@@ -14,8 +14,8 @@ pytest.importorskip("huggingface_hub")
 from image_server import drawn, serving
 
 from pytest_t2i import EndpointModel
-from pytest_t2i.adapters.models import endpoints, hugging_face_images, openai_images
-from pytest_t2i.adapters.support import hosts
+from pytest_t2i.adapters.models import hugging_face_images, openai_images
+from pytest_t2i.adapters.support import hosts, paid_requests
 from pytest_t2i.adapters.support.picture_files import picture_in
 from pytest_t2i.adapters.support.spending import Spending
 from pytest_t2i.data import Money, Request
@@ -33,7 +33,7 @@ def _surroundings(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret-0123")
     monkeypatch.setenv("HF_TOKEN", "hf_very-secret-0123")
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    monkeypatch.setattr(endpoints, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(paid_requests, "FIRST_WAIT", 0.01)
 
 
 @pytest.fixture(params=["openai", "hf"])
@@ -130,8 +130,8 @@ def test_a_wait_that_is_asked_for_is_obeyed_by_all():
 
 
 def test_a_wait_is_told_once(capfd, monkeypatch):
-    monkeypatch.setattr(endpoints, "SAID_FROM", 0.0)
-    monkeypatch.setattr(endpoints, "FIRST_WAIT", 0.5)
+    monkeypatch.setattr(paid_requests, "SAID_FROM", 0.0)
+    monkeypatch.setattr(paid_requests, "FIRST_WAIT", 0.5)
     with serving("dropped", "dropped") as server:
         assert len(list(openai(server).generate(REQUESTS[:2]))) == 2
     assert capfd.readouterr().err.count("the next attempt") == 1

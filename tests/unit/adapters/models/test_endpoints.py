@@ -23,14 +23,14 @@ from PIL import Image
 
 from pytest_t2i import EndpointModel
 from pytest_t2i.adapters.models import endpoints, hugging_face_images, openai_images
-from pytest_t2i.adapters.models.answers import (
+from pytest_t2i.adapters.support import hosts, paid_requests
+from pytest_t2i.adapters.support.answers import (
     FinalFaultError,
     PassingFaultError,
     RefusedError,
     fault,
     fault_of,
 )
-from pytest_t2i.adapters.support import hosts
 from pytest_t2i.adapters.support.spending import Spending
 from pytest_t2i.data import Generated, GenerationSettings, Money, Request
 from pytest_t2i.errors import (
@@ -53,7 +53,7 @@ def _surroundings(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("HF_TOKEN", KEY)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    monkeypatch.setattr(endpoints, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(paid_requests, "FIRST_WAIT", 0.01)
 
 
 @pytest.fixture(params=["openai", "hf"])
@@ -218,7 +218,7 @@ def test_a_wait_beyond_the_deadline_is_not_waited(connect):
 
 
 def test_a_long_wait_is_said(monkeypatch, capsys):
-    monkeypatch.setattr(endpoints, "SAID_FROM", 0.0)
+    monkeypatch.setattr(paid_requests, "SAID_FROM", 0.0)
     with serving("busy") as server:
         list(openai(server).generate(REQUESTS[:1]))
     assert (
@@ -479,7 +479,7 @@ def test_an_endless_answer_is_cut(how):
         assert "at most 0.5 MiB, got a larger one: raise --t2i-answer-limit" in refused(
             openai(server)
         )
-    assert len(server.asked) == endpoints.TRIES_OF_BROKEN
+    assert len(server.asked) == paid_requests.TRIES_OF_BROKEN
 
 
 def test_one_endless_answer_is_asked_for_again(connect):
@@ -697,7 +697,7 @@ ECHOES = {
 @pytest.mark.parametrize("status", [400, 401, 503])
 def test_an_echo_of_the_key_is_hidden_in_eight_forms(monkeypatch, capsys, echo, status):
     monkeypatch.setenv("OWN_KEY", KEY)
-    monkeypatch.setattr(endpoints, "SAID_FROM", 0.0)
+    monkeypatch.setattr(paid_requests, "SAID_FROM", 0.0)
 
     class Echoing(Own):
         def ask(self, request, seconds):
@@ -776,7 +776,7 @@ def test_what_may_have_been_charged_is_counted(tmp_path, fault, charged):
 
 
 def test_where_nobody_listens_nothing_is_charged(tmp_path, monkeypatch):
-    monkeypatch.setattr(endpoints, "TRIES", 2)
+    monkeypatch.setattr(paid_requests, "TRIES", 2)
     with serving() as server:
         model = openai(server)
     model.spending = Spending(tmp_path / "spent", Money.read("0.04 USD"))
@@ -785,12 +785,39 @@ def test_where_nobody_listens_nothing_is_charged(tmp_path, monkeypatch):
 
 
 def test_no_request_is_sent_that_the_budget_does_not_pay_for(tmp_path):
-    with serving("broken") as server:
+    with serving() as server:
         model = openai(server)
-        budget = Money.read("0.11 USD")
+        budget = Money.read("0.05 USD")
         model.spending = Spending(tmp_path / "spent", Money.read("0.04 USD"), budget)
         given = model.generate(REQUESTS)
         assert next(given).image is not None
         with pytest.raises(BudgetSpentError):
             next(given)
-    assert len(server.asked) == 2
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "requests"), [("busy", 2), ("down", 2), ("broken", 1), ("dropped", 1), ("error", 1)]
+)
+def test_a_request_with_a_price_is_repeated_only_where_nothing_was_charged(
+    tmp_path, connect, fault, requests
+):
+    with serving(fault) as server:
+        model = connect(server)
+        model.spending = Spending(tmp_path / "spent", Money.read("0.04 USD"))
+        if requests == 2:
+            assert next(model.generate(REQUESTS)).image is not None
+        else:
+            with pytest.raises(GenerationError, match="may have been charged and is not sent aga"):
+                next(model.generate(REQUESTS))
+        assert len(server.asked) == requests
+    assert model.spending.count.requests == 1
+
+
+def test_a_single_broken_picture_with_a_price_ends_nothing(tmp_path):
+    with serving(None, "broken") as server:
+        model = openai(server)
+        model.spending = Spending(tmp_path / "spent", Money.read("0.04 USD"))
+        pictures = list(model.generate(REQUESTS))
+    assert [picture.image is None for picture in pictures].count(True) == 1
+    assert len(server.asked) == len(REQUESTS)

@@ -7,7 +7,8 @@ import pytest
 from image_server import drawn
 from service_server import KEYS, RATES, SOURCES, serving, source_of
 
-from pytest_t2i.adapters.models import endpoints, services
+from pytest_t2i.adapters.models import services
+from pytest_t2i.adapters.support import paid_requests
 from pytest_t2i.data import GenerationSettings, Money, Request
 from pytest_t2i.errors import ConfigurationError, GenerationError
 from pytest_t2i.protocols import AnswerLimits, LoadOptions
@@ -20,7 +21,7 @@ def _keys(monkeypatch):
     for name, value in KEYS.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(services, "FIRST_LOOK", 0.01)
-    monkeypatch.setattr(endpoints, "FIRST_WAIT", 0.02)
+    monkeypatch.setattr(paid_requests, "FIRST_WAIT", 0.02)
 
 
 def model_of(name: str, address: str, folder: Path, seconds: float = 20.0):

@@ -22,6 +22,7 @@ from llm_server import serving
 from pytest_t2i.adapters.detectors.facepp import Client, Credentials
 from pytest_t2i.adapters.languages import openai
 from pytest_t2i.adapters.models import hugging_face_images, openai_images
+from pytest_t2i.adapters.support import paid_requests
 from pytest_t2i.adapters.support.http_limits import WAITING, _Call, unlogged, within
 from pytest_t2i.data import Request
 from pytest_t2i.errors import DetectorError, GenerationError, LanguageError, MalformedAnswerError
@@ -30,6 +31,11 @@ from pytest_t2i.protocols import AnswerLimits, LoadOptions
 LIMITS = AnswerLimits(seconds=0.6, megabytes=0.5)
 GENEROUS = AnswerLimits(seconds=60.0, megabytes=0.5)
 KEY = "sk-very-secret-0123"
+
+
+@pytest.fixture(autouse=True)
+def _short_waits(monkeypatch):
+    monkeypatch.setattr(paid_requests, "FIRST_WAIT", 0.001)
 
 
 def language(monkeypatch, url, limits):
@@ -44,10 +50,10 @@ def test_a_language_model_that_does_not_end_is_given_up(monkeypatch, way):
         asked = language(monkeypatch, server.url, LIMITS)
         for _ in range(2):  # the second question goes over a new connection
             with pytest.raises(
-                LanguageError, match=r"complete answer within 0\.6 seconds.*--answer-"
+                LanguageError, match=r"no complete answer in 0\..*--answer-deadline"
             ):
                 asked.answer("who?")
-        assert server.connections == 2
+        assert server.connections in (2, 3, 4)  # one or two in half of the time
 
 
 def test_a_language_model_that_sends_without_end_is_cut_off(monkeypatch):
@@ -55,7 +61,7 @@ def test_a_language_model_that_sends_without_end_is_cut_off(monkeypatch):
         asked = language(monkeypatch, server.url, GENEROUS)
         with pytest.raises(LanguageError, match=r"at most 0\.5 MiB.*--answer-limit"):
             asked.answer("who?")
-        assert server.connections == 1
+        assert server.connections == paid_requests.TRIES_OF_BROKEN
 
 
 def test_what_unpacks_to_more_is_not_unpacked(monkeypatch):
@@ -75,11 +81,11 @@ def test_an_answer_within_the_limits_is_taken(monkeypatch):
 def test_a_detection_service_that_does_not_end_is_given_up(way):
     limits = GENEROUS if way in ("endless_body", "packed") else LIMITS
     with dripping(way) as server:
-        client = Client(server.url, Credentials("a" * 20, "b" * 20), limits, sleep=lambda _: None)
+        client = Client(server.url, Credentials("a" * 20, "b" * 20), limits)
         with pytest.raises(DetectorError) as told:
-            client.detect(b"picture", seed=0)
-    expected = {"endless_body": "larger than 0.5 MiB", "packed": "answered"}
-    assert expected.get(way, "no whole answer in 0.6 seconds") in str(told.value)
+            client.detect(b"picture")
+    expected = {"endless_body": "at most 0.5 MiB", "packed": "answered"}
+    assert expected.get(way, "no complete answer in 0.") in str(told.value)
 
 
 def test_within_passes_on_what_is_raised():

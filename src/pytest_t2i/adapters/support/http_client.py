@@ -1,4 +1,4 @@
-"""The HTTP client of models behind HTTP: allowed hosts, deadline, size limit, no key elsewhere."""
+"""The HTTP client of services: allowed hosts, deadline, size limit, no key elsewhere."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urljoin
 
-from pytest_t2i.adapters.models.answers import (
+from pytest_t2i.adapters.support.answers import (
     SERVER_ERROR,
     TOO_MANY,
     BrokenPictureError,
@@ -82,12 +82,8 @@ class HttpClient:
         self._hosts = hosts
         weakref.finalize(self, self.http.close)
 
-    def answer(self, call: Call, seconds: float) -> Any:
-        """The JSON of an answer, or its bytes where it is a picture.
-
-        Raises:
-            GenerationError: the answer is an error, too large, or neither JSON nor a picture.
-        """
+    def reply(self, call: Call, seconds: float) -> Any:
+        """The response of httpx to a request, whatever its status; GenerationError if too large."""
         url = urljoin(f"{self._address}/", call.path)
         if netloc(str(httpx.URL(url))) not in self._hosts:
             raise GenerationError(
@@ -107,6 +103,15 @@ class HttpClient:
         )
         if is_cut(reply):
             raise too_large(self._limits)
+        return reply
+
+    def answer(self, call: Call, seconds: float) -> Any:
+        """The JSON of an answer, or its bytes where it is a picture.
+
+        Raises:
+            GenerationError: the answer is an error, too large, or neither JSON nor a picture.
+        """
+        reply = self.reply(call, seconds)
         if reply.status_code >= FAILED:
             raise fault_of_status(reply)
         kind = reply.headers.get("content-type", "").partition(";")[0]

@@ -31,7 +31,7 @@ from pytest_t2i.protocols import AnswerLimits
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-FILE = Path(str(files("pytest_t2i.adapters.models") / "refusals.toml"))
+FILE = Path(str(files("pytest_t2i.adapters.support") / "refusals.toml"))
 MOST_TEXT, MOST_MESSAGE = 2**20, 4000
 """Characters of a body, and of one message in it, that are read."""
 MOST_DEPTH, MOST_VALUES = 16, 2000
