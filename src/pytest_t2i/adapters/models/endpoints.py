@@ -47,6 +47,8 @@ TRIES, TRIES_OF_BROKEN = 8, 3
 """Largest number of requests for one image: to a busy endpoint, and where no picture comes."""
 FIRST_WAIT, LONGEST_WAIT = 1.0, 30.0
 """Seconds of the first and the longest wait, where the endpoint demands none; waits double."""
+START_PATIENCE = 10.0
+"""Seconds of attempts at a service that no request ever reached: most likely it is not there."""
 
 
 def pause_before_next(told: T2IError, tried: int) -> float | None:
@@ -72,8 +74,10 @@ LONGEST_WORDS, LONGEST_PROMPT = 300, 4000
 
 
 LATER = " Run again later, or allow more time: --t2i-answer-deadline."
+UNREACHABLE = "unreachable"
+"""Kind of a failure to connect: the request was never sent."""
 HINTS = {
-    "unreachable": " Check that the endpoint is running and that its address is right.",
+    UNREACHABLE: " Check that the endpoint is running and that its address is right.",
     "broken": " Check that the address is that of a text-to-image model.",
     "endless": "",
 }
@@ -127,6 +131,7 @@ class PaidRequests(Generic[A]):
     def __init__(self, service: Service[A], limits: AnswerLimits, secrets: Secrets) -> None:
         self._service, self._limits, self._secrets = service, limits, secrets
         self._broken, self._told_until, self._lock = MOST_BROKEN - 1, -math.inf, Lock()
+        self._is_reached = False  # whether a request ever reached the service
 
     def send(
         self,
@@ -139,10 +144,12 @@ class PaidRequests(Generic[A]):
         Raises GenerationError or ConfigurationError where the service cannot be used.
         """
         until, ready, tried, in_vain, answers = math.inf, -math.inf, 0, 0, pace.answers
+        patience = math.inf
         outcome: A | T2IError | None = None
         while pace.turn(ready, until, is_over):
             began = time.monotonic()
             until = min(until, began + self._limits.seconds)
+            patience = min(patience, began + START_PATIENCE)
             tried, in_vain = tried + 1, in_vain + 1
             # At most half of the time, so that a connection that hangs leaves time for another.
             seconds = max(min(self._limits.seconds / 2, until - began), 0.001)
@@ -161,9 +168,9 @@ class PaidRequests(Generic[A]):
                     answers, in_vain = pace.answers, 1
             pause = self._pause(outcome, in_vain)
             ready = math.inf if pause is None else time.monotonic() + pause
-            if pause is None or ready >= until:
+            if pause is None or ready >= (until if self._is_reached else min(until, patience)):
                 return self._without(outcome, tried)
-            self._tell(outcome, pause)
+            self._tell(outcome, tried, pause)
         if not isinstance(outcome, T2IError) or is_over():
             raise StoppedError
         return self._without(outcome, tried)
@@ -187,8 +194,9 @@ class PaidRequests(Generic[A]):
 
         try:
             with unlogged():
-                return within(seconds, unheard, self._service.give_up)
+                result = within(seconds, unheard, self._service.give_up)
         except DeadlinePassedError as passed:
+            self._is_reached = True
             kind = "unfinished" if passed.has_begun else "late"
             words = f"no complete answer in {seconds:.3g} seconds"
             return PassingFaultError(words, is_busy=True, kind=kind)
@@ -197,6 +205,11 @@ class PaidRequests(Generic[A]):
             if known_fault is None and not self._are_secrets_in(error):
                 raise
             fault = known_fault or GenerationError(f"{type(error).__name__}: {self.shown(error)}")
+            is_sent = getattr(fault, "kind", OTHER) != UNREACHABLE
+            self._is_reached |= is_sent or isinstance(fault, BrokenPictureError)
+        else:
+            self._is_reached = True
+            return result
         # Outside of the handler, so that the exception is not the context of this one.
         fault.__cause__ = fault.__context__ = fault.__traceback__ = None
         fault.args = (self.shown(fault),)
@@ -245,14 +258,14 @@ class PaidRequests(Generic[A]):
         elif self._service.is_refused(outcome):
             counts.add(RefusedError.kind)
 
-    def _tell(self, error: T2IError, pause: float) -> None:
+    def _tell(self, error: T2IError, tried: int, pause: float) -> None:
         """Report the reason of a wait, once where several requests wait at the same time."""
         now = time.monotonic()
         with self._lock:
             is_new = pause >= SAID_FROM and now >= self._told_until
             self._told_until = now + pause if is_new else self._told_until
         if is_new:
-            self._service.say(f"{error}; the next attempt is in {pause:.0f} seconds")
+            self._service.say(f"attempt {tried}: {error}; the next one is in {pause:.0f} seconds")
 
     def _without(self, error: T2IError, tried: int) -> A:
         """Return an unusable answer for a single broken one; raise every other error."""
