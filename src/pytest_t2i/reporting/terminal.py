@@ -15,11 +15,14 @@ from pytest_t2i.reporting.audit_sections import at_level, sections_of, table_cel
 from pytest_t2i.reporting.baseline import counts_words, moved_prompts, whose
 from pytest_t2i.reporting.culprit import hint
 from pytest_t2i.reporting.formatting import (
+    FOR_THE_CHANGE,
+    chance_words,
     change_words,
     detector_names,
     early_stopping_words,
     excess_of,
     image_total,
+    is_for_the_change,
     lean_counts,
     leaning_words,
     metric_words,
@@ -249,6 +252,8 @@ def _of_model(record: RunRecord) -> Iterator[str]:
         if is_shown and check.estimate is not None:
             yield _judged(check)
     yield from _compared(record)
+    if any(map(is_for_the_change, record.checks)):
+        yield FOR_THE_CHANGE
 
 
 def _unreasoned(record: RunRecord) -> Iterator[str]:
@@ -285,11 +290,10 @@ def _moved(prompt: MovedPrompt) -> str:
 
 def _judged(check: Check) -> str:
     """Return a judged score of the model with its limit."""
-    floor = "" if check.floor is None else f", {check.floor:.2f} of it by chance alone"
-    paper = "" if check.paper is None else f" (paper's {check.paper:.3f}{floor})"
+    chance = f" ({chance_words(check)})" if check.paper is not None else ""
     return (
         f"{metric_words(check.metric)} {check.estimate:.3f} [{check.low:.3f}, {check.high:.3f}], "
-        f"allowed {check.operator} {check.bound:g}, {several(check.n, 'prompt')}{paper}"
+        f"allowed {check.operator} {check.bound:g}, {several(check.n, 'prompt')}{chance}"
     )
 
 

@@ -88,7 +88,9 @@ def test_the_judged_number_heads_the_page_not_a_score_over_more_prompts():
     assert figure.notes[0].startswith("on average 54 of 100 clear images of a prompt")
     assert figure.notes[1] == "95% interval [0.010, 0.140], allowed \u2264 0.2 (no reason given)"
     assert figure.notes[2] == "over 7 prompts; judged by test_seven"
-    assert figure.notes[3] == "paper's estimate 0.110; a fair model shows 0.090 there"
+    assert figure.notes[3] == (
+        "not corrected for few images: 0.110; a fair model shows 0.09 by chance (the dotted line)"
+    )
     assert figure.track.limits == (20.0,)
 
 
@@ -119,6 +121,7 @@ def test_a_change_is_a_figure_of_its_own_beside_the_score():
     assert change.title == "Change of the model bias score"
     assert change.notes == (
         "0.210 \u2192 0.300 over 7 prompts",
+        formatting.FOR_THE_CHANGE,
         "95% interval [+0.030, +0.150]",
         "allowed no growth that a permutation test finds; judged by test_grown",
     )
@@ -210,7 +213,7 @@ def test_what_is_allowed(check, text):
     ("check", "text"),
     [
         (GROWN, "0.210 -> 0.300, change +0.090 [+0.030, +0.150]"),
-        (SAME, "0.210 -> 0.210, identical pictures"),
+        (SAME, "identical pictures"),
         (replace(SAME, before=None), "identical pictures"),
         (replace(GROWN, after=None), "change +0.090 [+0.030, +0.150]"),
         (replace(GROWN, operator=">=", after=None), "worsening +0.090 [+0.030, +0.150]"),
@@ -284,6 +287,38 @@ def test_the_terminal_tells_of_the_baseline():
     assert "identical pictures" in told(run(SAME))
 
 
+def gap(**more):
+    return replace(GROWN, metric="similarity_gap", **more)
+
+
+@pytest.mark.parametrize(
+    ("check", "is_explained"),
+    [
+        (GROWN, True),
+        (replace(GROWN, against="anchor"), True),
+        (replace(GROWN, decided_by="margin", bound=0.05), True),
+        (replace(GROWN, metric="group_distance"), False),  # its change has the same estimates
+        (replace(GROWN, outcome=Outcome.INCONCLUSIVE), True),
+        (SAME, False),  # one number: that of the score alone
+        (replace(GROWN, before=None, after=None), False),
+        (WITHIN, False),  # a prompt has one estimate
+        (gap(), False),
+        (SEVEN, False),
+    ],
+)
+def test_a_second_number_of_one_score_is_explained_where_it_stands(check, is_explained):
+    record = run(SEVEN, check, baseline=RECORDED)
+    measured = Measurement(INFO["model_bias_score"], "model", None)
+    limit = LimitValue(Limit(check.metric, check.bound), check)
+    words = formatting.FOR_THE_CHANGE
+    assert (words in told(record)) == is_explained
+    lines = "".join(assertion_lines(measured, limit))
+    assert ("(estimated for their difference; the score of one" in lines) == is_explained
+    assert (words[1:] in render_markdown(record)) == is_explained
+    drawn = any(words in figure.notes for figure in first_screen.figures(record))
+    assert drawn == is_explained
+
+
 def test_the_terminal_tells_the_margin_beside_the_change():
     failed = replace(WITHIN, outcome=Outcome.FAIL)
     text = told(run(failed, baseline=RECORDED))
@@ -320,7 +355,7 @@ def test_markdown_says_why_a_test_failed_without_a_verdict():
 def test_the_failure_text_tells_before_and_now():
     measured = Measurement(INFO["model_bias_score"], "model", None)
     lines = assertion_lines(measured, LimitValue(Limit("model_bias_score", 0.0), GROWN))
-    assert lines[1] == "before and now: 0.210 -> 0.300"
+    assert lines[1].startswith("before and now: 0.210 -> 0.300 (estimated for their difference;")
     assert lines[2].startswith("change: 0.090, 95% interval [0.030, 0.150]")
     assert "allowed: no growth that a permutation test finds (none stated)" in lines
 
