@@ -38,6 +38,7 @@ from pytest_t2i.reporting.run_facts import (
     label_status,
     looks_words,
     made_images,
+    not_compared_words,
     tool_version,
     who_set_limits,
 )
@@ -194,6 +195,7 @@ def render_markdown(
         f"{made(record)}{_known(record)}",
         "",
         *table_lines(("failed without a verdict", "why"), otherwise),
+        *([f"{sentence(not_compared_words(record))}.", ""] if record.not_compared else []),
         *_judged(record),
         *([] if explanation is None else [f"**{escape(explanation.answer)}**", ""]),
         *([escape(explanation.where), ""] if explanation and explanation.where else []),

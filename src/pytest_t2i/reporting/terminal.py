@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Iterator, Sequence
 from functools import singledispatch
+from pathlib import Path
 from typing import Any
 
 from pytest_t2i.adapters.support.escaping import line
@@ -38,6 +41,7 @@ from pytest_t2i.reporting.run_facts import (
     failed,
     looks_words,
     made_images,
+    not_compared_words,
     paid,
     tried,
     watched,
@@ -182,7 +186,26 @@ def summarise(
     # Paths are not broken, so that a terminal can open them on a click.
     writer.write_line(line(f"report: {from_here(settings.report / 'index.html')}"))
     if settings.save_baseline is not None:
-        writer.write_line(line(f"baseline: {from_here(settings.save_baseline)}"))
+        recorded = from_here(settings.save_baseline)
+        writer.write_line(line(f"baseline: {recorded}"))
+        writer.write_line(line(f"next: with another version: {_compared_with(recorded, record)}"))
+
+
+SAVE = re.compile(r"--(t2i-)?save-baseline([ =])")
+
+
+def _compared_with(baseline: Path, record: RunRecord) -> str:
+    """Return the command of a run that compares with the baseline that this one recorded.
+
+    >>> run = RunRecord("2026-11-21T10:00:00+00:00", 12.5, "mine", {}, {}, {})
+    >>> made = {"command": "pytest a --t2i-save-baseline b.json -q"}
+    >>> typed = RunRecord("2026-11-21T10:00:00+00:00", 12.5, "mine", {}, made, {})
+    >>> _compared_with(Path("b.json"), typed), _compared_with(Path("b.json"), run)
+    ('pytest a --t2i-baseline b.json -q', 'pytest --t2i-baseline b.json')
+    """
+    command = str(record.provenance.get("command") or "pytest")
+    command, count = SAVE.subn(r"--\1baseline\2", command)
+    return command if count else f"{command} --t2i-baseline {shlex.quote(str(baseline))}"
 
 
 def summary_text(record: RunRecord, width: int, audits: Sequence[Audit[Any]] | None = None) -> str:
@@ -207,6 +230,8 @@ def _lines(
     if advice := hint(record):
         yield f"why: {advice}", {}
     yield _tally(record), {}
+    if words := not_compared_words(record):
+        yield words, {"yellow": True}
     yield from ((line, {}) for line in _of_model(record))
     yield from ((line, {"yellow": True}) for line in _unreasoned(record))
     yield from summary_lines(sections)

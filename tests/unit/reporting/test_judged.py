@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -68,7 +69,7 @@ def page(record, tmp_path):
     return " ".join(re.sub(r"<[^>]+>", " ", text).split())
 
 
-def told(record):
+def told(record, **settings):
     lines = []
 
     class Paper:
@@ -78,7 +79,7 @@ def told(record):
         def write_line(self, line, **markup):
             lines.append(line)
 
-    summarise(record, Settings(), Paper())
+    summarise(record, Settings(**settings), Paper())
     return " ".join(" ".join(lines).split())
 
 
@@ -364,3 +365,32 @@ def test_what_was_compared_is_written_and_read_back(tmp_path):
     record = run(SEVEN, GROWN, SAME, baseline=RECORDED, failed_because={"t": "why"})
     (tmp_path / "run.json").write_text(record.to_json())
     assert read_run(tmp_path / "run.json") == record
+
+
+def test_a_run_without_a_baseline_says_that_it_was_not_compared(tmp_path):
+    alone = run(SEVEN, not_compared=2)
+    text = told(alone)
+    assert "within every limit. Not compared: no baseline." in text
+    assert "not compared: no baseline (--t2i-baseline FILE); 2 tests were skipped" in text
+    assert "Not compared: no baseline." in render_markdown(alone)
+    assert "Not compared: no baseline." in page(alone, tmp_path)
+    assert "not compared" not in told(run(SEVEN))
+    assert "not_compared" not in run(SEVEN).to_json()
+    (tmp_path / "run.json").write_text(alone.to_json())
+    assert read_run(tmp_path / "run.json").not_compared == 2
+
+
+@pytest.mark.parametrize(
+    ("typed", "command"),
+    [
+        ("pytest a --t2i-save-baseline b.json", "pytest a --t2i-baseline b.json"),
+        ("pytest --t2i-save-baseline=b.json a -n 2", "pytest --t2i-baseline=b.json a -n 2"),
+        ("t2i run parity --save-baseline b.json", "t2i run parity --baseline b.json"),
+        ("t2i run parity --t2i-save-baseline b.json", "t2i run parity --t2i-baseline b.json"),
+        ("pytest a", "pytest a --t2i-baseline b.json"),  # an ini file names the file
+        ("", "pytest --t2i-baseline b.json"),
+    ],
+)
+def test_a_recorded_baseline_names_the_run_that_uses_it(typed, command):
+    text = told(replace(run(SEVEN), provenance={"command": typed}), save_baseline=Path("b.json"))
+    assert text.endswith(f"baseline: b.json next: with another version: {command}")
