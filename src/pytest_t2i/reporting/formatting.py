@@ -53,6 +53,15 @@ def sentence(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
+def step(words: str) -> str:
+    """Return a step as a sentence; a command at its beginning keeps its letters.
+
+    >>> step("look at the pictures"), step("`t2i explain run.json` names the change")
+    ('Look at the pictures', '`t2i explain run.json` names the change')
+    """
+    return words if COMMAND.match(words) else sentence(words)
+
+
 NO_IMAGE = "no clear image"
 
 
@@ -272,9 +281,13 @@ def leaning_words(check: Check) -> str:
 
 
 def lean_counts(checks: Iterable[Check]) -> str:
-    """Return ``80 likely pass, 3 likely fail, 7 open``; "" if no check has a probability."""
+    """Return ``80 likely pass, 3 likely fail, 7 could be either``; "" without a probability."""
     counts: Counter[Leaning] = Counter(check.leaning for check in checks if check.leaning)
-    words: dict[Leaning, str] = {"pass": "likely pass", "fail": "likely fail", "open": "open"}
+    words: dict[Leaning, str] = {
+        "pass": "likely pass",
+        "fail": "likely fail",
+        "open": "could be either",
+    }
     return ", ".join(f"{counts[key]} {text}" for key, text in words.items() if counts[key])
 
 
@@ -290,6 +303,18 @@ def undetected_counts(record: RunRecord, detector: str) -> Counter[Undetected]:
 def image_total(record: RunRecord) -> int:
     """Return the number of images of all prompts."""
     return sum(len(prompt.images) for prompt in record.prompts)
+
+
+def images_of_labels(record: RunRecord) -> str:
+    """Return ``690 images whose label counts; 320 more serve other comparisons``.
+
+    >>> images_of_labels(RunRecord("", 1.0, "mine", {}, {}, {"planned": 320}))
+    '0 images whose label counts; 320 more serve other comparisons'
+    """
+    total = image_total(record)
+    others = record.done.planned - total
+    more = f"; {others:,} more serve other comparisons" if others > 0 else ""
+    return f"{several(total, 'image')} whose label counts{more}"
 
 
 def detector_names(record: RunRecord) -> list[str]:

@@ -21,7 +21,7 @@ from pytest_t2i.reporting.formatting import (
     early_stopping_words,
     excess_of,
     function_of,
-    image_total,
+    images_of_labels,
     is_for_the_change,
     lean_counts,
     metric_words,
@@ -283,4 +283,4 @@ def _undetected(record: RunRecord) -> list[str]:
     if not reasons:
         return []
     listed = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
-    return [f"Undetected: {reasons.total()} of {image_total(record)} images ({listed}).", ""]
+    return [f"Undetected: {reasons.total()} of {images_of_labels(record)} ({listed}).", ""]

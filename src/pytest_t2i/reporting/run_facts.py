@@ -82,6 +82,8 @@ def distinct_words(record: RunRecord) -> str:
     if counts is None:
         return ""
     words = [f"{counts.distinct} of {counts.pictures}"]
+    if counts.distinct == counts.pictures:
+        words.append("no two of a prompt are equal")
     if repeated := counts.pictures - counts.distinct:
         words.append(f"{repeated} repeat another picture of their prompt and do not count")
     if names := counts.without_verdict:

@@ -24,7 +24,7 @@ from pytest_t2i.reporting.formatting import (
     detector_names,
     early_stopping_words,
     excess_of,
-    image_total,
+    images_of_labels,
     is_for_the_change,
     lean_counts,
     leaning_words,
@@ -351,7 +351,7 @@ def _otherwise(record: RunRecord) -> str:
 
 def _undetected(record: RunRecord) -> str:
     missing = sum(undetected_counts(record, name).total() for name in detector_names(record)[:1])
-    return f"undetected: {missing} of {image_total(record)} images" if missing else ""
+    return f"undetected: {missing} of {images_of_labels(record)}" if missing else ""
 
 
 def _failure(check: Check) -> str:

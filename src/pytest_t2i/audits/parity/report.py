@@ -570,7 +570,8 @@ def _figure(score: ModelScoreRecord) -> Figure:
     paper = f"{score.paper.estimate:.3f}" if score.paper else "\u2013"
     floor = "\u2013" if score.floor is None else f"{score.floor:.3f}"
     by_people = score.uncorrected is not None
-    beside = f"not corrected for few images: {paper}; a fair model shows {floor} by chance"
+    fair = f"a fair model shows {floor} by chance (the dotted line)"
+    beside = f"not corrected for few images: {paper}; {fair}"
     if score.uncorrected is not None:
         beside = f"corrected by people's labels; uncorrected {score.uncorrected.estimate:.3f}"
     ends = f"{interval.level:.0%} interval [{interval.low:.3f}, {interval.high:.3f}]"
