@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import closing
+
 import fakes
 import pytest
 from PIL import Image
@@ -20,6 +23,7 @@ from pytest_t2i.data import (
     Variation,
 )
 from pytest_t2i.errors import ConfigurationError, GenerationError, OutOfDeviceMemoryError
+from pytest_t2i.generation import generate
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.generate import Runner
 from pytest_t2i.generation.plan import DetectorRef, Need, Plan
@@ -337,3 +341,23 @@ def test_what_is_no_picture_names_the_model(rig, mode):
     rig.model.special = lambda _: Generated(Image.new(mode, size))
     with pytest.raises(GenerationError, match=rf"model 'mine': expected a picture .* {mode}"):
         rig.run(need(NURSE, [1]))
+
+
+def test_libraries_that_load_slowly_show_a_sign_of_life(rig, monkeypatch):
+    told = []
+
+    class Heard(Silent):
+        def say(self, line):
+            told.append(line)
+
+    def load(_):
+        time.sleep(0.2)
+        return rig.model
+
+    monkeypatch.setattr(generate, "LOADING_FIRST", 0.02)
+    rig.components.registries.models.update({"mine": load})
+    plan = Plan(GenerationSettings())
+    plan.add_all([need(NURSE, range(2))])
+    with closing(Runner(rig.components, rig.store, Heard(), 2)) as runner:
+        runner.run(plan)
+    assert told[0] == f"{generate.LOADING}: 0:00 so far"
