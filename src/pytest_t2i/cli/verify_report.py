@@ -9,10 +9,17 @@ from pathlib import Path
 
 from pytest_t2i.cli.support.arguments import path, say
 from pytest_t2i.errors import ConfigurationError, printable
+from pytest_t2i.runs.explanation.record import NAME as EXPLANATION
 from pytest_t2i.runs.manifest import NAME, Finding, read_report_manifest, unlisted_files, verify
 from pytest_t2i.runs.signature import ENDING, signature_beside
 
 REPORT = Path("reports/t2i")
+OF_EARLIER_RUNS = {
+    EXPLANATION: "what `t2i explain` said of",
+    "junit.xml": "what pytest wrote of this or",
+    "comment.md": "the comment that a CI job made of this or",
+}
+"""Name of a file beside a report that this tool may have left there -> what it is, before "run"."""
 CHANGED = 1
 """The exit status where a file differs from its manifest, or the signature is wrong."""
 
@@ -51,6 +58,9 @@ def run(folder: Path, at: Sequence[str], signers: Path | None = None) -> int:
     if signature is not None:
         say(printable(signature.sentence))
     extra = [name for name in unlisted_files(manifest, folder) if name != NAME + ENDING]
+    for name in [name for name in extra if name in OF_EARLIER_RUNS]:
+        say(f"{name} is {OF_EARLIER_RUNS[name]} an earlier run, and no part of this report")
+        extra.remove(name)
     if extra:
         say(
             f"not named by the manifest, so not checked: {', '.join(extra)} (from another run, a "
