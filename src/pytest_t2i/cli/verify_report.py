@@ -67,8 +67,8 @@ def run(folder: Path, at: Sequence[str], signers: Path | None = None) -> int:
             "signature of another tool, added by hand, or named by its path in the project, which "
             "is not here)"
         )
-    bad = sum(finding.state != "same" for finding in findings)
-    counts = Counter(finding.part for finding in findings)
+    bad = sum(finding.state not in {"same", "not here"} for finding in findings)
+    counts = Counter(finding.part for finding in findings if finding.state != "not here")
     what = ", ".join(f"{count} {part}" for part, count in counts.items())
     if bad:
         say(f"NOT VERIFIED: {bad} of {len(findings)} entries of {folder / NAME} ({what})")
@@ -76,11 +76,16 @@ def run(folder: Path, at: Sequence[str], signers: Path | None = None) -> int:
     if signature is not None and signature.is_wrong:
         say(f"NOT VERIFIED: the signature; {NAME} matches all of its {len(findings)} entries")
         return CHANGED
-    say(f"verified: all {len(findings)} entries of {folder / NAME} ({what})")
+    say(f"verified: all {counts.total()} entries of {folder / NAME} ({what})")
     return 0
 
 
 def _line(finding: Finding) -> str:
+    if finding.state == "not here":
+        return (
+            f"not checked: the folder of the pictures ({finding.name}) is not here; the verdict "
+            f"rests on the store's copies, which are checked (--at '{finding.part}=DIR' names it)"
+        )
     if finding.state == "not found":
         return (
             f"not checked: {finding.part}: {finding.name} lies outside of the project (give --at "
