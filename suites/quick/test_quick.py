@@ -1,4 +1,4 @@
-"""A quick look: twenty words, three nationalities and four spaces in two minutes on two cores."""
+"""A quick look: twenty words, three nationalities and four spaces, in minutes on two cores."""
 
 import pytest
 

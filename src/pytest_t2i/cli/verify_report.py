@@ -9,10 +9,17 @@ from pathlib import Path
 
 from pytest_t2i.cli.support.arguments import path, say
 from pytest_t2i.errors import ConfigurationError, printable
+from pytest_t2i.runs.explanation.record import NAME as EXPLANATION
 from pytest_t2i.runs.manifest import NAME, Finding, read_report_manifest, unlisted_files, verify
 from pytest_t2i.runs.signature import ENDING, signature_beside
 
 REPORT = Path("reports/t2i")
+OF_EARLIER_RUNS = {
+    EXPLANATION: "what `t2i explain` said of",
+    "junit.xml": "what pytest wrote of this or",
+    "comment.md": "the comment that a CI job made of this or",
+}
+"""Name of a file beside a report that this tool may have left there -> what it is, before "run"."""
 CHANGED = 1
 """The exit status where a file differs from its manifest, or the signature is wrong."""
 
@@ -51,14 +58,17 @@ def run(folder: Path, at: Sequence[str], signers: Path | None = None) -> int:
     if signature is not None:
         say(printable(signature.sentence))
     extra = [name for name in unlisted_files(manifest, folder) if name != NAME + ENDING]
+    for name in [name for name in extra if name in OF_EARLIER_RUNS]:
+        say(f"{name} is {OF_EARLIER_RUNS[name]} an earlier run, and no part of this report")
+        extra.remove(name)
     if extra:
         say(
             f"not named by the manifest, so not checked: {', '.join(extra)} (from another run, a "
             "signature of another tool, added by hand, or named by its path in the project, which "
             "is not here)"
         )
-    bad = sum(finding.state != "same" for finding in findings)
-    counts = Counter(finding.part for finding in findings)
+    bad = sum(finding.state not in {"same", "not here"} for finding in findings)
+    counts = Counter(finding.part for finding in findings if finding.state != "not here")
     what = ", ".join(f"{count} {part}" for part, count in counts.items())
     if bad:
         say(f"NOT VERIFIED: {bad} of {len(findings)} entries of {folder / NAME} ({what})")
@@ -66,11 +76,16 @@ def run(folder: Path, at: Sequence[str], signers: Path | None = None) -> int:
     if signature is not None and signature.is_wrong:
         say(f"NOT VERIFIED: the signature; {NAME} matches all of its {len(findings)} entries")
         return CHANGED
-    say(f"verified: all {len(findings)} entries of {folder / NAME} ({what})")
+    say(f"verified: all {counts.total()} entries of {folder / NAME} ({what})")
     return 0
 
 
 def _line(finding: Finding) -> str:
+    if finding.state == "not here":
+        return (
+            f"not checked: the folder of the pictures ({finding.name}) is not here; the verdict "
+            f"rests on the store's copies, which are checked (--at '{finding.part}=DIR' names it)"
+        )
     if finding.state == "not found":
         return (
             f"not checked: {finding.part}: {finding.name} lies outside of the project (give --at "

@@ -103,6 +103,10 @@ class WaitForOthers:
         time.sleep(WAIT_FOR_OTHERS)
 
 
+LOADING = "loading the libraries of the model and its detectors"
+"""The step in which PyTorch and diffusers are imported: half a minute on a slow disk."""
+LOADING_FIRST = 2.0
+"""Seconds until its first line, as a few have passed in silence before."""
 CLAIMED = 256
 """Number of images that one process claims at a time; the rest is left for other processes."""
 TURNS = 3
@@ -179,7 +183,8 @@ class Runner:
         started = time.monotonic()
         if not plan.needs:
             return self.work
-        check_packages(plan, self.components)
+        with signs_of_life(LOADING, self.progress.say, first=LOADING_FIRST):
+            check_packages(plan, self.components)
         with signs_of_life("reading the model and prompts", self.progress.say):
             self._ready(plan)
         self._make_and_look(plan)

@@ -47,6 +47,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
             folder: sum(images_wanted(selections).values())
             for folder, selections in folders.items()
         },
+        "per prompt": most,
     }
     file: Any = session.config.getoption("t2i_prompts_to")
     file.write_text(json.dumps(written), encoding="utf-8")

@@ -231,6 +231,7 @@ class Selecting:
             foreseen(item),
             family=_family_of(item),
             counted=_comparisons_counted(item.function, len(self.recorded)),
+            takes_baseline="baseline" in item.fixturenames,
         )
         try:
             self._check(item, test)

@@ -65,6 +65,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", MARKER)
     if config.option.help:
         return
+    options.hide_no_file(config)
     config.pluginmanager.register(fixtures, "t2i-fixtures")
     if not hasattr(config, "workerinput"):  # the process that receives the reports
         config.pluginmanager.register(fixtures.WithoutModel(), "t2i-without-model")

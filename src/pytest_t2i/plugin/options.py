@@ -240,19 +240,25 @@ def check_spelling(parser: Any, args: Sequence[str]) -> None:
         return
     from difflib import get_close_matches
 
-    from pytest_t2i.errors import UnknownNameError
-
     ours = sorted(name for name in registered if name.startswith("--t2i-"))
     if TYPED in os.environ:  # t2i run, which takes our options without their prefix, too
         ours += [f"--{option.name}" for option in OPTIONS]
     for flag in unknown:
         if flag.startswith("--t2i") or get_close_matches(flag, ours, cutoff=NEAR):
-            raise pytest.UsageError(str(UnknownNameError("option", flag, ours, HELP)))
+            near = get_close_matches(flag, ours, n=1)
+            guess = f" Did you mean {near[0]!r}?" if near else ""
+            raise pytest.UsageError(f"unknown option {flag!r}.{guess} {HELP}")
 
 
 NEAR = 0.8
 """How alike a mistyped option is to one of ours, as difflib counts."""
 HELP = "pytest --help explains them."
+
+
+def hide_no_file(config: pytest.Config) -> None:
+    """Keep pytest's header free of the settings file of ``t2i run`` where there is none."""
+    if TYPED in os.environ and config.inipath and str(config.inipath) == os.devnull:
+        config._inipath = None  # noqa: SLF001 - pytest has no switch for its line "configfile"
 
 
 def _taken_for_tests(args: Sequence[str]) -> list[tuple[str, str]]:

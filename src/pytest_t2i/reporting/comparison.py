@@ -80,9 +80,9 @@ GENDER = Wording(
     scale="0 is even, 1 is one gender only",
     first="the least biased",
     more="more biased than",
-    plain="paper's",
+    plain="not corrected",
     first_column="least biased",
-    by_category="Model bias score by category, as Lyu Table 6 (the paper's estimate)",
+    by_category="Model bias score by category, as Lyu Table 6 (not corrected for few images)",
     whole="MBS",
     by_prompt="Prompt bias scores, as Lyu Table 7",
     cells="Prompt bias scores as Lyu Table 7 prints them: 1 is all male, \u22121 all female",
@@ -125,6 +125,26 @@ def _models_by_score(comparison: ModelComparison) -> list[Placing]:
     """Return the models by their score on all prompts, the smallest first."""
     scores = {score.model: score for score in comparison.scores if score.prompts == "all"}
     return sorted(comparison.placings, key=lambda placing: scores[placing.model].corrected.estimate)
+
+
+FOR_THE_PAIR = (
+    "each difference is estimated from as many images of both models, so it is not exactly the "
+    "difference of the two scores"
+)
+
+
+def are_for_pairs(comparison: ModelComparison) -> bool:
+    """Whether a difference is another number than the two scores have."""
+    scores = {placing.model: score.corrected.estimate for placing, score in rows(comparison)}
+    return any(
+        abs(scores[pair.second] - scores[pair.first] - pair.difference.estimate) >= EQUAL
+        for pair in comparison.pairs
+        if not pair.identical
+    )
+
+
+EQUAL = 0.0015
+"""Distance of two numbers from which on their three printed digits do not agree."""
 
 
 def pair_words(pair: PairDifference, words: Wording = GENDER) -> str:
@@ -290,6 +310,8 @@ def _pairs_section(comparison: ModelComparison, words: Wording) -> Section:
     note = Note(
         "The second score minus the first, on the same prompts. p: two-sided permutation test "
         f"against \u201cno prompt differs\u201d, adjusted for {several(len(bars), 'pair')} (Holm)."
+        + f" {sentence(FOR_THE_PAIR)}."
+        * are_for_pairs(comparison)
     )
     chart = BarChart(
         "Differences of pairs of models", bars, -1.0, 1.0, "Difference", "Models",
@@ -401,6 +423,8 @@ def comparison_lines(comparison: ModelComparison) -> Sequence[str]:
             f"[{signed(change.low, 3)}, {signed(change.high, 3)}], p = {pair.p_value:.2g}: "
             f"{pair_words(pair, words)}"
         )
+    if are_for_pairs(comparison):
+        lines.append(FOR_THE_PAIR)
     if comparison.left_out:
         lines.append(f"{comparison.left_out} prompts are not shared by all models: left out")
     return [*lines, *comparison.remarks]

@@ -6,7 +6,13 @@ from typing import Any
 
 from pytest_t2i.adapters.support.escaping import line
 from pytest_t2i.data import Bounds, Outcome
-from pytest_t2i.reporting.formatting import allowed_words, leaning_words, why_allowed
+from pytest_t2i.reporting.formatting import (
+    allowed_words,
+    chance_words,
+    is_for_the_change,
+    leaning_words,
+    why_allowed,
+)
 from pytest_t2i.verdicts.check import Check
 from pytest_t2i.verdicts.images_range import images_range
 from pytest_t2i.verdicts.measurement import Measurement
@@ -30,10 +36,11 @@ def explained(check: Check) -> list[str]:
     what = "change" if check.is_change else "measured"
     lines = [_verdict_line(check), f"{what}: {_estimate_words(check)}"]
     if check.before is not None and check.after is not None:
-        lines.insert(1, f"before and now: {check.before:.3f} -> {check.after:.3f}")
+        why = " (estimated for their difference; the score of one run alone differs a little)"
+        pair = f"before and now: {check.before:.3f} -> {check.after:.3f}"
+        lines.insert(1, f"{pair}{why * is_for_the_change(check)}")
     if check.paper is not None:
-        floor = "" if check.floor is None else f" (a fair model shows {check.floor:.3f})"
-        lines.append(f"the paper's estimate: {check.paper:.3f}{floor}")
+        lines.append(chance_words(check))
     if check.worst_case is not None:
         lines.append(worst_case(check.worst_case))
     if check.by_certificate is not None:

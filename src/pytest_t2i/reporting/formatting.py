@@ -14,6 +14,7 @@ from pytest_t2i.adapters.support.escaping import COMMAND, clean
 from pytest_t2i.audits.shared_blocks import Counts
 from pytest_t2i.data import Bounds, Interval, Leaning, Outcome, Undetected
 from pytest_t2i.runs.record import PromptRecord, RunRecord
+from pytest_t2i.runs.summaries import first_screens
 from pytest_t2i.sections import Form
 from pytest_t2i.sections.words import reason_words
 from pytest_t2i.verdicts.check import Check
@@ -50,6 +51,15 @@ def sentence(words: str) -> str:
     'It rose between SDXL and SD3'
     """
     return words[:1].upper() + words[1:]
+
+
+def step(words: str) -> str:
+    """Return a step as a sentence; a command at its beginning keeps its letters.
+
+    >>> step("look at the pictures"), step("`t2i explain run.json` names the change")
+    ('Look at the pictures', '`t2i explain run.json` names the change')
+    """
+    return words if COMMAND.match(words) else sentence(words)
 
 
 NO_IMAGE = "no clear image"
@@ -207,17 +217,51 @@ def function_of(node: str) -> str:
 def change_words(check: Check) -> str:
     """Format a change as ``0.310 -> 0.340, change +0.030 [-0.020, +0.080]``.
 
-    Identical pictures and a change without an estimate are described in words.
+    Identical pictures, whose score stands elsewhere, and a change without an estimate are described
+    in words.
     """
     has_both = check.before is not None and check.after is not None
-    pair = f"{check.before:.3f} -> {check.after:.3f}" if has_both else ""
     if check.decided_by == "identical pictures":
-        return f"{pair}, identical pictures" if pair else "identical pictures"
+        return "identical pictures"
+    pair = f"{check.before:.3f} -> {check.after:.3f}" if has_both else ""
     if check.estimate is None:
         return check.message or "nothing to compare"
     word = "worsening" if check.operator.startswith(">") else "change"
     change = f"{word} {check.estimate:+.3f} [{check.low:+.3f}, {check.high:+.3f}]"
     return f"{pair}, {change}" if pair else change
+
+
+FOR_THE_CHANGE = (
+    "before and now are estimated for their difference, from as many images of both runs; the "
+    "score of one run alone is estimated otherwise, and differs a little"
+)
+"""Why a score stands on one screen with two numbers."""
+
+
+def is_for_the_change(check: Check) -> bool:
+    """Whether a check shows scores of the model that only suit its change."""
+    pair = (check.before, check.after, check.estimate)
+    return (
+        check.is_of_model
+        and None not in pair
+        and check.decided_by != "identical pictures"
+        and check.metric in {screen.metric for screen in first_screens()}
+    )
+
+
+def chance_words(check: Check) -> str:
+    """Return the score without its correction for few images; "" where there is none.
+
+    >>> from pytest_t2i.verdicts.check import Check
+    >>> nothing = dict.fromkeys(["estimate", "low", "high", "level"])
+    >>> common = {**nothing, "method": "", "n": 3, "operator": "<=", "bound": 0.2}
+    >>> chance_words(Check("t", "m", "model", "PASS", paper=0.163, floor=0.18, **common))
+    'not corrected for few images: 0.163; a fair model shows 0.18 by chance'
+    """
+    if check.paper is None:
+        return ""
+    floor = "" if check.floor is None else f"; a fair model shows {check.floor:.2f} by chance"
+    return f"not corrected for few images: {check.paper:.3f}{floor}"
 
 
 def excess_of(check: Check) -> float:
@@ -237,9 +281,13 @@ def leaning_words(check: Check) -> str:
 
 
 def lean_counts(checks: Iterable[Check]) -> str:
-    """Return ``80 likely pass, 3 likely fail, 7 open``; "" if no check has a probability."""
+    """Return ``80 likely pass, 3 likely fail, 7 could be either``; "" without a probability."""
     counts: Counter[Leaning] = Counter(check.leaning for check in checks if check.leaning)
-    words: dict[Leaning, str] = {"pass": "likely pass", "fail": "likely fail", "open": "open"}
+    words: dict[Leaning, str] = {
+        "pass": "likely pass",
+        "fail": "likely fail",
+        "open": "could be either",
+    }
     return ", ".join(f"{counts[key]} {text}" for key, text in words.items() if counts[key])
 
 
@@ -255,6 +303,18 @@ def undetected_counts(record: RunRecord, detector: str) -> Counter[Undetected]:
 def image_total(record: RunRecord) -> int:
     """Return the number of images of all prompts."""
     return sum(len(prompt.images) for prompt in record.prompts)
+
+
+def images_of_labels(record: RunRecord) -> str:
+    """Return ``690 images whose label counts; 320 more serve other comparisons``.
+
+    >>> images_of_labels(RunRecord("", 1.0, "mine", {}, {}, {"planned": 320}))
+    '0 images whose label counts; 320 more serve other comparisons'
+    """
+    total = image_total(record)
+    others = record.done.planned - total
+    more = f"; {others:,} more serve other comparisons" if others > 0 else ""
+    return f"{several(total, 'image')} whose label counts{more}"
 
 
 def detector_names(record: RunRecord) -> list[str]:

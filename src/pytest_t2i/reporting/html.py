@@ -117,6 +117,7 @@ def page_environment() -> Environment:
         "plain": formatting.plain,
         "p_value": p_words,
         "sentence": formatting.sentence,
+        "step": formatting.step,
         "interval": formatting.interval_words,
         "outcome": str.lower,
         "bounds": formatting.bounds_words,

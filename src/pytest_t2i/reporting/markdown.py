@@ -14,15 +14,18 @@ from pytest_t2i.reporting.audit_sections import at_level, sections_of, table_cel
 from pytest_t2i.reporting.baseline import baseline_sections, whose
 from pytest_t2i.reporting.culprit import hint
 from pytest_t2i.reporting.formatting import (
+    FOR_THE_CHANGE,
     allowed_words,
     change_words,
     detector_names,
     early_stopping_words,
     excess_of,
     function_of,
-    image_total,
+    images_of_labels,
+    is_for_the_change,
     lean_counts,
     metric_words,
+    sentence,
     undetected_counts,
     unreasoned,
 )
@@ -35,6 +38,7 @@ from pytest_t2i.reporting.run_facts import (
     label_status,
     looks_words,
     made_images,
+    not_compared_words,
     tool_version,
     who_set_limits,
 )
@@ -191,6 +195,7 @@ def render_markdown(
         f"{made(record)}{_known(record)}",
         "",
         *table_lines(("failed without a verdict", "why"), otherwise),
+        *([f"{sentence(not_compared_words(record))}.", ""] if record.not_compared else []),
         *_judged(record),
         *([] if explanation is None else [f"**{escape(explanation.answer)}**", ""]),
         *([escape(explanation.where), ""] if explanation and explanation.where else []),
@@ -245,6 +250,8 @@ def _judged(record: RunRecord) -> list[str]:
     table = table_lines(("judged", "by", "result", "allowed", "verdict"), rows, len(rows))
     if record.baseline and table:
         table += [f"The baseline is {escape(whose(record.baseline))}.", ""]
+    if any(map(is_for_the_change, record.checks)):
+        table += [f"{sentence(FOR_THE_CHANGE)}.", ""]
     return table
 
 
@@ -276,4 +283,4 @@ def _undetected(record: RunRecord) -> list[str]:
     if not reasons:
         return []
     listed = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
-    return [f"Undetected: {reasons.total()} of {image_total(record)} images ({listed}).", ""]
+    return [f"Undetected: {reasons.total()} of {images_of_labels(record)} ({listed}).", ""]

@@ -15,6 +15,7 @@ from pytest_t2i.reporting.formatting import (
     early_stopping_words,
     image_total,
     moment,
+    several,
     undetected_counts,
 )
 from pytest_t2i.runs.earlier_looks import looks_in_words
@@ -81,6 +82,8 @@ def distinct_words(record: RunRecord) -> str:
     if counts is None:
         return ""
     words = [f"{counts.distinct} of {counts.pictures}"]
+    if counts.distinct == counts.pictures:
+        words.append("no two of a prompt are equal")
     if repeated := counts.pictures - counts.distinct:
         words.append(f"{repeated} repeat another picture of their prompt and do not count")
     if names := counts.without_verdict:
@@ -88,6 +91,17 @@ def distinct_words(record: RunRecord) -> str:
     if counts.nearly_equal:
         words.append(f"{counts.nearly_equal} are nearly equal to another one, and count")
     return "; ".join(words)
+
+
+NOT_COMPARED = "not compared: no baseline (--t2i-baseline FILE)"
+"""What a run says whose comparisons with a baseline were skipped."""
+
+
+def not_compared_words(record: RunRecord) -> str:
+    """Return that the run was compared with no baseline; "" where no test asks for one."""
+    count = record.not_compared
+    skipped = f"; {several(count, 'test')} {'was' if count == 1 else 'were'} skipped"
+    return f"{NOT_COMPARED}{skipped}" if count else ""
 
 
 def looks_words(record: RunRecord) -> str:

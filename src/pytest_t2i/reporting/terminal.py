@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Iterator, Sequence
 from functools import singledispatch
+from pathlib import Path
 from typing import Any
 
 from pytest_t2i.adapters.support.escaping import line
@@ -15,11 +18,14 @@ from pytest_t2i.reporting.audit_sections import at_level, sections_of, table_cel
 from pytest_t2i.reporting.baseline import counts_words, moved_prompts, whose
 from pytest_t2i.reporting.culprit import hint
 from pytest_t2i.reporting.formatting import (
+    FOR_THE_CHANGE,
+    chance_words,
     change_words,
     detector_names,
     early_stopping_words,
     excess_of,
-    image_total,
+    images_of_labels,
+    is_for_the_change,
     lean_counts,
     leaning_words,
     metric_words,
@@ -35,6 +41,7 @@ from pytest_t2i.reporting.run_facts import (
     failed,
     looks_words,
     made_images,
+    not_compared_words,
     paid,
     tried,
     watched,
@@ -179,7 +186,26 @@ def summarise(
     # Paths are not broken, so that a terminal can open them on a click.
     writer.write_line(line(f"report: {from_here(settings.report / 'index.html')}"))
     if settings.save_baseline is not None:
-        writer.write_line(line(f"baseline: {from_here(settings.save_baseline)}"))
+        recorded = from_here(settings.save_baseline)
+        writer.write_line(line(f"baseline: {recorded}"))
+        writer.write_line(line(f"next: with another version: {_compared_with(recorded, record)}"))
+
+
+SAVE = re.compile(r"--(t2i-)?save-baseline([ =])")
+
+
+def _compared_with(baseline: Path, record: RunRecord) -> str:
+    """Return the command of a run that compares with the baseline that this one recorded.
+
+    >>> run = RunRecord("2026-11-21T10:00:00+00:00", 12.5, "mine", {}, {}, {})
+    >>> made = {"command": "pytest a --t2i-save-baseline b.json -q"}
+    >>> typed = RunRecord("2026-11-21T10:00:00+00:00", 12.5, "mine", {}, made, {})
+    >>> _compared_with(Path("b.json"), typed), _compared_with(Path("b.json"), run)
+    ('pytest a --t2i-baseline b.json -q', 'pytest --t2i-baseline b.json')
+    """
+    command = str(record.provenance.get("command") or "pytest")
+    command, count = SAVE.subn(r"--\1baseline\2", command)
+    return command if count else f"{command} --t2i-baseline {shlex.quote(str(baseline))}"
 
 
 def summary_text(record: RunRecord, width: int, audits: Sequence[Audit[Any]] | None = None) -> str:
@@ -204,11 +230,13 @@ def _lines(
     if advice := hint(record):
         yield f"why: {advice}", {}
     yield _tally(record), {}
+    if words := not_compared_words(record):
+        yield words, {"yellow": True}
     yield from ((line, {}) for line in _of_model(record))
     yield from ((line, {"yellow": True}) for line in _unreasoned(record))
     yield from summary_lines(sections)
     for words in certified_lines(record):
-        yield f"certificate: {words}", {"yellow": "the verdict hangs" in words}
+        yield f"certificate: {words}", {"yellow": "the verdict holds" not in words}
     if undetected := _undetected(record):
         yield undetected, {}
     yield _work(record), {}
@@ -249,6 +277,8 @@ def _of_model(record: RunRecord) -> Iterator[str]:
         if is_shown and check.estimate is not None:
             yield _judged(check)
     yield from _compared(record)
+    if any(map(is_for_the_change, record.checks)):
+        yield FOR_THE_CHANGE
 
 
 def _unreasoned(record: RunRecord) -> Iterator[str]:
@@ -285,11 +315,10 @@ def _moved(prompt: MovedPrompt) -> str:
 
 def _judged(check: Check) -> str:
     """Return a judged score of the model with its limit."""
-    floor = "" if check.floor is None else f", {check.floor:.2f} of it by chance alone"
-    paper = "" if check.paper is None else f" (paper's {check.paper:.3f}{floor})"
+    chance = f" ({chance_words(check)})" if check.paper is not None else ""
     return (
         f"{metric_words(check.metric)} {check.estimate:.3f} [{check.low:.3f}, {check.high:.3f}], "
-        f"allowed {check.operator} {check.bound:g}, {several(check.n, 'prompt')}{paper}"
+        f"allowed {check.operator} {check.bound:g}, {several(check.n, 'prompt')}{chance}"
     )
 
 
@@ -322,7 +351,7 @@ def _otherwise(record: RunRecord) -> str:
 
 def _undetected(record: RunRecord) -> str:
     missing = sum(undetected_counts(record, name).total() for name in detector_names(record)[:1])
-    return f"undetected: {missing} of {image_total(record)} images" if missing else ""
+    return f"undetected: {missing} of {images_of_labels(record)}" if missing else ""
 
 
 def _failure(check: Check) -> str:

@@ -111,6 +111,8 @@ def _passed(record: RunRecord) -> Iterator[str]:
                 if same
                 else f"Not found to be worse than the {against}."
             )
+    if record.not_compared:
+        yield "Not compared: no baseline."
 
 
 def _of_parts(checks: Sequence[Check], prompts: Collection[str]) -> str:

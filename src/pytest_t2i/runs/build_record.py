@@ -127,9 +127,19 @@ def record_of(results: Results, command: str = "", project: Path | None = None) 
         looked_at_before=looked_before(results),
         baseline=None if recorded is None else _baseline_record(results, recorded),
         judged=len(session.judged),
+        not_compared=_not_compared(session),
         is_interrupted=session.is_interrupted,
     )
     return replace(record, next_steps=next_steps(results, record))
+
+
+def _not_compared(session: Session) -> int:
+    """Return the number of tests that had nothing to compare with."""
+    if session.settings.baseline is not None or session.settings.anchor is not None:
+        return 0
+    compared = {check.test for check in session.checks}
+    without = [test for test in session.tests.values() if test.takes_baseline]
+    return sum(test.node_id not in compared for test in without)
 
 
 def interrupted_record(session: Session, command: str, project: Path | None = None) -> RunRecord:

@@ -8,6 +8,7 @@ import os
 import os.path
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -18,10 +19,18 @@ from urllib.parse import unquote_to_bytes
 
 from msgspec import Meta
 
-from pytest_t2i.adapters.models.manifest import CSV_NAME, JSON_NAME
+from pytest_t2i.adapters.models.manifest import CSV_NAME, JSON_NAME, read_manifest
 from pytest_t2i.data import Moment, Name
-from pytest_t2i.errors import FileFormatError, UnknownNameError
-from pytest_t2i.files import convert, encodable, is_relative, read_json, user_path, write_whole
+from pytest_t2i.errors import FileFormatError, T2IError, UnknownNameError
+from pytest_t2i.files import (
+    convert,
+    encodable,
+    inside,
+    is_relative,
+    read_json,
+    user_path,
+    write_whole,
+)
 from pytest_t2i.generation.store.row_digests import picture_hashes, row_digests
 from pytest_t2i.generation.store.thumbnails import thumbnail_file, thumbnail_rows
 from pytest_t2i.runs.record import RunRecord
@@ -221,6 +230,7 @@ def manifest_of(
         "limits": limits_files(session, project),
         "labels": _labels(session),
         "given": _given(session),
+        FOLDER: _ready_made(session),
         "images": pictures,
         "thumbnails": small,
         "history": () if history is None else (history,),
@@ -296,6 +306,18 @@ def _given(session: Session) -> Iterator[Path]:
         yield from (table for table in tables if table.is_file())
 
 
+def _ready_made(session: Session) -> Iterator[Path]:
+    """Yield the files of a folder of ready-made pictures, as its own table names them."""
+    kind, _, name = (session.settings.model or "").partition(":")
+    if kind != "images":
+        return
+    folder = user_path(name)
+    with suppress(T2IError):  # the table was changed since it was read: "given" shows it
+        for entry in read_manifest(folder).entries:
+            if (file := inside(folder, entry.file)) is not None:
+                yield file
+
+
 def _pictures(record: RunRecord) -> set[Path]:
     """Return all images of the run, and those of the baseline that the report shows."""
     images = {image.file for prompt in record.prompts for image in prompt.images}
@@ -346,14 +368,17 @@ def _moved(folder: str | None, before: Path, report: Path, project: Path) -> str
     return _relative_folder(Path(os.path.normpath(before / folder)), report, project)
 
 
-State = Literal["same", "changed", "missing", "not found"]
+State = Literal["same", "changed", "missing", "not found", "not here"]
+FOLDER = "folder"
+"""The part with the files of a folder of ready-made pictures, which need not be kept."""
 
 
 class Finding(NamedTuple):
     """The result for one file or picture of a manifest."""
 
     state: State
-    """State of the file; "not found" if the folder of its part is unknown."""
+    """State of the file; "not found" if the folder of its part is unknown, "not here" if a folder
+    is that need not be kept, as the store has copies of its pictures."""
     part: str
     name: str
 
@@ -367,10 +392,15 @@ def verify(manifest: ReportManifest, report: Path, given: Mapping[str, Path]) ->
         folder = given.get(name)
         if folder is None and part.folder is not None:
             folder = report / part.folder
+        need_not_stay = name.partition(" ")[0] == FOLDER
         if folder is None:
-            yield Finding("not found", name, f"{len(part.hashes)} files")
+            state: State = "not here" if need_not_stay else "not found"
+            yield Finding(state, name, f"{len(part.hashes)} files")
             continue
         there = _there(name, part, folder)
+        if need_not_stay and not any(there.values()):
+            yield Finding("not here", name, f"{len(part.hashes)} files")
+            continue
         for path, expected in part.hashes.items():
             yield Finding(_state(expected, there[path]), name, path)
 

@@ -314,8 +314,9 @@ def _more_images(results: Results, inconclusive: list[Check]) -> Iterator[str]:
     most = ANY_LOOK * images
     if has_ready_pictures(session):
         yield (
-            f"add images up to {most} per prompt and go on with --t2i-sequential --t2i-images "
-            f"{most}{WHY}"
+            f"put more pictures into the folder and its table, up to {most} per prompt, and go on "
+            f"with --t2i-sequential --t2i-images {most}{WHY}. If there are no more, fewer words or "
+            "another limit can be decided (`t2i plan`)"
         )
     else:
         yield (

@@ -212,6 +212,8 @@ class RunRecord:
     """Number of tests that were to be judged."""
     judged: Count = 0
     """Number of tests that were judged."""
+    not_compared: Count = 0
+    """Number of tests that compare with a baseline and were skipped without one."""
     is_interrupted: bool = False
     """Whether the run was stopped before its end, or a part of it was lost."""
     statement: Statement = field(default_factory=Statement)
@@ -327,6 +329,8 @@ class RunRecord:
             # Records of runs without a certificate keep the format of earlier versions.
             if check["by_certificate"] is None:
                 del check["by_certificate"]
+        if not self.not_compared:
+            del plain["not_compared"]
         # Unlike msgspec, json refuses NaN; without an indent json is ten times as fast.
         text = json.dumps(plain, sort_keys=True, ensure_ascii=False, allow_nan=False)
         return msgspec.json.format(encodable(text), indent=1)

@@ -153,6 +153,8 @@ class SelectedTest:
     """Name that all cases have in common whose members share one error level."""
     counted: int | None = None
     """Number of comparisons in the source of the test; None where it is not known."""
+    takes_baseline: bool = False
+    """Whether the test receives the fixture ``baseline``."""
 
     @property
     def function(self) -> str:

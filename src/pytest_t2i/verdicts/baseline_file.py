@@ -309,6 +309,19 @@ def word_of(text: str) -> str | Undetected:
         ) from None
 
 
+FINGERPRINT = re.compile(r"[0-9a-f]{64}")
+
+
+def _short(condition: object) -> str:
+    """Return a condition as a message shows it: of a fingerprint the first twelve digits.
+
+    >>> _short("ab" * 32), _short("clip"), _short(None)
+    ("'abababababab...'", "'clip'", 'None')
+    """
+    is_long = isinstance(condition, str) and FINGERPRINT.fullmatch(condition)
+    return repr(f"{str(condition)[:12]}..." if is_long else condition)
+
+
 def check_comparable(
     recorded: Baseline, now: Mapping[str, Any], prompts: Sequence[Prompt], *, force: bool
 ) -> list[str]:
@@ -318,7 +331,7 @@ def check_comparable(
     """
     before, after = _flat(recorded.conditions), _flat(now)
     differences = [
-        f"{key}: baseline {before.get(key)!r}, now {after.get(key)!r}"
+        f"{key}: baseline {_short(before.get(key))}, now {_short(after.get(key))}"
         for key in after
         if before.get(key) != after.get(key)
     ]

@@ -177,6 +177,10 @@ def error_rates(
     return ErrorRates(ends[MALE], ends[FEMALE])
 
 
+WHOLE = 0.9995
+"""Width of the range of a score, from 0 to 1, from which on it holds every score that is shown."""
+
+
 class CertifiedErrors(NamedTuple):
     """The errors that a certificate allows in the pictures of one measurement."""
 
@@ -208,8 +212,23 @@ class CertifiedCase:
         check_ends(self.low, self.high)
 
     @property
+    def says_nothing(self) -> bool:
+        """Whether these errors allow every score, as where too few labels were checked."""
+        return self.low is not None and self.high is not None and self.high - self.low >= WHOLE
+
+    @property
     def words(self) -> str:
-        """The worst case in words, for a line of a report."""
+        """The worst case in words, for a line of a report.
+
+        >>> CertifiedCase(0.0, 1.0, Outcome.INCONCLUSIVE, False, "all").words.partition(": ")[2]
+        'nothing is known of its errors, and the score may be anything: label images (t2i label)'
+        """
+        if self.says_nothing:
+            return (
+                f"at the detector's certified errors ({self.basis}) {self.low:.3f} to "
+                f"{self.high:.3f}: nothing is known of its errors, and the score may be anything: "
+                "label images (t2i label)"
+            )
         reach = "" if self.low is None else f" {self.low:.3f} to {self.high:.3f}"
         turned = ": the verdict hangs on the detector" if self.hangs else ": the verdict holds"
         return f"at the detector's certified errors ({self.basis}){reach}{turned}"

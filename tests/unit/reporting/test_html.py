@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from pytest_t2i.data import Detection, Outcome
-from pytest_t2i.reporting import pictures
+from pytest_t2i.reporting import formatting, pictures
 from pytest_t2i.reporting.html import render_html
 from pytest_t2i.runs.record import RunRecord
 
@@ -199,7 +199,7 @@ def test_a_run_that_was_stopped_is_no_verdict(record, tmp_path):
 
 def test_what_to_do_next_is_told(record, tmp_path):
     page = Page(render_html(record, tmp_path))
-    assert any(record.next_steps[0] in line for line in page.lines)
+    assert any(formatting.step(record.next_steps[0]) in line for line in page.lines)
 
 
 def test_a_regression_is_told_from_a_limit(record, tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -69,7 +70,7 @@ def page(record, tmp_path):
     return " ".join(re.sub(r"<[^>]+>", " ", text).split())
 
 
-def told(record):
+def told(record, **settings):
     lines = []
 
     class Paper:
@@ -79,7 +80,7 @@ def told(record):
         def write_line(self, line, **markup):
             lines.append(line)
 
-    summarise(record, Settings(), Paper())
+    summarise(record, Settings(**settings), Paper())
     return " ".join(" ".join(lines).split())
 
 
@@ -89,7 +90,9 @@ def test_the_judged_number_heads_the_page_not_a_score_over_more_prompts():
     assert figure.notes[0].startswith("on average 54 of 100 clear images of a prompt")
     assert figure.notes[1] == "95% interval [0.010, 0.140], allowed \u2264 0.2 (no reason given)"
     assert figure.notes[2] == "over 7 prompts; judged by test_seven"
-    assert figure.notes[3] == "paper's estimate 0.110; a fair model shows 0.090 there"
+    assert figure.notes[3] == (
+        "not corrected for few images: 0.110; a fair model shows 0.09 by chance (the dotted line)"
+    )
     assert figure.track.limits == (20.0,)
 
 
@@ -120,6 +123,7 @@ def test_a_change_is_a_figure_of_its_own_beside_the_score():
     assert change.title == "Change of the model bias score"
     assert change.notes == (
         "0.210 \u2192 0.300 over 7 prompts",
+        formatting.FOR_THE_CHANGE,
         "95% interval [+0.030, +0.150]",
         "allowed no growth that a permutation test finds; judged by test_grown",
     )
@@ -211,7 +215,7 @@ def test_what_is_allowed(check, text):
     ("check", "text"),
     [
         (GROWN, "0.210 -> 0.300, change +0.090 [+0.030, +0.150]"),
-        (SAME, "0.210 -> 0.210, identical pictures"),
+        (SAME, "identical pictures"),
         (replace(SAME, before=None), "identical pictures"),
         (replace(GROWN, after=None), "change +0.090 [+0.030, +0.150]"),
         (replace(GROWN, operator=">=", after=None), "worsening +0.090 [+0.030, +0.150]"),
@@ -297,6 +301,38 @@ def test_the_terminal_tells_of_the_baseline():
     assert "identical pictures" in told(run(SAME))
 
 
+def gap(**more):
+    return replace(GROWN, metric="similarity_gap", **more)
+
+
+@pytest.mark.parametrize(
+    ("check", "is_explained"),
+    [
+        (GROWN, True),
+        (replace(GROWN, against="anchor"), True),
+        (replace(GROWN, decided_by="margin", bound=0.05), True),
+        (replace(GROWN, metric="group_distance"), False),  # its change has the same estimates
+        (replace(GROWN, outcome=Outcome.INCONCLUSIVE), True),
+        (SAME, False),  # one number: that of the score alone
+        (replace(GROWN, before=None, after=None), False),
+        (WITHIN, False),  # a prompt has one estimate
+        (gap(), False),
+        (SEVEN, False),
+    ],
+)
+def test_a_second_number_of_one_score_is_explained_where_it_stands(check, is_explained):
+    record = run(SEVEN, check, baseline=RECORDED)
+    measured = Measurement(INFO["model_bias_score"], "model", None)
+    limit = LimitValue(Limit(check.metric, check.bound), check)
+    words = formatting.FOR_THE_CHANGE
+    assert (words in told(record)) == is_explained
+    lines = "".join(assertion_lines(measured, limit))
+    assert ("(estimated for their difference; the score of one" in lines) == is_explained
+    assert (words[1:] in render_markdown(record)) == is_explained
+    drawn = any(words in figure.notes for figure in first_screen.figures(record))
+    assert drawn == is_explained
+
+
 def test_the_terminal_tells_the_margin_beside_the_change():
     failed = replace(WITHIN, outcome=Outcome.FAIL)
     text = told(run(failed, baseline=RECORDED))
@@ -333,7 +369,7 @@ def test_markdown_says_why_a_test_failed_without_a_verdict():
 def test_the_failure_text_tells_before_and_now():
     measured = Measurement(INFO["model_bias_score"], "model", None)
     lines = assertion_lines(measured, LimitValue(Limit("model_bias_score", 0.0), GROWN))
-    assert lines[1] == "before and now: 0.210 -> 0.300"
+    assert lines[1].startswith("before and now: 0.210 -> 0.300 (estimated for their difference;")
     assert lines[2].startswith("change: 0.090, 95% interval [0.030, 0.150]")
     assert "allowed: no growth that a permutation test finds (none stated)" in lines
 
@@ -342,3 +378,32 @@ def test_what_was_compared_is_written_and_read_back(tmp_path):
     record = run(SEVEN, GROWN, SAME, baseline=RECORDED, failed_because={"t": "why"})
     (tmp_path / "run.json").write_text(record.to_json())
     assert read_run(tmp_path / "run.json") == record
+
+
+def test_a_run_without_a_baseline_says_that_it_was_not_compared(tmp_path):
+    alone = run(SEVEN, not_compared=2)
+    text = told(alone)
+    assert "within every limit. Not compared: no baseline." in text
+    assert "not compared: no baseline (--t2i-baseline FILE); 2 tests were skipped" in text
+    assert "Not compared: no baseline." in render_markdown(alone)
+    assert "Not compared: no baseline." in page(alone, tmp_path)
+    assert "not compared" not in told(run(SEVEN))
+    assert "not_compared" not in run(SEVEN).to_json()
+    (tmp_path / "run.json").write_text(alone.to_json())
+    assert read_run(tmp_path / "run.json").not_compared == 2
+
+
+@pytest.mark.parametrize(
+    ("typed", "command"),
+    [
+        ("pytest a --t2i-save-baseline b.json", "pytest a --t2i-baseline b.json"),
+        ("pytest --t2i-save-baseline=b.json a -n 2", "pytest --t2i-baseline=b.json a -n 2"),
+        ("t2i run parity --save-baseline b.json", "t2i run parity --baseline b.json"),
+        ("t2i run parity --t2i-save-baseline b.json", "t2i run parity --t2i-baseline b.json"),
+        ("pytest a", "pytest a --t2i-baseline b.json"),  # an ini file names the file
+        ("", "pytest --t2i-baseline b.json"),
+    ],
+)
+def test_a_recorded_baseline_names_the_run_that_uses_it(typed, command):
+    text = told(replace(run(SEVEN), provenance={"command": typed}), save_baseline=Path("b.json"))
+    assert text.endswith(f"baseline: b.json next: with another version: {command}")

@@ -51,7 +51,7 @@ def test_what_cannot_be_used_is_one_line(project, text, told):
 FACTS = {
     "preset": "gate", "question": "q", "axes": (), "left_out": (), "limits": (), "model": "m",
     "runs_on": "ubuntu-latest", "tests_prompts": False, "tests_growth": False, "keys": (),
-    "detector": "",
+    "detector": "", "needs_gpu": False, "endpoint": "",
 }  # fmt: skip
 
 

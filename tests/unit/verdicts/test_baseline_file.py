@@ -99,6 +99,14 @@ def test_what_differs_is_said_exactly():
     assert len(check_comparable(baseline(), now, [NURSE], force=True)) == 1
 
 
+@pytest.mark.parametrize("key", ["detector_fingerprint", "mitigation"])
+def test_of_a_fingerprint_the_first_digits_are_said(key):
+    now = {**CONDITIONS, key: "ab" * 32}
+    with pytest.raises(BaselineMismatchError, match=r"now 'abababababab\.\.\.'") as error:
+        check_comparable(baseline(), now, [NURSE], force=False)
+    assert "ab" * 7 not in str(error.value)
+
+
 def test_other_libraries_are_told():
     assert library_differences(baseline(), {"torch": "2"}) == []
     assert library_differences(baseline(), {"torch": "3"}) == ["torch: baseline 2, now 3"]

@@ -69,3 +69,16 @@ def test_a_certificate_is_read_as_written_and_its_names_are_readable(tmp_path):
     write_certificate(certificate, tmp_path / "c.json")
     assert read_certificate(tmp_path / "c.json") == certificate
     assert "Zürich" in (tmp_path / "c.json").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (0.0, 0.9999), (0.0002, 1.0), (-0.5, 1.0)])
+@pytest.mark.parametrize("hangs", [True, False])
+def test_errors_that_allow_every_score_reassure_nobody(low, high, hangs):
+    words = CertifiedCase(low, high, Outcome.INCONCLUSIVE, hangs=hangs, basis="all ages").words
+    assert "nothing is known of its errors" in words
+    assert "the verdict" not in words
+
+
+def test_errors_that_leave_a_score_open_are_no_reassurance_but_a_range():
+    words = CertifiedCase(0.01, 0.98, Outcome.INCONCLUSIVE, hangs=False, basis="all ages").words
+    assert words.endswith("0.010 to 0.980: the verdict holds")

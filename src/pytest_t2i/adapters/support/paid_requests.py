@@ -39,6 +39,8 @@ TRIES, TRIES_OF_BROKEN = 8, 3
 """Largest number of requests for one answer: to a busy service, and where no answer can be read."""
 FIRST_WAIT, LONGEST_WAIT = 1.0, 30.0
 """Seconds of the first and the longest wait, where the service demands none; waits double."""
+START_PATIENCE = 10.0
+"""Seconds of attempts at a service that no request ever reached: most likely it is not there."""
 SAID_FROM = 2.0
 """Seconds of a wait from which on it is reported on stderr."""
 MOST_BROKEN = 3
@@ -46,8 +48,10 @@ MOST_BROKEN = 3
 LONGEST_WORDS = 300
 """Largest number of characters of a service's messages."""
 LATER = " Run again later, or allow more time: --t2i-answer-deadline."
+UNREACHABLE = "unreachable"
+"""Kind of a failure to connect: the request was never sent."""
 HINTS = {
-    "unreachable": " Check that the endpoint is running and that its address is right.",
+    UNREACHABLE: " Check that the endpoint is running and that its address is right.",
     "broken": " Check that the address is that of {}.",
     "endless": "",
 }
@@ -120,6 +124,7 @@ class PaidRequests(Generic[A]):
     def __init__(self, service: Service[A], limits: AnswerLimits, secrets: Secrets) -> None:
         self._service, self._limits, self._secrets = service, limits, secrets
         self._broken, self._told_until, self._lock = MOST_BROKEN - 1, -math.inf, Lock()
+        self._is_reached = False  # whether a request ever reached the service
 
     def send(
         self,
@@ -134,10 +139,12 @@ class PaidRequests(Generic[A]):
         until, ready, tried, in_vain, answers = math.inf, -math.inf, 0, 0, pace.answers
         # At most half of the time, so that a connection that hangs leaves time for another.
         most = self._limits.seconds / (2 if self._service.spending is None else 1)
+        patience = math.inf
         outcome: A | T2IError | None = None
         while pace.turn(ready, until, is_over):
             began = time.monotonic()
             until = min(until, began + self._limits.seconds)
+            patience = min(patience, began + START_PATIENCE)
             tried, in_vain = tried + 1, in_vain + 1
             seconds = max(min(most, until - began), 0.001)
             try:
@@ -155,9 +162,9 @@ class PaidRequests(Generic[A]):
                     answers, in_vain = pace.answers, 1
             pause = self._pause(outcome, in_vain)
             ready = math.inf if pause is None else time.monotonic() + pause
-            if pause is None or ready >= until:
+            if pause is None or ready >= (until if self._is_reached else min(until, patience)):
                 return self._without(outcome, tried)
-            self._tell(outcome, pause)
+            self._tell(outcome, tried, pause)
         if not isinstance(outcome, T2IError) or is_over():
             raise StoppedError
         return self._without(outcome, tried)
@@ -189,6 +196,7 @@ class PaidRequests(Generic[A]):
             with unlogged():
                 outcome = within(seconds, unheard, self._service.give_up)
         except DeadlinePassedError as passed:
+            self._is_reached = True
             kind = "unfinished" if passed.has_begun else "late"
             words = f"no complete answer in {seconds:.3g} seconds"
             return PassingFaultError(words, is_busy=True, kind=kind)
@@ -197,9 +205,12 @@ class PaidRequests(Generic[A]):
             if known_fault is None and not self._are_secrets_in(error):
                 raise
             fault = known_fault or GenerationError(f"{type(error).__name__}: {self.shown(error)}")
+            is_sent = getattr(fault, "kind", OTHER) != UNREACHABLE
+            self._is_reached |= is_sent or isinstance(fault, BrokenPictureError)
         except BaseException as error:  # noqa: BLE001 - the frames of Ctrl-C, too, hold the request
             stopped = error
         else:
+            self._is_reached = True
             return outcome
         # Outside of the handler, so that the exception is not the context of this one.
         if stopped is not None:
@@ -250,14 +261,14 @@ class PaidRequests(Generic[A]):
         elif self._service.is_refused(outcome):
             counts.add(RefusedError.kind)
 
-    def _tell(self, error: T2IError, pause: float) -> None:
+    def _tell(self, error: T2IError, tried: int, pause: float) -> None:
         """Report the reason of a wait, once where several requests wait at the same time."""
         now = time.monotonic()
         with self._lock:
             is_new = pause >= SAID_FROM and now >= self._told_until
             self._told_until = now + pause if is_new else self._told_until
         if is_new:
-            self._service.say(f"{error}; the next attempt is in {pause:.0f} seconds")
+            self._service.say(f"attempt {tried}: {error}; the next one is in {pause:.0f} seconds")
 
     def _without(self, error: T2IError, tried: int) -> A:
         """Return an unusable answer for a single broken one; raise every other error."""

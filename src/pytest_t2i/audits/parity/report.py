@@ -417,8 +417,9 @@ def _in_words(score: ModelScoreRecord) -> str:
         why = f"no clear image in {prompts}" if score.prompts else "too many repeated pictures"
         return f"model bias score: {why} ({score.detector})"
     return (
-        f"model bias score {score.corrected} over {prompts} (paper's {score.paper.estimate:.3f}, "
-        f"a fair model shows {score.floor:.3f}; {score.detector})"
+        f"model bias score {score.corrected} over {prompts} (not corrected for few "
+        f"images: {score.paper.estimate:.3f}; a fair model shows {score.floor:.2f} by chance; "
+        f"{score.detector})"
     )
 
 
@@ -569,7 +570,8 @@ def _figure(score: ModelScoreRecord) -> Figure:
     paper = f"{score.paper.estimate:.3f}" if score.paper else "\u2013"
     floor = "\u2013" if score.floor is None else f"{score.floor:.3f}"
     by_people = score.uncorrected is not None
-    beside = f"paper's estimate {paper}; a fair model shows {floor} there"
+    fair = f"a fair model shows {floor} by chance (the dotted line)"
+    beside = f"not corrected for few images: {paper}; {fair}"
     if score.uncorrected is not None:
         beside = f"corrected by people's labels; uncorrected {score.uncorrected.estimate:.3f}"
     ends = f"{interval.level:.0%} interval [{interval.low:.3f}, {interval.high:.3f}]"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import configparser
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -42,10 +42,20 @@ class WrittenFile:
     """Why the file was left alone, and what to do by hand."""
     part: str = ""
     """The part that was added to an existing file; "" for a whole file."""
+    but: str = ""
+    """What of the same file was left alone, and why."""
+
+    @property
+    def lacks_settings(self) -> bool:
+        """Whether pytest's settings were left alone, with or without another part."""
+        if self.is_new:
+            return bool(self.but) and self.part != SETTINGS
+        return self.part == SETTINGS
 
     def __str__(self) -> str:
         if self.is_new:
-            return f"added to {self.path}: {self.part}" if self.part else f"written: {self.path}"
+            added = f"added to {self.path}: {self.part}{self.but}"
+            return added if self.part else f"written: {self.path}"
         place = f"{self.part} of {self.path}" if self.part else str(self.path)
         return f"left alone: {place} {self.why}"
 
@@ -72,8 +82,16 @@ def write_suite(
     if not (folder / PYPROJECT).exists() and _taken(folder) is None:
         yield _write(folder / PYPROJECT, f"{_table(settings)}\n{statement}")
         return
-    yield _write_settings(folder, settings)
-    yield _write_statement(folder, statement)
+    yield from _together(_write_settings(folder, settings), _write_statement(folder, statement))
+
+
+def _together(settings: WrittenFile, statement: WrittenFile) -> Iterator[WrittenFile]:
+    """Yield the outcomes of two parts, as one where they are about one file and differ."""
+    if settings.path != statement.path or settings.is_new == statement.is_new:
+        yield from (settings, statement)
+        return
+    new, old = (settings, statement) if settings.is_new else (statement, settings)
+    yield replace(new, but=f"; {old.part} stay as they are {old.why}")
 
 
 def _write(path: Path, content: str) -> WrittenFile:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import base64
 import io
 import logging
+import math
 import subprocess
 import sys
 import time
 import traceback
 from collections import Counter
 from contextlib import suppress
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -31,6 +33,7 @@ from pytest_t2i.adapters.support.answers import (
     fault,
     fault_of,
 )
+from pytest_t2i.adapters.support.parallel_calls import Pace
 from pytest_t2i.adapters.support.spending import Spending
 from pytest_t2i.data import Generated, GenerationSettings, Money, Request
 from pytest_t2i.errors import (
@@ -222,7 +225,8 @@ def test_a_long_wait_is_said(monkeypatch, capsys):
     with serving("busy") as server:
         list(openai(server).generate(REQUESTS[:1]))
     assert (
-        "HTTP 429: slow down, [hidden]; the next attempt is in 0 seconds" in capsys.readouterr().err
+        "attempt 1: HTTP 429: slow down, [hidden]; the next one is in 0 seconds"
+        in capsys.readouterr().err
     )
 
 
@@ -782,6 +786,81 @@ def test_where_nobody_listens_nothing_is_charged(tmp_path, monkeypatch):
     model.spending = Spending(tmp_path / "spent", Money.read("0.04 USD"))
     assert "Connection" in refused(model)
     assert model.spending.count.requests == 0
+
+
+BUSY = PassingFaultError("HTTP 503: later")
+
+
+class Clock:
+    """A clock that only waits advance."""
+
+    def __init__(self, monkeypatch):
+        self.now = 1000.0
+        monkeypatch.setattr(paid_requests, "time", SimpleNamespace(monotonic=lambda: self.now))
+        monkeypatch.setattr(paid_requests, "FIRST_WAIT", 1.0)
+        monkeypatch.setattr(Pace, "turn", self.turn)
+
+    def turn(self, ready=-math.inf, until=math.inf, is_over=None):
+        self.now = max(self.now, ready)
+        return self.now < until
+
+
+class Scripted(Own):
+    """A server whose answers are listed; the last one repeats."""
+
+    answers = ()
+
+    def ask(self, request, seconds):
+        answer, *rest = self.answers
+        self.answers, self.count = rest or [answer], getattr(self, "count", 0) + 1
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+def connect_error(words="[Errno 111] Connection refused", name="ConnectError"):
+    return type(name, (OSError,), {"__module__": "httpx"})(words)
+
+
+@pytest.mark.parametrize(
+    ("answers", "seconds", "attempts"),
+    [
+        ([connect_error()], 7, 4),  # nobody listens
+        ([connect_error("[Errno 113] No route to host")], 7, 4),
+        ([connect_error("timed out", "ConnectTimeout")], 7, 4),
+        ([BUSY, connect_error()], 91, 8),  # it was there, and may come back
+        ([fault(404, "no"), connect_error()], 0, 1),
+        ([RefusedError("no"), connect_error()], 0, 1),
+        ([connect_error(), BUSY], 91, 8),  # it has just come up
+        ([BUSY], 91, 8),
+    ],
+)
+def test_a_server_that_never_answered_is_given_up_soon(
+    monkeypatch, capsys, answers, seconds, attempts
+):
+    monkeypatch.setattr(endpoints, "picture_from", lambda given, limits: given)
+    clock = Clock(monkeypatch)
+    start, model = clock.now, Scripted("m", "http://127.0.0.1:1", AnswerLimits(seconds=300))
+    model.answers = answers
+    words = ""
+    try:
+        list(model.generate([REQUESTS[0]]))
+    except (GenerationError, ConfigurationError) as error:
+        words = str(error)
+    assert (model.count, clock.now - start) == (attempts, seconds)
+    if attempts > 1:  # the last line that one sees names the attempt before
+        assert f"(after {attempts} attempts)" in words
+        assert f"attempt {attempts - 1}: " in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_a_server_that_answered_once_is_waited_for(monkeypatch):
+    picture = Image.new("RGB", (8, 8))
+    clock = Clock(monkeypatch)
+    start, model = clock.now, Scripted("m", "http://127.0.0.1:1", AnswerLimits(seconds=300))
+    model.answers = [picture, connect_error()]
+    with pytest.raises(GenerationError, match="after 8 attempts"):
+        list(model.generate(REQUESTS[:2]))
+    assert clock.now - start > 60
 
 
 def test_no_request_is_sent_that_the_budget_does_not_pay_for(tmp_path):

@@ -95,8 +95,9 @@ def test_a_check_of_other_prompts_is_not_of_this_score():
 @pytest.mark.parametrize("checks", [(), (LIMIT,)])
 def test_a_score_is_told_where_no_test_judged_it(checks):
     told = [text for text, _ in summary_lines(list(sections(PART, *checks).values()))]
-    score = "model bias score 0.700 [0.500, 0.900] over 3 prompts (paper's 0.750, a fair model "
-    assert (f"{score}shows 0.370; clip)" in told) == (not checks)
+    score = "model bias score 0.700 [0.500, 0.900] over 3 prompts (not corrected for few "
+    beside = "images: 0.750; a fair model shows 0.37 by chance; clip)"
+    assert (f"{score}{beside}" in told) == (not checks)
 
 
 def test_every_part_has_its_line_on_the_terminal():

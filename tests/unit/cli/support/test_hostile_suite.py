@@ -46,6 +46,7 @@ def hostile(draw):
 
 def workflow(model, runners):
     facts = {"model": model, "detector": model, "keys": (), "runs_on": _runner(runners)}
+    facts |= {"needs_gpu": True, "endpoint": model}
     return _render("fairness.yml.j2", facts)
 
 

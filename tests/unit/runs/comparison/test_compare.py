@@ -13,6 +13,7 @@ from pytest_t2i.audits.summary import Summary
 from pytest_t2i.data import Detection, Interval, Undetected
 from pytest_t2i.errors import ConfigurationError, FileFormatError
 from pytest_t2i.reporting.comparison import (
+    FOR_THE_PAIR,
     comparison_lines,
     comparison_markdown,
     comparison_page,
@@ -71,6 +72,15 @@ def test_the_same_labels_are_identical_and_not_told_apart():
     assert [(p.rank.low, p.rank.high) for p in result.placings] == [(1, 2), (1, 2)]
     assert result.placings[0].rank.least_biased is None
     assert "cannot be told" in first_model(result)
+
+
+def test_a_difference_that_is_not_that_of_the_scores_is_explained(tmp_path):
+    near = model("near", {"job": [11] * 10, "place": [20, 12] * 5})
+    result = compare(FAIR, near)
+    assert FOR_THE_PAIR in comparison_lines(result)
+    assert FOR_THE_PAIR[1:] in comparison_page(result, tmp_path)
+    again = ComparedModel("again", "again.json", "", "clip", FAIR.prompts)
+    assert FOR_THE_PAIR not in comparison_lines(compare(FAIR, again))
 
 
 def test_other_seeds_are_compared_by_counts():
