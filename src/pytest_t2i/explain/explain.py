@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from pytest_t2i.data import GenerationSettings, Interval
-from pytest_t2i.errors import ConfigurationError, T2IError, some
+from pytest_t2i.errors import ConfigurationError, T2IError, UnknownNameError, some
 from pytest_t2i.explain.hybrids import (
     JUDGING,
     CombinationError,
@@ -23,6 +23,7 @@ from pytest_t2i.explain.hybrids import (
 from pytest_t2i.explain.making import Making, images_for_places, where_words
 from pytest_t2i.explain.search import Finding, MeasuredPaths, Search
 from pytest_t2i.generation.components import Components
+from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.progress import Progress
 from pytest_t2i.generation.ready_made import is_ready_made
 from pytest_t2i.generation.store import Store
@@ -116,6 +117,7 @@ class Explaining:
                 f"can be made. Name it with --new MODEL, and its catalogue with --catalogue FILE. "
                 f"The reason: {error}"
             ) from None
+        self._check_detectors()
         if is_folder:
             raise ConfigurationError(
                 f"{self.new.settings.model} is a folder of pictures made elsewhere: no hybrid of "
@@ -133,6 +135,20 @@ class Explaining:
                 "is another one, as other libraries or weights give it"
             )
         return replace(model, side=replace(model.side, environment=recorded.environment))
+
+    def _check_detectors(self) -> None:
+        """Find the run's detectors before anything is announced."""
+        components = Components(self.new.settings, self.store)
+        for name in self.new.settings.detectors:
+            try:
+                components.detector(DetectorRef(name))
+            except UnknownNameError as error:
+                raise ConfigurationError(
+                    f"the run's detector {name!r} is not known here, so that no picture can be "
+                    "judged. Run the command in the folder of its module; a detector of a "
+                    "conftest.py is known to pytest alone: run the suite, and record the "
+                    f"baseline, with --t2i-detector module:factory. The reason: {error}"
+                ) from None
 
     def _load_old(self) -> Model:
         """The old model, with what the baseline knows of it where it cannot be loaded."""
