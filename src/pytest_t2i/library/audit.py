@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import inspect
+import math
 import shutil
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,6 +31,7 @@ from pytest_t2i.protocols import Detector
 from pytest_t2i.runs.baseline import save_baseline
 from pytest_t2i.runs.build_record import conditions, library_versions, record_of
 from pytest_t2i.runs.earlier_looks import remember_looks
+from pytest_t2i.runs.frames import PlainTable, data_frame
 from pytest_t2i.runs.judging import judging
 from pytest_t2i.runs.live import conclude
 from pytest_t2i.runs.make_and_detect import make_and_detect
@@ -61,6 +63,8 @@ SIZE = (100, 24)
 """Columns and lines of the printed summary if the size of the terminal is unknown."""
 WRITE = "audit.write_report()"
 """What a script writes its report with."""
+INDICES, OF_GROUPS = "group_indices", "group_"
+"""The table of indices of groups, and the beginning of the names of its metrics."""
 WHOLE = 1_000_000
 """Columns of a summary whose lines are not wrapped."""
 MOST_BYTES = 2_000_000
@@ -71,12 +75,11 @@ MOST_BYTES = 2_000_000
 class Verdict(Check):
     """The check of a script, with the measured value beside the judged one.
 
-    >>> from pytest_t2i import Interval, Outcome
-    >>> judged = (0.7, 0.5, 0.9, 0.95, "", 20)
-    >>> check = Check("", "prompt_bias_score", "nurse", Outcome.FAIL, *judged, "<=", 0.2)
-    >>> Verdict.of(check, Measurement(INFO["prompt_bias_score"], "nurse", Interval(-0.7, -0.9, -0.5,
-    ...     0.95, "", 20)))
-    <FAIL: prompt_bias_score of nurse, -0.700 [-0.900, -0.500], |value| <= 0.2>
+    >>> from pytest_t2i import Interval, MetricInfo, Outcome
+    >>> score = MetricInfo("score", -1.0, 1.0, "away_from_zero", "")
+    >>> check = Check("", "score", "nurse", Outcome.FAIL, 0.7, 0.5, 0.9, 0.95, "", 20, "<=", 0.2)
+    >>> Verdict.of(check, Measurement(score, "nurse", Interval(-0.7, -0.9, -0.5, 0.95, "", 20)))
+    <FAIL: score of nurse, -0.700 [-0.900, -0.500], |value| <= 0.2>
     """
 
     signed: Interval | None = None
@@ -256,33 +259,31 @@ class Audited:
 
         Arguments and errors are those of ``verdict``.
         """
-        if measurements := self._of_members(metric):
-            checks = {
-                _member_of(case): self._judged(case, measurement, metric, bound, reason)
-                for case, measurement in measurements
-            }
-            remember_looks(self._results)
-            return checks
+        checks = {
+            _member_of(case): self._judged(case, measurement, metric, bound, reason)
+            for case, _, measurement in self._of_members(metric)
+        }
+        remember_looks(self._results)
+        return checks
+
+    def _of_members(self, metric: str) -> list[tuple[SelectedTest, Any, Measurement]]:
+        """Return a metric of each prompt or stereotype, with its case and the fixture's value."""
+        for name, cases in self._cases.items():
+            if self._results.session.fixtures[name].one_by_one:
+                values = [(case, self._results.fixture(name, case)) for case in cases]
+                measurements = [
+                    (case, value, measurement)
+                    for case, value in values
+                    if (measurement := _measurement(f"audit.{name}[id]", value, metric)) is not None
+                ]
+                if measurements:
+                    return measurements
         if metric in self._measured():
             raise ConfigurationError(
                 f"{metric} is measured of the model, not of each prompt or stereotype: write "
                 f"audit.verdict({metric!r}, bound)"
             )
         raise UnknownNameError("measurement of each member", metric, self._measured_singly())
-
-    def _of_members(self, metric: str) -> list[tuple[SelectedTest, Measurement]]:
-        """Return a metric's measurements of each prompt or stereotype, with their cases."""
-        for name, cases in self._cases.items():
-            if self._results.session.fixtures[name].one_by_one:
-                values = [(case, self._results.fixture(name, case)) for case in cases]
-                measurements = [
-                    (case, measurement)
-                    for case, value in values
-                    if (measurement := _measurement(f"audit.{name}[id]", value, metric)) is not None
-                ]
-                if measurements:
-                    return measurements
-        return []
 
     def _judged(
         self,
@@ -349,7 +350,65 @@ class Audited:
 
     def to_frame(self, table: str) -> Any:
         """Return a table as a pandas DataFrame: "prompts", "checks", "scores" and so on."""
-        return self.record.to_frame(table, self._results.session.audits)
+        audits = self._results.session.audits
+        frame = self.record.to_frame(table, audits)
+        if table == INDICES and frame.empty:
+            # The record has the groups of detectors with other labels than male and female.
+            return self._indices(frame.columns)
+        return frame
+
+    def _indices(self, columns: Iterable[str]) -> Any:
+        """Return the indices of a prompt's groups, for a detector of male and female."""
+        run = {"model": self.record.model, "created": self.record.created}
+        run["detector"] = self._results.detectors[0]
+        names = ("value", "value_low", "value_high")
+        rows = [
+            {**run, "prompt": _member_of(case), "metric": metric}
+            | dict(zip(names, _cells(metric, measurement).values(), strict=True))
+            for metric in self._measured_singly()
+            if metric.startswith(OF_GROUPS)
+            for case, _, measurement in self._of_members(metric)
+        ]
+        return data_frame(PlainTable([*columns], rows))
+
+    def table(self, *metrics: str) -> Any:
+        """Return metrics of each prompt or stereotype as a pandas DataFrame with a row for each.
+
+        Args:
+            metrics: names of measurements of each prompt, such as "prompt_bias_score" and
+                "group_entropy".
+
+        Returns:
+            The columns ``id``, ``prompt`` and ``concept``; of each metric its name (the estimate),
+            ``_low`` and ``_high``, NaN without evidence; and ``reason``, why there is none.
+
+        Raises:
+            UnknownNameError: a metric was not measured of each prompt.
+            ConfigurationError: no metric is named, or one takes arguments.
+            MissingExtraError: pandas is not installed (``pip install ".[frames]"``).
+        """
+        if not metrics:
+            names = ", ".join(self._measured_singly())
+            raise ConfigurationError(f"table: expected metrics, such as {names}")
+        rows: dict[str, dict[str, Any]] = {}
+        for metric in metrics:
+            for case, value, measurement in self._of_members(metric):
+                member = getattr(value, "prompt", None)
+                member_id = _member_of(case)
+                described = {
+                    "id": member_id,
+                    "prompt": getattr(member, "text", ""),
+                    "concept": getattr(member, "concept", ""),
+                }
+                row = rows.setdefault(member_id, described)
+                row |= {name: row.get(name) or described[name] for name in described}
+                row |= _cells(metric, measurement)
+                if measurement.interval is None:
+                    reasons = [row.get("reason", ""), f"{metric}: {measurement.absent}"]
+                    row["reason"] = "; ".join(filter(None, reasons))
+        columns = [name for metric in metrics for name in _columns(metric)]
+        listed = [{"reason": "", **row} for row in rows.values()]
+        return data_frame(PlainTable(["id", "prompt", "concept", *columns, "reason"], listed))
 
     def save_baseline(self, path: str | Path) -> Path:
         """Record this run as a baseline, for ``baseline=`` of a later audit or pytest's option."""
@@ -440,6 +499,18 @@ def _measurement(owner: str, value: Any, name: str) -> Measurement | None:
                 )
             measurement = measurement()
     return measurement if isinstance(measurement, Measurement) else None
+
+
+def _columns(metric: str) -> tuple[str, str, str]:
+    return metric, f"{metric}_low", f"{metric}_high"
+
+
+def _cells(metric: str, measurement: Measurement) -> dict[str, float]:
+    """Return the estimate and the ends of its interval by column; NaN without evidence."""
+    interval = measurement.interval
+    parts = ("estimate", "low", "high")
+    values = (math.nan if interval is None else getattr(interval, part) for part in parts)
+    return dict(zip(_columns(metric), values, strict=True))
 
 
 def _member_of(case: SelectedTest) -> str:
@@ -647,10 +718,11 @@ def _limited(
 ) -> dict[str, tuple[SelectedTest, ...]]:
     """Return the cases that a limit of the limits file decides, with their comparisons."""
     limits, file = files.of(FILE)
-    limited = {}
+    limited, every = {}, set()
     for name, fixture_cases in cases.items():
         rule = session.fixtures[name].stopping_rule()
         metrics = () if rule is None else rule.metrics(session.settings)
+        every |= {*metrics}
         comparisons = tuple(
             Comparison(name, metric, False, operator_of(INFO[metric]), metric, None)
             for metric in metrics
@@ -661,7 +733,7 @@ def _limited(
     if not limited:
         raise ConfigurationError(
             "sequential=True makes images until limits are decided, and reads them before: "
-            "expected a limit of prompt_bias_score or model_bias_score in "
+            f"expected a limit of {' or '.join(sorted(every)) or 'these audits'} in "
             f"{file or 'limits.toml, here or above, or in limits=FILE'}"
         )
     return limited

@@ -16,6 +16,7 @@ from PIL import Image
 from pytest_t2i import (
     Audit,
     Compared,
+    Detection,
     Fixture,
     Frame,
     Interval,
@@ -23,6 +24,7 @@ from pytest_t2i import (
     MetricInfo,
     Summary,
     T2IError,
+    Undetected,
     audit,
     axes,
     load,
@@ -405,7 +407,7 @@ def test_a_baseline_is_saved_and_compared_with(audited, tmp_path, how):
 
 def test_early_stopping_takes_the_limits_of_the_file(audited, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ConfigurationError, match="expected a limit of prompt_bias_score"):
+    with pytest.raises(ConfigurationError, match=r"expected a limit of .*prompt_bias_score"):
         audited(one_sided, sequential=True)
     (tmp_path / "limits.toml").write_text("[prompt_bias_score]\nlimit = 0.3\n")
     result = audited(one_sided, fingerprint="one", images=140, sequential=True)
@@ -540,3 +542,94 @@ def test_arrays_of_bytes_are_pictures(audited):
 def test_a_class_is_no_detector():
     with pytest.raises(ConfigurationError, match=r"got the class: write FakeDetector\(\)"):
         audit(fair, axes.profession.only("nurse"), detector=fakes.FakeDetector)
+
+
+# tables and words of measurements
+
+
+class Blind(fakes.FakeDetector):
+    """A detector that labels no image of nurses' shade."""
+
+    fingerprint = "blind"
+
+    def detect(self, images):
+        return [Detection(None, Undetected.NO_FACE) for _ in images]
+
+
+class Shades:
+    """A detector of three labels."""
+
+    fingerprint, labels = "shades", ("dark", "mid", "bright")
+
+    def detect(self, images):
+        return [Detection(self.labels[image.getpixel((4, 4))[1] % 2]) for image in images]
+
+
+def test_a_table_has_a_row_for_each_prompt_and_columns_for_each_metric(audited):
+    pytest.importorskip("pandas")
+    result = audited(fair, fingerprint="fair")
+    table = result.table("prompt_bias_score", "group_entropy")
+    assert list(table.columns) == [
+        *("id", "prompt", "concept"),
+        *("prompt_bias_score", "prompt_bias_score_low", "prompt_bias_score_high"),
+        *("group_entropy", "group_entropy_low", "group_entropy_high", "reason"),
+    ]
+    assert len(table) == len(WORDS)
+    sample = result.sample[table["id"][0]]
+    assert table["prompt_bias_score"][0] == sample.prompt_bias_score.estimate
+    assert table["prompt_bias_score_low"][0] == sample.prompt_bias_score.low
+    assert table["group_entropy_high"][0] == sample.group_entropy.high
+    assert set(table["reason"]) == {""}
+    for metrics, told in (
+        ((), "expected metrics, such as group_distance"),
+        (("model_bias_score",), "measured of the model"),
+        (("prompt_bias",), "Did you mean 'prompt_bias_score'"),
+    ):
+        with pytest.raises(ConfigurationError, match=told):
+            result.table(*metrics)
+
+
+def test_a_table_says_why_there_is_no_number():
+    pytest.importorskip("pandas")
+    chosen = axes.profession.only("nurse")
+    table = audit(fair, chosen, images=5, detector=Blind(), progress=False).table(
+        "prompt_bias_score", "group_gap"
+    )
+    assert table[["prompt_bias_score", "group_gap_low"]].isna().all(axis=None)
+    assert "prompt_bias_score: none of 5 images is clear" in table["reason"][0]
+    assert "; group_gap: none of 5 images has a label" in table["reason"][0]
+
+
+def test_indices_of_two_groups_are_in_their_table(audited):
+    pytest.importorskip("pandas")
+    frame = audited(fair, fingerprint="fair").to_frame("group_indices")
+    assert set(frame["metric"]) == {
+        *("group_distance", "group_gap", "group_entropy", "group_diversity")
+    }
+    assert len(frame) == 4 * len(WORDS)
+    assert frame["value"].between(0, 1).all()
+
+
+@pytest.fixture
+def shades():
+    return audit(fair, axes.profession.only("nurse", "pilot"), images=20, detector=Shades(),
+                 progress=False)  # fmt: skip
+
+
+def test_groups_of_a_prompt_have_their_shares(shades):
+    pytest.importorskip("pandas")
+    frame = shades.to_frame("groups")
+    of_nurse = frame[frame["set"] == "profession-nurse"]
+    assert of_nurse["share"].sum() == pytest.approx(1)
+    assert of_nurse["images"].sum() == 20
+    assert (of_nurse["share_low"] <= of_nurse["share"]).all()
+
+
+def test_a_score_of_two_genders_names_the_metric_of_other_labels(shades):
+    expected = "Shades in memory has the labels dark, mid, bright, not male and female: group_dist"
+    assert expected in str(shades.model_bias_score)
+    assert expected in str(shades.sample["profession-nurse"].prompt_bias_score)
+    assert expected in repr(shades.verdict("model_bias_score", 0.2))
+    assert shades.model_bias_score.remarks == ()
+    with pytest.raises(ValueError, match="there is no estimate: Shades"):
+        _ = shades.model_bias_score.low
