@@ -265,13 +265,13 @@ class Explaining:
             remark = f"where in the making it acts cannot be told: {error}"
             return replace(
                 explanation,
-                made=making.workshop.made,
+                where_made=making.workshop.made - explanation.made,
                 remarks=(*explanation.remarks, remark),
             )
         return replace(
             explanation,
-            made=making.workshop.made,
-            where=where_words(places, is_deep=making.is_deep, cost=cost),
+            where_made=making.workshop.made - explanation.made,
+            where=where_words(places, explanation.labels, is_deep=making.is_deep, cost=cost),
             places=places,
             where_planned=cost if making.is_deep else 0,
             where_images=making.requested,
@@ -348,7 +348,12 @@ class Explaining:
             found.growth,
             found.growth_p_value,
             tuple(
-                PromptOfExplanation(grown.prompt.id, grown.prompt.text, round(grown.growth, 6))
+                PromptOfExplanation(
+                    grown.prompt.id,
+                    grown.prompt.text,
+                    round(grown.growth, 6),
+                    tuple(label for label, sign in grown.directions.items() if sign > 0),
+                )
                 for grown in self.grown.prompts
             ),
             planned,

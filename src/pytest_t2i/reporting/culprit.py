@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pytest_t2i.data import Outcome
+from pytest_t2i.errors import some
 from pytest_t2i.files import from_here
 from pytest_t2i.runs.explanation.cost import images_to_explain
 from pytest_t2i.runs.explanation.record import Effect, Explanation
@@ -15,6 +16,8 @@ from pytest_t2i.sections.words import p_words
 
 TITLE = "What made it worse"
 NOT_KNOWN = "not known"
+MOST_NAMED = 8
+"""Largest number of prompts that a line names."""
 
 
 def explanation_section(explanation: Explanation) -> Section:
@@ -35,6 +38,8 @@ def explanation_section(explanation: Explanation) -> Section:
         Paragraph(explanation.answer, level="summary"),
         *([Paragraph(explanation.where, level="summary")] if explanation.where else []),
         Note(_how(explanation)),
+        *([Note(f"{words}.")] if (words := _grown_words(explanation)) else []),
+        Note(ESTIMATES),
         *_effects(explanation),
         *_places(explanation),
         Table(
@@ -89,6 +94,28 @@ def _places(explanation: Explanation) -> Iterator[Table]:
     )
 
 
+ESTIMATES = (
+    "The shares here are of the growth on these fresh images. The scores before and now of a check "
+    "against the baseline are estimated together, from the images of the run and of the baseline; "
+    "the score of a check against a limit from the images of the run alone. The three therefore "
+    "differ a little."
+)
+"""Why numbers of one page differ."""
+
+
+def _grown_words(explanation: Explanation) -> str:
+    """Return which labels grew on which prompts; "" where it is not known."""
+    by_labels: dict[tuple[str, ...], list[str]] = {}
+    for prompt in explanation.prompts:
+        by_labels.setdefault(prompt.labels, []).append(prompt.id)
+    by_labels.pop((), None)
+    parts = [
+        f"{' and '.join(labels)} of {some(prompts, MOST_NAMED)}"
+        for labels, prompts in by_labels.items()
+    ]
+    return f"Labels that became more frequent: {'; '.join(parts)}" if parts else ""
+
+
 def _how(explanation: Explanation) -> str:
     names = ", ".join(prompt.id for prompt in explanation.prompts)
     of_prompts = f" of {names}" if names else ""
@@ -118,14 +145,16 @@ def explanation_lines(explanation: Explanation) -> Iterator[str]:
         yield explanation.where
     for effect in explanation.effects:
         yield f"  {' and '.join(effect.components)}: {_effect_words(effect)}"
+    if words := _grown_words(explanation):
+        yield f"{words[:1].lower()}{words[1:]}"
     yield (
         f"images: {explanation.images} ({explanation.made} made now; about {explanation.planned} "
         "were announced)"
     )
     if explanation.where_planned:
         yield (
-            f"further images for the spaces and steps: {explanation.where_images} (about "
-            f"{explanation.where_planned} were announced)"
+            f"further images for the spaces and steps: {explanation.where_images} "
+            f"({explanation.where_made} made now; about {explanation.where_planned} were announced)"
         )
     yield from explanation.remarks
 
