@@ -27,6 +27,7 @@ from pytest_t2i.audits.score import (
 from pytest_t2i.data import Bounds, Evidence, Interval
 from pytest_t2i.errors import some
 from pytest_t2i.metrics import INFO, model_bias_score, prompt_bias_score
+from pytest_t2i.sections.words import several
 from pytest_t2i.statistics.change import (
     FEWEST_IMAGES,
     growth_probabilities,
@@ -93,7 +94,8 @@ class Bias(Score[DetectedPrompt]):
             "images": member.clear if corrected is None else None,
             "absent": member.repeats.words
             or other_labels(member)
-            or f"none of {len(member.seeds)} images is clear: {listed(member.undetected)}",
+            or f"none of {several(len(member.seeds), 'image')} is clear: "
+            f"{listed(member.undetected)}",
             "remarks": tuple(remarks),
             "worst_case": member.worst_case if corrected is None else None,
         }
@@ -166,7 +168,7 @@ class Bias(Score[DetectedPrompt]):
             "floor": None if corrected else floor_of_samples(samples),
             "absent": samples.repeats.words
             or (other_labels(samples.members[0]) if samples.members else "")
-            or f"none of {samples.images} images is clear",
+            or f"none of {several(samples.images, 'image')} is clear",
             "remarks": (f"most biased: {worst}",) if (worst := most_biased(samples)) else (),
         }
 

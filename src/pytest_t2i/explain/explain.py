@@ -45,6 +45,7 @@ from pytest_t2i.runs.explanation.sides import (
     side_of_run,
 )
 from pytest_t2i.runs.record import RunRecord
+from pytest_t2i.sections.words import several
 from pytest_t2i.settings import Settings
 from pytest_t2i.statistics.permutation import change_p_value
 from pytest_t2i.verdicts.baseline_file import Baseline
@@ -210,8 +211,8 @@ class Explaining:
         }
         if self.grown.left_out:
             self.remarks.append(
-                f"the baseline lacks {len(self.grown.left_out)} prompts of the run, such as "
-                f"{some(list(self.grown.left_out), SHOWN)}: they are left out"
+                f"the baseline lacks {several(len(self.grown.left_out), 'prompt')} of the run, "
+                f"such as {some(list(self.grown.left_out), SHOWN)}: they are left out"
             )
         return self._searched(sides, reasons)
 
@@ -291,12 +292,14 @@ class Explaining:
         changed = [*names, *(f"{name} (not exchanged)" for name, why in reasons.items() if why)]
         self.say(f"changed: {', '.join(changed)}")
         price = Components(self.new.settings, self.store).price
-        cost = f"about {planned} images" + (f" ({price.times(planned)})" if price else "")
+        cost = f"about {several(planned, 'image')}" + (
+            f" ({price.times(planned)})" if price else ""
+        )
         if self.choices.budget is not None:
             cost += f", at most {self.choices.budget}"
         self.say(
-            f"{cost}: {len(self.grown.prompts)} prompts that grew most, {search.per_prompt} fresh "
-            "seeds each, for each hybrid of old and new"
+            f"{cost}: {several(len(self.grown.prompts), 'prompt')} that grew most, "
+            f"{several(search.per_prompt, 'fresh seed')} each, for each hybrid of old and new"
         )
         if self.choices.is_deep and (further := self._images_for_places(names, search)):
             dear = f" ({price.times(further)})" if price else ""
@@ -407,7 +410,7 @@ def answer_words(
         return f"{names} made it worse, {how}: {_share_words(found.named[0])}."
     if found.outcome == "none":
         return f"Nothing to explain: {found.words}."
-    parts = [f"It cannot be told with {found.images} images"]
+    parts = [f"It cannot be told with {several(found.images, 'image')}"]
     if found.words:
         parts.append(found.words)
     parts += [f"{name} was not exchanged: {reasons[name]}" for name in left[:SHOWN]]

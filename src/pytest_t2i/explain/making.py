@@ -37,7 +37,7 @@ from pytest_t2i.metrics import similarity, similarity_gaps
 from pytest_t2i.prompts.added_words import counterparts
 from pytest_t2i.runs.explanation.prompts import WorsenedPrompt
 from pytest_t2i.runs.explanation.record import Movement, Place, PlaceOfMaking
-from pytest_t2i.sections.words import p_words
+from pytest_t2i.sections.words import p_words, several
 from pytest_t2i.statistics.families import holm
 from pytest_t2i.statistics.means import gap_interval
 
@@ -308,7 +308,7 @@ class Making:
             cost -= images
         if self.budget is not None and self.requested + cost > self.budget:
             return self._untested(
-                culprit, f"they take {cost} images, and the budget leaves {self.budget}"
+                culprit, f"they take {several(cost, 'image')}, and the budget leaves {self.budget}"
             )
         self.requested += cost
         try:

@@ -12,6 +12,7 @@ from typing import Any, Protocol, TextIO
 
 from pytest_t2i.files import write_whole
 from pytest_t2i.generation.heartbeat import Ticker, clock_time
+from pytest_t2i.sections.words import several
 
 PLAIN_EVERY = 10.0
 """Seconds between plain lines."""
@@ -124,7 +125,7 @@ class Lines:
         """See Progress."""
         self._title, self._total, self._done = title, total, 0
         self._started = self._last = self._clock()
-        self._write(f"t2i: {title}: {total} images")
+        self._write(f"t2i: {title}: {several(total, 'image')}")
         self._ticker = Ticker(self._look, PLAIN_EVERY, PLAIN_EVERY)
         self._ticker.start()
 

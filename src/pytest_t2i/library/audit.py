@@ -130,7 +130,8 @@ class Audited:
     ) -> None:
         self._results, self._cases, self._recorded = results, cases, recorded
         self._record: RunRecord | None = None
-        self._is_written = False
+        self._has_folder = results.settings.report != Settings().report
+        """Whether the user knows where the report is: it was written, or its folder given."""
         self._values: dict[str, Any] = {}
 
     # measurements
@@ -337,15 +338,19 @@ class Audited:
     def record(self) -> RunRecord:
         """The record of all measurements and checks so far, as run.json keeps it."""
         if self._record is None:
-            record = record_of(self._results)
-            steps = tuple(map(self._in_script_words, record.next_steps))
-            self._record = replace(record, next_steps=steps)
+            self._record = record_of(self._results)
         return self._record
+
+    @property
+    def _shown(self) -> RunRecord:
+        """The record as this script shows and writes it: its advice names arguments."""
+        steps = tuple(map(self._in_script_words, self.record.next_steps))
+        return replace(self.record, next_steps=steps)
 
     def _in_script_words(self, line: str) -> str:
         """Return a line of advice for a script, which may not have written the report yet."""
         run_file = self._results.run_file
-        is_ahead = run_file in line and WRITE not in line and not self._is_written
+        is_ahead = run_file in line and WRITE not in line and not self._has_folder
         return in_script_words(line) + (f" (after {WRITE})" if is_ahead else "")
 
     def to_frame(self, table: str) -> Any:
@@ -419,17 +424,22 @@ class Audited:
         save_baseline(self._results, Path(path))
         return Path(path)
 
-    def write_report(self, folder: str | Path = "reports/t2i") -> Path:
-        """Write run.json, index.html, summary.md and their manifest; return the page's path."""
+    def write_report(self, folder: str | Path | None = None) -> Path:
+        """Write run.json, index.html, summary.md and their manifest; return the page's path.
+
+        None takes the folder of ``report=``, which is reports/t2i where it was not given.
+        """
         from pytest_t2i.reporting import write_all
         from pytest_t2i.runs.manifest import manifest_of, write_manifest
 
-        folder, session = Path(folder), self._results.session
+        session = self._results.session
+        folder = session.settings.report if folder is None else Path(folder)
         # The advice names commands about this report.
         session.settings, self._record = replace(session.settings, report=folder), None
-        self._is_written = True
-        write_all(self.record, folder, session.audits)
-        write_manifest(manifest_of(session, self.record, folder, Path.cwd()), folder)
+        self._has_folder = True
+        record = self._shown
+        write_all(record, folder, session.audits)
+        write_manifest(manifest_of(session, record, folder, Path.cwd()), folder)
         return folder / "index.html"
 
     def __repr__(self) -> str:
@@ -446,7 +456,7 @@ class Audited:
         """Return the page in a sandboxed frame, isolated from the notebook."""
         from pytest_t2i.reporting.html import render_html
 
-        page = render_html(self.record, Path.cwd(), self._results.session.audits)
+        page = render_html(self._shown, Path.cwd(), self._results.session.audits)
         if len(page.encode()) > MOST_BYTES:
             text = f"{self!r}\n\nThe page is too large for a notebook: write_report() writes it."
             return f"<pre>{html.escape(text)}</pre>"
@@ -521,7 +531,6 @@ def _member_of(case: SelectedTest) -> str:
 FOLDED = ("away_from_zero", "away_from_half")
 """Directions of metrics of which another value than the measured one is judged."""
 REFUSED = {
-    "report": "a script writes the report after its verdicts: audit.write_report(FOLDER)",
     "history": "only runs of pytest keep a history. t2i compare A/run.json B/run.json compares "
     "reports of scripts",
     "inconclusive": "a script has no exit status: look at the outcome of a verdict",

@@ -16,7 +16,7 @@ from pytest_t2i.adapters.registry import Factory
 from pytest_t2i.data import Generated, Request, digest
 from pytest_t2i.errors import ConfigurationError, GenerationError, shown
 from pytest_t2i.protocols import LoadOptions, TextToImage
-from pytest_t2i.reporting.formatting import several
+from pytest_t2i.sections.words import several
 
 Function = Callable[[list[str], list[int]], Sequence[Image]]
 """A function (prompts, seeds) -> pictures, one for each prompt, in order."""

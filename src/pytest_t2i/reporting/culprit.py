@@ -12,7 +12,7 @@ from pytest_t2i.runs.explanation.cost import images_to_explain
 from pytest_t2i.runs.explanation.record import Effect, Explanation
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.sections import Block, Cell, Note, Paragraph, Section, Table
-from pytest_t2i.sections.words import p_words
+from pytest_t2i.sections.words import p_words, several
 
 TITLE = "What made it worse"
 NOT_KNOWN = "not known"
@@ -120,9 +120,10 @@ def _how(explanation: Explanation) -> str:
     names = ", ".join(prompt.id for prompt in explanation.prompts)
     of_prompts = f" of {names}" if names else ""
     return (
-        f"{explanation.images} images{of_prompts} with fresh seeds, {explanation.per_hybrid} for "
-        "each hybrid of the old and the new model; hybrids are compared seed by seed, by an exact "
-        f"test. A wrong name has a probability of at most {explanation.level:.0%}."
+        f"{several(explanation.images, 'image')}{of_prompts} with fresh seeds, "
+        f"{explanation.per_hybrid} for each hybrid of the old and the new model; hybrids are "
+        f"compared seed by seed, by an exact test. A wrong name has a "
+        f"probability of at most {explanation.level:.0%}."
     )
 
 
@@ -134,7 +135,7 @@ def hint(record: RunRecord) -> str:
     report = from_here(Path(str(record.settings.get("report") or "reports/t2i")))
     command = f"t2i explain {report}/run.json --baseline {record.baseline.file}"
     images = images_to_explain(record)
-    cost = f" costs about {images} images, and" if images else ""
+    cost = f" costs about {several(images, 'image')}, and" if images else ""
     return f"`{command}`{cost} names the change that made it worse"
 
 

@@ -87,6 +87,15 @@ def _frames(record: Any, own: Iterable[Audit[Any]] = ()) -> Iterator[tuple[str, 
             yield from audit.summary(part).frames.items()
 
 
+def audits_of_own_tables() -> list[str]:
+    """Return the audits whose tables exist only for runs that used them."""
+    return [
+        audit.name
+        for audit in installed_audits()
+        if audit.record_type is not None and _empty(audit.record_type) is None
+    ]
+
+
 def _empty(record_type: type[Any]) -> Any | None:
     """Return an empty record of this type; None if its fields have no defaults."""
     try:

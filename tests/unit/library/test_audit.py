@@ -405,6 +405,15 @@ def test_a_baseline_is_saved_and_compared_with(audited, tmp_path, how):
     assert forced.change("model_bias_score")
 
 
+def test_the_report_goes_where_the_option_says(audited, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = audited(report="reports/mine")
+    result.verdict("model_bias_score", 0.2)
+    told = " ".join(repr(result).split())
+    assert "reports/mine/run.json" in told
+    assert result.write_report() == Path("reports/mine/index.html")
+
+
 def test_early_stopping_takes_the_limits_of_the_file(audited, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ConfigurationError, match=r"expected a limit of .*prompt_bias_score"):
@@ -424,7 +433,6 @@ def test_early_stopping_takes_the_limits_of_the_file(audited, tmp_path, monkeypa
         ({"save_baseline": "a.json", "sequential": True}, "record it without sequential=True"),
         ({"baseline": "none.json"}, "none.json: no such baseline. Record one: "),
         ({"anchor": "none.json"}, "none.json: no such baseline"),
-        ({"report": "folder"}, "write_report(FOLDER)"),
         ({"history": "folder"}, "only runs of pytest keep a history"),
         ({"inconclusive": "fail"}, "look at the outcome"),
         ({"captions": "a.json"}, "read_captions"),
@@ -482,7 +490,8 @@ def test_advice_is_in_the_words_of_a_script(audited, tmp_path, monkeypatch):
     told = " ".join(repr(result).split())
     assert "--t2i" not in told
     assert "(say why: reason=TEXT beside the bound, or in limits.toml)" in told
-    assert "--t2i" not in " ".join(result.record.next_steps)
+    result.write_report()
+    assert "--t2i" not in " ".join(read_run("reports/t2i/run.json").next_steps)
     failed = audited()
     failed.verdict("model_bias_score", 0.2, reason="the law")
     told = " ".join(repr(failed).split())
