@@ -66,19 +66,42 @@ MOST_LISTED = 20
 """Largest number of known names in a message."""
 
 
+def _listing(names: Sequence[str]) -> str:
+    rest = len(names) - MOST_LISTED
+    others = f" and {rest} others" if rest > 0 else ""
+    return ", ".join(names[:MOST_LISTED]) + others or "none"
+
+
 class UnknownNameError(ConfigurationError):
     """A name that nothing is registered under."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str], hint: str = "") -> None:
         names = sorted(known)
-        shown = names[:MOST_LISTED]
-        others = f" and {len(names) - len(shown)} others" if len(names) > len(shown) else ""
-        listing = ", ".join(shown) + others or "none"
         super().__init__(
-            f"unknown {kind} {name!r}.{_guess(name, names)} Known: {listing}."
+            f"unknown {kind} {name!r}.{_guess(name, names)} Known: {_listing(names)}."
             f"{' ' + hint if hint else ''}"
         )
         self.kind, self.name, self.known = kind, name, names
+
+
+class UnknownModuleError(UnknownNameError):
+    """The module of ``module:factory`` is not there.
+
+    >>> raise UnknownModuleError("detector", "colours:load", "/home/ada", ["clip"])
+    Traceback (most recent call last):
+    pytest_t2i.errors.UnknownModuleError: module 'colours' not found in /home/ada, nor elsewhere ...
+    """
+
+    def __init__(self, kind: str, path: str, folder: Any, known: Iterable[str]) -> None:
+        module, names = path.partition(":")[0], sorted(known)
+        super().__init__(kind, module, names)
+        remedy = "Run the command in the folder that has the module, or name a registered one"
+        message = (
+            f"module {module!r} not found in {folder}, nor elsewhere on Python's path: expected "
+            f"module:factory[:source] or a registered {kind}, got {path!r}."
+            f"{_guess(module, names)} {remedy}: {_listing(names)}."
+        )
+        self.args = (printable(message),)
 
 
 class UnknownAttributeError(UnknownNameError, AttributeError):  # type: ignore[misc]

@@ -340,12 +340,13 @@ def read_toml(path: Path | str) -> dict[str, Any]:
 def read_json(path: Path, *schemas: str, kind: str, remedy: str = "") -> dict[str, Any]:
     """Read a JSON file of this project that has one of these schemas, the newest first.
 
-    Raises FileFormatError for invalid JSON and for another schema.
+    Raises FileFormatError for invalid JSON and for another schema; the remedy ends its message.
     """
     plain = parse_json(path, read_text(path, kind=kind, remedy=remedy))
     given = plain.get("schema") if isinstance(plain, dict) else type(plain).__name__
     if given not in schemas:
-        raise FileFormatError(path, f"expected schema {schemas[0]!r}, got {shown(given)}.")
+        message = f"expected schema {schemas[0]!r}, got {shown(given)}."
+        raise FileFormatError(path, message, remedy=remedy)
     return plain  # type: ignore[no-any-return]
 
 

@@ -11,12 +11,14 @@ import csv
 import re
 import runpy
 import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
 from installed import needs
 from PIL import Image
 from tutorial_blocks import File, steps
+from walk_tutorial import environment
 
 from pytest_t2i.cli.main import main
 
@@ -95,6 +97,22 @@ def test_a_tutorial_does_what_it_says(tutorial, reader, pytester):
         assert status == step.status, f"$ {step.line}\n{printed}"
         assert_shown(step, printed)
     assert done, "a tutorial runs something"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tutorial", ["audit", "detector", "model"])
+def test_a_tutorial_whose_parts_are_on_its_page_runs_in_an_empty_folder(tutorial, tmp_path):
+    """With the scripts that a reader types, and no fake beneath: fakes paint what detectors see."""
+    for step in steps(DOCS / "tutorials" / f"{tutorial}.md"):
+        if isinstance(step, File):
+            step.write(tmp_path)
+            continue
+        done = subprocess.run(
+            step.line, shell=True, cwd=tmp_path, env=environment() | {"COLUMNS": "120"},
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == step.status, f"$ {step.line}\n{done.stdout}{done.stderr}"
+        assert_shown(step, done.stdout)
 
 
 def assert_shown(command, printed):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
+import textwrap
 
 import pytest
 
@@ -56,8 +59,8 @@ def test_a_detector_by_its_factory_says_what_a_registered_one_says(project):
     ("detector", "expected"),
     [
         ("fakes:absent", "unknown factory in module 'fakes' 'absent'"),
-        ("no_such_module:make", "unknown detector 'no_such_module'"),
-        ("no_such_module:make", "module:factory[:source] is accepted, too."),
+        ("no_such_module:make", "module 'no_such_module' not found in /"),
+        ("no_such_module:make", "expected module:factory[:source] or a registered detector"),
         ("no_such_package.module:make", "there is no module 'no_such_package.module'"),
         ("./fakes.py:make", "unknown detector './fakes.py'"),
         (":make", "unknown detector ''"),
@@ -72,7 +75,7 @@ def test_what_cannot_be_a_detector_is_one_clear_message(project, detector, expec
     project.write({"broken.py": "1 / 0", "wanting.py": "import no_such_module"})
     result = project.run(*FEW, "--t2i-detector", detector)
     told = " ".join((result.stdout.str() + result.stderr.str()).split())
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert result.ret == pytest.ExitCode.USAGE_ERROR, told
     assert expected in told
     assert "INTERNALERROR" not in told
 
@@ -112,7 +115,85 @@ def test_a_registered_name_wins_over_a_module():
 
 def test_a_module_that_is_no_name_of_one():
     for name in ("a b:make", "a-b:make", "__nowhere__:make", "1:make"):
-        with pytest.raises(UnknownNameError, match="unknown detector"):
+        with pytest.raises(UnknownNameError, match=r"unknown detector|not found in"):
             Registry("detector").named(name)
     with pytest.raises(ConfigurationError, match="there is no module"):
         Registry("detector").named("json.nowhere:make")
+
+
+FILES = {
+    "own_painter.py": """
+        import itertools
+
+        from PIL import Image
+        from pytest_t2i import Detection, Generated
+
+        class Both:
+            fingerprint = "both-1"
+            labels = ("male", "female")
+
+            def generate(self, requests):
+                for request in requests:
+                    colour = (request.seed % 256, request.seed // 256 % 256, 0)
+                    yield Generated(Image.new("RGB", (8, 8), colour))
+
+            def detect(self, images):
+                return [Detection(label) for _, label in zip(images, itertools.cycle(self.labels))]
+
+        def make(options):
+            return Both()
+    """,
+    "test_one.py": """
+        import pytest
+        from pytest_t2i import axes, limit
+
+        @pytest.mark.t2i(axes.place)
+        def test_model_bias_score(samples):
+            assert samples.model_bias_score <= limit("model_bias_score", 0.9)
+    """,
+}
+NAMED = ("--t2i-model", "own_painter:make", "--t2i-detector", "own_painter:make")
+REGISTERED = {
+    "conftest.py": """
+        import own_painter
+
+        def pytest_t2i_models():
+            return {"both": own_painter.make}
+
+        def pytest_t2i_detectors():
+            return {"both": own_painter.make}
+    """
+}
+BOTH = ("--t2i-model", "both", "--t2i-detector", "both")
+INI = "[pytest]\nt2i_model = own_painter:make\nt2i_detector = own_painter:make\n"
+CLONE = {"pyproject.toml": '[tool.pytest.ini_options]\naddopts = ["--import-mode=importlib"]'}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("files", "where", "options"),
+    [
+        ({}, ".", NAMED),
+        (REGISTERED, ".", BOTH),
+        (CLONE, ".", NAMED),
+        (CLONE | REGISTERED, ".", (*BOTH, "-n", "2")),
+        (CLONE | REGISTERED, "sub", (*BOTH, "sub")),
+        (
+            {"pytest.ini": INI},
+            ".",
+            (),
+        ),
+    ],
+)
+def test_plain_pytest_finds_the_modules_of_the_project(pytester, files, where, options):
+    """The script pytest searches no current folder, which ``python -m pytest`` does."""
+    for name, text in {**FILES, **files}.items():
+        folder = pytester.path if name == "pyproject.toml" else pytester.path / where
+        folder.mkdir(exist_ok=True)
+        (folder / name).write_text(textwrap.dedent(text))
+    command = (sys.executable, "-P", "-m", "pytest", "-p", "no:cacheprovider", *options)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    command += ("--t2i-images", "10")
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "checks: 1 passed, 0 failed" in done.stdout

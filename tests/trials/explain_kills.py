@@ -211,7 +211,7 @@ def search(folder: Path) -> Child:
 def answer(folder: Path) -> dict[str, Any]:
     """What the explanation says, without times and what was made by its last process."""
     plain: dict[str, Any] = json.loads((folder / "report" / "explain.json").read_text())
-    return plain | {"created": "", "made": 0}
+    return plain | {"created": "", "made": 0, "where_made": 0}
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,11 @@ registers with the hooks of :mod:`pytest_t2i.plugin.hookspecs`.
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import import_module
+from importlib import import_module, invalidate_caches
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,7 +23,13 @@ from pytest_t2i.adapters.support.code import (
     code_of_factory,
     version_of_package,
 )
-from pytest_t2i.errors import ConfigurationError, MissingExtraError, UnknownNameError, blamed
+from pytest_t2i.errors import (
+    ConfigurationError,
+    MissingExtraError,
+    UnknownModuleError,
+    UnknownNameError,
+    blamed,
+)
 
 Factory = Callable[..., Any]
 """A factory takes LoadOptions; that of an executor ExecutorOptions, that of a mitigation keys."""
@@ -126,8 +133,10 @@ class Registry:
         if base in self:
             return base, source
         factory, _, rest = source.partition(":")
-        if not factory or (self.kind, base) in INSTALL or not _is_module(base):
+        if not (factory and base.replace(".", "").isidentifier()) or (self.kind, base) in INSTALL:
             raise UnknownNameError(self.kind, base, self.names(), self._hint(base))
+        if not _is_module(base):
+            raise UnknownModuleError(self.kind, name, Path.cwd(), self.names())
         path = f"{base}:{factory}"
         if path not in self.local:
             self.local[path] = import_factory(path)
@@ -182,7 +191,7 @@ class Registry:
 
     def _hint(self, name: str) -> str:
         brings = INSTALL.get((self.kind, name))
-        return f"Run: {brings}" if brings else FACTORIES
+        return f"Run: {brings}" if brings else hint_of_module(name) or FACTORIES
 
     def _entry_points(self) -> dict[str, EntryPoint]:
         return _installed(GROUPS[self.kind])
@@ -233,6 +242,7 @@ def import_factory(path: str) -> Factory:
     Raises ConfigurationError when module or attribute is absent or not callable.
     """
     module_name, _, attribute = path.partition(":")
+    search(Path.cwd())
     with blamed(ConfigurationError, "module", module_name):
         module = _imported(path, module_name)
     factory = getattr(module, attribute, None)
@@ -248,10 +258,33 @@ def _imported(path: str, name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name and f"{name}.".startswith(f"{error.name}."):
             raise ConfigurationError(
-                f"expected module:factory, got {path!r}: there is no module {name!r}. "
-                "Run pytest where it can be imported, or set pythonpath in the ini file."
+                f"expected module:factory, got {path!r}: there is no module {name!r} in "
+                f"{Path.cwd()} or elsewhere on Python's path. Run the command in the folder that "
+                "has the module, or install it."
             ) from None
         raise missing_extra(f"{path!r}", error) from error
+
+
+def search(folder: Path) -> None:
+    """Let Python find modules in a folder, after those of all other places.
+
+    Scripts such as pytest and t2i search their own folder, not the current one.
+    """
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))
+        invalidate_caches()
+
+
+def hint_of_module(name: str) -> str:
+    """What to write where a module was named without its factory; "" where there is no such file.
+
+    >>> hint_of_module("nowhere")
+    ''
+    """
+    stem = Path(name).name.removesuffix(".py")
+    if not stem.isidentifier() or not Path(f"{stem}.py").is_file():
+        return ""
+    return f"{stem}.py is a file here: write {stem}:FACTORY, with the name of a function in it."
 
 
 def named_part(registry: Registry, name: str) -> tuple[Factory, str]:
@@ -266,6 +299,7 @@ def named_part(registry: Registry, name: str) -> tuple[Factory, str]:
 def _is_module(name: str) -> bool:
     """Whether this may be a module; a submodule must be imported to know for certain."""
     parts = name.split(".")
+    search(Path.cwd())
     try:
         return all(map(str.isidentifier, parts)) and (len(parts) > 1 or find_spec(name) is not None)
     except ValueError:  # __main__ of an interpreter that was started without a file

@@ -25,7 +25,9 @@ from pytest_t2i.audits.score import (
     table,
 )
 from pytest_t2i.data import Bounds, Evidence, Interval
+from pytest_t2i.errors import some
 from pytest_t2i.metrics import INFO, model_bias_score, prompt_bias_score
+from pytest_t2i.sections.words import several
 from pytest_t2i.statistics.change import (
     FEWEST_IMAGES,
     growth_probabilities,
@@ -91,7 +93,9 @@ class Bias(Score[DetectedPrompt]):
             "paper": self.value(self.tally(member)) if corrected is None else None,
             "images": member.clear if corrected is None else None,
             "absent": member.repeats.words
-            or f"none of {len(member.seeds)} images is clear: {listed(member.undetected)}",
+            or other_labels(member)
+            or f"none of {several(len(member.seeds), 'image')} is clear: "
+            f"{listed(member.undetected)}",
             "remarks": tuple(remarks),
             "worst_case": member.worst_case if corrected is None else None,
         }
@@ -162,8 +166,10 @@ class Bias(Score[DetectedPrompt]):
         return {
             "paper": model_bias_score(samples.male, samples.female) if shows_plain else None,
             "floor": None if corrected else floor_of_samples(samples),
-            "absent": samples.repeats.words or f"none of {samples.images} images is clear",
-            "remarks": (f"most biased: {most_biased(samples)}",),
+            "absent": samples.repeats.words
+            or (other_labels(samples.members[0]) if samples.members else "")
+            or f"none of {several(samples.images, 'image')} is clear",
+            "remarks": (f"most biased: {worst}",) if (worst := most_biased(samples)) else (),
         }
 
     def plain_mean(self, tallies: Tallies) -> float:
@@ -224,6 +230,16 @@ class Bias(Score[DetectedPrompt]):
             for growth in (found_growth, least_found)
         )
         return Growth(p_value, found, least)
+
+
+def other_labels(member: DetectedPrompt) -> str:
+    """Return why a detector of other labels than male and female gives no score; "" for others."""
+    if not {MALE, FEMALE}.isdisjoint(member.groups):
+        return ""
+    return (
+        f"{member.ref.name} has the labels {some([*member.groups])}, not male and female: "
+        "group_distance and group_entropy measure how even they are"
+    )
 
 
 def share_of_men(sample: DetectedPrompt) -> Interval | None:

@@ -7,15 +7,49 @@ from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
-from pytest_t2i.adapters.registry import Registries
+from pytest_t2i.adapters.registry import Registries, import_factory
 from pytest_t2i.audits.audit import Audit
-from pytest_t2i.errors import ConfigurationError, UnknownNameError
+from pytest_t2i.errors import ConfigurationError, UnknownNameError, shown
 
 
 @cache
 def installed_audits() -> tuple[Audit[Any], ...]:
     """Return the audits of installed distributions, the built-in ones among them."""
     return audits_of(Registries())
+
+
+def chosen_audits(entries: Any) -> tuple[Audit[Any], ...]:
+    """Return audits by their names, or by their classes: the class itself or ``module:Class``.
+
+    Raises UnknownNameError for a name that is not installed, ConfigurationError for anything else.
+
+    >>> [audit.name for audit in chosen_audits("parity")]
+    ['parity']
+    """
+    single = isinstance(entries, str | type | Audit)
+    return tuple(map(_chosen, (entries,) if single else tuple(entries)))
+
+
+def _chosen(entry: Any) -> Audit[Any]:
+    by_name = {audit.name: audit for audit in installed_audits()}
+    if isinstance(entry, str) and entry in by_name:
+        return by_name[entry]
+    if isinstance(entry, str) and ":" not in entry:
+        raise UnknownNameError("audit", entry, by_name, "An audit class and module:Class, too.")
+    factory = import_factory(entry) if isinstance(entry, str) else entry
+    audit = factory() if isinstance(factory, type) and issubclass(factory, Audit) else factory
+    name = getattr(audit, "name", "")
+    if not isinstance(audit, Audit) or not name:
+        raise ConfigurationError(
+            "audits: expected names of installed audits, subclasses of pytest_t2i.Audit with a "
+            f"name, or module:Class, got {shown(entry)}"
+        )
+    if name in by_name and type(audit) is not type(by_name[name]):
+        raise ConfigurationError(
+            f"audits: {type(audit).__name__} has the name of the installed audit {name!r}: give it "
+            "another name"
+        )
+    return audit
 
 
 def recorded_kinds(audits: Iterable[Audit[Any]]) -> dict[str, Any]:

@@ -32,6 +32,7 @@ from pytest_t2i.data import Bounds, Interval
 from pytest_t2i.metrics import INFO, total_variation_distance
 from pytest_t2i.prompts import Reference
 from pytest_t2i.prompts.references import uniform
+from pytest_t2i.sections.words import several
 from pytest_t2i.statistics.distances import (
     mean_total_variation_interval,
     total_variation_bounds,
@@ -75,7 +76,8 @@ class Distance(Score[DetectedPrompt]):
         tally = self.tally(member)
         return {
             "images": tally.n,
-            "absent": f"none of {len(member.seeds)} images has a label: {dict(member.undetected)}",
+            "absent": f"none of {several(len(member.seeds), 'image')} has a label: "
+            f"{dict(member.undetected)}",
             "remarks": (
                 f"shares: {_in_words(member, tally)}", f"expected by: {self.reference.source}",
             ),
@@ -117,7 +119,7 @@ class Distance(Score[DetectedPrompt]):
                 f"furthest: {self._furthest(samples, tallies)}",
                 *remarks,
             ]
-        absent = f"none of {samples.images} images has a label"
+        absent = f"none of {several(samples.images, 'image')} has a label"
         return {"absent": absent, "remarks": tuple(remarks)}
 
     def _furthest(self, samples: DetectedPrompts, tallies: Tallies) -> str:

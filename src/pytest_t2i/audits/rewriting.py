@@ -18,6 +18,7 @@ from pytest_t2i.audits.contrast import NAMED, Contrast, ContrastAudit, Units
 from pytest_t2i.audits.summary import AFTER_FAILURE, Frame, Step
 from pytest_t2i.data import Count, Interval, MetricInfo, Outcome, Prompt, ShareInterval
 from pytest_t2i.errors import ConfigurationError, some
+from pytest_t2i.sections.words import several
 
 if TYPE_CHECKING:
     from pytest_t2i.generation.plan import Need
@@ -211,7 +212,8 @@ class Rewriting(Units[DrawnPrompt]):
     """Whether the model answers over HTTP, so that prompts may be rewritten without a report."""
 
     def __repr__(self) -> str:
-        return f"<Rewriting of {len(self.members)} prompts: {self.told} images told>"
+        prompts = several(len(self.members), "prompt")
+        return f"<Rewriting of {prompts}: {several(self.told, 'image')} told>"
 
     @property
     def told(self) -> int:

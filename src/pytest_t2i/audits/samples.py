@@ -15,6 +15,7 @@ from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings
 from pytest_t2i.audits.discovery import installed_audits
 from pytest_t2i.data import Prompt
 from pytest_t2i.errors import UnknownNameError
+from pytest_t2i.sections.words import several
 from pytest_t2i.statistics.model import Estimator
 
 Prompted = TypeVar("Prompted", bound=DetectedPrompt)
@@ -37,7 +38,7 @@ class Sample(DetectedPrompt):
     """The audits of the run, whose ``of_sample`` names are attributes; (): the installed ones."""
 
     def __repr__(self) -> str:
-        return f"<Sample of {self.prompt.id}: {len(self.seeds)} images, {self.ref.name}>"
+        return f"<Sample of {self.prompt.id}: {several(len(self.seeds), 'image')}, {self.ref.name}>"
 
     if not TYPE_CHECKING:
 

@@ -14,7 +14,7 @@ from pytest_t2i.generation.progress import terminal_progress
 from pytest_t2i.option_names import OPTIONS
 from pytest_t2i.reporting import write_all
 from pytest_t2i.reporting.culprit import explanation_lines
-from pytest_t2i.runs.explanation.record import NAME
+from pytest_t2i.runs.explanation.record import NAME, explanation_of
 from pytest_t2i.runs.manifest import add_outputs, manifest_beside, rendered_anew
 from pytest_t2i.runs.picture_paths import without_machine
 from pytest_t2i.runs.read_run import read_run
@@ -87,6 +87,7 @@ def run(
     explanation = explain(sources, choices, terminal_progress, say)
     if explanation is None:
         return 0
+    explanation = explanation.with_places_of(explanation_of(record, source.parent))
     for line in explanation_lines(explanation):
         say(line)
     folder = source.parent

@@ -9,7 +9,8 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -126,7 +127,7 @@ def _reason(process: subprocess.CompletedProcess[str]) -> str:
 
 KINDS = (
     *("models", "detectors", "faces", "persons", "encoders", "languages", "executors"),
-    *("mitigations", "axes"),
+    *("mitigations", "axes", "metrics", "audits", "tables"),
 )
 PROMPTS = "prompts"
 
@@ -136,7 +137,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "kind",
         choices=(*KINDS, PROMPTS),
-        help="what to list: registered names of a kind, the words of the built-in axes, or prompts",
+        help="what to list: registered names of a kind, the words of the built-in axes, metrics, "
+        "audits, the tables of a run, or prompts",
     )
     _add_prompt_arguments(parser)
     add_run_options(parser, ("catalogue", "images"))
@@ -166,10 +168,15 @@ def _names_of_kind(kind: str, own: Path | None = None) -> list[str]:
     Mitigations are imported; nothing else is.
     """
     registries = Registries()
-    if kind == "axes":
-        return _axes()
-    if kind == "mitigations":
-        return _mitigations(registries)
+    of_kind: dict[str, Callable[[], list[str]]] = {
+        "axes": _axes,
+        "metrics": _metrics,
+        "audits": _audits,
+        "tables": _tables,
+        "mitigations": lambda: _mitigations(registries),
+    }
+    if kind in of_kind:
+        return of_kind[kind]()
     catalogue = read_catalogues(registries.catalogues, own)
     if kind == "models":
         return sorted(_model(entry) for entry in catalogue.models.values())
@@ -185,6 +192,43 @@ def _axes() -> list[str]:
         f"{axis.name}: {len(axis.concepts)} concepts: {', '.join(axis.concepts)}"
         for axis in [*builtin_axes(), *builtin_axes().wu]
     ]
+
+
+def _metrics() -> list[str]:
+    from pytest_t2i.adapters.metric_discovery import load_registered_metrics
+    from pytest_t2i.audits.discovery import installed_audits
+    from pytest_t2i.metrics.info import INFO, register
+    from pytest_t2i.verdicts.limit import WORSE
+
+    load_registered_metrics()
+    for audit in installed_audits():
+        for metric in audit.metrics:
+            register(metric)
+    return [
+        f"{name}: {info.low:g} to {info.high:g}, {WORSE[info.worse]} ({info.source})"
+        for name, info in sorted(INFO.items())
+    ]
+
+
+def _audits() -> list[str]:
+    from pytest_t2i.audits.discovery import installed_audits
+
+    lines = []
+    for audit in sorted(installed_audits(), key=attrgetter("name")):
+        added = [f"sample.{name}" for name in audit.of_sample]
+        added += [f"samples.{name}" for name in audit.of_samples]
+        lines.append(f"{audit.name}: {', '.join([*audit.fixtures, *added]) or 'a section alone'}")
+    return lines
+
+
+def _tables() -> list[str]:
+    from pytest_t2i.runs.frames import audits_of_own_tables, tables
+    from pytest_t2i.runs.record import RunRecord
+
+    empty = RunRecord("", 0.0, "", {}, {}, {})
+    lines = [f"{name}: {', '.join(table.columns)}" for name, table in tables(empty)]
+    others = ", ".join(audits_of_own_tables())
+    return [*lines, f"(runs with one of these audits have its tables, too: {others})"]
 
 
 def _mitigations(registries: Registries) -> list[str]:

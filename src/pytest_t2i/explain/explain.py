@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from pytest_t2i.data import GenerationSettings, Interval
-from pytest_t2i.errors import ConfigurationError, T2IError, some
+from pytest_t2i.errors import ConfigurationError, T2IError, UnknownNameError, some
 from pytest_t2i.explain.hybrids import (
     JUDGING,
     CombinationError,
@@ -23,6 +23,7 @@ from pytest_t2i.explain.hybrids import (
 from pytest_t2i.explain.making import Making, images_for_places, where_words
 from pytest_t2i.explain.search import Finding, MeasuredPaths, Search
 from pytest_t2i.generation.components import Components
+from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.progress import Progress
 from pytest_t2i.generation.ready_made import is_ready_made
 from pytest_t2i.generation.store import Store
@@ -44,6 +45,7 @@ from pytest_t2i.runs.explanation.sides import (
     side_of_run,
 )
 from pytest_t2i.runs.record import RunRecord
+from pytest_t2i.sections.words import several
 from pytest_t2i.settings import Settings
 from pytest_t2i.statistics.permutation import change_p_value
 from pytest_t2i.verdicts.baseline_file import Baseline
@@ -116,6 +118,7 @@ class Explaining:
                 f"can be made. Name it with --new MODEL, and its catalogue with --catalogue FILE. "
                 f"The reason: {error}"
             ) from None
+        self._check_detectors()
         if is_folder:
             raise ConfigurationError(
                 f"{self.new.settings.model} is a folder of pictures made elsewhere: no hybrid of "
@@ -133,6 +136,20 @@ class Explaining:
                 "is another one, as other libraries or weights give it"
             )
         return replace(model, side=replace(model.side, environment=recorded.environment))
+
+    def _check_detectors(self) -> None:
+        """Find the run's detectors before anything is announced."""
+        components = Components(self.new.settings, self.store)
+        for name in self.new.settings.detectors:
+            try:
+                components.detector(DetectorRef(name))
+            except UnknownNameError as error:
+                raise ConfigurationError(
+                    f"the run's detector {name!r} is not known here, so that no picture can be "
+                    "judged. Run the command in the folder of its module; a detector of a "
+                    "conftest.py is known to pytest alone: run the suite, and record the "
+                    f"baseline, with --t2i-detector module:factory. The reason: {error}"
+                ) from None
 
     def _load_old(self) -> Model:
         """The old model, with what the baseline knows of it where it cannot be loaded."""
@@ -194,8 +211,8 @@ class Explaining:
         }
         if self.grown.left_out:
             self.remarks.append(
-                f"the baseline lacks {len(self.grown.left_out)} prompts of the run, such as "
-                f"{some(list(self.grown.left_out), SHOWN)}: they are left out"
+                f"the baseline lacks {several(len(self.grown.left_out), 'prompt')} of the run, "
+                f"such as {some(list(self.grown.left_out), SHOWN)}: they are left out"
             )
         return self._searched(sides, reasons)
 
@@ -249,13 +266,13 @@ class Explaining:
             remark = f"where in the making it acts cannot be told: {error}"
             return replace(
                 explanation,
-                made=making.workshop.made,
+                where_made=making.workshop.made - explanation.made,
                 remarks=(*explanation.remarks, remark),
             )
         return replace(
             explanation,
-            made=making.workshop.made,
-            where=where_words(places, is_deep=making.is_deep, cost=cost),
+            where_made=making.workshop.made - explanation.made,
+            where=where_words(places, explanation.labels, is_deep=making.is_deep, cost=cost),
             places=places,
             where_planned=cost if making.is_deep else 0,
             where_images=making.requested,
@@ -275,12 +292,14 @@ class Explaining:
         changed = [*names, *(f"{name} (not exchanged)" for name, why in reasons.items() if why)]
         self.say(f"changed: {', '.join(changed)}")
         price = Components(self.new.settings, self.store).price
-        cost = f"about {planned} images" + (f" ({price.times(planned)})" if price else "")
+        cost = f"about {several(planned, 'image')}" + (
+            f" ({price.times(planned)})" if price else ""
+        )
         if self.choices.budget is not None:
             cost += f", at most {self.choices.budget}"
         self.say(
-            f"{cost}: {len(self.grown.prompts)} prompts that grew most, {search.per_prompt} fresh "
-            "seeds each, for each hybrid of old and new"
+            f"{cost}: {several(len(self.grown.prompts), 'prompt')} that grew most, "
+            f"{several(search.per_prompt, 'fresh seed')} each, for each hybrid of old and new"
         )
         if self.choices.is_deep and (further := self._images_for_places(names, search)):
             dear = f" ({price.times(further)})" if price else ""
@@ -332,7 +351,12 @@ class Explaining:
             found.growth,
             found.growth_p_value,
             tuple(
-                PromptOfExplanation(grown.prompt.id, grown.prompt.text, round(grown.growth, 6))
+                PromptOfExplanation(
+                    grown.prompt.id,
+                    grown.prompt.text,
+                    round(grown.growth, 6),
+                    tuple(label for label, sign in grown.directions.items() if sign > 0),
+                )
                 for grown in self.grown.prompts
             ),
             planned,
@@ -386,7 +410,7 @@ def answer_words(
         return f"{names} made it worse, {how}: {_share_words(found.named[0])}."
     if found.outcome == "none":
         return f"Nothing to explain: {found.words}."
-    parts = [f"It cannot be told with {found.images} images"]
+    parts = [f"It cannot be told with {several(found.images, 'image')}"]
     if found.words:
         parts.append(found.words)
     parts += [f"{name} was not exchanged: {reasons[name]}" for name in left[:SHOWN]]

@@ -86,6 +86,7 @@ class Workshop:
     progress: Callable[[], Progress]
     made: int = 0
     """Pictures that were made, those of the store left out."""
+    _shown: Progress | None = None
 
     def __post_init__(self) -> None:
         # One set of detectors judges all hybrids.
@@ -249,7 +250,9 @@ class Workshop:
         _free_pipeline()
         plan = Plan(components.settings.generation, components.mitigating())
         plan.add_all(needs)
-        runner = Runner(components, self.store, self.progress(), components.settings.batch)
+        # One for all hybrids: it knows the time of an image before the first one of a hybrid.
+        self._shown = self._shown or self.progress()
+        runner = Runner(components, self.store, self._shown, components.settings.batch)
         try:
             with closing(runner):
                 runner.run(plan)

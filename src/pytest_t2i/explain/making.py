@@ -28,7 +28,7 @@ from pytest_t2i.data import (
     Variant,
     spi_name,
 )
-from pytest_t2i.errors import T2IError
+from pytest_t2i.errors import T2IError, some
 from pytest_t2i.explain.hybrids import JUDGING, Workshop
 from pytest_t2i.explain.search import Finding, Names, Values, swap_p_value
 from pytest_t2i.generation.plan import Need, Plan
@@ -37,7 +37,7 @@ from pytest_t2i.metrics import similarity, similarity_gaps
 from pytest_t2i.prompts.added_words import counterparts
 from pytest_t2i.runs.explanation.prompts import WorsenedPrompt
 from pytest_t2i.runs.explanation.record import Movement, Place, PlaceOfMaking
-from pytest_t2i.sections.words import p_words
+from pytest_t2i.sections.words import p_words, several
 from pytest_t2i.statistics.families import holm
 from pytest_t2i.statistics.means import gap_interval
 
@@ -308,7 +308,7 @@ class Making:
             cost -= images
         if self.budget is not None and self.requested + cost > self.budget:
             return self._untested(
-                culprit, f"they take {cost} images, and the budget leaves {self.budget}"
+                culprit, f"they take {several(cost, 'image')}, and the budget leaves {self.budget}"
             )
         self.requested += cost
         try:
@@ -527,8 +527,18 @@ def _gap_changes(*sides: Sequence[np.ndarray | None]) -> np.ndarray:
 # words
 
 
-def where_words(places: Iterable[PlaceOfMaking], *, is_deep: bool, cost: int) -> str:
-    """Return the paragraph of all places; "" where there are none."""
+GREW = "the label that grew"
+UNITS = {"steps": "SPI"}
+"""Place -> what its change is measured by, if not by the similarity gap."""
+
+
+def where_words(
+    places: Iterable[PlaceOfMaking], labels: Sequence[str] = (), *, is_deep: bool, cost: int
+) -> str:
+    """Return the paragraph of all places; "" where there are none.
+
+    ``labels`` are those that grew.
+    """
     by_culprit: dict[tuple[str, ...], list[PlaceOfMaking]] = {}
     for place in places:
         by_culprit.setdefault(place.components, []).append(place)
@@ -542,7 +552,8 @@ def where_words(places: Iterable[PlaceOfMaking], *, is_deep: bool, cost: int) ->
         sentences.append(
             f"--where tests in which spaces and steps they moved (about {cost} further images)."
         )
-    return " ".join(sentences)
+    named = f"{GREW} ({some(labels)})" if labels else GREW
+    return " ".join(sentences).replace(GREW, named, 1)
 
 
 def _shortened(places: Sequence[PlaceOfMaking]) -> list[PlaceOfMaking]:
@@ -590,8 +601,9 @@ def _place_words(place: PlaceOfMaking) -> str:
         share = f"the service drew other words than the prompt for {place.differing or 0:.0%} now"
         return f"{what} {moved} ({share}, {how} since, {evidence})"
     if place.state == "differs":
-        gap = f", similarity gap {how} towards the label that grew" if how else ""
+        gap = f", similarity gap {how} towards {GREW}" if how else ""
         untested = f", not tested: {place.reason}" if place.reason else ""
         return f"{what} differ ({place.differing or 0:.0%} of them{gap}{untested})"
     moved = "moved" if place.state == "moved" else "differ, and no move is shown"
-    return f"{what} {moved} towards the label that grew ({how}, {evidence})"
+    unit = UNITS.get(place.place, "similarity gap")
+    return f"{what} {moved} towards {GREW} ({unit} {how}, {evidence})"

@@ -18,6 +18,7 @@ import msgspec
 
 from pytest_t2i.data import FactKind, GenerationSettings
 from pytest_t2i.generation.store import Store
+from pytest_t2i.sections.words import several
 
 FIRST = 1
 """Size of the first batch on a device without a known batch size."""
@@ -150,7 +151,7 @@ class BatchSize:
         if self.told is None:
             return ""
         how = "found by trying" if self.told.found.is_settled else "so far, by trying"
-        return f"{self.now} images per batch ({how}, on {self.place})"
+        return f"{several(self.now, 'image')} per batch ({how}, on {self.place})"
 
     def _settle(self, images: int) -> None:
         self._note(Found(images, is_settled=True))

@@ -21,7 +21,13 @@ from pytest_t2i.adapters.mitigations import (
     NamedMitigation,
     load_mitigation,
 )
-from pytest_t2i.adapters.registry import Factory, Registries, import_factory, named_part
+from pytest_t2i.adapters.registry import (
+    Factory,
+    Registries,
+    hint_of_module,
+    import_factory,
+    named_part,
+)
 from pytest_t2i.adapters.support.paid_requests import CountedPart
 from pytest_t2i.adapters.support.spending import FaultCounts, Spending
 from pytest_t2i.data import GenerationSettings, Money, Request, digest
@@ -468,7 +474,8 @@ class Components:
             "model",
             name,
             [*self.catalogue.models, *models.local],
-            "A hub id (owner/name), a folder with model_index.json, images:DIR, a service "
+            hint_of_module(name)
+            or "A hub id (owner/name), a folder with model_index.json, images:DIR, a service "
             "(openai:MODEL, fal:MODEL and others) and module:factory are accepted, too.",
         )
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_t2i.data import Box, Detection, FoundObject, Mask, Undetected
 from pytest_t2i.errors import DetectorError, blamed, shown
 from pytest_t2i.protocols import Detector, LooksAhead, MadeFor
+from pytest_t2i.sections.words import several
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -113,7 +114,8 @@ def check_count(kind: str, name: str, given: int, asked: int) -> None:
     """Raise DetectorError unless there is one result for each image."""
     if given != asked:
         raise DetectorError(
-            f"{kind} {name!r}: expected {asked} results for {asked} images, got {given}"
+            f"{kind} {name!r}: expected {several(asked, 'result')} for {several(asked, 'image')}, "
+            f"got {given}"
         )
 
 

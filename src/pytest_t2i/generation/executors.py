@@ -17,6 +17,7 @@ from pytest_t2i.generation.batch_size import BatchSize, device_of
 from pytest_t2i.generation.check_pictures import as_generated
 from pytest_t2i.generation.threads import InLanes, Lanes
 from pytest_t2i.protocols import Executor, ExecutorOptions, MakesEach, TextToImage
+from pytest_t2i.sections.words import several
 
 GPU_FILES = ("nvidia[0-9]*", "dxg")
 """Files in /dev on a machine with an NVIDIA GPU, natively and under WSL."""
@@ -111,7 +112,9 @@ class InProcess:
             if len(part) == 1:
                 raise
             self.size.too_many(len(part))
-            self.say(f"out of device memory: going on with {self.size.now} images per batch")
+            self.say(
+                f"out of device memory: going on with {several(self.size.now, 'image')} per batch"
+            )
         while rest:
             smaller, rest = rest[: self.size.now], rest[self.size.now :]
             yield from self._made(smaller)
@@ -134,7 +137,7 @@ class InProcess:
             raise
         if len(images) != len(part):
             raise ConfigurationError(
-                f"model {self.name!r}: expected {len(part)} images for "
+                f"model {self.name!r}: expected {several(len(part), 'image')} for "
                 f"{len(part)} requests, got {len(images)}"
             )
         before, self._ended = started if self._ended is None else self._ended, self.clock()
@@ -193,7 +196,8 @@ def each_once(
     waiting.update(incoming)  # requests that the executor did not take
     if waiting:
         raise GenerationError(
-            f"executor {name!r}: expected {len(requested)} images, {len(waiting)} are missing"
+            f"executor {name!r}: expected {several(len(requested), 'image')}, {len(waiting)} are "
+            "missing"
         )
 
 

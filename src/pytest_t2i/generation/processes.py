@@ -24,6 +24,7 @@ from pytest_t2i.errors import ConfigurationError, GenerationError, T2IError
 from pytest_t2i.generation.batch_size import BATCHES, BatchSize, Found, Told
 from pytest_t2i.generation.executors import InProcess, devices, in_process
 from pytest_t2i.protocols import Executor, ExecutorOptions, LoadOptions
+from pytest_t2i.sections.words import several
 
 
 class Made(NamedTuple):
@@ -248,10 +249,11 @@ class Processes:
         if batch.lost < TRIES:
             return
         first, last = batch.requests[0], batch.requests[-1]
+        images = several(len(batch.requests), "image")
         raise GenerationError(
-            f"{len(batch.requests)} images, from {first.prompt!r} with seed {first.seed} to "
-            f"{last.prompt!r} with seed {last.seed}, were begun {TRIES} times, and each time their "
-            "process ended unexpectedly (killed, or out of memory). What was made before is kept; "
+            f"{images}, from {first.prompt!r} with seed {first.seed} to {last.prompt!r} with seed "
+            f"{last.seed}, were begun {TRIES} times, and each time their process ended "
+            "unexpectedly (killed, or out of memory). What was made before is kept; "
             "fewer processes, or a smaller --t2i-batch, need less memory."
         )
 

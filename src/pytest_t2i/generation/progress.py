@@ -12,6 +12,7 @@ from typing import Any, Protocol, TextIO
 
 from pytest_t2i.files import write_whole
 from pytest_t2i.generation.heartbeat import Ticker, clock_time
+from pytest_t2i.sections.words import several
 
 PLAIN_EVERY = 10.0
 """Seconds between plain lines."""
@@ -115,6 +116,8 @@ class Lines:
         self._write, self._clock = write, clock
         self._title, self._total, self._done = "", 0, 0
         self._started = self._last = 0.0
+        self._each = 0.0
+        """Seconds an image of the step before; 0 where none is known."""
         self._lock = Lock()
         self._ticker: Ticker | None = None
 
@@ -122,7 +125,7 @@ class Lines:
         """See Progress."""
         self._title, self._total, self._done = title, total, 0
         self._started = self._last = self._clock()
-        self._write(f"t2i: {title}: {total} images")
+        self._write(f"t2i: {title}: {several(total, 'image')}")
         self._ticker = Ticker(self._look, PLAIN_EVERY, PLAIN_EVERY)
         self._ticker.start()
 
@@ -142,6 +145,7 @@ class Lines:
             self._ticker.stop()
             self._ticker = None
         seconds = self._clock() - self._started
+        self._each = seconds / self._done if self._done else self._each
         speed = pace(self._done, seconds) or f"in {clock_time(seconds)}"
         self._write(f"t2i: {self._title}: {self._done}/{self._total}, {speed}")
 
@@ -156,7 +160,9 @@ class Lines:
     def _status(self, seconds: float) -> str:
         count, total = self._done, self._total
         if not count:
-            return f"0/{total}, {clock_time(seconds)} so far"
+            left = max(0.0, total * self._each - seconds)
+            about = f", about {clock_time(left)} left" if left else ""
+            return f"0/{total}, {clock_time(seconds)} so far{about}"
         left = (total - count) * seconds / count
         return f"{count}/{total}, {pace(count, seconds)}, {clock_time(left)} left"
 

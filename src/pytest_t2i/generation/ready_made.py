@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.identities import NamedComponent
 from pytest_t2i.protocols import ReadyMade, TextToImage
+from pytest_t2i.sections.words import several
 
 SHOWN = 3
 """Number of prompts named in a message."""
@@ -61,7 +62,7 @@ def _beside_nearest(absent: Sequence[str], prompts: Sequence[str]) -> str:
     if prompts and not any(nearest.values()):
         more = f" and {len(prompts) - SHOWN} more" if len(prompts) > SHOWN else ""
         some = ", ".join(map(repr, prompts[:SHOWN]))
-        text += f" Its manifest has {len(prompts)} prompts: {some}{more}."
+        text += f" Its manifest has {several(len(prompts), 'prompt')}: {some}{more}."
     return text
 
 

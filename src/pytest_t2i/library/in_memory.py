@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import re
 import secrets
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from PIL.Image import Image
+from PIL.Image import Image, fromarray
 
 from pytest_t2i.adapters.registry import Factory
 from pytest_t2i.data import Generated, Request, digest
-from pytest_t2i.errors import ConfigurationError, GenerationError
+from pytest_t2i.errors import ConfigurationError, GenerationError, shown
 from pytest_t2i.protocols import LoadOptions, TextToImage
+from pytest_t2i.sections.words import several
 
 Function = Callable[[list[str], list[int]], Sequence[Image]]
 """A function (prompts, seeds) -> pictures, one for each prompt, in order."""
+DIMENSIONS, RGB = 3, 3
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,59}")
 """Allowed names of a model in memory."""
 
@@ -44,30 +47,60 @@ class FunctionModel:
         pictures = list(answer)
         if len(pictures) != len(requests):
             raise GenerationError(
-                f"the function was given {len(requests)} prompts and seeds, and gave "
-                f"{len(pictures)} pictures: return one for each, in order"
+                f"the function was given {several(len(requests), 'prompt')} with seeds, and gave "
+                f"{several(len(pictures), 'picture')}: return one for each, in order"
             )
-        for picture in pictures:
-            if not isinstance(picture, Image):
-                raise GenerationError(
-                    f"the function has to return pictures (PIL.Image.Image), got {picture!r}"
-                )
-        return [Generated(picture.convert("RGB")) for picture in pictures]
+        return [Generated(_picture(picture)) for picture in pictures]
+
+
+def _picture(value: Any) -> Image:
+    """Return a picture; an array of height x width x 3 whole numbers from 0 to 255 is one, too."""
+    if isinstance(value, Image):
+        return value.convert("RGB")
+    shape, dtype = getattr(value, "shape", None), str(getattr(value, "dtype", ""))
+    if dtype == "uint8" and shape is not None and len(shape) == DIMENSIONS and shape[2] == RGB:
+        return fromarray(value)
+    what = shown(value) if shape is None else f"{type(value).__name__} of {dtype} {tuple(shape)}"
+    raise GenerationError(
+        "the function has to return pictures: PIL.Image.Image, or numpy arrays of uint8 "
+        f"(height, width, 3), got {what}"
+    )
 
 
 def factory_of(model: Any, fingerprint: str | None) -> Factory:
     """Return a factory for a model in memory."""
+    if isinstance(model, type):
+        raise ConfigurationError(
+            f"model: expected an object, got the class: write {model.__name__}()"
+        )
     if isinstance(model, TextToImage):
         return lambda _: model
     if _is_pipeline(model):
         return lambda options: _pipeline(model, options, fingerprint)
     if callable(model):
+        _check_arguments(model)
         function_model = FunctionModel(model, fingerprint or f"function-{secrets.token_hex(8)}")
         return lambda _: function_model
     raise ConfigurationError(
         "expected a diffusers pipeline, an object with fingerprint and generate(requests), a "
         f"function of prompts and seeds, or what --t2i-model takes, got {model!r}"
     )
+
+
+def _check_arguments(function: Callable[..., Any]) -> None:
+    """Raise ConfigurationError for a function that does not take two lists."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # a function of a compiled module may not say what it takes
+        return
+    try:
+        signature.bind([], [])
+    except TypeError:
+        name = getattr(function, "__name__", type(function).__name__)
+        raise ConfigurationError(
+            "model: a function takes (prompts, seeds), two lists of equal length, and returns a "
+            f"picture for each, got {name}{signature}"
+        ) from None
 
 
 def is_nameless(model: Any, fingerprint: str | None) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -11,7 +13,8 @@ from typing import TYPE_CHECKING, Any, cast
 from pytest_t2i.adapters.mitigations import Mitigated
 from pytest_t2i.adapters.support.black_or_unreadable import gate
 from pytest_t2i.adapters.support.secrets import secrets_of_environment
-from pytest_t2i.data import Detection, Generated, Prompt, Request, Undetected
+from pytest_t2i.audits.audit import Audit
+from pytest_t2i.data import EMPTY, Detection, Generated, Prompt, Request, Undetected
 from pytest_t2i.errors import ConfigurationError, T2IError, UnknownNameError
 from pytest_t2i.generation.check_pictures import as_generated
 from pytest_t2i.generation.components import Components
@@ -29,6 +32,48 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 
+OPTION = re.compile(
+    r"(?<!pytest )--t2i-(?P<name>[a-z][a-z-]*[a-z])"
+    r"(?:[ =](?P<value>[A-Z]+\b|\d[\d.]*\b|[^\s,;()`]+?(?=[`,;)]|\.?$|\. )))?(?P<more> (?=--t2i-))?"
+)
+"""An option in a message, with its value where one follows."""
+PHRASES = {
+    "beside or above the test": "in the current folder or above it",
+    "or pass limits=FILE": "or pass limits=FILE, or the bound itself",
+    "(say why in limits.toml)": "(say why: reason=TEXT beside the bound, or in limits.toml)",
+    "deselect these tests": "select other prompts",
+}
+"""Words of a run of pytest -> those of a script."""
+SWITCHES = {option.flag for option in OPTIONS if option.is_switch}
+FLAGS = {option.flag for option in OPTIONS}
+
+
+def in_script_words(text: str) -> str:
+    """Return a message with options of pytest as the arguments that they are in a script.
+
+    >>> in_script_words("go on with --t2i-sequential --t2i-images 132 (at most 9), or a FILE")
+    'go on with sequential=True, images=132 (at most 9), or a FILE'
+    >>> in_script_words("try --t2i-dtype float32. Choose another detector with --t2i-detector")
+    'try dtype="float32". Choose another detector with detector=...'
+    """
+    text = OPTION.sub(_argument, text)
+    for words, replacement in PHRASES.items():
+        text = text.replace(words, replacement)
+    return text
+
+
+def _argument(match: re.Match[str]) -> str:
+    flag, value = f"--t2i-{match['name']}", match["value"] or ""
+    if flag not in FLAGS:
+        return match[0]
+    name = match["name"].replace("-", "_")
+    rest = ", " if match["more"] else ""
+    if flag in SWITCHES:
+        return f"{name}=True{f' {value}' if value else ''}{rest}"
+    is_plain = not value or value.isupper() or value.replace(".", "").isdigit()
+    return f"{name}={(value or '...') if is_plain else json.dumps(value)}{rest}"
+
+
 @contextmanager
 def clean_errors() -> Iterator[None]:
     """Raise a T2IError alone, and without keys: a traceback shows all exceptions that led to it.
@@ -42,7 +87,9 @@ def clean_errors() -> Iterator[None]:
         error.__cause__ = error.__context__ = None
         error.__suppress_context__ = True
         hide = secrets_of_environment().hide_in
-        error.args = tuple(hide(part) if isinstance(part, str) else part for part in error.args)
+        error.args = tuple(
+            in_script_words(hide(part)) if isinstance(part, str) else part for part in error.args
+        )
         raise
 
 
@@ -52,10 +99,13 @@ def settings_for(
     detector: Any,
     options: Mapping[str, Any],
     model_name: str | None = None,
+    refused: Mapping[str, str] = EMPTY,
 ) -> Settings:
     """Return the settings for options by name, with the readers of the command line.
 
-    Raises UnknownNameError for an unknown option, ConfigurationError for a wrong value.
+    ``refused`` are options without an effect here, each with what to do instead. Raises
+    UnknownNameError for an unknown option, ConfigurationError for a wrong value and for a refused
+    option.
     """
     options_by_name = {option.name.replace("-", "_"): option for option in OPTIONS}
     choices = {"images": images, **options}
@@ -64,6 +114,8 @@ def settings_for(
     for name, value in choices.items():
         if name not in options_by_name:
             raise UnknownNameError("option", name, [*options_by_name, *KEYWORDS])
+        if name in refused:
+            raise ConfigurationError(f"{name}={value!r}: {refused[name]}")
         values[options_by_name[name].name] = READERS[options_by_name[name].name](
             name, _text(name, value)
         )
@@ -76,8 +128,24 @@ def _text(name: str, value: Any) -> str:
     return str(value)
 
 
+MEASURING = (
+    *("limits", "baseline", "anchor", "save_baseline", "force_baseline", "report", "history"),
+    *("inconclusive", "confidence", "run_level", "words", "estimator", "undetected_alike"),
+    *("sequential", "total_images", "judge_certificate", "reference", "captions"),
+    *("caption_count", "objects", "least_objects", "labels", "canary"),
+)
+"""Options that only have an effect where something is measured."""
+NOTHING_MEASURED = dict.fromkeys(
+    MEASURING, "nothing is measured here, so it would have no effect. Give it to t2i.audit(...)"
+)
+
+
 def session_for(
-    settings: Settings, model: Any, fingerprint: str | None, detector: Detector | None
+    settings: Settings,
+    model: Any,
+    fingerprint: str | None,
+    detector: Detector | None,
+    audits: tuple[Audit[Any], ...] | None = None,
 ) -> Session:
     """Return a session with these settings, with model and detector registered under their names.
 
@@ -89,7 +157,7 @@ def session_for(
     if not isinstance(model, str):
         name = str(settings.model)
         components.registries.models.update({name: factory_of(model, fingerprint)})
-    session = Session(settings, components)
+    session = Session(settings, components, *(() if audits is None else (audits,)))
     session.validate()
     return session
 
@@ -123,7 +191,8 @@ def load(model: Any, *, fingerprint: str | None = None, **options: Any) -> Loade
     >>> [made.image.size for made in loaded.generate([loaded.request("a nurse", seed=0)])]
     [(8, 8)]
     """
-    settings = settings_for(model, 1, options.pop("detector", None), options)
+    detector = options.pop("detector", None)
+    settings = settings_for(model, 1, detector, options, refused=NOTHING_MEASURED)
     return Loaded(session_for(settings, model, fingerprint, None))
 
 

@@ -13,7 +13,13 @@ from pytest_t2i.generation.plan import Need, Plan
 from pytest_t2i.generation.progress import Silent, terminal_progress
 from pytest_t2i.generation.ready_made import check_supply
 from pytest_t2i.library.in_memory import is_nameless
-from pytest_t2i.library.load import clean_errors, session_for, settings_for, temporary_store
+from pytest_t2i.library.load import (
+    NOTHING_MEASURED,
+    clean_errors,
+    session_for,
+    settings_for,
+    temporary_store,
+)
 from pytest_t2i.protocols import ReadyMade
 from pytest_t2i.runs.session import Session
 
@@ -81,7 +87,8 @@ def pictures(
     with ExitStack() as temporary:
         if is_nameless(model, fingerprint) and "store" not in options:
             options["store"] = temporary.enter_context(temporary_store())
-        settings = settings_for(model, IMAGES if images is None else images, None, options)
+        count = IMAGES if images is None else images
+        settings = settings_for(model, count, None, options, refused=NOTHING_MEASURED)
         session = session_for(settings, model, fingerprint, None)
         results = _made(session, _wanted(session, prompts, images), progress)
         return _kept_until_read(results, temporary.pop_all())

@@ -39,6 +39,25 @@ def add_ini_keys(parser: pytest.Parser, args: Sequence[str]) -> None:
             parser.addini(option.ini, f"{option.flag} in a file", default=None)
 
 
+def search_project(config: pytest.Config, args: Sequence[str]) -> None:
+    """Let conftest.py files and ``module:factory`` find modules in the project's folders.
+
+    Only where an option of ours is there: pytest itself searches the folders of the files that it
+    collects, and in its mode importlib none. These are the current folder, that of the ini file,
+    and those on the command line that have a conftest.py.
+    """
+    in_file = any(_in_ini(config, option.ini) for option in OPTIONS)
+    if in_file or any(arg.startswith("--t2i") for arg in args):
+        from pytest_t2i.adapters.registry import search
+
+        here = config.invocation_params.dir
+        named = [here / arg.partition("::")[0] for arg in args if not arg.startswith("-")]
+        folders = [path.parent if path.suffix == ".py" else path for path in named]
+        own = [folder for folder in folders if (folder / "conftest.py").is_file()]
+        for folder in (here, project_folder(config), *own):
+            search(folder)
+
+
 NEED_MODEL = ("baseline", "anchor", "save-baseline")
 """Options of the command line that require a model."""
 SETTINGS = pytest.StashKey["Settings"]()

@@ -6,15 +6,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pytest_t2i.data import Outcome
+from pytest_t2i.errors import some
 from pytest_t2i.files import from_here
 from pytest_t2i.runs.explanation.cost import images_to_explain
 from pytest_t2i.runs.explanation.record import Effect, Explanation
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.sections import Block, Cell, Note, Paragraph, Section, Table
-from pytest_t2i.sections.words import p_words
+from pytest_t2i.sections.words import p_words, several
 
 TITLE = "What made it worse"
 NOT_KNOWN = "not known"
+MOST_NAMED = 8
+"""Largest number of prompts that a line names."""
 
 
 def explanation_section(explanation: Explanation) -> Section:
@@ -35,6 +38,8 @@ def explanation_section(explanation: Explanation) -> Section:
         Paragraph(explanation.answer, level="summary"),
         *([Paragraph(explanation.where, level="summary")] if explanation.where else []),
         Note(_how(explanation)),
+        *([Note(f"{words}.")] if (words := _grown_words(explanation)) else []),
+        Note(ESTIMATES),
         *_effects(explanation),
         *_places(explanation),
         Table(
@@ -89,13 +94,36 @@ def _places(explanation: Explanation) -> Iterator[Table]:
     )
 
 
+ESTIMATES = (
+    "The shares here are of the growth on these fresh images. The scores before and now of a check "
+    "against the baseline are estimated together, from the images of the run and of the baseline; "
+    "the score of a check against a limit from the images of the run alone. The three therefore "
+    "differ a little."
+)
+"""Why numbers of one page differ."""
+
+
+def _grown_words(explanation: Explanation) -> str:
+    """Return which labels grew on which prompts; "" where it is not known."""
+    by_labels: dict[tuple[str, ...], list[str]] = {}
+    for prompt in explanation.prompts:
+        by_labels.setdefault(prompt.labels, []).append(prompt.id)
+    by_labels.pop((), None)
+    parts = [
+        f"{' and '.join(labels)} of {some(prompts, MOST_NAMED)}"
+        for labels, prompts in by_labels.items()
+    ]
+    return f"Labels that became more frequent: {'; '.join(parts)}" if parts else ""
+
+
 def _how(explanation: Explanation) -> str:
     names = ", ".join(prompt.id for prompt in explanation.prompts)
     of_prompts = f" of {names}" if names else ""
     return (
-        f"{explanation.images} images{of_prompts} with fresh seeds, {explanation.per_hybrid} for "
-        "each hybrid of the old and the new model; hybrids are compared seed by seed, by an exact "
-        f"test. A wrong name has a probability of at most {explanation.level:.0%}."
+        f"{several(explanation.images, 'image')}{of_prompts} with fresh seeds, "
+        f"{explanation.per_hybrid} for each hybrid of the old and the new model; hybrids are "
+        f"compared seed by seed, by an exact test. A wrong name has a "
+        f"probability of at most {explanation.level:.0%}."
     )
 
 
@@ -107,7 +135,7 @@ def hint(record: RunRecord) -> str:
     report = from_here(Path(str(record.settings.get("report") or "reports/t2i")))
     command = f"t2i explain {report}/run.json --baseline {record.baseline.file}"
     images = images_to_explain(record)
-    cost = f" costs about {images} images, and" if images else ""
+    cost = f" costs about {several(images, 'image')}, and" if images else ""
     return f"`{command}`{cost} names the change that made it worse"
 
 
@@ -118,14 +146,16 @@ def explanation_lines(explanation: Explanation) -> Iterator[str]:
         yield explanation.where
     for effect in explanation.effects:
         yield f"  {' and '.join(effect.components)}: {_effect_words(effect)}"
+    if words := _grown_words(explanation):
+        yield f"{words[:1].lower()}{words[1:]}"
     yield (
         f"images: {explanation.images} ({explanation.made} made now; about {explanation.planned} "
         "were announced)"
     )
     if explanation.where_planned:
         yield (
-            f"further images for the spaces and steps: {explanation.where_images} (about "
-            f"{explanation.where_planned} were announced)"
+            f"further images for the spaces and steps: {explanation.where_images} "
+            f"({explanation.where_made} made now; about {explanation.where_planned} were announced)"
         )
     yield from explanation.remarks
 

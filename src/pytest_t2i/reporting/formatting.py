@@ -16,7 +16,9 @@ from pytest_t2i.data import Bounds, Interval, Leaning, Outcome, Undetected
 from pytest_t2i.runs.record import PromptRecord, RunRecord
 from pytest_t2i.runs.summaries import first_screens
 from pytest_t2i.sections import Form
+from pytest_t2i.sections.words import plural_metric as plural_metric  # noqa: PLC0414 - for others
 from pytest_t2i.sections.words import reason_words
+from pytest_t2i.sections.words import several as several  # noqa: PLC0414 - for others
 from pytest_t2i.verdicts.check import Check
 
 MINUS = "\u2212"
@@ -170,9 +172,6 @@ def interval_text(interval: Interval | None) -> str:
     return f"{interval.estimate:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
 
 
-SINGULAR_S = ("s", "x", "ch", "sh")
-
-
 ACRONYMS = ("spi", "ssim", "wals")
 
 
@@ -183,26 +182,6 @@ def metric_words(name: str) -> str:
     ('model bias score', 'centred SPI')
     """
     return " ".join(word.upper() if word in ACRONYMS else word for word in name.split("_"))
-
-
-def plural_metric(name: str) -> str:
-    """Return the plural of a metric's name.
-
-    >>> tuple(map(plural_metric, ("accuracy", "prompt bias score", "group entropy")))
-    ('accuracies', 'prompt bias scores', 'group entropies')
-    """
-    if name.endswith("y") and name[-2:-1] not in set("aeiou"):
-        return f"{name[:-1]}ies"
-    return f"{name}es" if name.endswith(SINGULAR_S) else f"{name}s"
-
-
-def several(count: int, name: str) -> str:
-    """Return a count with its noun in the singular or plural.
-
-    >>> several(1, "run"), several(2, "prompt")
-    ('1 run', '2 prompts')
-    """
-    return f"{count} {name if count == 1 else plural_metric(name)}"
 
 
 def function_of(node: str) -> str:

@@ -5,15 +5,18 @@ Columns are documented in docs/exports.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_t2i.audits.discovery import installed_audits
+from pytest_t2i.audits.audit import Audit
+from pytest_t2i.audits.discovery import chosen_audits, installed_audits
 from pytest_t2i.audits.summary import Frame
 from pytest_t2i.data import Interval
 from pytest_t2i.errors import MissingExtraError, UnknownNameError
+from pytest_t2i.files import convert
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,17 +24,25 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 
-def to_frame(record: Any, table: str) -> pd.DataFrame:
-    """Return a table of a run as a pandas DataFrame.
+def to_frame(record: Any, table: str, audits: Any = ()) -> pd.DataFrame:
+    """Return a table of a run as a pandas DataFrame; ``audits`` are some that are not installed.
 
     >>> from pytest_t2i import RunRecord
     >>> run = RunRecord("2026-11-21T10:00:00+00:00", 12.5, "mine", {}, {}, {})
     >>> to_frame(run, "prompts").columns.tolist()[:4]
     ['model', 'created', 'prompt', 'axis']
     """
-    frame = next((frame for name, frame in _frames(record) if name == table), None)
+    own = chosen_audits(audits)
+    frame = next((frame for name, frame in _frames(record, own) if name == table), None)
     if frame is None:
-        raise UnknownNameError("table of a run", table, [name for name, _ in _frames(record)])
+        every = {audit.name for audit in (*installed_audits(), *own)}
+        absent = [name for name in record.audits if name not in every]
+        hint = (
+            f"The run has records of audits that are not installed: {', '.join(absent)}. Give "
+            f"their classes: to_frame({table!r}, audits=(MyAudit,))"
+        )
+        names = [name for name, _ in _frames(record, own)]
+        raise UnknownNameError("table of a run", table, names, hint if absent else "")
     return data_frame(_with_run(record, frame))
 
 
@@ -57,16 +68,32 @@ def data_frame(table: PlainTable) -> pd.DataFrame:
     return pd.DataFrame(table.rows, columns=table.columns)
 
 
-def _frames(record: Any) -> Iterator[tuple[str, Frame]]:
-    """Yield the tables of the core and of installed audits, empty where the run has no rows."""
+def _frames(record: Any, own: Iterable[Audit[Any]] = ()) -> Iterator[tuple[str, Frame]]:
+    """Yield the tables of the core and of all audits, empty where the run has no rows.
+
+    ``own`` are audits that are not installed, whose records are read as plain values.
+    """
     for name, frame_of in TABLES.items():
         yield name, frame_of(record)
-    for audit in installed_audits():
+    for audit in dict.fromkeys((*installed_audits(), *own)):
         part = record.part(audit.name)
+        recorded = record.audits.get(audit.name)
+        if part is None and recorded is not None and audit.record_type is not None:
+            where = f"audits.{audit.name}"
+            part = convert(Path("run.json"), recorded.record, audit.record_type, where=where)
         if part is None and audit.record_type is not None:
             part = _empty(audit.record_type)
         if part is not None:
             yield from audit.summary(part).frames.items()
+
+
+def audits_of_own_tables() -> list[str]:
+    """Return the audits whose tables exist only for runs that used them."""
+    return [
+        audit.name
+        for audit in installed_audits()
+        if audit.record_type is not None and _empty(audit.record_type) is None
+    ]
 
 
 def _empty(record_type: type[Any]) -> Any | None:

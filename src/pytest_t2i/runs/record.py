@@ -312,15 +312,16 @@ class RunRecord:
             if len(policies) > 1
         )
 
-    def to_frame(self, table: str) -> Any:
+    def to_frame(self, table: str, audits: Any = ()) -> Any:
         """Return a table of the run as a pandas DataFrame.
 
-        ``table`` is "checks", "prompts", "images" or a table of an audit, such as "scores". Raises
-        UnknownNameError for another table, MissingExtraError without pandas.
+        ``table`` is "checks", "prompts", "images" or a table of an audit, such as "scores";
+        ``audits`` are the classes of audits that are not installed, whose tables are asked for.
+        Raises UnknownNameError for another table, MissingExtraError without pandas.
         """
         from pytest_t2i.runs.frames import to_frame
 
-        return to_frame(self, table)
+        return to_frame(self, table, audits)
 
     def to_json(self) -> str:
         """Return the text of run.json."""

@@ -53,3 +53,26 @@ def of_hundred_images(score: float, bound: float | None = None) -> str:
 
 def _of_hundred(score: float) -> str:
     return f"{50.0 * (1.0 + score):.0f}"
+
+
+SINGULAR_S = ("s", "x", "ch", "sh")
+
+
+def plural_metric(name: str) -> str:
+    """Return the plural of a metric's name.
+
+    >>> tuple(map(plural_metric, ("accuracy", "prompt bias score", "group entropy")))
+    ('accuracies', 'prompt bias scores', 'group entropies')
+    """
+    if name.endswith("y") and name[-2:-1] not in set("aeiou"):
+        return f"{name[:-1]}ies"
+    return f"{name}es" if name.endswith(SINGULAR_S) else f"{name}s"
+
+
+def several(count: int, name: str) -> str:
+    """Return a count with its noun in the singular or plural.
+
+    >>> several(1, "run"), several(2, "prompt")
+    ('1 run', '2 prompts')
+    """
+    return f"{count} {name if count == 1 else plural_metric(name)}"

@@ -187,7 +187,10 @@ def read_baseline(path: Path, kinds: Mapping[str, Any] = EMPTY) -> Baseline:
     Raises FileFormatError for a file that was changed since it was recorded; it names the prompts
     and parts. A file without seals, as earlier versions wrote it, is read.
     """
-    remedy = f"Record one: --t2i-save-baseline {path}"
+    remedy = (
+        "Record one: pytest --t2i-save-baseline FILE, in a script audit.save_baseline(FILE); "
+        "t2i compare compares two run.json files"
+    )
     plain = read_json(path, SCHEMA, *OLDER, kind="baseline", remedy=remedy)
     content = convert(path, plain, _File)
     convert(path, content.conditions, _Conditions, where="conditions")

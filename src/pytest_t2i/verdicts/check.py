@@ -102,7 +102,8 @@ class Check:
 
     def __repr__(self) -> str:
         """Return one readable line; all fields are attributes, and keys in run.json."""
-        score = "no evidence" if self.interval is None else str(self.interval)
+        why = f" ({self.message})" if self.message else ""
+        score = f"no evidence{why}" if self.interval is None else str(self.interval)
         change = "change " if self.is_change else ""
         leaning = f", likely {self.leaning}" if self.leaning in {"pass", "fail"} else ""
         return (

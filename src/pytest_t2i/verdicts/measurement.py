@@ -188,11 +188,25 @@ class Measurement:
     @property
     def estimate(self) -> float:
         """The point estimate; ValueError without evidence."""
+        return self._evident.estimate
+
+    @property
+    def low(self) -> float:
+        """The lower end of the interval; ValueError without evidence."""
+        return self._evident.low
+
+    @property
+    def high(self) -> float:
+        """The upper end of the interval; ValueError without evidence."""
+        return self._evident.high
+
+    @property
+    def _evident(self) -> Interval:
         if self.interval is None:
             raise ValueError(
                 f"{self.name} of {self.subject}: there is no estimate: {self.absent or 'no image'}"
             )
-        return self.interval.estimate
+        return self.interval
 
     def __float__(self) -> float:
         return float(self.estimate)
@@ -218,7 +232,8 @@ class Measurement:
         return self._compare(other, ">")
 
     def __str__(self) -> str:
-        value = "no evidence" if self.interval is None else str(self.interval)
+        why = f" ({self.absent})" if self.absent else ""
+        value = f"no evidence{why}" if self.interval is None else str(self.interval)
         return f"{self.name} of {self.subject} = {value}"
 
     __repr__ = __str__

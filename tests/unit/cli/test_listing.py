@@ -109,3 +109,29 @@ def test_what_cannot_be_listed_is_told(suite, capsys, arguments, expected):
     told = capsys.readouterr().err
     assert expected in told
     assert "Traceback (most" not in told
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("metrics", "prompt_bias_score: -1 to 1, away from zero is worse (Lyu eq. 2)"),
+        ("metrics", "group_entropy: 0 to 1, lower is worse (OpenBias)"),
+        ("audits", "parity: sample, samples"),
+        ("audits", "neutrality: triplets, triplet"),
+        ("tables", "checks: model, created, test, metric, subject, outcome"),
+        ("tables", "group_indices: model, created, prompt, detector, metric, value"),
+        ("tables", "(runs with one of these audits have its tables, too: "),
+    ],
+)
+def test_what_a_researcher_looks_up_is_listed(capsys, kind, expected):
+    assert main(["list", kind]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.startswith(expected) for line in lines)
+    assert len(lines) > 10
+
+
+def test_every_audit_says_what_a_test_receives(capsys):
+    main(["list", "audits"])
+    lines = capsys.readouterr().out.splitlines()
+    assert all(line.partition(": ")[2] for line in lines)
+    assert next(line for line in lines if line.startswith("emergence: ")) != "emergence: none"

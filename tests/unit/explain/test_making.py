@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pytest_t2i import audit
+from pytest_t2i import Detection, audit
 from pytest_t2i.cli.main import main
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.explain.making import Making, images_for_places, real_p_value, where_words
@@ -184,10 +184,9 @@ def test_among_several_changes_the_culprit_alone_is_compared(project, capsys):
 def test_it_goes_on_to_the_same_answer(project, capsys, monkeypatch):
     first, _ = explained(capsys, "plain", "denoiser", "--where")
     again, _ = explained(capsys, "plain", "denoiser", "--where")
-    assert again["made"] == 0
-    assert {**first, "created": "", "made": 0, "run_created": "", "baseline_created": ""} == {
-        **again, "created": "", "made": 0, "run_created": "", "baseline_created": "",
-    }  # fmt: skip
+    assert (again["made"], again["where_made"]) == (0, 0)
+    now = dict.fromkeys(("created", "made", "where_made", "run_created", "baseline_created"))
+    assert {**first, **now} == {**again, **now}
 
 
 @pytest.mark.parametrize(
@@ -219,3 +218,76 @@ def test_a_service_makes_no_picture_twice(is_service, images):
 
 def test_no_place_has_no_words():
     assert where_words((), is_deep=False, cost=0) == ""
+
+
+def explain_again(capsys, *arguments):
+    files = ("reports/t2i/run.json", "--baseline", "b.json")
+    assert main(["explain", *files, *arguments]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    return json.loads(Path("reports/t2i/explain.json").read_text()), printed
+
+
+def test_images_of_the_search_and_of_the_places_are_counted_apart(project, capsys):
+    first, _ = explained(capsys, "plain", "denoiser")
+    assert (first["made"], first["where_made"]) == (first["images"], 0)
+    deep, printed = explain_again(capsys, "--where")
+    assert (deep["made"], deep["where_made"]) == (0, deep["where_images"])
+    assert f"images: {deep['images']} (0 made now; about" in printed
+    assert f"{deep['where_images']} ({deep['where_images']} made now; about" in printed
+
+
+def test_what_was_found_in_the_places_stays(project, capsys):
+    deep, _ = explained(capsys, "plain", "denoiser", "--where")
+    plain, printed = explain_again(capsys)
+    assert plain["places"] == deep["places"]
+    assert plain["where"] == deep["where"]
+    assert (plain["where_images"], plain["where_made"]) == (deep["where_images"], 0)
+    assert "the latents moved towards" in printed
+    assert "Where in the making" in Path("reports/t2i/index.html").read_text()
+    other, _ = explain_again(capsys, "--confidence", "0.9")
+    assert other["where_images"] == 0, "another level is another question"
+
+
+def test_the_label_that_grew_its_prompts_and_units_are_named(project, capsys):
+    deep, printed = explained(capsys, "plain", "denoiser", "--where")
+    assert {tuple(prompt["labels"]) for prompt in deep["prompts"]} == {("male",)}
+    printed = " ".join(printed.split())
+    assert "labels that became more frequent: male of caption-a-photo-of-one-person" in printed
+    assert "towards the label that grew (male) (similarity gap +" in printed
+    assert "(SPI +" in printed
+    page = Path("reports/t2i/index.html").read_text()
+    assert "Labels that became more frequent: male of" in page
+    assert "The three therefore differ a little." in page
+
+
+def test_a_detector_that_only_pytest_knows_is_told_before_anything_is_announced(project, capsys):
+    sides = [
+        audit(f"layered:{model}", *PROMPTS, detector=Own(), images=12, progress=False)
+        for model in ("plain", "denoiser")
+    ]
+    sides[0].save_baseline("b.json")
+    sides[1].write_report("reports/t2i")
+    assert main(["explain", "reports/t2i/run.json", "--baseline", "b.json"]) == 2
+    printed = capsys.readouterr()
+    assert "the run's detector 'Own in memory' is not known here" in printed.err
+    assert "--t2i-detector module:factory" in printed.err
+    assert "about" not in printed.out
+
+
+class Own:
+    """A detector without a name that t2i knows."""
+
+    fingerprint, labels = "own", ("male", "female")
+
+    def detect(self, images):
+        return [
+            Detection("male" if image.getpixel((8, 8))[2] > 100 else "female") for image in images
+        ]
+
+
+def test_a_run_is_no_baseline(project, capsys):
+    explained(capsys, "plain", "denoiser")
+    assert main(["explain", "reports/t2i/run.json", "--baseline", "reports/t2i/run.json"]) == 2
+    told = capsys.readouterr().err
+    assert "expected schema 'pytest-t2i/baseline/3', got 'pytest-t2i/run/3'" in told
+    assert "pytest --t2i-save-baseline FILE, in a script audit.save_baseline(FILE)" in told

@@ -21,6 +21,7 @@ from pytest_t2i.generation.generate import Runner
 from pytest_t2i.generation.plan import Need, Plan
 from pytest_t2i.generation.processes import Processes
 from pytest_t2i.generation.store import Store
+from pytest_t2i.sections.words import several
 from pytest_t2i.settings import Settings
 
 SETTINGS = GenerationSettings(width=64, height=64)
@@ -84,7 +85,7 @@ def test_a_batch_that_makes_hardly_more_a_second_is_too_large(takes, best):
     model, size = OnGpu(takes=takes), BatchSize(16, {})
     made = run(model, 100, size)
     assert size.now == best
-    assert size.words == f"{best} images per batch (found by trying, on {PLACE})"
+    assert size.words == f"{several(best, 'image')} per batch (found by trying, on {PLACE})"
     assert [request.seed for request, _ in made] == list(range(100))
     # Three of each size, within 64 images; then as is best.
     tried = [1, 1, 1, 4, 4, 4] if best == 1 else [1, 1, 1, 4, 4, 4, 16, 16, 16]

@@ -4,21 +4,54 @@ from __future__ import annotations
 
 import gc
 import re
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import fakes
+import numpy as np
 import pytest
 from PIL import Image
 
-from pytest_t2i import T2IError, audit, axes
+from pytest_t2i import (
+    Audit,
+    Compared,
+    Detection,
+    Fixture,
+    Frame,
+    Interval,
+    Measurement,
+    MetricInfo,
+    Summary,
+    T2IError,
+    Undetected,
+    audit,
+    axes,
+    load,
+    pictures,
+    read_run,
+)
 from pytest_t2i.audits.parity.of_sample import ModelParity
 from pytest_t2i.cli.main import main
 from pytest_t2i.data import Outcome, Request
 from pytest_t2i.errors import ConfigurationError, ModelLoadError, UnknownNameError
+from pytest_t2i.library.load import in_script_words
+from pytest_t2i.option_names import OPTIONS
 from pytest_t2i.protocols import LoadOptions
 
 WORDS = ("nurse", "pilot", "judge", "baker")
+MINORITY = MetricInfo("minority_share", 0.0, 1.0, "higher", "share of the rarer label")
+
+
+@dataclass(frozen=True)
+class MinorityShare:
+    prompt: str
+    share: Interval
+
+
+@dataclass(frozen=True)
+class MinorityRecord:
+    prompts: tuple[MinorityShare, ...]
 
 
 @pytest.fixture
@@ -272,3 +305,340 @@ def test_what_was_typed_is_never_proposed(audited, name):
     with pytest.raises(T2IError) as told:
         result.verdict(name, 0.05)
     assert f"Did you mean {name!r}" not in str(told.value)
+
+
+class Minority(Audit):
+    """An audit of one's own, as docs/tutorials/audit.md writes one."""
+
+    name = "minority"
+    metrics = (MINORITY,)
+    record_type = MinorityRecord
+
+    @property
+    def fixtures(self):
+        return {"minority": Fixture(self.measured, about="prompts", one_by_one=True)}
+
+    def measured(self, context, test):
+        (prompt,) = test.selection.prompts
+        sample = context.one_sample(prompt, test)
+        share = Interval(0.5, 0.4, 0.6, 0.95, "", len(sample.seeds))
+        found = Compared(self.name, MinorityShare(prompt.id, share))
+        return Measurement(MINORITY, prompt.id, share, images=len(sample.seeds), compared=found)
+
+    def record(self, context):
+        found = context.compared(self.name)
+        return MinorityRecord(tuple(found)) if found else None
+
+    def summary(self, record):
+        rows = [(each.prompt, each.share) for each in record.prompts]
+        return Summary(frames={"minority": Frame(("prompt", "share"), rows)})
+
+
+@pytest.mark.parametrize("entry", [Minority, Minority(), f"{__name__}:Minority"])
+def test_an_audit_of_ones_own_is_given_by_its_class(audited, entry, tmp_path):
+    pytest.importorskip("pandas")
+    result = audited(audits=("parity", entry))
+    assert result.verdicts("minority_share", 0.9)
+    assert len(result.to_frame("minority")) == len(WORDS)
+    result.write_report(tmp_path / "report")
+    run = read_run(tmp_path / "report" / "run.json")
+    assert list(run.to_frame("minority", audits=Minority)["share_low"]) == [0.4] * len(WORDS)
+    with pytest.raises(UnknownNameError, match=r"not installed: minority. Give their classes"):
+        run.to_frame("minority")
+
+
+@pytest.mark.parametrize(
+    ("audits", "told"),
+    [
+        ((dict,), "expected names of installed audits, subclasses of pytest_t2i.Audit"),
+        ((3,), "got 3"),
+        (("parity", "nowhere:Audit"), "there is no module 'nowhere'"),
+        ("fairness", "unknown audit 'fairness'"),
+        ((Audit,), "with a name"),
+        ((type("Mine", (Audit,), {"name": "parity"}),), "the name of the installed audit 'parity'"),
+    ],
+)
+def test_what_is_no_audit_is_told(audited, audits, told):
+    with pytest.raises(ConfigurationError, match=re.escape(told)):
+        audited(audits=audits)
+
+
+def test_a_single_audit_needs_no_tuple(audited):
+    assert audited(audits="parity").samples
+
+
+# options of a run: each is obeyed or refused
+
+
+def fair(prompts, seeds):
+    return [shade(seed, is_man=seed % 2 == 0) for seed in seeds]
+
+
+def one_sided(prompts, seeds):
+    return [shade(seed, is_man=seed % 16 != 0) for seed in seeds]
+
+
+def shade(seed, *, is_man):
+    colour = (seed // 256 % 100, seed % 256, 255)
+    return Image.new("RGB", (16, 16), colour if is_man else colour[::-1])
+
+
+@pytest.mark.parametrize("how", ["option", "method"])
+def test_a_baseline_is_saved_and_compared_with(audited, tmp_path, how):
+    file = tmp_path / "fair.json"
+    if how == "option":
+        audited(fair, fingerprint="fair", images=30, save_baseline=file)
+    else:
+        assert audited(fair, fingerprint="fair", images=30).save_baseline(file) == file
+    worse = audited(one_sided, fingerprint="one", images=30, baseline=file, anchor=file)
+    check = worse.change("model_bias_score")
+    assert (check.outcome, check.against) == (Outcome.FAIL, "baseline")
+    assert [c.against for c in worse.record.checks] == ["baseline", "anchor"]
+    assert worse.record.baseline.file == str(file)
+    same = audited(fair, fingerprint="fair", images=30, anchor=file)
+    assert same.change("model_bias_score").outcome is Outcome.PASS
+    with pytest.raises(
+        ConfigurationError, match=r"under other settings: steps.*force_baseline=True"
+    ):
+        audited(fair, fingerprint="fair", images=30, steps=3, baseline=file)
+    forced = audited(fair, fingerprint="f", steps=3, baseline=file, force_baseline=True)
+    assert forced.change("model_bias_score")
+
+
+def test_the_report_goes_where_the_option_says(audited, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = audited(report="reports/mine")
+    result.verdict("model_bias_score", 0.2)
+    told = " ".join(repr(result).split())
+    assert "reports/mine/run.json" in told
+    assert result.write_report() == Path("reports/mine/index.html")
+
+
+def test_early_stopping_takes_the_limits_of_the_file(audited, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigurationError, match=r"expected a limit of .*prompt_bias_score"):
+        audited(one_sided, sequential=True)
+    (tmp_path / "limits.toml").write_text("[prompt_bias_score]\nlimit = 0.3\n")
+    result = audited(one_sided, fingerprint="one", images=140, sequential=True)
+    checks = result.verdicts("prompt_bias_score")
+    assert {check.outcome for check in checks.values()} == {Outcome.FAIL}
+    assert result.record.done.made < 140 * len(WORDS) / 2
+    with pytest.raises(ConfigurationError, match="without sequential=True"):
+        result.save_baseline(tmp_path / "baseline.json")
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"save_baseline": "a.json", "sequential": True}, "record it without sequential=True"),
+        ({"baseline": "none.json"}, "none.json: no such baseline. Record one: "),
+        ({"anchor": "none.json"}, "none.json: no such baseline"),
+        ({"history": "folder"}, "only runs of pytest keep a history"),
+        ({"inconclusive": "fail"}, "look at the outcome"),
+        ({"captions": "a.json"}, "read_captions"),
+        ({"caption_count": 3}, "read_captions"),
+        ({"objects": "auto"}, "audits=('parity', 'objects')"),
+        ({"reference": "uniform"}, "audits=('parity', 'references')"),
+        ({"total_images": 30}, "expected sequential=True"),
+        ({"canary": 5}, "give baseline=FILE"),
+    ],
+)
+def test_an_option_without_an_effect_is_refused(audited, options, told):
+    told = told.replace("give baseline=FILE", "Expected baseline=FILE")
+    with pytest.raises(ConfigurationError) as caught:
+        audited(**options)
+    assert told in str(caught.value)
+    assert "--t2i" not in str(caught.value).replace("pytest --t2i-save-baseline FILE", "")
+
+
+@pytest.mark.parametrize("option", [option.name.replace("-", "_") for option in OPTIONS])
+def test_every_option_of_a_run_is_known(audited, option):
+    """Obeyed, or refused with a reason: never an unknown name, never a value without a reader."""
+    if option in {"model", "detector"}:  # arguments of their own
+        return
+    with pytest.raises(T2IError) as caught:
+        audited(**{option: ""})
+    assert "unknown option" not in str(caught.value)
+
+
+@pytest.mark.parametrize("function", [load, lambda model, **k: list(pictures(model, ["a"], **k))])
+@pytest.mark.parametrize("option", ["baseline", "limits", "confidence", "report", "sequential"])
+def test_what_measures_nothing_takes_no_option_of_a_measurement(function, option):
+    with pytest.raises(ConfigurationError, match=r"nothing is measured here.*t2i.audit"):
+        function(fair, **{option: "0.9"})
+
+
+# words
+
+
+def test_a_verdict_keeps_the_direction(audited):
+    result = audited(lambda p, s: fair(p, [2 * k + 1 for k in s]), fingerprint="f")
+    check = next(iter(result.verdicts("prompt_bias_score", 0.2).values()))
+    assert check.estimate == 1.0
+    assert check.signed.estimate == -1.0
+    assert "-1.000 [-1.000, -" in repr(check)
+    assert repr(check).endswith("|value| <= 0.2>")
+    assert result.verdict("model_bias_score", 0.2).signed is None
+    assert "signed" not in result.record.to_json()
+
+
+def test_advice_is_in_the_words_of_a_script(audited, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = audited(images=6)
+    result.verdict("model_bias_score", 0.6)
+    result.verdicts("prompt_bias_score", 0.9)
+    told = " ".join(repr(result).split())
+    assert "--t2i" not in told
+    assert "(say why: reason=TEXT beside the bound, or in limits.toml)" in told
+    result.write_report()
+    assert "--t2i" not in " ".join(read_run("reports/t2i/run.json").next_steps)
+    failed = audited()
+    failed.verdict("model_bias_score", 0.2, reason="the law")
+    told = " ".join(repr(failed).split())
+    assert "reports/t2i/run.json labels --per-prompt" in told
+    assert "(after audit.write_report())" in told
+    assert "say why" not in told
+    failed.write_report("reports/mine")
+    told = " ".join(repr(failed).split())
+    assert "reports/mine/run.json" in told
+    assert "write_report" not in told
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("--t2i-sequential --t2i-images 132", "sequential=True, images=132"),
+        ("Lower --t2i-images to 5, or", "Lower images=... to 5, or"),
+        ("run with --t2i-labels FOLDER", "run with labels=FOLDER"),
+        ("(--t2i-detector)", "(detector=...)"),
+        ("`--t2i-probe never`", '`probe="never"`'),
+        ("--t2i-save-baseline shipped/a.json.", 'save_baseline="shipped/a.json".'),
+        ("pytest --t2i-save-baseline FILE", "pytest --t2i-save-baseline FILE"),
+        ("--t2i-unknown 3", "--t2i-unknown 3"),
+    ],
+)
+def test_options_in_a_message_become_arguments(words, expected):
+    assert in_script_words(words) == expected
+
+
+@pytest.mark.parametrize(
+    ("model", "told"),
+    [
+        (lambda prompts: [], "a function takes (prompts, seeds), two lists"),
+        (lambda *, prompts, seeds: [], "a function takes (prompts, seeds)"),
+        (lambda prompts, seeds, size: [], "got <lambda>(prompts, seeds, size)"),
+        (Minority, "got the class: write Minority()"),
+        (lambda p, s: [np.zeros((64, 64, 3)) for _ in s], "got ndarray of float64 (64, 64, 3)"),
+        (lambda p, s: [np.zeros((64, 64), np.uint8) for _ in s], "got ndarray of uint8 (64, 64)"),
+        (lambda p, s: ["x" * 1000 for _ in s], "got 'xxx"),
+        (lambda p, s: [shade(0, is_man=True)], "gave 1 picture:"),
+    ],
+)
+def test_a_function_that_cannot_be_a_model_is_told_shortly(audited, model, told):
+    with pytest.raises(T2IError) as caught:
+        audited(model, fingerprint="x")
+    assert told in str(caught.value)
+    assert len(str(caught.value)) < 500
+
+
+def test_arrays_of_bytes_are_pictures(audited):
+    result = audited(
+        lambda p, s: [np.asarray(picture) for picture in fair(p, s)], fingerprint="arrays"
+    )
+    assert result.model_bias_score.interval is not None
+
+
+def test_a_class_is_no_detector():
+    with pytest.raises(ConfigurationError, match=r"got the class: write FakeDetector\(\)"):
+        audit(fair, axes.profession.only("nurse"), detector=fakes.FakeDetector)
+
+
+# tables and words of measurements
+
+
+class Blind(fakes.FakeDetector):
+    """A detector that labels no image of nurses' shade."""
+
+    fingerprint = "blind"
+
+    def detect(self, images):
+        return [Detection(None, Undetected.NO_FACE) for _ in images]
+
+
+class Shades:
+    """A detector of three labels."""
+
+    fingerprint, labels = "shades", ("dark", "mid", "bright")
+
+    def detect(self, images):
+        return [Detection(self.labels[image.getpixel((4, 4))[1] % 2]) for image in images]
+
+
+def test_a_table_has_a_row_for_each_prompt_and_columns_for_each_metric(audited):
+    pytest.importorskip("pandas")
+    result = audited(fair, fingerprint="fair")
+    table = result.table("prompt_bias_score", "group_entropy")
+    assert list(table.columns) == [
+        *("id", "prompt", "concept"),
+        *("prompt_bias_score", "prompt_bias_score_low", "prompt_bias_score_high"),
+        *("group_entropy", "group_entropy_low", "group_entropy_high", "reason"),
+    ]
+    assert len(table) == len(WORDS)
+    sample = result.sample[table["id"][0]]
+    assert table["prompt_bias_score"][0] == sample.prompt_bias_score.estimate
+    assert table["prompt_bias_score_low"][0] == sample.prompt_bias_score.low
+    assert table["group_entropy_high"][0] == sample.group_entropy.high
+    assert set(table["reason"]) == {""}
+    for metrics, told in (
+        ((), "expected metrics, such as group_distance"),
+        (("model_bias_score",), "measured of the model"),
+        (("prompt_bias",), "Did you mean 'prompt_bias_score'"),
+    ):
+        with pytest.raises(ConfigurationError, match=told):
+            result.table(*metrics)
+
+
+def test_a_table_says_why_there_is_no_number():
+    pytest.importorskip("pandas")
+    chosen = axes.profession.only("nurse")
+    table = audit(fair, chosen, images=5, detector=Blind(), progress=False).table(
+        "prompt_bias_score", "group_gap"
+    )
+    assert table[["prompt_bias_score", "group_gap_low"]].isna().all(axis=None)
+    assert "prompt_bias_score: none of 5 images is clear" in table["reason"][0]
+    assert "; group_gap: none of 5 images has a label" in table["reason"][0]
+
+
+def test_indices_of_two_groups_are_in_their_table(audited):
+    pytest.importorskip("pandas")
+    frame = audited(fair, fingerprint="fair").to_frame("group_indices")
+    assert set(frame["metric"]) == {
+        *("group_distance", "group_gap", "group_entropy", "group_diversity")
+    }
+    assert len(frame) == 4 * len(WORDS)
+    assert frame["value"].between(0, 1).all()
+
+
+@pytest.fixture
+def shades():
+    return audit(fair, axes.profession.only("nurse", "pilot"), images=20, detector=Shades(),
+                 progress=False)  # fmt: skip
+
+
+def test_groups_of_a_prompt_have_their_shares(shades):
+    pytest.importorskip("pandas")
+    frame = shades.to_frame("groups")
+    of_nurse = frame[frame["set"] == "profession-nurse"]
+    assert of_nurse["share"].sum() == pytest.approx(1)
+    assert of_nurse["images"].sum() == 20
+    assert (of_nurse["share_low"] <= of_nurse["share"]).all()
+
+
+def test_a_score_of_two_genders_names_the_metric_of_other_labels(shades):
+    expected = "Shades in memory has the labels dark, mid, bright, not male and female: group_dist"
+    assert expected in str(shades.model_bias_score)
+    assert expected in str(shades.sample["profession-nurse"].prompt_bias_score)
+    assert expected in repr(shades.verdict("model_bias_score", 0.2))
+    assert shades.model_bias_score.remarks == ()
+    with pytest.raises(ValueError, match="there is no estimate: Shades"):
+        _ = shades.model_bias_score.low

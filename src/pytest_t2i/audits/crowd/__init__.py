@@ -37,6 +37,7 @@ from pytest_t2i.data import (
 )
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.protocols import people_of
+from pytest_t2i.sections.words import several as counted
 
 if TYPE_CHECKING:
     from pytest_t2i.audits.crowd.pictures import CrowdPictures
@@ -137,7 +138,7 @@ class Crowds(Units[Crowd], _Measured):
     """
 
     def __repr__(self) -> str:
-        return f"<Crowds of {len(self.members)} prompts: {in_words(self.pictures)}>"
+        return f"<Crowds of {counted(len(self.members), 'prompt')}: {in_words(self.pictures)}>"
 
     @property
     def pictures(self) -> tuple[ShownCrowd, ...]:

@@ -16,6 +16,7 @@ from pytest_t2i.data import Detection, Evidence, Interval, Undetected
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.labels import CLEAR, LabelledImage, LabelledSet
 from pytest_t2i.metrics import INFO, prompt_bias_difference, prompt_bias_score
+from pytest_t2i.sections.words import several
 from pytest_t2i.statistics.detectors import deviation_interval, f1_interval
 from pytest_t2i.statistics.gaps import parity_difference_interval, parity_difference_p_value
 from pytest_t2i.verdicts.baseline_file import Baseline
@@ -84,7 +85,7 @@ class Trial:
     """(equal answers, images asked about twice); None for a function of the image."""
 
     def __repr__(self) -> str:
-        return f"<Trial of {self.detector} on {len(self.labelled)} images>"
+        return f"<Trial of {self.detector} on {several(len(self.labelled), 'image')}>"
 
     # counts
 

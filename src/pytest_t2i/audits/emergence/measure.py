@@ -24,6 +24,7 @@ from pytest_t2i.data import VELOCITY, Attribute, Evidence, Interval, Prompt, spi
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.plan import Need
 from pytest_t2i.metrics import INFO
+from pytest_t2i.sections.words import several
 from pytest_t2i.statistics.curves import FEWEST_CURVES, Band, half_step_interval, mean_band
 from pytest_t2i.verdicts.measurement import Measurement
 
@@ -87,7 +88,7 @@ class Emergence:
         self.instruments.require(VELOCITY, self.attribute, f"spi of {self.attribute.name!r}")
 
     def __repr__(self) -> str:
-        return f"<Emergence of {self.id}: {len(self.curves)} images>"
+        return f"<Emergence of {self.id}: {several(len(self.curves), 'image')}>"
 
     @property
     def id(self) -> str:

@@ -13,6 +13,7 @@ from pytest_t2i.audits.observations import Observations
 from pytest_t2i.data import FORESEEN, Attribute, Detection, Interval, Prompt
 from pytest_t2i.generation.plan import DetectorRef, Need
 from pytest_t2i.generation.traces import preview_key, unpacked_strip
+from pytest_t2i.sections.words import several
 from pytest_t2i.statistics.curves import settled_step
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class Predisposition:
     level: float
 
     def __repr__(self) -> str:
-        return f"<Predisposition of {self.id}: {len(self.seeds)} images>"
+        return f"<Predisposition of {self.id}: {several(len(self.seeds), 'image')}>"
 
     @property
     def id(self) -> str:

@@ -27,6 +27,7 @@ from pytest_t2i.errors import ConfigurationError, some
 from pytest_t2i.generation.plan import Need
 from pytest_t2i.generation.spaces import PAPER, PIXELS, SPACES, encoder_of, is_space, space_words
 from pytest_t2i.metrics import INFO, diff_pix, similarity, split_product, ssim
+from pytest_t2i.sections.words import several
 from pytest_t2i.statistics.means import REACH, gap_sign_p_value
 from pytest_t2i.statistics.model import Words
 from pytest_t2i.verdicts.measurement import Measurement
@@ -94,7 +95,7 @@ class TripletSample(DistinctPictures):
     """All seeds, of equal pictures too; () where ``seeds`` are all."""
 
     def __repr__(self) -> str:
-        return f"<TripletSample of {self.id}: {len(self.seeds)} images of each variant>"
+        return f"<TripletSample of {self.id}: {several(len(self.seeds), 'image')} of each variant>"
 
     @property
     def id(self) -> str:

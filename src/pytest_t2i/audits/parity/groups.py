@@ -30,6 +30,7 @@ from pytest_t2i.data import Bounds, Detection, Evidence, Interval, MetricInfo
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.metrics import INFO
+from pytest_t2i.sections.words import several
 from pytest_t2i.statistics.gaps import (
     parity_difference_interval,
     parity_difference_p_value,
@@ -83,7 +84,7 @@ class GroupIndex(Score[DetectedPrompt]):
         return Tally.even(tuple(member.judged_groups.values()))
 
     def described(self, member: DetectedPrompt) -> dict[str, Any]:
-        few = f"none of {len(member.seeds)} images has a label"
+        few = f"none of {several(len(member.seeds), 'image')} has a label"
         if member.counts:
             few = f"only {member.counts.total()} of {len(member.seeds)} images have a label"
         return {
@@ -277,7 +278,7 @@ class CrossedSamples(DetectedPrompts):
     members: tuple[CrossedSample, ...]
 
     def __repr__(self) -> str:
-        return f"<CrossedSamples of {self.name}: {len(self.members)} prompts>"
+        return f"<CrossedSamples of {self.name}: {several(len(self.members), 'prompt')}>"
 
     @property
     def name(self) -> str:

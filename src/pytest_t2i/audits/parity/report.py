@@ -23,6 +23,7 @@ from pytest_t2i.data import Interval, MetricInfo, Outcome
 from pytest_t2i.metrics import INFO
 from pytest_t2i.sections import Bar, BarChart, Block, Cell, Note, Paragraph, Section, Table
 from pytest_t2i.sections.words import of_hundred_images
+from pytest_t2i.statistics import share_interval
 from pytest_t2i.verdicts.check import Check, judged
 
 HOW = (
@@ -310,14 +311,20 @@ def groups_frames(part: ParityPart) -> dict[str, Frame]:
     }
 
 
+LEVEL = 0.95
+"""Level of a prompt's shares where the model has none."""
+
+
 def _group_rows(part: ParityPart) -> Iterator[tuple[Cell, ...]]:
     for groups in part.groups:
         for name, share in groups.shares.items():
             images = sum(prompt.counts.get(name, 0) for prompt in groups.prompts)
             yield "model", groups.detector, name, images, share
         for prompt in groups.prompts:
+            level = next((share.level for share in groups.shares.values()), LEVEL)
             for name, images in prompt.counts.items():
-                yield prompt.id, groups.detector, name, images, None
+                of_prompt = share_interval(images, n, level) if (n := prompt.images) else None
+                yield prompt.id, groups.detector, name, images, of_prompt
     for crossed in part.crossed:
         for name, share in crossed.shares.items():
             images = round(share.estimate * crossed.images)

@@ -30,6 +30,7 @@ from pytest_t2i.data import FORESEEN, Interval, Prompt, Prone
 from pytest_t2i.generation.plan import DetectorRef, Need
 from pytest_t2i.metrics import INFO
 from pytest_t2i.prompts import Stereotype
+from pytest_t2i.sections.words import several
 from pytest_t2i.settings import Settings
 from pytest_t2i.statistics.families import family_share_p_values
 from pytest_t2i.statistics.group_sequential import SequentialTest
@@ -77,7 +78,8 @@ class Association(DistinctPictures):
     """All seeds, of equal pictures too; () where ``seeds`` are all."""
 
     def __repr__(self) -> str:
-        return f"<Association {self.stereotype.id}: {len(self.seeds)} images, {self.detector}>"
+        images = several(len(self.seeds), "image")
+        return f"<Association {self.stereotype.id}: {images}, {self.detector}>"
 
     @property
     def id(self) -> str:
@@ -256,7 +258,7 @@ class Excess(Score[Association]):
         stereotype = member.stereotype
         return {
             "images": member.clear,
-            "absent": f"none of {len(member.seeds)} images could be judged",
+            "absent": f"none of {several(len(member.seeds), 'image')} could be judged",
             "remarks": (
                 f"{member.present} of {member.clear} images show {stereotype.attribute.name!r}; "
                 f"in the real world {member.expected:.1%} ({stereotype.source or 'no source'})",

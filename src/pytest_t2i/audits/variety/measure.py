@@ -19,6 +19,7 @@ from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.plan import ATTRIBUTE_IMAGES, FEATURES, Need
 from pytest_t2i.metrics import INFO, attribute_presence, supervised_direction
 from pytest_t2i.metrics.attribute_direction import KERNELS
+from pytest_t2i.sections.words import several as counted
 from pytest_t2i.statistics.diversity import (
     FEWEST_IMAGES,
     FEWEST_OF_EACH,
@@ -173,7 +174,7 @@ class Variety(PromptFeatures):
         self.instruments.require(observed, self.attribute, f"wals(direction={self.direction!r})")
 
     def __repr__(self) -> str:
-        return f"<Variety of {self.id}: {len(self.seeds)} images>"
+        return f"<Variety of {self.id}: {counted(len(self.seeds), 'image')}>"
 
     @property
     def id(self) -> str:
@@ -351,7 +352,7 @@ class Diversity(PromptFeatures):
         self.instruments.require(FEATURES, None, "vendi_score")
 
     def __repr__(self) -> str:
-        return f"<Diversity of {self.prompt.id}: {len(self.seeds)} images>"
+        return f"<Diversity of {self.prompt.id}: {counted(len(self.seeds), 'image')}>"
 
     @cached_property
     def interval(self) -> Interval | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -85,6 +85,8 @@ class PromptOfExplanation:
     text: str
     growth: Number
     """Growth of the mean value of a picture in the run, shrunk by what chance makes of it."""
+    labels: tuple[str, ...] = ()
+    """Labels that became more frequent; () in files of earlier versions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,7 @@ class Explanation:
     images: Count = 0
     """Images that the hybrids consist of, those of the store included."""
     made: Count = 0
-    """Images that were made now."""
+    """Images of hybrids that were made now."""
     per_hybrid: Count = 0
     stages: Count = 0
     """Looks at the images, each with its part of the error level."""
@@ -133,13 +135,48 @@ class Explanation:
     """Images that were announced for the spaces and steps; 0 where they were not requested."""
     where_images: Count = 0
     """Images that were used for them beside those of the hybrids."""
+    where_made: Count = 0
+    """Images that were made now for them."""
     remarks: tuple[str, ...] = ()
     schema: str = SCHEMA
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels that became more frequent, of all prompts."""
+        return tuple(dict.fromkeys(label for prompt in self.prompts for label in prompt.labels))
+
+    def with_places_of(self, earlier: Explanation | None) -> Explanation:
+        """Return the explanation with what an earlier one found in the spaces and steps.
+
+        It is the same where it is of the same run and baseline, at the same level, and has the same
+        culprits: the images are kept, and so is what they showed.
+        """
+        same = earlier is not None and earlier.where_images and not self.where_planned
+        if not same or earlier is None or _subject(earlier) != _subject(self):
+            return self
+        return replace(
+            self,
+            where=earlier.where,
+            places=earlier.places,
+            where_planned=earlier.where_planned,
+            where_images=earlier.where_images,
+        )
 
     def write(self, path: Path) -> None:
         """Write explain.json as a whole."""
         text = json.dumps(asdict(self), indent=1, ensure_ascii=False, allow_nan=False)
         write_whole(path, f"{text}\n".encode())
+
+
+def _subject(explanation: Explanation) -> tuple[object, ...]:
+    """Return what the places of an explanation depend on."""
+    return (
+        explanation.run_created,
+        explanation.baseline_created,
+        explanation.level,
+        explanation.per_hybrid,
+        [effect.components for effect in explanation.named],
+    )
 
 
 def _read_explanation(path: Path) -> Explanation:
