@@ -213,7 +213,7 @@ class RunRecord:
     judged: Count = 0
     """Number of tests that were judged."""
     not_compared: Count = 0
-    """Number of tests that compare with a baseline and were skipped without one."""
+    """Number of tests that compare with a baseline and were skipped without one; not written."""
     is_interrupted: bool = False
     """Whether the run was stopped before its end, or a part of it was lost."""
     statement: Statement = field(default_factory=Statement)
@@ -330,8 +330,7 @@ class RunRecord:
             # Records of runs without a certificate keep the format of earlier versions.
             if check["by_certificate"] is None:
                 del check["by_certificate"]
-        if not self.not_compared:
-            del plain["not_compared"]
+        del plain["not_compared"]  # said where a run ends; readers of the file know no such field
         # Unlike msgspec, json refuses NaN; without an indent json is ten times as fast.
         text = json.dumps(plain, sort_keys=True, ensure_ascii=False, allow_nan=False)
         return msgspec.json.format(encodable(text), indent=1)

@@ -72,7 +72,7 @@ def test_it_says_pass_and_fail_and_what_to_type_next(shown):
 @pytest.mark.parametrize("model", EXPECTED)
 def test_a_page_says_whose_pictures_these_are(shown, model):
     folder = shown[0] / "reports/t2i/demo" / model
-    assert f"these are shipped pictures of {model} (" in (folder / "index.html").read_text()
+    assert f"These are shipped pictures of {model} (" in (folder / "index.html").read_text()
     assert f"these are shipped pictures of {model} (" in (folder / "summary.md").read_text()
 
 
