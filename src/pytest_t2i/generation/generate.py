@@ -302,12 +302,6 @@ class Runner:
     # images
 
     def _make_within_budget(self, plan: Plan) -> None:
-        try:
-            self._make_and_pay(plan)
-        finally:
-            self.work.faults = self.components.faults.counted
-
-    def _make_and_pay(self, plan: Plan) -> None:
         if self.bill is None:
             self._make(plan)
             return

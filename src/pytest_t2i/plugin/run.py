@@ -270,24 +270,21 @@ class Run:
 
     def _make_within_budget(self) -> None:
         """Make the images; stop the run if the budget is spent. Finished images are kept."""
+        for recorded in (self.recorded, self.anchor):
+            if recorded is not None and self.session.needs_model:
+                force = self.settings.force_baseline
+                check_comparable(recorded, conditions(self.session), (), force=force)
         try:
-            self._make()
+            if self.workers.is_worker:
+                make_shared(self.results, self.limits)
+            else:
+                make_here(self.results, self.limits, self.config)
+            self.is_made = True
         except BudgetSpentError as error:
             if not self.workers.is_worker:
                 pytest.exit(f"t2i: {error}", returncode=int(pytest.ExitCode.INTERRUPTED))
             # xdist replaces a worker that leaves. So it stays, and skips its tests.
             self.stopped = str(error)
-
-    def _make(self) -> None:
-        for recorded in (self.recorded, self.anchor):
-            if recorded is not None and self.session.needs_model:
-                force = self.settings.force_baseline
-                check_comparable(recorded, conditions(self.session), (), force=force)
-        if self.workers.is_worker:
-            make_shared(self.results, self.limits)
-        else:
-            make_here(self.results, self.limits, self.config)
-        self.is_made = True
 
     # fixtures
 

@@ -342,16 +342,12 @@ def _blocks(blocks: Sequence[Block], folder: Path) -> Iterator[Drawn]:
 def _drawn(blocks: Sequence[Block], folder: Path) -> list[Drawn]:
     """Return the blocks in order, consecutive bar charts as one block of charts."""
     drawings: list[Drawn] = []
-    for is_chart, run in groupby(blocks, key=_is_plain_chart):
+    for is_chart, run in groupby(blocks, lambda b: isinstance(b, BarChart) and not b.columns):
         if is_chart:
             drawings.append(Drawn("charts", _charts([c for c in run if isinstance(c, BarChart)])))
         else:
             drawings += [draw(block, folder) for block in run]
     return drawings
-
-
-def _is_plain_chart(block: Block) -> bool:
-    return isinstance(block, BarChart) and not block.columns
 
 
 def _charts(charts: Sequence[BarChart]) -> Charts:

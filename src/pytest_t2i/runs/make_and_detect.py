@@ -28,31 +28,27 @@ def make_and_detect(results: Results, limits: LimitFiles, progress: Progress) ->
         announce=Announcing(session),
     )  # fmt: skip
     with closing(runner):
-        _make(results, limits, runner)
-
-
-def _make(results: Results, limits: LimitFiles, runner: Runner) -> None:
-    session = results.session
-    session.work = runner.work
-    if changed := session.components.version_note if session.has_model else "":
-        runner.progress.say(changed)
-        session.work.notes.append(changed)
-    look_at_canary(session, results.recorded, runner)
-    images = session.images_wanted()
-    notes = check_supply(session.components.model(), images) if images else []
-    if session.settings.sequential:
-        Rounds(session, results, limits, runner).make()
-    else:
-        runner.run(results.make_plan())
-    if session.tries_detectors and session.labelled is not None:
-        try:
-            look_at_labelled(runner.observer, session.labelled, map(DetectorRef, session.detectors))
-        finally:
-            session.work.detected = runner.observer.detected
-            runner.count_judged()
-    mitigating = session.components.mitigating()
-    notes += [] if mitigating is None else mitigating.notes
-    session.work.notes += [*notes, *_seed_notes(session), *_labels_of_other_images(results)]
+        session.work = runner.work
+        if changed := session.components.version_note if session.has_model else "":
+            runner.progress.say(changed)
+            session.work.notes.append(changed)
+        look_at_canary(session, results.recorded, runner)
+        images = session.images_wanted()
+        notes = check_supply(session.components.model(), images) if images else []
+        if session.settings.sequential:
+            Rounds(session, results, limits, runner).make()
+        else:
+            runner.run(results.make_plan())
+        if session.tries_detectors and session.labelled is not None:
+            refs = map(DetectorRef, session.detectors)
+            try:
+                look_at_labelled(runner.observer, session.labelled, refs)
+            finally:
+                session.work.detected = runner.observer.detected
+                runner.count_judged()
+        mitigating = session.components.mitigating()
+        notes += [] if mitigating is None else mitigating.notes
+        session.work.notes += [*notes, *_seed_notes(session), *_labels_of_other_images(results)]
 
 
 def _seed_notes(session: Session) -> list[str]:

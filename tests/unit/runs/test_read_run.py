@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -84,7 +84,7 @@ def test_records_of_audits_go_through_the_file(tmp_path):
     assert set(run.audits) == built_in
     file = tmp_path / "run.json"
     file.write_text(run.to_json())
-    assert read_run(file) == run
+    assert read_run(file) == replace(run, not_compared=0), "it is said where a run ends"
 
 
 @pytest.mark.parametrize(

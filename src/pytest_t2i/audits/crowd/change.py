@@ -121,7 +121,8 @@ def crowd_change(
     sides = [crowd_pictures(side, metric, words, alike) for side in (records, members)]
     limit = Limit(metric, margin or 0.0, NO_MARGIN if margin is None else REASON)
     values = [side.interval(level) for side in sides]
-    if all(_is_same(*pair) for pair in zip(members, records, strict=True)):
+    pairs = zip(members, records, strict=True)
+    if all(member.pictures_digest == record.digest for member, record in pairs):
         old, new = (None if value is None else _size(value).estimate for value in values)
         same = unchanged(limit, sum(len(member.pictures) for member in members), SAME)
         return same._replace(decided_by="identical pictures", before=old, after=new)
@@ -185,10 +186,6 @@ def _size(value: Interval | None) -> Interval:
     if value is None:
         raise ValueError("expected people with a label on both sides")
     return abs(value)
-
-
-def _is_same(member: Counted, record: RecordedCrowd) -> bool:
-    return record.digest == member.pictures_digest
 
 
 def _records(members: Sequence[Counted], baseline: Baseline) -> list[RecordedCrowd]:

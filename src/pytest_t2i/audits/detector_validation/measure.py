@@ -261,7 +261,7 @@ class Trial:
     @property
     def undetected_gap(self) -> Measurement:
         """Largest minus smallest share of clear images of a group that get no label."""
-        groups = _kept_by_group(self)
+        groups = _hits_by_group(self, "filter_recall")
         return self._covering_unsettled(
             self._measured(
                 "undetected_gap",
@@ -405,10 +405,6 @@ def _hits_by_group(trial: Trial, metric: str) -> dict[str, list[list[int]]]:
         for label in trial.labels
     }
     return {label: [[int(flag) for flag in flags]] for label, flags in groups.items() if flags}
-
-
-def _kept_by_group(trial: Trial) -> dict[str, list[list[int]]]:
-    return _hits_by_group(trial, "filter_recall")
 
 
 def _gap_evidence(groups: Mapping[str, list[list[int]]], bound: float, level: float) -> Evidence:

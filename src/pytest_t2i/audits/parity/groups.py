@@ -153,8 +153,9 @@ def parity_difference(samples: DetectedPrompts, axis: str, label: str = "") -> M
         ranked = sorted(
             (entry for entry in shares.items() if entry[1].n), key=lambda p: p[1].estimate
         )
+        people = {MALE: "men", FEMALE: "women"}.get(counted, counted)
         remarks = [
-            f"{word} share of {_label_in_words(counted)}: {name} {share}"
+            f"{word} share of {people}: {name} {share}"
             for word, (name, share) in (("largest", ranked[-1]), ("smallest", ranked[0]))
         ]
     total = sum(len(sample.seeds) for part in groups.values() for sample in part)
@@ -205,10 +206,6 @@ def _checked_label(samples: DetectedPrompts, label: str) -> str:
         remedy = f"Name one: demographic_parity_difference(axis, {next(iter(labels))!r})"
         raise UnknownNameError("label of the detector", label or MALE, labels, remedy)
     return label or MALE
-
-
-def _label_in_words(label: str) -> str:
-    return {MALE: "men", FEMALE: "women"}.get(label, label)
 
 
 def _worst_case(groups: Mapping[str, Sequence[DetectedPrompt]], label: str) -> Bounds | None:

@@ -211,13 +211,14 @@ def _sure(samples: Samples) -> tuple[np.ndarray, np.ndarray]:
     """Return the male and female images per prompt whose label has at least that probability."""
 
     def count(label: str) -> np.ndarray:
-        return np.array([sum(_is_sure(d, label) for d in s.detections) for s in samples])
+        return np.array(
+            [
+                sum(d.label == label and _probability(d, label) >= STRICTER for d in s.detections)
+                for s in samples
+            ]
+        )
 
     return count(MALE), count(FEMALE)
-
-
-def _is_sure(detection: Detection, label: str) -> bool:
-    return detection.label == label and _probability(detection, label) >= STRICTER
 
 
 def _probability(detection: Detection, label: str) -> float:

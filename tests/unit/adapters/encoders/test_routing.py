@@ -44,5 +44,5 @@ def test_a_factory_is_taken():
 
 
 def test_an_unknown_name_lists_the_known_ones():
-    with pytest.raises(T2IError, match=r"unknown encoder 'nobody'.*clip"):
+    with pytest.raises(T2IError, match=r"module 'nobody' not found.* registered one: clip"):
         load_encoder("nobody:at-all")

@@ -170,7 +170,7 @@ def test_it_is_said_why_a_busy_endpoint_is_asked_again(endpoint, monkeypatch, ca
         endpoint(server).answer("who?")
         place = f"127.0.0.1:{server.server_port}"
     said = capsys.readouterr().err
-    assert said.startswith(f"openai:m at {place}: HTTP 429: slow down")
+    assert said.startswith(f"openai:m at {place}: attempt 1: HTTP 429: slow down")
     assert KEY not in said
 
 

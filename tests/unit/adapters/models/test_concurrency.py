@@ -134,7 +134,7 @@ def test_a_wait_is_told_once(capfd, monkeypatch):
     monkeypatch.setattr(paid_requests, "FIRST_WAIT", 0.5)
     with serving("dropped", "dropped") as server:
         assert len(list(openai(server).generate(REQUESTS[:2]))) == 2
-    assert capfd.readouterr().err.count("the next attempt") == 1
+    assert capfd.readouterr().err.count("the next one") == 1
 
 
 def test_an_error_loses_nothing_that_is_under_way_and_is_told_once(connect):
