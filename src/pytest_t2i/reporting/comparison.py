@@ -133,7 +133,7 @@ FOR_THE_PAIR = (
 )
 
 
-def are_for_pairs(comparison: ModelComparison) -> bool:
+def _are_for_pairs(comparison: ModelComparison) -> bool:
     """Whether a difference is another number than the two scores have."""
     scores = {placing.model: score.corrected.estimate for placing, score in rows(comparison)}
     return any(
@@ -311,7 +311,7 @@ def _pairs_section(comparison: ModelComparison, words: Wording) -> Section:
         "The second score minus the first, on the same prompts. p: two-sided permutation test "
         f"against \u201cno prompt differs\u201d, adjusted for {several(len(bars), 'pair')} (Holm)."
         + f" {sentence(FOR_THE_PAIR)}."
-        * are_for_pairs(comparison)
+        * _are_for_pairs(comparison)
     )
     chart = BarChart(
         "Differences of pairs of models", bars, -1.0, 1.0, "Difference", "Models",
@@ -423,7 +423,7 @@ def comparison_lines(comparison: ModelComparison) -> Sequence[str]:
             f"[{signed(change.low, 3)}, {signed(change.high, 3)}], p = {pair.p_value:.2g}: "
             f"{pair_words(pair, words)}"
         )
-    if are_for_pairs(comparison):
+    if _are_for_pairs(comparison):
         lines.append(FOR_THE_PAIR)
     if comparison.left_out:
         lines.append(f"{comparison.left_out} prompts are not shared by all models: left out")
