@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+import tomllib
+from collections import Counter
 
 import pytest
 from layout import source
@@ -35,6 +37,19 @@ def test_every_folder_beside_the_unit_tests_is_one_of_the_package():
         and not (source.SOURCE / f).is_dir()
     }
     assert strangers == set()
+
+
+def test_no_two_helpers_on_the_path_of_tests_have_one_name():
+    """The folder that comes first would hide the other one."""
+    with (source.REPOSITORY / "pyproject.toml").open("rb") as file:
+        folders_on_path = tomllib.load(file)["tool"]["pytest"]["ini_options"]["pythonpath"]
+    names = Counter(
+        path.name
+        for folder in folders_on_path
+        for path in (source.REPOSITORY / folder).glob("*.py")
+        if not path.name.startswith("test_") and path.name not in {"conftest.py", "__init__.py"}
+    )
+    assert [name for name, count in names.items() if count > 1] == []
 
 
 def test_every_subpackage_has_unit_tests():

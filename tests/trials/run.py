@@ -16,7 +16,6 @@ from pathlib import Path
 
 import budget_kills
 import corruptions
-import crowds
 import endpoints
 import hostile
 import hostile_answers
@@ -30,6 +29,7 @@ import requests_to_label
 import seeding
 import stop_attacks
 import store_beside_runs
+import store_crowds
 import timeouts
 import worn_disks
 from tally import HEAD, Tally
@@ -56,11 +56,11 @@ def _worker_kills(folder: Path, share: float) -> Tally:
 
 
 def _crowds(folder: Path, share: float) -> Tally:
-    return crowds.go(folder, round(300 * share))
+    return store_crowds.go(folder, round(300 * share))
 
 
 def _at_scale(folder: Path, share: float) -> Tally:
-    return crowds.at_scale(folder, round(12_000 * share))
+    return store_crowds.at_scale(folder, round(12_000 * share))
 
 
 def _timeouts(folder: Path, share: float) -> Tally:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import budget_kills
 import corruptions
-import crowds
 import endpoints
 import hostile_answers
 import instant
@@ -16,6 +15,7 @@ import requests_to_label
 import seeding
 import stop_attacks
 import store_beside_runs
+import store_crowds
 from tally import Tally
 
 pytestmark = pytest.mark.slow
@@ -37,7 +37,7 @@ def test_kills_of_the_labelling_page(tmp_path):
 
 
 def test_crowds(tmp_path):
-    assert crowds.go(tmp_path, 8, seed=1).faults == []
+    assert store_crowds.go(tmp_path, 8, seed=1).faults == []
 
 
 def test_corruptions(tmp_path):
