@@ -116,7 +116,7 @@ def test_a_faulty_one_is_told_as_its_fault_and_never_asked_for_ever(small, fault
         ("auto:2", "expected auto, got 'auto:2'"),
         ("processes:0", "expected processes:N with N from 1 to 64, got '0'"),
         ("processes:two", "expected processes:N with N from 1 to 64, got 'two'"),
-        ("nowhere:factory", "unknown executor 'nowhere'"),
+        ("nowhere:factory", "module 'nowhere' not found"),
         ("fakes:nothing", "nothing"),
     ],
 )

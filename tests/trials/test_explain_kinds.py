@@ -6,8 +6,9 @@ import explain_kinds
 import explain_plants
 import pytest
 
+pytestmark = pytest.mark.slow
 
-@pytest.mark.slow
+
 def test_a_text_encoder_is_named_and_its_places(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     kind = next(each for each in explain_kinds.KINDS if each.name == "text encoder")

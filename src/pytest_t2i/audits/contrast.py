@@ -18,6 +18,7 @@ from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.summary import Frame, Summary
 from pytest_t2i.data import Count, Detection, Interval, Number, Prompt
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
+from pytest_t2i.sections.words import several
 
 if TYPE_CHECKING:
     from pytest_t2i.audits.detected import Siblings
@@ -202,7 +203,7 @@ class Units(Generic[U]):
         rows = [m.values[arm] for m in self.members for arm in contrast.arms]
         lost = sum(math.isnan(value) for row in rows for value in row)
         if lost and contrast.unknown is None:
-            yield f"{lost} images have no value and are left out"
+            yield f"{several(lost, 'image')} without a value left out"
 
 
 def measured_alone(

@@ -270,7 +270,8 @@ class Rewriting(Units[DrawnPrompt]):
     def _absent(self) -> str:
         if self.told:
             return "every prompt has such a word itself"
-        return f"the service does not say what it drew (revised_prompt) for {self.images} images"
+        images = several(self.images, "image")
+        return f"the service does not say what it drew (revised_prompt) for {images}"
 
     def _most(self, words: Counter[str]) -> tuple[str, ...]:
         entries = (f"{word} ({images})" for word, images in most_common(words)[:NAMED])
@@ -368,7 +369,8 @@ class RewritingAudit(ContrastAudit):
     def in_words(self, record: RewritingPart) -> str:
         """Return what was added, in a line."""
         if not record.told:
-            return f"rewriting: the service reports no revised prompt for {record.images} images"
+            images = several(record.images, "image")
+            return f"rewriting: the service reports no revised prompt for {images}"
         text = f"rewriting: {_share(record.shares.get(REWRITTEN))} of prompts rewritten"
         for kind in KINDS:
             words = ", ".join([word.word for word in record.words if word.kind == kind][:EXAMPLES])

@@ -30,6 +30,7 @@ from pytest_t2i.audits.evidence import (
 from pytest_t2i.audits.peoples_labels import by_annotators, covering_unsettled
 from pytest_t2i.data import Bounds, Evidence, Interval, MetricInfo
 from pytest_t2i.labels import LabelledSet
+from pytest_t2i.sections.words import several
 from pytest_t2i.statistics.correction import LEAST_LABELS
 from pytest_t2i.statistics.gaps import interval_difference
 from pytest_t2i.statistics.group_sequential import stopped_share_interval
@@ -494,7 +495,7 @@ class ByLabels:
     def describe(self) -> str:
         """Return the correction in words."""
         few = f" ({self.left_out} prompts have fewer than {LEAST_LABELS})" * bool(self.left_out)
-        return f"corrected by {self.labels} labels{by_annotators(self.labelled)}{few}"
+        return f"corrected by {several(self.labels, 'label')}{by_annotators(self.labelled)}{few}"
 
     def uncorrected(self, score: Any, samples: DetectedPrompts) -> str:
         """Return the mean by the predicted labels alone, in words."""

@@ -38,6 +38,7 @@ from pytest_t2i.generation.store.entries import NewImage
 from pytest_t2i.generation.store.pruning import name_of_run, note_needed
 from pytest_t2i.generation.traces import embed_texts, encode_texts
 from pytest_t2i.protocols import Executor, Varying
+from pytest_t2i.sections.words import several
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -93,11 +94,13 @@ class WaitForOthers:
         if idle > TELL_AFTER and not self._told:
             self._told = True
             owners = ", ".join(self.store.owners(missing)) or "another process"
-            self.say(f"waiting for {len(missing)} images that are being made by {owners}")
+            self.say(
+                f"waiting for {several(len(missing), 'image')} that other processes make: {owners}"
+            )
         if idle > GIVE_UP_AFTER:
             owners = ", ".join(self.store.owners(missing)) or "another process"
             raise StoreError(
-                f"{len(missing)} images are claimed by {owners}, and none was finished for "
+                f"{owners} claimed {several(len(missing), 'image')}, and finished none for "
                 f"{GIVE_UP_AFTER / 60:.0f} minutes. End that process, and run again."
             )
         time.sleep(WAIT_FOR_OTHERS)
@@ -229,11 +232,12 @@ class Runner:
         spending = self.components.judge_spending
         left = self.observer.left_to_judge(needs)
         if spending is None:
-            return f"{STOPPED}: {left} pictures are left to judge"
+            return f"{STOPPED}: {several(left, 'picture')} left to judge"
         more = spending.price.times(left)
         return (
-            f"{STOPPED} of {spending.budget}: {spending.spent} spent, {left} pictures are left to "
-            f"judge, which costs about {more}. What was judged is kept: the same command resumes "
+            f"{STOPPED} of {spending.budget}: {spending.spent} spent, {several(left, 'picture')} "
+            f"left to judge, which costs about {more}. What was judged is kept: the "
+            "same command resumes "
             f'with --t2i-budget "{more}"'
         )
 

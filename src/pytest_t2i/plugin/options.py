@@ -33,10 +33,13 @@ def add_options(parser: pytest.Parser) -> None:
 
 def add_ini_keys(parser: pytest.Parser, args: Sequence[str]) -> None:
     """Register the ini key of every option; for the help those of its options, in a line each."""
-    is_help = not {"-h", "--help"}.isdisjoint(args)
     for option in OPTIONS:
-        if not is_help or option.name in EVERYDAY:
+        if not _is_help(args) or option.name in EVERYDAY:
             parser.addini(option.ini, f"{option.flag} in a file", default=None)
+
+
+def _is_help(args: Sequence[str]) -> bool:
+    return not {"-h", "--help"}.isdisjoint(args)
 
 
 def search_project(config: pytest.Config, args: Sequence[str]) -> None:
@@ -46,6 +49,8 @@ def search_project(config: pytest.Config, args: Sequence[str]) -> None:
     collects, and in its mode importlib none. These are the current folder, that of the ini file,
     and those on the command line that have a conftest.py.
     """
+    if _is_help(args):
+        return
     in_file = any(_in_ini(config, option.ini) for option in OPTIONS)
     if in_file or any(arg.startswith("--t2i") for arg in args):
         from pytest_t2i.adapters.registry import search

@@ -51,6 +51,7 @@ from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.selection import SelectedTest, told_apart
 from pytest_t2i.runs.session import Session
 from pytest_t2i.runs.statement import PYPROJECT, read_statement
+from pytest_t2i.sections.words import several
 from pytest_t2i.settings import Settings
 from pytest_t2i.verdicts.baseline import RecordedRun
 from pytest_t2i.verdicts.baseline_file import (
@@ -92,9 +93,9 @@ def _images(settings: Settings) -> Iterator[str]:
         # A run that only evaluates detectors makes no images: no number of images, no seed.
         yield f"labelled images of {settings.labels}"
     elif settings.model.startswith("images:"):
-        yield f"at most {settings.images} images per prompt"
+        yield f"at most {several(settings.images, 'image')} per prompt"
     else:
-        yield f"{settings.images} images per prompt"
+        yield f"{several(settings.images, 'image')} per prompt"
         yield f"seed {settings.seed}"
     yield f"store {settings.store}"
 

@@ -260,8 +260,8 @@ def comparison_page(comparison: ModelComparison, folder: Path) -> str:
     )
     contents = {
         "title": first_model(comparison),
-        "kicker": f"{len(comparison.models)} models on {len(comparison.prompts)} prompts, by "
-        f"{comparison.detector}",
+        "kicker": f"{len(comparison.models)} models on "
+        f"{several(len(comparison.prompts), 'prompt')}, by {comparison.detector}",
         "lead": " ".join([lead, *(f"{sentence(remark)}." for remark in comparison.remarks)]),
         "audit_sections": drawn(_comparison_sections(comparison), folder),
     }
@@ -426,5 +426,5 @@ def comparison_lines(comparison: ModelComparison) -> Sequence[str]:
     if _are_for_pairs(comparison):
         lines.append(FOR_THE_PAIR)
     if comparison.left_out:
-        lines.append(f"{comparison.left_out} prompts are not shared by all models: left out")
+        lines.append(f"{several(comparison.left_out, 'prompt')} left out: not shared by all models")
     return [*lines, *comparison.remarks]

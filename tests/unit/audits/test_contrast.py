@@ -79,7 +79,7 @@ def test_unknown_values_up_to_the_stated_share_are_like_the_rest():
 def test_unknown_values_that_are_left_out_are_said():
     contrast = Contrast("height_gap", ("a", "b"), unknown=None)
     measured = units(unit("x", a=[1.0, NAN, 2.0], b=[NAN, 1.0, 1.0])).measured(contrast)
-    assert measured.remarks == ("2 images have no value and are left out",)
+    assert measured.remarks == ("2 images without a value left out",)
     assert measured.worst_case is None
 
 

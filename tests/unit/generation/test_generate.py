@@ -364,9 +364,9 @@ def test_a_run_that_waits_says_once_for_whom_and_gives_up_after_a_quarter_of_an_
         seconds[0] = now
         others.wait(missing)
         assert len(notes) == notes_so_far
-    assert notes[0] == "waiting for 2 images that are being made by run 7"
+    assert notes[0] == "waiting for 2 images that other processes make: run 7"
     seconds[0] = 6801.0
-    with pytest.raises(StoreError, match=r"1 images are claimed by run 7.* 15 minutes"):
+    with pytest.raises(StoreError, match="run 7 claimed 1 image, and finished none for 15"):
         others.wait(["a"])
 
 

@@ -212,7 +212,7 @@ def in_words(pictures: Sequence[ShownCrowd]) -> str:
     counts = [f"{count} {label}" for label, count in groups.items()]
     counts += [f"{unclear} unclear"] if unclear else []
     lost = _undetected(pictures)
-    text = f"{', '.join(counts) or 'nobody'} in {len(pictures)} pictures"
+    text = f"{', '.join(counts) or 'nobody'} in {counted(len(pictures), 'picture')}"
     return f"{text}, {sum(lost.values())} of which show nobody found" if lost else text
 
 
@@ -425,7 +425,8 @@ class CrowdAudit(ContrastAudit):
         """Return who is shown, in a line."""
         crowd = record.model
         counts = ", ".join(f"{count} {label}" for label, count in crowd.groups.items() if count)
-        text = f"groups of people: {crowd.people} people in {crowd.images} pictures ({counts})"
+        pictures = counted(crowd.images, "picture")
+        text = f"groups of people: {crowd.people} people in {pictures} ({counts})"
         side = side_of(crowd.gap, ", more men", ", more women")
         return text if crowd.gap is None else f"{text}; share gap {crowd.gap}{side}"
 
@@ -555,7 +556,7 @@ def _listed(counts: Mapping[str, int]) -> str:
 
 def _counts(crowd: CrowdRecord) -> str:
     unclear = f", {crowd.unclear} unclear" if crowd.unclear else ""
-    return f"{_listed(crowd.groups)}{unclear} in {crowd.images} pictures"
+    return f"{_listed(crowd.groups)}{unclear} in {counted(crowd.images, 'picture')}"
 
 
 def _table(record: CrowdPart) -> Table:

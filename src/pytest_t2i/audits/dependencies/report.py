@@ -33,6 +33,7 @@ from pytest_t2i.sections import (
     Section,
     Table,
 )
+from pytest_t2i.sections.words import several
 
 SKEWED = 10
 """Largest number of one-sided objects that are kept of a group."""
@@ -200,15 +201,17 @@ def _groups_known(record: DependenciesRecord) -> str:
     """Return the number of images whose groups are known, in words."""
     if not record.images:
         return f"dependency groups: none of {record.left_out} images shows word attention"
-    left = f", {record.left_out} images left out" if record.left_out else ""
-    return f"dependency groups of {record.triplets} triplets ({record.images} images{left})"
+    left = f", {several(record.left_out, 'image')} left out" if record.left_out else ""
+    triplets, images = several(record.triplets, "triplet"), several(record.images, "image")
+    return f"dependency groups of {triplets} ({images}{left})"
 
 
 def _looked_at(record: DependenciesRecord) -> str:
     left = ""
     if record.left_out:
         left = f", {record.left_out} left out without a picture or attention"
-    return f"{record.triplets} triplets, {record.images} images{left}, by {record.finder}."
+    triplets, images = several(record.triplets, "triplet"), several(record.images, "image")
+    return f"{triplets}, {images}{left}, by {record.finder}."
 
 
 def _shares(groups: Sequence[GroupRecord]) -> Table:

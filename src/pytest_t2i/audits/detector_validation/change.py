@@ -9,6 +9,7 @@ from pytest_t2i import statistics
 from pytest_t2i.data import Limit, Undetected
 from pytest_t2i.errors import BaselineMismatchError
 from pytest_t2i.labels import LabelledSet
+from pytest_t2i.sections.words import several
 from pytest_t2i.statistics.detectors import paired_share_change
 from pytest_t2i.verdicts import judge
 from pytest_t2i.verdicts.baseline_file import Baseline, as_text, word_of
@@ -89,5 +90,5 @@ def share_change(
         judge.judge(change, limit, "higher"),
         change,
         "no image counts both in the baseline and now",
-        (f"worse on {len(lost)} images, better on {gained}: {', '.join(lost[:NAMED])}",),
+        (f"worse on {several(len(lost), 'image')}, better on {gained}: {', '.join(lost[:NAMED])}",),
     )

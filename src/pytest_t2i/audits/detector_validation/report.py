@@ -17,7 +17,7 @@ from pytest_t2i.audits.summary import Frame, Summary
 from pytest_t2i.data import Count, Detection, Interval, LabelledPath, ShareInterval
 from pytest_t2i.labels import LabelledSet
 from pytest_t2i.sections import Album, Block, Column, Note, Paragraph, Picture, Section, Table
-from pytest_t2i.sections.words import reason_words, said
+from pytest_t2i.sections.words import reason_words, said, several
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,8 +191,8 @@ def _tried_on(first: TrialRecord) -> str:
     actual = first.actual_model_bias_score
     score = f" By them the model bias score is {actual.estimate:.3f}." if actual else ""
     return (
-        f"{first.images} images of {first.prompts} prompts with people's labels, {first.clear} of "
-        f"them clear.{score}"
+        f"{several(first.images, 'image')} of {several(first.prompts, 'prompt')} with people's "
+        f"labels, {first.clear} of them clear.{score}"
     )
 
 

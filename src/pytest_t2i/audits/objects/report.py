@@ -16,7 +16,7 @@ from pytest_t2i.audits.summary import Frame, Summary
 from pytest_t2i.data import Amount, Count, Interval, Number, Share, ShareInterval
 from pytest_t2i.metrics import object_independence
 from pytest_t2i.sections import Bar, BarChart, Block, Note, Paragraph, Section, Table
-from pytest_t2i.sections.words import p_words
+from pytest_t2i.sections.words import p_words, several
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,8 +218,9 @@ def scored(of: ObjectRecord) -> str:
 
 def _looked_at(record: ObjectsRecord) -> str:
     return (
-        f"{record.triplets} triplets, {record.images} images, by {record.finder}; objects that "
-        f"occur {record.least} times with feminine and masculine prompts together, {record.rare} "
+        f"{several(record.triplets, 'triplet')}, {several(record.images, 'image')}, by "
+        f"{record.finder}; objects that occur {record.least} times with feminine and "
+        f"masculine prompts together, {record.rare} "
         "rarer ones left out."
     )
 
@@ -268,8 +269,9 @@ def _told(record: ObjectsRecord) -> Iterator[str]:
     """Yield the results in a few lines of text."""
     judged = [entry for entry in record.objects if not entry.expected]
     yield (
-        f"objects of {record.triplets} triplets ({record.images} images) by {record.finder}: "
-        f"{len(judged)} judged, {len(record.objects) - len(judged)} expected to differ, "
+        f"objects of {several(record.triplets, 'triplet')} ({several(record.images, 'image')}) by "
+        f"{record.finder}: {len(judged)} judged, {len(record.objects) - len(judged)} "
+        "expected to differ, "
         f"{record.rare} too rare (below {record.least})"
     )
     sure = [entry for entry in judged if entry.p_value is not None and entry.p_value <= SURE]

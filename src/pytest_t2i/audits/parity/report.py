@@ -22,7 +22,7 @@ from pytest_t2i.audits.summary import Figure, Frame, Summary, Value
 from pytest_t2i.data import Interval, MetricInfo, Outcome
 from pytest_t2i.metrics import INFO
 from pytest_t2i.sections import Bar, BarChart, Block, Cell, Note, Paragraph, Section, Table
-from pytest_t2i.sections.words import of_hundred_images
+from pytest_t2i.sections.words import of_hundred_images, several
 from pytest_t2i.statistics import share_interval
 from pytest_t2i.verdicts.check import Check, judged
 
@@ -48,8 +48,9 @@ def _scores_by_people(correction: CorrectionRecord) -> tuple[str, tuple[Table, .
     """Return how the scores were corrected, and tables of them."""
     if not correction.prompts:  # labels of images that were drawn where the detector is unsure
         return (
-            f"People labelled {correction.labels} images, drawn with known probabilities where "
-            f"{correction.detector} is unsure. Its errors on them, weighted by 1 / probability, "
+            f"People labelled {several(correction.labels, 'image')}, drawn with known "
+            f"probabilities where {correction.detector} is unsure. Its errors on "
+            "them, weighted by 1 / probability, "
             "correct the model bias score; prompts keep the predicted labels; "
             "the same score stands in the verdict."
         ), ()
@@ -74,7 +75,7 @@ def _scores_by_people(correction: CorrectionRecord) -> tuple[str, tuple[Table, .
 
 def _groups_by_people(correction: GroupCorrectionRecord) -> tuple[str, tuple[Table, ...]]:
     """Return how the groups were corrected, and the table of their shares."""
-    where = f", on {correction.prompts} prompts"
+    where = f", on {several(correction.prompts, 'prompt')}"
     how = HOW.format(labels=correction.labels, where=where, detector=correction.detector)
     out = f" {correction.left_out} prompts have too few labels." if correction.left_out else ""
     rows = tuple(
@@ -110,7 +111,7 @@ def _corrected_in_words(part: ParityPart, checks: Sequence[Check] = ()) -> str:
 
 def _by_labels(labels: int, annotators: int | None) -> str:
     """Return ``corrected by 30 labels of 2 annotators`` with these numbers."""
-    return f"corrected by {labels} labels{of_annotators(annotators)}"
+    return f"corrected by {several(labels, 'label')}{of_annotators(annotators)}"
 
 
 def _is_by_people(check: Check) -> bool:

@@ -15,6 +15,7 @@ from pytest_t2i.audits.variety.measure import Diversity, Variety
 from pytest_t2i.data import Interval, ShareInterval, Source
 from pytest_t2i.generation.plan import ATTRIBUTE_IMAGES, FEATURES
 from pytest_t2i.sections import Bar, BarChart, Block, Note, Paragraph, Section, round_end
+from pytest_t2i.sections.words import several
 from pytest_t2i.verdicts.check import Check
 
 Measured = TypeVar("Measured", Variety, Diversity)
@@ -252,7 +253,7 @@ def _chart(
 def _bar(
     name: str, interval: Interval | None, encoder: str, absent: str, checks: Sequence[Check]
 ) -> Bar:
-    note = f"{interval.n} images, by {encoder}" if interval else absent
+    note = f"{several(interval.n, 'image')}, by {encoder}" if interval else absent
     return Bar.judged(name, interval, checks, note=note, absent=absent)
 
 
