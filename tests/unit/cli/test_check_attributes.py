@@ -8,7 +8,6 @@ import re
 
 import numpy as np
 import pytest
-import tiny
 from PIL import Image
 
 from pytest_t2i import Detection
@@ -176,6 +175,8 @@ def test_a_detector_of_fixed_labels_says_so(folder, capsys):
 @pytest.mark.slow
 def test_a_tiny_open_clip_of_the_true_class(folder, capsys):
     """The loader of ViT-bigG-14, on random weights in the layout of its repository."""
+    import tiny  # brings torch
+
     tiny.write_open_clip(folder.parent / "bigg")
     _, out, _ = checked(capsys, "--attribute", "beard", "--attribute", "hat", detector="clip:bigg")
     assert "clip:bigg on beard on 6 labelled images" in out

@@ -202,16 +202,16 @@ def _groups_known(record: DependenciesRecord) -> str:
     if not record.images:
         return f"dependency groups: none of {record.left_out} images shows word attention"
     left = f", {several(record.left_out, 'image')} left out" if record.left_out else ""
-    triplets, images = several(record.triplets, "triplet"), several(record.images, "image")
-    return f"dependency groups of {triplets} ({images}{left})"
+    images = several(record.images, "image")
+    return f"dependency groups of {record.triplets} triplets ({images}{left})"
 
 
 def _looked_at(record: DependenciesRecord) -> str:
     left = ""
     if record.left_out:
         left = f", {record.left_out} left out without a picture or attention"
-    triplets, images = several(record.triplets, "triplet"), several(record.images, "image")
-    return f"{triplets}, {images}{left}, by {record.finder}."
+    images = several(record.images, "image")
+    return f"{record.triplets} triplets, {images}{left}, by {record.finder}."
 
 
 def _shares(groups: Sequence[GroupRecord]) -> Table:

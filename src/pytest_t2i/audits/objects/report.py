@@ -218,7 +218,7 @@ def scored(of: ObjectRecord) -> str:
 
 def _looked_at(record: ObjectsRecord) -> str:
     return (
-        f"{several(record.triplets, 'triplet')}, {several(record.images, 'image')}, by "
+        f"{record.triplets} triplets, {several(record.images, 'image')}, by "
         f"{record.finder}; objects that occur {record.least} times with feminine and "
         f"masculine prompts together, {record.rare} "
         "rarer ones left out."
@@ -269,7 +269,7 @@ def _told(record: ObjectsRecord) -> Iterator[str]:
     """Yield the results in a few lines of text."""
     judged = [entry for entry in record.objects if not entry.expected]
     yield (
-        f"objects of {several(record.triplets, 'triplet')} ({several(record.images, 'image')}) by "
+        f"objects of {record.triplets} triplets ({several(record.images, 'image')}) by "
         f"{record.finder}: {len(judged)} judged, {len(record.objects) - len(judged)} "
         "expected to differ, "
         f"{record.rare} too rare (below {record.least})"
