@@ -475,8 +475,8 @@ def _unknown_words(model: str, axes: Sequence[Axis]) -> Iterator[str]:
         f"{_some(unknown)}{LEFT_OUT}"
     )
     words_of = {axis.name: _known_words(calibration, axis) for axis in builtin_axes()}
-    known_axes = [name for name, known in words_of.items() if known]
-    builtin_words = [word for known in words_of.values() for word in known]
+    known_axes = [name for name, axis_words in words_of.items() if axis_words]
+    builtin_words = [word for axis_words in words_of.values() for word in axis_words]
     if builtin_words:
         yield (
             f"words that {model} is calibrated for, without --template: {_some(builtin_words)}; "

@@ -198,8 +198,8 @@ def _compared_with(baseline: Path, record: RunRecord) -> str:
     """Return the command of a run that compares with the baseline that this one recorded.
 
     >>> run = RunRecord("2026-11-21T10:00:00+00:00", 12.5, "mine", {}, {}, {})
-    >>> made = {"command": "pytest a --t2i-save-baseline b.json -q"}
-    >>> typed = RunRecord("2026-11-21T10:00:00+00:00", 12.5, "mine", {}, made, {})
+    >>> provenance = {"command": "pytest a --t2i-save-baseline b.json -q"}
+    >>> typed = RunRecord("2026-11-21T10:00:00+00:00", 12.5, "mine", {}, provenance, {})
     >>> _compared_with(Path("b.json"), typed), _compared_with(Path("b.json"), run)
     ('pytest a --t2i-baseline b.json -q', 'pytest --t2i-baseline b.json')
     """
