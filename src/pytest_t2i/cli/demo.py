@@ -144,7 +144,7 @@ NEXT = f"""
 Next, write a suite of your own words, with limits, an estimate of its cost and a CI job:
     {INIT}
 and test your own model, once PyTorch is installed (about 6 GB):
-    pip install "pytest-t2i[diffusers,clip-enhance]"
+    pip install "pytest-t2i[diffusers,clip-enhance]" (in a clone: ".[...]")
     pytest {SUITE} --t2i-model YOUR_MODEL
 """.splitlines()
 
