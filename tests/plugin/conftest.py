@@ -8,36 +8,15 @@ from __future__ import annotations
 
 import json
 import os
-import pkgutil
 import shutil
 import sys
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-# Compiled modules load once per process, and our own load slowly: they must be there before
-# pytester takes the snapshot of modules that it goes back to after every run in this process.
-import hypothesis.strategies
-import numpy as np
-import PIL.Image
+import preloaded  # noqa: F401 - before the first run of pytest
 import pytest
-import scipy.stats
-import skimage.metrics
 from project_files import FAKES, FILES
-
-import pytest_t2i
-
-SUBPACKAGES = (
-    "metrics", "statistics", "prompts", "labels", "verdicts", "generation", "audits", "runs",
-    "reporting", "cli", "plugin",
-)  # fmt: skip
-OURS = [
-    import_module(module.name)
-    for module in pkgutil.walk_packages(pytest_t2i.__path__, "pytest_t2i.")
-    if module.name.split(".")[1] in SUBPACKAGES
-]
-PRELOADED = (np, PIL.Image, scipy.stats, skimage.metrics, hypothesis.strategies, *OURS)
 
 
 class Folder:

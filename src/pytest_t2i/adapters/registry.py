@@ -45,7 +45,6 @@ GROUPS = {
     "encoder": "pytest_t2i.encoders",
     "language": "pytest_t2i.languages",
     "executor": "pytest_t2i.executors",
-    "engine": "pytest_t2i.engines",
     "mitigation": "pytest_t2i.mitigations",
     "catalogue": "pytest_t2i.catalogues",
     "labelled_set": "pytest_t2i.labelled_sets",
@@ -319,7 +318,6 @@ class Registries:
     encoders: Registry = field(default_factory=lambda: Registry("encoder"))
     languages: Registry = field(default_factory=lambda: Registry("language"))
     executors: Registry = field(default_factory=lambda: Registry("executor"))
-    engines: Registry = field(default_factory=lambda: Registry("engine"))
     mitigations: Registry = field(default_factory=lambda: Registry("mitigation"))
     catalogues: Registry = field(default_factory=lambda: Registry("catalogue"))
     labelled_sets: Registry = field(default_factory=lambda: Registry("labelled_set"))

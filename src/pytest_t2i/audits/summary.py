@@ -1,4 +1,4 @@
-"""Blocks and frames that audits show alike: summaries, charts of gaps, counts, largest samples."""
+"""What an audit says outside of its section: figures, tables, the first screen, next steps."""
 
 from __future__ import annotations
 
