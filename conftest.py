@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import re
 import sys
 import threading
 from collections.abc import Iterator
@@ -34,17 +33,8 @@ collect_ignore = [
     if find_spec(library) is None
 ]
 HERE = Path(__file__).parent
-ADAPTERS = HERE / "src" / "pytest_t2i" / "adapters"
-COMPANIONS = HERE / "plugins"
-SLOW_FOLDERS = [
-    *(ADAPTERS / name for name in ("detectors", "encoders", "finders", "languages", "models")),
-    COMPANIONS / "pytest-t2i-goya" / "src",
-]
-"""Whose modules bring torch, transformers and diffusers: their import takes seconds."""
-BRINGS_TORCH = re.compile(r"^\s*(import|from) (torch|transformers|diffusers)\b", re.MULTILINE)
 HEARTBEAT = "t2i signs of life"
 """Name of the thread of generation/heartbeat.py."""
-SLOW_AS_A_WHOLE = re.compile(r"^pytestmark = (\[\n\s*)?pytest\.mark\.slow\b", re.MULTILINE)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -108,17 +98,6 @@ def pytest_runtest_teardown() -> Iterator[None]:
         pytest.fail("A heartbeat goes on: stop the Ticker, or let the Machine go.")
 
 
-def is_slow(path: Path) -> bool:
-    """Whether all tests of a file are slow: so it says, or it is a module that brings torch."""
-    text = path.read_text(encoding="utf-8")
-    if path.name.startswith("test_"):
-        return SLOW_AS_A_WHOLE.search(text) is not None
-    return any(folder in path.parents for folder in SLOW_FOLDERS) or (
-        any(folder in path.parents for folder in (ADAPTERS, COMPANIONS))
-        and BRINGS_TORCH.search(text) is not None
-    )
-
-
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Helpers of tests hold no examples; what is slow is not even imported where it is not run."""
     if collection_path.suffix != ".py":
@@ -129,14 +108,14 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if not is_test and ">>>" not in collection_path.read_text(encoding="utf-8"):
         return True
     if config.option.markexpr == "not slow":
-        return is_slow(collection_path) or None
+        return last_results.is_slow(collection_path) or None
     left_out = config.pluginmanager.get_plugin("left-out")
-    if not config.option.markexpr and is_slow(collection_path):
+    if not config.option.markexpr and last_results.is_slow(collection_path):
         return left_out.is_left_out(collection_path) or None
     return None
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Examples of modules that bring torch are slow, too."""
-    if isinstance(item, pytest.DoctestItem) and is_slow(item.path):
+    if isinstance(item, pytest.DoctestItem) and last_results.is_slow(item.path):
         item.add_marker("slow")

@@ -6,9 +6,9 @@ another process is started, or parts are looked up by name, that is the whole so
 ``last_results.json`` holds the digest of a file and how many of its tests passed with it. Nobody
 but a run that saw them pass writes a row; a test that did not pass is named in it and is run again,
 and where a digest is missing or another one, all are run. As a change of the core touches nearly
-all of them, which takes an hour, a commit runs one tenth of the files with such tests, and the
-golden records; further commits run the others. ``--all-simulations`` runs everything, and so does
-the name of a file on the command line.
+all of them, which takes an hour, a commit runs the golden records and as many of these files as
+took four minutes when they last passed, in an order that follows from its hash; further commits run
+others. ``--all-simulations`` runs everything, and so does the name of a file on the command line.
 """
 
 from __future__ import annotations
@@ -18,9 +18,8 @@ import json
 import re
 import subprocess
 import tomllib
-import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -44,12 +43,23 @@ READERS = ("docs", "examples", "layout", "trials", "benchmarks")
 """Folders of tests that read pages, examples and scripts."""
 READS_PAGES = re.compile(r"""["'](docs|examples|reports/sample)["'/]""")
 """A test that names one of these folders reads them, too."""
-PARTS = 10
-"""Number of parts of the changed files, of which a commit runs one."""
+SECONDS = 240.0
+"""Seconds that the changed slow tests of a commit took when they last passed."""
+UNKNOWN = 15.0
+"""Seconds that a file counts for whose slow tests never passed as a whole."""
 ALWAYS = ("tests/golden/",)
 """Files of which no commit leaves changed tests to another one."""
 OWN = ("last_results.py", "minutes.py")
 """Modules of tests on which no result depends."""
+ADAPTERS = SOURCE / "adapters"
+COMPANIONS = ROOT / "plugins"
+SLOW_FOLDERS = [
+    *(ADAPTERS / name for name in ("detectors", "encoders", "finders", "languages", "models")),
+    COMPANIONS / "pytest-t2i-goya" / "src",
+]
+"""Whose modules bring torch, transformers and diffusers: their import takes seconds."""
+BRINGS_TORCH = re.compile(r"^\s*(import|from) (torch|transformers|diffusers)\b", re.MULTILINE)
+SLOW_AS_A_WHOLE = re.compile(r"^pytestmark = (\[\n\s*)?pytest\.mark\.slow\b", re.MULTILINE)
 IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+([^\n]*))",
     re.MULTILINE,
@@ -287,26 +297,75 @@ def _row(path: Path) -> Row | None:
     return row if row is not None and row["digest"] == digest(path) else None
 
 
+def is_slow(path: Path) -> bool:
+    """Whether all tests of a file are slow: so it says, or it is a module that brings torch."""
+    text = path.read_text(encoding="utf-8")
+    if path.name.startswith("test_"):
+        return SLOW_AS_A_WHOLE.search(text) is not None
+    return any(folder in path.parents for folder in SLOW_FOLDERS) or (
+        any(folder in path.parents for folder in (ADAPTERS, COMPANIONS))
+        and BRINGS_TORCH.search(text) is not None
+    )
+
+
+def _has_slow_tests(path: Path) -> bool:
+    if path.suffix != ".py":
+        return False
+    if path.name.startswith("test_"):
+        return "mark.slow" in path.read_text("utf-8")
+    return is_slow(path) and ">>>" in path.read_text("utf-8")
+
+
 @cache
-def _part() -> int:
-    """The part of this commit, the same on every machine."""
+def _commit() -> str:
+    """The hash of this commit, as short on every machine."""
     command = ["git", "rev-parse", "--short=7", "HEAD"]
     try:
         found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
-        return 0
-    return int(found.stdout, 16) % PARTS
+        return ""
+    return found.stdout.strip()
 
 
-def is_of_commit(name: str, part: int) -> bool:
-    """Whether a commit runs the slow tests of a file where they have changed.
+def files_of_commit(seconds: Mapping[str, float], commit: str) -> frozenset[str]:
+    """Names of files whose changed slow tests a commit runs, given how long each took.
 
-    >>> sum(is_of_commit("tests/unit/test_a.py", part) for part in range(PARTS))
-    1
-    >>> all(is_of_commit("tests/golden/test_golden.py", part) for part in range(PARTS))
-    True
+    >>> seconds = {f"tests/test_{number}.py": 60.0 for number in range(10)}
+    >>> len(files_of_commit(seconds, "1234567")), len(files_of_commit({"long": 900.0}, "1234567"))
+    (4, 1)
+    >>> files_of_commit(seconds, "1234567") == files_of_commit(seconds, "abcdef0")
+    False
     """
-    return name.startswith(ALWAYS) or zlib.crc32(name.encode()) % PARTS == part
+    order = sorted(seconds, key=lambda name: hashlib.sha256(f"{commit} {name}".encode()).digest())
+    chosen: list[str] = []
+    left = SECONDS
+    for name in order:
+        if seconds[name] <= left or not chosen:
+            chosen.append(name)
+            left -= seconds[name]
+    return frozenset(chosen)
+
+
+@cache
+def _files_of_this_commit() -> frozenset[str]:
+    table = _table()
+    changed = {
+        _name(path) or ""
+        for folder in _test_folders()
+        for path in _files(folder)
+        if _has_slow_tests(path) and _row(path) is None
+    }
+    seconds = {
+        name: table[name]["seconds"] if name in table else UNKNOWN
+        for name in changed
+        if not name.startswith(ALWAYS)
+    }
+    return files_of_commit(seconds, _commit())
+
+
+def _test_folders() -> list[Path]:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    return [ROOT / name for name in settings["tool"]["pytest"]["ini_options"]["testpaths"]]
 
 
 class LeftOut:
@@ -348,7 +407,7 @@ class LeftOut:
         name = _name(path)
         if self.everything or path in self.named or name is None or _row(path) is not None:
             return False
-        return not is_of_commit(name, _part())
+        return not name.startswith(ALWAYS) and name not in _files_of_this_commit()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(
@@ -406,8 +465,8 @@ class LeftOut:
         if self.later:
             terminalreporter.write_line(
                 f"slow tests of {len(self.later)} files are left to other commits: what they "
-                f"depend on has changed since they passed, and a commit runs one of {PARTS} parts "
-                "of such files (--all-simulations runs them)"
+                f"depend on has changed since they passed, and a commit runs {SECONDS / 60:g} "
+                "minutes of such tests (--all-simulations runs them)"
             )
 
 

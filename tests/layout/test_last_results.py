@@ -13,7 +13,7 @@ import os
 
 import last_results
 
-last_results.PARTS = int(os.environ.get("PARTS", "1"))
+last_results.SECONDS = float(os.environ.get("SECONDS", "900"))
 
 def pytest_addoption(parser):
     parser.addoption("--all-simulations", action="store_true")
@@ -30,6 +30,7 @@ def pytest_ignore_collect(collection_path, config):
 """
 FILES = {
     "pyproject.toml": '[tool.pytest.ini_options]\npythonpath = ["tests", "src"]\n'
+    'testpaths = ["tests"]\n'
     'addopts = "--import-mode=importlib -p no:cacheprovider"\nmarkers = ["slow"]\n',
     "conftest.py": CONFTEST,
     "src/pytest_t2i/__init__.py": "_NAMES = {}\n_MODULES = {}\n",
@@ -64,7 +65,7 @@ def repository(pytester, monkeypatch):
         result = pytester.runpytest_subprocess("-W", "ignore", *arguments)
         counts = result.parseoutcomes()
         assert result.ret == bool(counts.get("failed"))
-        left = [line for line in result.outlines if "slow tests of" in line]
+        left = [line for line in result.outlines if "are left out" in line]
         number = int(left[0].split()[0]) if left else 0
         return counts.get("passed", 0), counts.get("failed", 0), number
 
@@ -137,3 +138,16 @@ def test_a_file_that_is_named_is_run(repository):
     repository()
     assert repository("tests/test_whole.py") == (2, 0, 0)
     assert repository("tests/test_mixed.py::test_slow") == (1, 0, 0)
+
+
+def test_a_commit_runs_as_many_changed_files_as_its_seconds_allow(
+    repository, pytester, monkeypatch
+):
+    monkeypatch.setenv("SECONDS", "1")
+    result = pytester.runpytest_subprocess("-W", "ignore")
+    assert "slow tests of 2 files are left to other commits" in result.stdout.str()
+    first = set(repository.table())
+    assert len(first) == 1
+    result = pytester.runpytest_subprocess("-W", "ignore")
+    assert "slow tests of 1 files are left to other commits" in result.stdout.str()
+    assert len(set(repository.table()) - first) == 1
