@@ -20,6 +20,7 @@ class DrippingServer:
         self._way, self._ended = way, threading.Event()
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.connections = 0
+        self._another = threading.Condition()
         self._threads = [threading.Thread(target=self._accept, daemon=True)]
         self._threads[0].start()
 
@@ -32,7 +33,9 @@ class DrippingServer:
         with suppress(OSError):
             while not self._ended.is_set():
                 connection, _ = self._socket.accept()
-                self.connections += 1
+                with self._another:
+                    self.connections += 1
+                    self._another.notify_all()
                 self._threads.append(threading.Thread(target=self._serve, args=[connection]))
                 self._threads[-1].start()
 
@@ -66,6 +69,11 @@ class DrippingServer:
         body = gzip.compress(b" " * 50_000_000)
         told = f"Content-Encoding: gzip\r\nContent-Length: {len(body)}\r\n\r\n"
         connection.sendall(HEAD + told.encode() + body)
+
+    def wait_for(self, connections: int) -> bool:
+        """Wait until so many were taken: a busy machine counts them late."""
+        with self._another:
+            return self._another.wait_for(lambda: self.connections >= connections, 10)
 
     def close(self) -> None:
         """Let every connection go."""

@@ -388,3 +388,60 @@ def test_libraries_that_load_slowly_show_a_sign_of_life(rig, monkeypatch):
     with closing(Runner(rig.components, rig.store, Heard(), 2)) as runner:
         runner.run(plan)
     assert told[0] == f"{generate.LOADING}: 0:00 so far"
+
+
+class Unfamiliar(Model):
+    """A pipeline of which it is not known whether it honours settings."""
+
+    may_ignore_settings = True
+
+    def other_guidance(self, settings):
+        return None
+
+    def notes(self, settings):
+        return ("runs in bfloat16",)
+
+
+def test_a_model_is_probed_once_and_the_requests_are_counted(rig, monkeypatch):
+    rig.model = Unfamiliar()
+    monkeypatch.setattr(generate, "try_seeds", lambda *_: 3)
+    monkeypatch.setattr(rig.components.model(), "lists_images", False)  # as of a pipeline
+    plan = Plan(GenerationSettings())
+    plan.add(need(NURSE, [1, 2]))
+    runner = Runner(rig.components, rig.store, Silent(), tries_seeds=True)
+    work = runner.run(plan)
+    assert (work.probed, work.notes[0]) == (3, "runs in bfloat16")
+    made = len(rig.model.batches)
+    again = Plan(GenerationSettings())
+    again.add(need(PILOT, [1, 2]))
+    assert Runner(rig.components, rig.store, Silent(), tries_seeds=True).run(again).probed == 3
+    # The pictures alone: what the probe showed is kept in the store.
+    assert len(rig.model.batches) == made + 1
+
+
+def test_features_of_texts_are_kept_and_not_computed_again(rig):
+    texts = []
+
+    class Encoder(fakes.FakeTextEncoder):
+        def encode_text(self, wanted):
+            texts.append(sorted(wanted))
+            return super().encode_text(wanted)
+
+    rig.components.registries.encoders.update({"clip": lambda _: Encoder()})
+    for words, computed in (
+        (frozenset({"red"}), ["red"]),
+        (frozenset({"red", "blue"}), ["blue"]),
+    ):
+        rig.run(need(NURSE, [1], encoders=frozenset({"clip"}), texts=words))
+        assert texts[-1] == computed
+    rig.run(need(NURSE, [1], encoders=frozenset({"clip"}), texts=words))
+    assert len(texts) == 2
+
+
+def test_a_wording_belongs_to_the_first_prompt_that_draws_it():
+    worded = Prompt("a nurse", "profession", "nurse", wordings=("a nurse at work", "a pilot"))
+    plan = Plan(GenerationSettings())
+    plan.add_all([need(worded, [1]), need(PILOT, [1])])
+    names = {text: plan.prompt_text(Request(text, 1, GenerationSettings())) for text in
+             ("a nurse", "a nurse at work", "a pilot")}  # fmt: skip
+    assert names == {"a nurse": "a nurse", "a nurse at work": "a nurse", "a pilot": "a pilot"}

@@ -136,6 +136,21 @@ def test_text_from_outside_is_escaped(record, tmp_path):
     Page(text)
 
 
+def test_what_a_judge_saw_stands_beside_its_answer_and_of_no_other_detector(record, tmp_path):
+    nurse = record.prompts[0]
+    seen = {
+        "vlm:judge+gender": Detection("female", detail="long hair and a dress"),
+        "vlm:silent+gender": Detection("female"),
+        "colour": Detection("female", detail="mean of the middle pixels"),
+    }
+    image = replace(nurse.images[0], detections=seen)
+    prompts = (replace(nurse, images=(image,)), *record.prompts[1:])
+    page = render_html(replace(record, prompts=prompts), tmp_path)
+    assert "gender: long hair and a dress" in page
+    assert "gender: None" not in page
+    assert "mean of the middle pixels" not in page
+
+
 def test_undetected_looks_unlike_any_gender(page):
     figures = [given["class"] for tag, given in page.tags if tag == "figure"]
     assert figures.count("undetected") == 3

@@ -377,3 +377,8 @@ def test_mutated_archives_take_little_time_and_memory_and_leave_nothing(tmp_path
         capture_output=True, text=True, timeout=150, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stdout.strip()) == (0, "held"), done.stderr[-2000:]
+
+
+def test_an_archive_that_cannot_be_written_says_why(exported, tmp_path):
+    with pytest.raises(StoreError, match=r"cannot be written: No such file or directory\."):
+        archive.export(tmp_path / "a", tmp_path / "missing" / "store.tar")
