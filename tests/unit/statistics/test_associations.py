@@ -43,6 +43,7 @@ def test_independent_spaces_are_found_to_depend_as_often_as_the_level_says():
     assert np.mean(np.array(p_values) <= 0.1) < 0.1 + 3 * np.sqrt(0.09 / 300)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rho", [0.5, 0.9])
 def test_the_interval_of_the_corrected_one_holds(rho):
     rng = np.random.default_rng(2)

@@ -94,6 +94,7 @@ def test_it_covers_by_enumeration(n, shares):
     assert covered >= LEVEL
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bound", [0.0, 0.05, 0.3])
 def test_p_values_err_no_more_often_than_they_say(bound):
     """At the edge of the limit, by enumeration over 12 pairs."""

@@ -391,6 +391,7 @@ def test_shapes_are_shares_at_the_distance(shape, groups):
         assert np.abs(shares - 1.0 / groups).sum() / 2.0 == pytest.approx(part * furthest(groups))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("truth", "bound"), [(0.5, 0.3), (0.05, 0.2)])
 def test_a_models_power_is_that_of_the_p_values_that_judge_it(truth, bound):
     design = Design(prompts=12, repeats=24)
@@ -406,6 +407,7 @@ def test_a_models_power_is_that_of_the_p_values_that_judge_it(truth, bound):
     assert power.low - 0.3 <= np.mean(right) <= power.high + 0.3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("groups", [2, 4])
 @pytest.mark.parametrize("truth", [0.0, 0.45])
 def test_a_prompts_power_is_that_of_the_family_that_judges_it(groups, truth):

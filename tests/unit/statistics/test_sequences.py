@@ -190,6 +190,7 @@ def test_the_mixture_is_a_distribution_over_sequences():
     assert total == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("truth", "shape"), [(0.3, SHAPES[0]), (0.3, SHAPES[1]), (0.0, SHAPES[0])])
 def test_error_levels_hold_over_all_looks(truth, shape):
     """With the bound at the truth, whoever looks after every fourth image errs in 5 % at most."""
