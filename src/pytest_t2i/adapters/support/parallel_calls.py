@@ -84,6 +84,8 @@ class ParallelCalls(Generic[A, B]):
         try:
             self._landed.put(_Landed(argument, [self._call(argument)]))
         except BaseException as error:  # noqa: BLE001 - raised again where results are taken
+            # At once: who takes the results may be busy with pictures, and further calls cost.
+            self.is_over = self.is_over or not isinstance(error, StoppedError)
             self._landed.put(_Landed(argument, [], error))
 
     def _next(self, first: tuple[BaseException | None, float] | None) -> _Landed[A, B] | None:

@@ -80,7 +80,10 @@ def test_never_more_calls_than_told_and_each_once():
 
 
 def test_the_first_error_is_raised_after_what_was_under_way():
+    begun = threading.Barrier(5)
+
     def call(number):
+        begun.wait(10)
         if number == 1:
             raise ValueError("first")
         time.sleep(0.1)
@@ -95,6 +98,34 @@ def test_the_first_error_is_raised_after_what_was_under_way():
         got.extend(flight.run(range(50)))  # keeps what came before
     assert sorted(got) == [(0, 0), (4, 4)]
     assert flight.is_over
+
+
+def test_calls_know_of_an_error_before_anybody_takes_its_result():
+    begun, seen = threading.Barrier(3), []
+
+    def call(number):
+        begun.wait(10)
+        if number == 0:
+            return number
+        if number == 1:
+            raise ValueError("one")
+        for _ in range(1000):
+            if calls.is_over:
+                break
+            time.sleep(0.01)
+        seen.append(calls.is_over)
+        raise StoppedError
+
+    calls = ParallelCalls(call, most=3)
+    results = calls.run([0, 1, 2])
+    assert next(results) == (0, 0)  # and then nobody takes a result
+    for _ in range(1000):
+        if seen:
+            break
+        time.sleep(0.01)
+    assert seen == [True]
+    with pytest.raises(ValueError, match="one"):
+        next(results)
 
 
 def test_after_an_error_it_is_not_waited_for_ever(monkeypatch):
