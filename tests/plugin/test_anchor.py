@@ -76,6 +76,7 @@ def test_workers_and_other_stores_compare_alike(released, how):
     assert outcomes(released) == {"baseline": "PASS", "anchor": "FAIL"}
 
 
+@pytest.mark.slow
 def test_prompts_have_families_of_their_own_against_either(released):
     by_prompt = SUITE.replace("samples", "sample").replace("model_bias", "prompt_bias")
     released.write({"test_suite.py": by_prompt})

@@ -94,6 +94,7 @@ def test_the_second_run_makes_no_image(endpoint, name):
     }
 
 
+@pytest.mark.slow
 def test_the_address_may_come_from_the_environment(endpoint, monkeypatch):
     with serving() as server:
         endpoint.run(model=f"openai:fake@{server.url}")

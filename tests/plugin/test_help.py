@@ -52,6 +52,7 @@ def test_options_that_the_help_leaves_out_are_taken_from_line_file_and_override(
         assert "confidence: expected a" in result.stderr.str()
 
 
+@pytest.mark.slow
 def test_the_old_name_of_a_probe_works_and_says_the_new_one(project):
     result = project.run_apart("--t2i-no-probe", "--t2i-images", "2", "-k", "nurse")
     assert result.ret in {0, 6}

@@ -233,7 +233,10 @@ def test_counted(samples):
 """
 
 
-@pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["here", "workers"])
+@pytest.mark.parametrize(
+    "options",
+    [pytest.param((), id="here"), pytest.param(("-n", "2"), id="workers", marks=pytest.mark.slow)],
+)
 def test_an_audit_of_a_conftest_measures_several_samples(project, options):
     project.write({"conftest.py": CONFTEST + OF_SEVERAL, "test_suite.py": COUNTED})
     project.run(*TAKES, *options, model="fair").assert_outcomes(passed=1)

@@ -38,7 +38,13 @@ def test_fixture(model): pass
     [
         ({"test_ours.py": OURS}, (), 5, "t2i: nothing was tested: 3 tests skipped for want of*"),
         ({"test_ours.py": OURS}, ("-k", "fixture"), 5, "t2i: nothing was tested: 1 test skipped*"),
-        ({"test_ours.py": OURS}, ("-n", "2"), 5, "t2i: nothing was tested: 3 tests skipped*"),
+        pytest.param(
+            {"test_ours.py": OURS},
+            ("-n", "2"),
+            5,
+            "t2i: nothing was tested: 3 tests skipped*",
+            marks=pytest.mark.slow,
+        ),
         ({"test_ours.py": OURS}, ("-q", "-q"), 5, "t2i: nothing was tested: 3 tests skipped*"),
         ({"test_ours.py": OURS}, ("--t2i-images", "4"), 5, "t2i: nothing was tested: 3 tests*"),
         ({"test_ours.py": OURS, "test_o.py": OTHER["skipped"]}, (), 5, "t2i: nothing was tested*"),

@@ -75,6 +75,7 @@ def test_when_the_run_is_over_its_note_says_so_and_its_keys_are_gone(project):
         assert store.fact(FactKind.LIVE_NEEDS) is None
 
 
+@pytest.mark.slow
 def test_xdist_workers_are_watched_alike(project):
     project.write({"watcher.py": LOOKING})
     project.run_apart("-p", "watcher", "-n", "2", "-k", "test_prompt or test_model")

@@ -41,6 +41,7 @@ def shown(project, *arguments):
     return project.call([*T2I, "mitigate", *named, *arguments])
 
 
+@pytest.mark.slow
 def test_one_prompt_is_a_page_of_pictures_before_and_after(project):
     asked = ("a person who is a nurse", "--mitigation", "random-counterpart", "--images", "3")
     result = shown(project, *asked, "--report", "page")
