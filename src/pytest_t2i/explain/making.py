@@ -20,6 +20,7 @@ import scipy
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.data import (
     FINAL_LATENT,
+    PLAIN,
     TEXT_EMBEDDING,
     VELOCITY,
     Attribute,
@@ -205,7 +206,9 @@ class Making:
         plan = Plan(observations.settings)
         texts = [(prompt, *(_variants(prompt) or ())) for prompt in prompts]
         observe = frozenset({TEXT_EMBEDDING})
-        plan.add_all(Need(each, (0,), observe=observe) for group in texts for each in group)
+        plan.add_all(
+            Need(each, (0,), observe=observe, variation=PLAIN) for group in texts for each in group
+        )
         try:
             embed_texts(plan, observations.components, self.workshop.store)
         except T2IError as error:

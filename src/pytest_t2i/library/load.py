@@ -247,16 +247,13 @@ class Loaded:
         Raises ConfigurationError for a prompt that names a gender, which no mitigation changes, and
         for a prompt without counterparts if the mitigation needs them.
         """
-        mitigating, settings = self._components.mitigating(), self._session.generation
-        if mitigating is None:
-            return Request(text, seed, settings)
-        variation = mitigating.variation(Prompt(text, "prompt", text))
-        if variation is None:
+        request = self._session.request_settings.request(Prompt(text, "prompt", text), seed)
+        if request.variation is None and self._components.mitigating() is not None:
             raise ConfigurationError(
                 f"{text!r} names a gender: a mitigation lets such a prompt pass as it is. Write it "
                 "with person or people, or with a profession."
             )
-        return Request(text, seed, settings, variation=variation)
+        return request
 
     def generate(self, requests: Sequence[Request]) -> Iterable[Generated]:
         """Make one batch, in order; requests with the mitigation's variation are mitigated."""

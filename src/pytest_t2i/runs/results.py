@@ -42,7 +42,7 @@ class Results:
     @cached_property
     def observations(self) -> Observations:
         """The reader of the store."""
-        return Observations(self.session.components, self.session.store, self.session.generation)
+        return Observations(self.session.components, self.session.request_settings)
 
     @cached_property
     def _cases(self) -> dict[str, list[SelectedTest]]:

@@ -19,7 +19,7 @@ from pytest_t2i.data import GenerationSettings, Prompt
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.files import user_path
 from pytest_t2i.generation.components import Components
-from pytest_t2i.generation.plan import DetectorRef, Need, Plan
+from pytest_t2i.generation.plan import DetectorRef, Need, Plan, RequestSettings
 from pytest_t2i.generation.ready_made import is_ready_made
 from pytest_t2i.generation.run_counts import Work
 from pytest_t2i.generation.seeds import seeds_for
@@ -112,6 +112,11 @@ class Session:
                 for name in GenerationSettings.__slots__
             )
         )
+
+    @property
+    def request_settings(self) -> RequestSettings:
+        """What all requests of the run share."""
+        return RequestSettings(self.generation, self.components.mitigating())
 
     @property
     def has_model(self) -> bool:
@@ -250,7 +255,7 @@ class Session:
 
         ``context`` is passed to the audits.
         """
-        plan = Plan(self.generation, self.components.mitigating())
+        plan = Plan(self.request_settings)
         refs = frozenset(DetectorRef(name) for name in self.detectors)
         for test in distinct(self.tests.values() if tests is None else tests):
             plan.extras |= test.selection.extras
