@@ -324,6 +324,11 @@ class RewritingAudit(ContrastAudit):
         del context, test
         return ()
 
+    def units(self, test: AskedTest) -> Sequence[Any]:
+        """Return the test's prompts; those of several wordings only where a test asks for them."""
+        units = super().units(test)
+        return units if self.is_asked(test) else [unit for unit in units if not unit.wordings]
+
     def unit(self, context: AuditContext, unit: Prompt, test: AskedTest) -> DrawnPrompt:
         """Return the revised prompts of a prompt, of equal pictures each."""
         if unit.wordings:
