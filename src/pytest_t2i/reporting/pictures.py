@@ -80,15 +80,6 @@ def thumbnails(files: Iterable[str]) -> dict[str, str]:
     return {file: _data_uri(contents[file]) for file in paths if file in contents}
 
 
-def cache_path(file: Path) -> Path | None:
-    """Return the path of a picture's thumbnail in its store; None for a picture elsewhere.
-
-    ``<store>/images/ab/<key>.png`` has ``<store>/thumbnails/<key>.webp``.
-    """
-    folder = store_of(file)
-    return None if folder is None else thumbnail_file(folder, file.stem)
-
-
 def _by_store(files: Iterable[str]) -> dict[Path, list[str]]:
     """Return the files that lie in stores, by the folder of the store."""
     stores: dict[Path, list[str]] = {}

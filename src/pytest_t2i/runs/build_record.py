@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import cache
@@ -169,7 +169,7 @@ def _without_results(session: Session, command: str, project: Path | None) -> Ru
     )
 
 
-def _work(work: Work, notes: Sequence[str]) -> dict[str, Any]:
+def _work(work: Work, notes: Iterable[str]) -> dict[str, Any]:
     """Return the counts; those of judges are left out of runs without, as in earlier versions."""
     values = asdict(work)
     if not work.judged and not work.judge_price:

@@ -13,7 +13,7 @@ from pytest_t2i.audits.detected import DetectedPrompt
 from pytest_t2i.audits.evidence import inverted
 from pytest_t2i.audits.instruments import Instruments, opposite_prompts
 from pytest_t2i.audits.observations import Observations
-from pytest_t2i.audits.variety.change import mean_variety_change, variety_change
+from pytest_t2i.audits.variety.change import mean_variety_change
 from pytest_t2i.data import Attribute, FactKind, Interval, Prompt, digest
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.plan import ATTRIBUTE_IMAGES, FEATURES, Need
@@ -230,7 +230,7 @@ class Variety(PromptFeatures):
                 f"along {self.attribute.name!r}, by {self.instruments.encoder}",
                 *self._one_sided,
             ),
-            change=partial(variety_change, self),
+            change=partial(mean_variety_change, [self]),
         )
 
     @property
