@@ -119,10 +119,7 @@ class StoredAnswers:
         )
 
     def detect(self, images: Sequence[Image]) -> list[Detection]:
-        """Return the stored detection of each picture.
-
-        Raises DetectorError for a picture that is not shipped.
-        """
+        """Return the stored detection of each picture."""
         keys = [_key(image) for image in images]
         if not self._answers.keys() >= set(keys):
             raise DetectorError(

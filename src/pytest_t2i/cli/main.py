@@ -204,10 +204,7 @@ def _quoted_choice(message: str) -> str:
 
 
 def _chosen(words: Sequence[str]) -> tuple[str, list[str]]:
-    """Return the name of the command, ``label.page``, and the words that follow it.
-
-    A former name is replaced, and the new one is said.
-    """
+    """Return the name of the command, ``label.page``, and the words that follow it."""
     name, rest = words[0], list(words[1:])
     if "." in name:
         raise UnknownNameError("command", name, map(_as_typed, _helps(None)))
@@ -298,10 +295,7 @@ def _sentence(text: str) -> str:
 
 
 def _helps(command_name: str | None) -> dict[str, str]:
-    """Return command -> help; companions are read only where no built-in command is given.
-
-    A command of a group has a name such as ``research.hunt``.
-    """
+    """Return command -> help; companions are read only where no built-in command is given."""
     ours = {name: words for name, (_, words) in COMMANDS.items()}
     if command_name in ours:
         return ours

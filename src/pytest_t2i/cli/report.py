@@ -32,10 +32,7 @@ def add_statement(parser: argparse.ArgumentParser) -> None:
 
 
 def with_statement(record: RunRecord, file: Path | None) -> RunRecord:
-    """Return the record with the statement of a file, or unchanged without a file.
-
-    Raises ConfigurationError where no field of the file is filled in.
-    """
+    """Return the record with the statement of a file, or unchanged without a file."""
     if file is None:
         return record
     statement = read_statement(file)
@@ -91,11 +88,7 @@ def _shared_folder(source: Path, folder: Path) -> Path:
 
 
 def located(record: RunRecord, source: Path, stores: list[Path]) -> RunRecord:
-    """Return the record with the present paths of its pictures, labelled images included.
-
-    Raises ConfigurationError where the record names pictures outside of the run's own folders, as
-    a run.json from elsewhere may.
-    """
+    """Return the record with the present paths of its pictures, labelled images included."""
     record = locate_pictures(record, source, stores)
     check_labelled_pictures(pictures_in(sections_of(record)), source, stores)
     return record

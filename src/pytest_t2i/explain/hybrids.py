@@ -311,10 +311,7 @@ def not_exchangeable(component: Component, old: Model, new: Model) -> str:
 
 
 def with_facts(model: Model, store: Store) -> Model:
-    """Return a model with the facts of what lies under its name now.
-
-    Raises T2IError where it cannot be loaded.
-    """
+    """Return a model with the facts of what lies under its name now."""
     components = Components(model.settings, store)
     handle = components.model()
     if not model.settings.model:

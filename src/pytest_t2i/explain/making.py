@@ -538,10 +538,7 @@ UNITS = {"steps": "SPI"}
 def where_words(
     places: Iterable[PlaceOfMaking], labels: Sequence[str] = (), *, is_deep: bool, cost: int
 ) -> str:
-    """Return the paragraph of all places; "" where there are none.
-
-    ``labels`` are those that grew.
-    """
+    """Return the paragraph of all places; "" where there are none."""
     by_culprit: dict[tuple[str, ...], list[PlaceOfMaking]] = {}
     for place in places:
         by_culprit.setdefault(place.components, []).append(place)

@@ -45,10 +45,7 @@ class Hybrids(Protocol):
     """Pictures of hybrids, judged."""
 
     def values(self, new: Names, images: int) -> Values:
-        """Return the value of each picture, [n_prompts, images], of a hybrid.
-
-        ``new`` are the components that are of the new model. More images begin with the same ones.
-        """
+        """Return the value of each picture, [n_prompts, images], of a hybrid."""
 
     def made(self) -> int:
         """Return the number of different pictures that were requested so far."""

@@ -91,10 +91,7 @@ def _is_cut_short(path: Path) -> bool:
 
 
 def _read_log(folder: Path) -> Iterator[Word]:
-    """Yield the lines, oldest first; lines that were cut short are left out.
-
-    Raises FileFormatError that names the line.
-    """
+    """Yield the lines, oldest first; lines that were cut short are left out."""
     path = folder / LOG_NAME
     if not path.exists():
         return

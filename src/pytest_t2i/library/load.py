@@ -101,12 +101,7 @@ def settings_for(
     model_name: str | None = None,
     refused: Mapping[str, str] = EMPTY,
 ) -> Settings:
-    """Return the settings for options by name, with the readers of the command line.
-
-    ``refused`` are options without an effect here, each with what to do instead. Raises
-    UnknownNameError for an unknown option, ConfigurationError for a wrong value and for a refused
-    option.
-    """
+    """Return the settings for options by name, with the readers of the command line."""
     options_by_name = {option.name.replace("-", "_"): option for option in OPTIONS}
     choices = {"images": images, **options}
     choices |= {} if detector is None else {"detector": detector}
@@ -147,10 +142,7 @@ def session_for(
     detector: Detector | None,
     audits: tuple[Audit[Any], ...] | None = None,
 ) -> Session:
-    """Return a session with these settings, with model and detector registered under their names.
-
-    Raises ConfigurationError for settings that cannot be used, before any image is made.
-    """
+    """Return a session with these settings, model and detector registered under their names."""
     components = Components(settings, Store(settings.store))
     if detector is not None:
         components.registries.detectors.update({settings.detectors[0]: lambda _: detector})

@@ -315,10 +315,7 @@ def duration(seconds: float) -> str:
 
 
 def early_stopping_words(record: RunRecord) -> str:
-    """Return how many of the possible images sufficed, in words.
-
-    The text is "" without early stopping, and for a run that was interrupted.
-    """
+    """Return how many of the possible images sufficed, in words."""
     most, planned = record.done.most, record.done.planned
     is_known = most and record.outcome is not Outcome.INTERRUPTED
     return f"early stopping: {planned} of {most} images were enough" if is_known else ""

@@ -131,10 +131,7 @@ class Session:
 
     @cached_property
     def labelled(self) -> LabelledSet | None:
-        """The labelled images; None without any.
-
-        The first access writes a registered set into the store.
-        """
+        """The labelled images; None without any."""
         if self.labels is None:
             return None
         sets = self.components.registries.labelled_sets
@@ -164,10 +161,7 @@ class Session:
         return self.components.calibration() if self.has_model else None
 
     def validate(self) -> None:
-        """Resolve every name, so that a mistyped one raises an error before anything is made.
-
-        Raises ConfigurationError.
-        """
+        """Resolve every name, so that a mistyped one raises an error before anything is made."""
         if self.has_model:
             self.components.model()
             self.components.check_budget()
@@ -251,10 +245,7 @@ class Session:
         return mitigating.made_from(prompt, self.seeds(prompt, self.settings.images))
 
     def make_plan(self, context: AuditContext, tests: Sequence[SelectedTest] | None = None) -> Plan:
-        """Return the plan of everything that tests need; None takes all selected tests.
-
-        ``context`` is passed to the audits.
-        """
+        """Return the plan of everything that tests need; None takes all selected tests."""
         plan = Plan(self.request_settings)
         refs = frozenset(DetectorRef(name) for name in self.detectors)
         for test in distinct(self.tests.values() if tests is None else tests):

@@ -31,8 +31,6 @@ def signature_beside(file: Path, signers: Path | None = None) -> Signature | Non
     """Check the signature of a file with ``ssh-keygen``; None where neither is asked for.
 
     Without a signers' file the sentence names the key alone: whose key it is cannot be told.
-
-    Raises FileFormatError where the signers' file or the signature cannot be read.
     """
     path = file.with_name(file.name + ENDING)
     if not path.exists() and not path.is_symlink():

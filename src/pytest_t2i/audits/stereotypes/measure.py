@@ -40,11 +40,7 @@ from pytest_t2i.verdicts.measurement import Measurement
 
 
 def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
-    """Yield the need for detections of the attribute in every image.
-
-    The detectors' own labels are needed, too, because reports show each image with its label. An
-    image is encoded once for all detectors.
-    """
+    """Yield the need for detections of the attribute in every image."""
     detectors = {DetectorRef(name) for name in context.detectors}
     for stereotype in test.selection.stereotypes:
         looking = DetectorRef(context.detectors[0], stereotype.attribute)
@@ -325,10 +321,7 @@ class StereotypeStopping(StoppingRule):
         return ("stereotype_score",)
 
     def test(self, selection: Any, metric: str, test: SequentialTest) -> SequentialTest | None:
-        """Return the test of a case's stereotype: its share against real-world share plus limit.
-
-        Returns None where no share can exceed this sum.
-        """
+        """Return the test of a case's stereotype: its share against real-world share plus limit."""
         del metric
         (stereotype,) = selection.stereotypes
         *_, real = in_direction(0, 0, stereotype.expected, stereotype.direction)

@@ -79,11 +79,7 @@ def looked_for(run: Any) -> tuple[StereotypeRecord, ...]:
 
 
 def _table_1(runs: Sequence[Any], level: float) -> list[AttributeRow]:
-    """Return a row for every stereotype of any run, in order of appearance.
-
-    Scores against different real-world shares have different rows. Raises ConfigurationError where
-    a run has intervals of another level and no counts from which to compute them.
-    """
+    """Return a row for every stereotype of any run, in order of appearance."""
     score_maps = [
         {_asked(score): _score_at_level(score, level) for score in looked_for(run)} for run in runs
     ]

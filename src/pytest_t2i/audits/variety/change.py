@@ -75,11 +75,7 @@ class Varied(Protocol):
 def mean_variety_change(
     several: Sequence[Varied], baseline: Baseline, margin: float | None, level: float
 ) -> Change:
-    """Compare the mean WALS over prompts with its records: a drop beyond the margin is worse.
-
-    Raises BaselineMismatchError where the baseline has no such variety by this encoder with as many
-    images.
-    """
+    """Compare the mean WALS over prompts with its records: a drop beyond the margin is worse."""
     limit = Limit("wals", MARGIN if margin is None else margin, "largest drop tolerated")
     recorded = [_recorded(varied, baseline) for varied in several]
     pairs = []

@@ -99,8 +99,6 @@ ALIKE = 1e-5
 def _text_direction(present: np.ndarray | None, absent: np.ndarray | None) -> np.ndarray | None:
     """Return the difference of the descriptions' unit features (OASIS eq. 6), or None.
 
-    It is None where a description has no features, or where both have the same.
-
     >>> _text_direction(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
     array([ 1., -1.])
     """
@@ -308,10 +306,7 @@ def variety_of(
     center: bool = False,
     rank: int | None = None,
 ) -> Variety:
-    """Return the variety of a sample's images along an attribute.
-
-    Raises ConfigurationError where the marker did not ask for what it needs.
-    """
+    """Return the variety of a sample's images along an attribute."""
     return Variety(
         sample.prompt, sample.seeds, sample.observations, sample.observed, sample.level,
         attribute, direction, center, rank,
@@ -408,10 +403,7 @@ class Diversity(PromptFeatures):
 
 
 def diversity_of(sample: DetectedPrompt) -> Diversity:
-    """Return the diversity of a sample's images.
-
-    Raises ConfigurationError where their features were not observed.
-    """
+    """Return the diversity of a sample's images."""
     return Diversity(
         sample.prompt, sample.seeds, sample.observations, sample.observed, sample.level
     )

@@ -105,10 +105,7 @@ def _name(header: bytes, records: dict[bytes, bytes]) -> str:
 
 
 def _records(content: bytes) -> dict[bytes, bytes]:
-    """The records before a file: lines "length key=value", whose length counts itself.
-
-    Raises StrangeMemberError for records of a sparse file, and for malformed ones.
-    """
+    """The records before a file: lines "length key=value", whose length counts itself."""
     records: dict[bytes, bytes] = {}
     start = 0
     while start < len(content) and content[start : start + 1] != b"\0":

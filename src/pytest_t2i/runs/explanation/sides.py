@@ -139,10 +139,7 @@ def side_of_baseline(baseline: Baseline) -> Side:
 def component_table(
     before: Side, now: Side, texts: Mapping[str, tuple[str, str]] | None = None
 ) -> list[Component]:
-    """Return every component of both sides, those of the model first.
-
-    ``texts`` are the prompts whose text changed, by id: before and now.
-    """
+    """Return every component of both sides, those of the model first."""
     return [
         *_of_model(before, now),
         *_of_arguments(before, now),
