@@ -124,6 +124,11 @@ class Session:
         return self.settings.model is not None
 
     @property
+    def has_ready_pictures(self) -> bool:
+        """Whether the model under test has pictures made elsewhere and makes none."""
+        return self.has_model and is_ready_made(self.components.model())
+
+    @property
     def labels(self) -> str | None:
         """The source of labelled images: the option's, else the model's in the catalogue."""
         entry = self.components.entry
