@@ -200,11 +200,6 @@ class Components:
         """Counter of failed requests to a model behind HTTP, shared by the run's processes."""
         return FaultCounts(self.store.folder / "locks" / f"{self.run_id or self.own_id}.faults")
 
-    def forget_faults(self) -> None:
-        """Remove the counter of failed requests, unless other workers of the run use it."""
-        if self.run_id is None:
-            self.faults.clear()
-
     def _counting(self, adapter: str, factory: Factory) -> Factory:
         """A model's factory; a model behind HTTP counts its failures and costs."""
         if adapter == PIPELINES:

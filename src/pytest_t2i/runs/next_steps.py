@@ -181,8 +181,7 @@ def _unlike(
     """Yield a line about the images outside the part's domain, if it has one."""
     if not part.made_for:
         return
-    fingerprint = results.observations.model_fingerprint
-    images = results.session.store.images([request.key(fingerprint) for request in requests])
+    images = results.session.store.images(results.session.components.keys(requests))
     visible = [key for key, image in images.items() if image.undetected is None]
     unlike = len(visible) - len(in_domain(visible))
     if unlike:
