@@ -104,6 +104,7 @@ OPEN_ROWS = 24
 WITH_PICTURES = 120
 """Number of prompts with pictures in the list; more would make the page heavy."""
 PICTURES_OF_ROW = 3
+"""Largest number of pictures of a prompt in the list."""
 URGENCY = {Outcome.FAIL: 0, Outcome.INCONCLUSIVE: 1, Outcome.PASS: 2, None: 3}
 """Order of the prompts by outcome."""
 
