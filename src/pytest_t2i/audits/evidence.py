@@ -79,6 +79,8 @@ def in_worst_case(
 def adjusted(each: Sequence[Evidence | None]) -> list[Evidence]:
     """Return the evidence of a family with ``beyond`` adjusted (Benjamini-Hochberg).
 
+    Members without evidence (None) do not count.
+
     >>> adjusted([Evidence(0.01, 1.0), None, Evidence(0.9, 0.2)])[0]
     Evidence(beyond=0.02, within=1.0, labelled=None)
     """

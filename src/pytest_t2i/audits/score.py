@@ -523,7 +523,11 @@ class Mean:
         return replace(interval, method=interval.method + self.method)
 
     def evidence(self, bound: float, level: float) -> Evidence:
-        """Return one-sided p-values that hold whatever the undetected images show."""
+        """Return one-sided p-values that hold whatever the undetected images show.
+
+        A run that may stop early uses the level of its look. With people's labels there is no worst
+        case.
+        """
 
         def p_value(mean: Mean, side: Beyond) -> float:
             return mean.p_value(bound, level, side)

@@ -160,7 +160,10 @@ def run(
 
 
 def _names_of_kind(kind: str, own: Path | None = None) -> list[str]:
-    """Return one line per registered name of a kind; ``own`` is the project's own catalogue."""
+    """Return one line per registered name of a kind; ``own`` is the project's own catalogue.
+
+    Mitigations are imported; nothing else is.
+    """
     registries = Registries()
     of_kind: dict[str, Callable[[], list[str]]] = {
         "axes": _axes,

@@ -204,7 +204,10 @@ def _quoted_choice(message: str) -> str:
 
 
 def _chosen(words: Sequence[str]) -> tuple[str, list[str]]:
-    """Return the name of the command, ``label.page``, and the words that follow it."""
+    """Return the name of the command, ``label.page``, and the words that follow it.
+
+    A former name is replaced, and the new one is said.
+    """
     name, rest = words[0], list(words[1:])
     if "." in name:
         raise UnknownNameError("command", name, map(_as_typed, _helps(None)))

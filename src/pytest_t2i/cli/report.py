@@ -88,7 +88,11 @@ def _shared_folder(source: Path, folder: Path) -> Path:
 
 
 def located(record: RunRecord, source: Path, stores: list[Path]) -> RunRecord:
-    """Return the record with the present paths of its pictures, labelled images included."""
+    """Return the record with the present paths of its pictures, labelled images included.
+
+    Raises ConfigurationError where the record names pictures outside of the run's own folders, as
+    a run.json from elsewhere may.
+    """
     record = locate_pictures(record, source, stores)
     check_labelled_pictures(pictures_in(sections_of(record)), source, stores)
     return record

@@ -140,7 +140,10 @@ def _pytest(arguments: Sequence[str], command: str) -> int:
 
 
 def _as_if_here(arguments: Sequence[str] = ()) -> list[str]:
-    """Return the options with which pytest reads the settings of the current folder."""
+    """Return the options with which pytest reads the settings of the current folder.
+
+    Without them it reads those beside and above the tests.
+    """
     if {word.partition("=")[0] for word in arguments} & {"-c", "--config-file", "--rootdir"}:
         return []
     here = Path.cwd()

@@ -45,7 +45,10 @@ class Hybrids(Protocol):
     """Pictures of hybrids, judged."""
 
     def values(self, new: Names, images: int) -> Values:
-        """Return the value of each picture, [n_prompts, images], of a hybrid."""
+        """Return the value of each picture, [n_prompts, images], of a hybrid.
+
+        ``new`` are the components that are of the new model. More images begin with the same ones.
+        """
 
     def made(self) -> int:
         """Return the number of different pictures that were requested so far."""

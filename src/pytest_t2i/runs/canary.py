@@ -73,7 +73,11 @@ class CanaryComparison:
 
 
 def look_at_canary(session: Session, recorded: Baseline | None, runner: Runner) -> None:
-    """Make the canary's pictures, compare them with the baseline's, and keep them for a new one."""
+    """Make the canary's pictures, compare them with the baseline's, and keep them for a new one.
+
+    Only one process of a run does so. Raises ConfigurationError when the baseline has no canary, or
+    a smaller one.
+    """
     count = session.settings.canary
     if not (count and session.needs_model):
         return

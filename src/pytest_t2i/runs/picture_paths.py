@@ -177,7 +177,10 @@ def as_kept(record: RunRecord, project: Path) -> RunRecord:
 
 
 def named_from(file: str, roots: Sequence[Path]) -> str:
-    """Return a path relative to the first root that contains it, with slashes; else its name."""
+    """Return a path relative to the first root that contains it, with slashes; else its name.
+
+    The working directory is tried after the first root, because readers look there, too.
+    """
     path = Path(file).absolute()
     for root in map(Path.absolute, (roots[0], Path.cwd(), *roots[1:])):
         if root.parent != root and path.is_relative_to(root):

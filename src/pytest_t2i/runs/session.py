@@ -136,7 +136,10 @@ class Session:
 
     @cached_property
     def labelled(self) -> LabelledSet | None:
-        """The labelled images; None without any."""
+        """The labelled images; None without any.
+
+        The first access writes a registered set into the store.
+        """
         if self.labels is None:
             return None
         sets = self.components.registries.labelled_sets

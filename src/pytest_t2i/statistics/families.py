@@ -270,7 +270,10 @@ class Decidable(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def decidable(n: int, bound: float, level: float, prompts: int = 1) -> Decidable:
-    """Tell whether any count of so many images decides a prompt against its limit."""
+    """Tell whether any count of so many images decides a prompt against its limit.
+
+    For the FAIL all images show one gender, and the other prompts of the family are even.
+    """
     check_level(level)
     for name, value in (("n", n), ("prompts", prompts)):
         if value < 1:

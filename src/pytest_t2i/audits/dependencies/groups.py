@@ -126,6 +126,8 @@ def _group(explicit: bool, guided: bool) -> str:
 def _same(name: str, noun: str) -> bool:
     """Return whether an object is what a noun names.
 
+    An object detector that only knows persons also finds the woman of a prompt; a man is no woman.
+
     >>> _same("tie", "tie"), _same("person", "woman"), _same("man", "woman")
     (True, True, False)
     """

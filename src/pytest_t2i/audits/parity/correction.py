@@ -310,7 +310,10 @@ def given_correction(
 
 
 def correct(samples: DetectedPrompts, labelled: LabelledSet) -> Correction | None:
-    """Return the correction by a labelled set; None where it has too few of the run's images."""
+    """Return the correction by a labelled set; None where it has too few of the run's images.
+
+    Images are recognised by their content, not by the names of their files.
+    """
 
     def by(settled: LabelledSet) -> Correction | None:
         correction = _of_prompts(Correction, samples, settled, labelled, GENDER)

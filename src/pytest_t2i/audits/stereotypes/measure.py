@@ -40,7 +40,11 @@ from pytest_t2i.verdicts.measurement import Measurement
 
 
 def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
-    """Yield the need for detections of the attribute in every image."""
+    """Yield the need for detections of the attribute in every image.
+
+    The detectors' own labels are needed, too, because reports show each image with its label. An
+    image is encoded once for all detectors.
+    """
     detectors = {DetectorRef(name) for name in context.detectors}
     for stereotype in test.selection.stereotypes:
         looking = DetectorRef(context.detectors[0], stereotype.attribute)
