@@ -9,10 +9,7 @@ TYPED = "PYTEST_T2I_TYPED"
 
 
 class Option(NamedTuple):
-    """One option of a run, such as ``--t2i-steps`` of pytest and ``--steps`` of ``t2i``.
-
-    How its value is read stands in ``settings.READERS``.
-    """
+    """One option of a run, such as ``--t2i-steps`` of pytest and ``--steps`` of ``t2i``."""
 
     name: str
     help: str

@@ -29,7 +29,7 @@ from pytest_t2i.adapters.finders.scaling import Fitted
 from pytest_t2i.data import Box, Detection, Generated, GenerationSettings, Prompt, Request
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.generate import Runner
-from pytest_t2i.generation.plan import DetectorRef, Need, Plan
+from pytest_t2i.generation.plan import DetectorRef, Need, Plan, RequestSettings
 from pytest_t2i.generation.store import Store
 from pytest_t2i.settings import Settings
 
@@ -137,7 +137,7 @@ def main() -> None:
         registries.detectors.local["slow"] = lambda _: detector
         components = Components(Settings(model="device:"), store, registries)
         runner = Runner(components, store, batch=options.batch)
-        plan = Plan(GenerationSettings())
+        plan = Plan(RequestSettings(GenerationSettings()))
         prompt = Prompt("a photo of a nurse", "job", "nurse")
         plan.add(Need(prompt, tuple(range(options.images)), detectors=(DetectorRef("slow"),)))
         started = time.perf_counter()

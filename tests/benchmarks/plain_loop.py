@@ -26,7 +26,7 @@ from diffusers import DiffusionPipeline
 from pytest_t2i import axes
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.generate import Runner
-from pytest_t2i.generation.plan import DetectorRef, Need, Plan
+from pytest_t2i.generation.plan import DetectorRef, Need, Plan, RequestSettings
 from pytest_t2i.generation.progress import Silent
 from pytest_t2i.generation.seeds import seeds_of
 from pytest_t2i.generation.store import Store
@@ -83,7 +83,7 @@ class Product:
         """Make, keep and look."""
         self.rounds += 1
         self.components.store = Store(self.work / str(self.rounds))
-        plan = Plan(self.components.defaults().defaults)
+        plan = Plan(RequestSettings(self.components.defaults().defaults))
         detectors = frozenset({DetectorRef(self.components.settings.detectors[0])})
         for prompt in prompts:
             plan.add(Need(prompt, seeds_of(0, prompt.text, images), detectors))

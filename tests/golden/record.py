@@ -49,6 +49,8 @@ VOLATILE = {
     "file", "sha256", "versions",
 }  # fmt: skip
 """Keys whose values depend on when and where a run is made, and on files' paths."""
+OF_MACHINE = re.compile(r"(differs from the baseline: )?[\w-]+: baseline .+, now .+")
+"""What a run says of another platform or library than that of a baseline recorded elsewhere."""
 STORED = {
     "images": (
         "SELECT key, model, prompt, seed, settings, width, height, black, refusal FROM images"
@@ -135,7 +137,8 @@ def plain(value: Any, key: str = "") -> Any:
     if isinstance(value, dict):
         return {name: plain(inner, name) for name, inner in value.items()}
     if isinstance(value, list):
-        return shortened([plain(inner, key) for inner in value])
+        rows = [row for row in value if not (isinstance(row, str) and OF_MACHINE.fullmatch(row))]
+        return shortened([plain(row, key) for row in rows])
     if isinstance(value, float):
         return round(float(f"{value:.{DIGITS}g}"), DIGITS) + 0.0
     if isinstance(value, str):

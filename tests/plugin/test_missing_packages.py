@@ -9,7 +9,7 @@ import pytest
 from pytest_t2i.data import GenerationSettings, Prompt
 from pytest_t2i.errors import MissingExtraError
 from pytest_t2i.generation.check_packages import OF_TESTS, check_packages
-from pytest_t2i.generation.plan import DetectorRef, Need, Plan
+from pytest_t2i.generation.plan import DetectorRef, Need, Plan, RequestSettings
 
 CONFTEST = """
 import fakes
@@ -87,7 +87,7 @@ def test_each_part_is_asked_and_another_error_comes_as_it_is():
 
         encoder = finder = detector
 
-    plan = Plan(GenerationSettings())
+    plan = Plan(RequestSettings(GenerationSettings()))
     plan.add(Need(Prompt("a nurse", "job", "nurse"), (0,), frozenset({DetectorRef("clip")})))
     with pytest.raises(Exception, match=r"'diffusers' \(the model\), 'torch' \(the detector\)"):
         check_packages(plan, Parts())

@@ -16,6 +16,14 @@ def test_prompt_grown(sample, baseline):
 """
 
 
+OF_TWO_WORDINGS = SUITE.replace(
+    'axes.profession.only("nurse", "pilot", "chef")',
+    """axes.profession.only("nurse", "pilot", "chef").worded(
+        "a photo of a person who is {a word}", "a picture of a person who is {a word}"
+    ).prompts()""",
+)
+
+
 @pytest.fixture
 def shipped(project):
     """A project that recorded its fair model, prompt by prompt."""
@@ -43,3 +51,11 @@ def test_a_baseline_alone_keeps_no_pictures_and_none_are_promised(shipped):
     step, page = failed(shipped, "--t2i-store=elsewhere")
     assert step.endswith("in the report (the store has none of the baseline's)")
     assert ">before and now</span>" not in page
+
+
+def test_pictures_of_a_prompt_of_two_wordings_are_found(project):
+    project.write({"test_suite.py": OF_TWO_WORDINGS})
+    project.run("--t2i-images", "40", "--t2i-save-baseline", "shipped.json", model="fair")
+    failed(project)
+    pictures = project.record()["baseline"]["pictures"]
+    assert {len(of_prompt) for of_prompt in pictures.values()} == {8}

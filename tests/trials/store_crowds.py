@@ -16,7 +16,7 @@ from tally import Tally
 from pytest_t2i.data import GenerationSettings, Prompt
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.generate import Runner
-from pytest_t2i.generation.plan import DetectorRef, Need, Plan
+from pytest_t2i.generation.plan import DetectorRef, Need, Plan, RequestSettings
 from pytest_t2i.generation.store import Store
 from pytest_t2i.settings import Settings
 
@@ -35,7 +35,7 @@ def member(store: Path, images: int, batch: int, order: int) -> Callable[[], int
         components = Components(Settings(model="fair", store=store), opened)
         components.registries.models.update({"fair": fakes.fair})
         components.registries.detectors.update({"colour": fakes.detector})
-        plan = Plan(GenerationSettings())
+        plan = Plan(RequestSettings(GenerationSettings()))
         prompts = PROMPTS[order % 3 :] + PROMPTS[: order % 3]
         plan.add_all(Need(p, tuple(range(images)), frozenset({COLOUR})) for p in prompts)
         runner = Runner(components, opened, batch=batch)

@@ -8,6 +8,7 @@ from pytest_t2i.adapters.registry import Registries
 from pytest_t2i.cli.main import main
 from pytest_t2i.errors import T2IError, UnknownNameError
 from pytest_t2i.generation.components import Components
+from pytest_t2i.generation.plan import RequestSettings
 from pytest_t2i.generation.store import Store
 from pytest_t2i.settings import Settings
 
@@ -41,7 +42,7 @@ def named(tmp_path, monkeypatch):
             return answering(name, AnswerLimits())
         store = Store(tmp_path)
         components = Components(Settings(store=tmp_path), store, registries=registries)
-        return continuing(name, Observations(components, store, GenerationSettings()))
+        return continuing(name, Observations(components, RequestSettings(GenerationSettings())))
 
     return named
 

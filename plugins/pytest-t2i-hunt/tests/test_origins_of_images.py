@@ -14,7 +14,7 @@ from pytest_t2i.audits.samples import Sample
 from pytest_t2i.data import Attribute, Box, Generated, GenerationSettings, NextToken, Prompt
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.generate import Runner
-from pytest_t2i.generation.plan import DetectorRef, Need, Plan
+from pytest_t2i.generation.plan import DetectorRef, Need, Plan, RequestSettings
 from pytest_t2i.generation.progress import Silent
 from pytest_t2i.generation.store import Store
 from pytest_t2i.prompts import Stereotype
@@ -96,14 +96,14 @@ class Rig:
         registries.languages.update({"echo": self._loading("echo", self.language)})
         aliases = {FACES: {"a": "whole", "b": "middle"}}
         self.components._catalogue = Catalogue({}, aliases)
-        self.observations = Observations(self.components, self.store, GenerationSettings())
+        self.observations = Observations(self.components, RequestSettings(GenerationSettings()))
 
     def _loading(self, name, part):
         return lambda _: self.loaded.append(name) or part
 
     def sample(self, prompt=NURSE, seeds=SEEDS, observed=False, detector="colour:a"):
         """Of images that are made now, their features observed or not."""
-        plan = Plan(GenerationSettings())
+        plan = Plan(RequestSettings(GenerationSettings()))
         encoders = frozenset({"clip"} if observed else ())
         plan.add(Need(prompt, seeds, encoders=encoders))
         Runner(self.components, self.store, Silent()).run(plan)

@@ -212,10 +212,7 @@ def measured_alone(
     remarks: Iterable[str] = (),
     kind: type[Units[Any]] | None = None,
 ) -> Measurement:
-    """Return the measurement of one unit, tested together with its siblings.
-
-    ``kind`` is the class that holds several units; None for the plain one.
-    """
+    """Return the measurement of one unit, tested together with its siblings."""
     from pytest_t2i.audits.detected import Siblings
     from pytest_t2i.audits.estimators import contrast_family
 

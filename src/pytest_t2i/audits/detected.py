@@ -66,11 +66,7 @@ def siblings_of(
     measure: Callable[[AskedTest], Iterable[Any]],
     name: Callable[[Any], str],
 ) -> Siblings[Any]:
-    """Return the members of all cases of a test function, measured together and only once.
-
-    ``measure`` returns the members of one case, ``name`` the id of a member. Each member's field
-    ``siblings`` refers to the result.
-    """
+    """Return the members of all cases of a test function, measured together and only once."""
 
     def build() -> Siblings[Any]:
         members = [member for case in context.cases(test) for member in measure(case)]

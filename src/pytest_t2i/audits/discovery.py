@@ -21,8 +21,6 @@ def installed_audits() -> tuple[Audit[Any], ...]:
 def chosen_audits(entries: Any) -> tuple[Audit[Any], ...]:
     """Return audits by their names, or by their classes: the class itself or ``module:Class``.
 
-    Raises UnknownNameError for a name that is not installed, ConfigurationError for anything else.
-
     >>> [audit.name for audit in chosen_audits("parity")]
     ['parity']
     """
@@ -59,12 +57,7 @@ def recorded_kinds(audits: Iterable[Audit[Any]]) -> dict[str, Any]:
 
 
 def audits_of(registries: Registries) -> tuple[Audit[Any], ...]:
-    """Return every registered audit, each after the audits whose records it reads.
-
-    Raises ConfigurationError for a factory that returns no audit of its name, for audits that
-    read one another's records in a cycle and for two that add the same name to samples,
-    UnknownNameError for one that reads records of an audit that is not registered.
-    """
+    """Return every registered audit, each after the audits whose records it reads."""
     audits = tuple(_ordered([_made(name, registries) for name in registries.audits.names()]))
     for door in ("of_sample", "of_samples"):
         owners: dict[str, str] = {}

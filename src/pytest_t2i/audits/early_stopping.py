@@ -67,10 +67,7 @@ class StoppingRule:
         return ()
 
     def test(self, selection: Any, metric: str, test: SequentialTest) -> SequentialTest | None:
-        """Return the test by which a member stops by its own images; None if intervals decide.
-
-        ``test`` is that of a share with the limit as its bound.
-        """
+        """Return the test by which a member stops by its own images; None if intervals decide."""
         del selection, metric, test
         return None
 

@@ -61,8 +61,6 @@ def checked_attribute(attribute: object) -> Attribute:
 def opposite_prompts(attribute: Attribute) -> tuple[Prompt, Prompt]:
     """Return the prompts that describe an attribute's presence and its absence.
 
-    Raises ConfigurationError where one is empty or both are the same.
-
     >>> [prompt.id for prompt in opposite_prompts(Attribute("hat", "a man with a hat", "a man"))]
     ['attribute-hat-present', 'attribute-hat-absent']
     """

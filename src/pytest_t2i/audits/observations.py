@@ -10,13 +10,12 @@ from pytest_t2i.data import (
     TEXT_EMBEDDING,
     Detection,
     FoundObject,
-    GenerationSettings,
     Prompt,
     Variation,
 )
 from pytest_t2i.errors import T2IError
 from pytest_t2i.generation.components import Components
-from pytest_t2i.generation.plan import DetectorRef, request_of
+from pytest_t2i.generation.plan import DetectorRef, RequestSettings
 from pytest_t2i.generation.seeds import seeding_of
 from pytest_t2i.generation.store import Store, StoredImage
 from pytest_t2i.generation.store.pixels import Pixels, Repeats
@@ -40,8 +39,7 @@ class Observations:
     """
 
     components: Components
-    store: Store
-    settings: GenerationSettings
+    settings: RequestSettings
     variation: Variation | None = None
     """The variation whose images are read; None for the plain images."""
     derived: dict[tuple[Any, ...], Any] = field(default_factory=dict)
@@ -61,11 +59,15 @@ class Observations:
         if variation is None:
             return self
         if variation not in self._views:
-            settings = variation.settings or self.settings
             self._views[variation] = Observations(
-                self.components, self.store, settings, variation, _plain=self
+                self.components, self.settings, variation, _plain=self
             )
         return self._views[variation]
+
+    @property
+    def store(self) -> Store:
+        """The store of images, detections and features."""
+        return self.components.store
 
     @property
     def model_fingerprint(self) -> str:
@@ -96,9 +98,8 @@ class Observations:
 
     def keys(self, prompt: Prompt, seeds: Sequence[int]) -> list[str]:
         """Return the store keys of the prompt's images, in the order of the seeds."""
-        mitigating = self.components.mitigating()
         return self.components.keys(
-            request_of(prompt, seed, self.settings, mitigating, self.variation) for seed in seeds
+            self.settings.request(prompt, seed, self.variation) for seed in seeds
         )
 
     def _read(

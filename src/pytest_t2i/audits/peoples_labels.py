@@ -159,11 +159,7 @@ def fillings(
 def with_fillings(
     labelled: LabelledSet, correct: Callable[[LabelledSet], Correction | None]
 ) -> Correction | None:
-    """Return the correction by the settled labels, with one correction per filling in ``fillings``.
-
-    ``correct`` returns a dataclass with the field ``fillings``, or None where there are too few
-    labels.
-    """
+    """Return the correction by the settled labels; its ``fillings`` have one per filling."""
     correction = correct(labelled.settled)
     if correction is None:
         return None

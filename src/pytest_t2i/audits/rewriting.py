@@ -324,6 +324,11 @@ class RewritingAudit(ContrastAudit):
         del context, test
         return ()
 
+    def units(self, test: AskedTest) -> Sequence[Any]:
+        """Return the test's prompts; those of several wordings only where a test asks for them."""
+        units = super().units(test)
+        return units if self.is_asked(test) else [unit for unit in units if not unit.wordings]
+
     def unit(self, context: AuditContext, unit: Prompt, test: AskedTest) -> DrawnPrompt:
         """Return the revised prompts of a prompt, of equal pictures each."""
         if unit.wordings:
@@ -341,11 +346,7 @@ class RewritingAudit(ContrastAudit):
         return Rewriting(tuple(members), context.settings.confidence, is_service=is_service)
 
     def record(self, context: AuditContext) -> RewritingPart | None:
-        """Return the rewriting of prompts whose tests ask for it, else of all prompts of the run.
-
-        Returns None where the service reports no revised prompt and no test asks, and for a run
-        with a mitigation, whose texts are not the service's.
-        """
+        """Return the rewriting of prompts whose tests ask for it, else of all with a report."""
         if context.mitigation is not None:
             return None
         asking = [test for test in context.tests if self.is_asked(test)]
@@ -487,10 +488,7 @@ def _counted_words(rewriting: Rewriting) -> Iterator[WordRecord]:
 
 
 def most_common(words: Counter[str]) -> list[tuple[str, int]]:
-    """Return words with their numbers of images, the most frequent first, then alphabetically.
-
-    Words of one or two letters and function words are left out, because they are not informative.
-    """
+    """Return words with their numbers of images, the most frequent first, then alphabetically."""
     telling = [(word, n) for word, n in words.items() if len(word) > SHORT and word not in JOINTS]
     return sorted(telling, key=lambda pair: (-pair[1], pair[0]))
 

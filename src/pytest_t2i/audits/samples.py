@@ -139,10 +139,7 @@ def concepts(prompt: Prompt) -> dict[str, str]:
 
 
 def by_concept(members: tuple[Prompted, ...], axis: str) -> dict[str, tuple[Prompted, ...]]:
-    """Return the prompts of each concept of an axis, without those that do not name the axis.
-
-    Raises UnknownNameError for an axis that no prompt has.
-    """
+    """Return the prompts of each concept of an axis, without those that do not name the axis."""
     member_concepts = [concepts(sample.prompt).get(axis) for sample in members]
     if not any(member_concepts):
         names = {name for sample in members for name in concepts(sample.prompt)}

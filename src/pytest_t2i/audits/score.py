@@ -206,10 +206,7 @@ class Score(Generic[Member]):
         return bound
 
     def looked_at(self, member: Member, images: slice, *, labelled: bool) -> tuple[int, int, int]:
-        """Return how many of some images count, and the range of their lean.
-
-        ``labelled`` omits undetected images.
-        """
+        """Return how many of some images count, and the range of their lean."""
         raise NotImplementedError
 
     # the mean over prompts
@@ -261,10 +258,7 @@ class Score(Generic[Member]):
     def change_evidence(
         self, pair: tuple[np.ndarray, np.ndarray], margin: float, change: Interval, *, paired: bool
     ) -> Evidence | None:
-        """Return evidence of a worsening beyond a margin, from labels and interval of the change.
-
-        None where inverted intervals are the evidence.
-        """
+        """Return evidence of a worsening beyond a margin; None where intervals are the evidence."""
         return None
 
     def mean_change(
@@ -287,11 +281,7 @@ class Score(Generic[Member]):
 def of_member(
     score: Score[Member], member: Member, change: Callable[..., Change] | None = None
 ) -> Measurement:
-    """Measure the score of one member of a family, such as a prompt among those of its test.
-
-    ``change`` is the comparison with recorded images, (score, member, baseline, margin, level) ->
-    Change.
-    """
+    """Measure the score of one member of a family, such as a prompt among those of its test."""
     return Measurement(
         metric=score.metric,
         subject=member.id,

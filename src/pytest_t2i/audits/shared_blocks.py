@@ -36,11 +36,7 @@ def counts_of(detections: Iterable[Detection]) -> Counts:
 
 
 def widest_of(pairs: Iterable[tuple]) -> list[tuple]:  # type: ignore[type-arg]
-    """Return every member once, in order of appearance, with the test that asks for most images.
-
-    ``pairs`` holds (member, test); members are told apart by their text, or by their id without
-    one.
-    """
+    """Return every member once, in order of appearance, with the test that asks for most images."""
     widest: dict[str, tuple] = {}  # type: ignore[type-arg]
     for member, test in pairs:
         name = member.text if hasattr(member, "text") else member.id

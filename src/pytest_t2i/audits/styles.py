@@ -55,11 +55,7 @@ class Styled(NamedTuple):
 
 
 def styled(prompts: Iterable[Prompt]) -> list[Styled]:
-    """Return each prompt with its style and without.
-
-    Raises ConfigurationError for a prompt without a style, and for a style that does not follow a
-    comma, because the prompt without it is unknown then.
-    """
+    """Return each prompt with its style and without."""
     return [_styled(prompt) for prompt in prompts]
 
 

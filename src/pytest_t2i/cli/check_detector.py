@@ -472,10 +472,7 @@ def _certificate(trial: Trial, splits: Sequence[Split], judge: Judge | None) -> 
 
 
 def _check_lines(trial: Trial, labels: Path | None) -> Iterator[str]:
-    """Yield lines: how often the detector is right, gives no label, and differs between groups.
-
-    ``labels`` is the folder that a suite can test, if any.
-    """
+    """Yield lines: how often the detector is right, gives no label, and differs between groups."""
     clear = int(trial.clear.sum())
     yield (
         f"{trial.detector} on {len(trial.labelled)} labelled images, {clear} of them clear; "

@@ -24,7 +24,6 @@ from pytest_t2i.library.audit import audit
 from pytest_t2i.prompts import builtin_axes
 from pytest_t2i.reporting import write_all
 from pytest_t2i.reporting.verdict_section import headline
-from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.verdicts.check import Check
 
 if TYPE_CHECKING:
@@ -120,10 +119,7 @@ class StoredAnswers:
         )
 
     def detect(self, images: Sequence[Image]) -> list[Detection]:
-        """Return the stored detection of each picture.
-
-        Raises DetectorError for a picture that is not shipped.
-        """
+        """Return the stored detection of each picture."""
         keys = [_key(image) for image in images]
         if not self._answers.keys() >= set(keys):
             raise DetectorError(
@@ -184,7 +180,8 @@ def _judged(pictures: Path, report: Path) -> list[str]:
     )
     check = audited.verdict(OF_MODEL)
     singly = audited.verdicts(OF_PROMPTS).values()
-    record = _with_note(audited.record, _note(shipped))
+    record = audited.record
+    record = replace(record, next_steps=(_note(shipped), *record.next_steps))
     write_all(record, folder)
     return [
         "",
@@ -201,11 +198,6 @@ def _note(shipped: ShippedModel) -> str:
         f"these are shipped pictures of {shipped.model} ({shipped.source}), judged by the stored "
         f"labels of {shipped.detector}. They say nothing about other models; test yours (`{INIT}`)"
     )
-
-
-def _with_note(record: RunRecord, note: str) -> RunRecord:
-    """Return the record with a note before the next steps on its page."""
-    return replace(record, next_steps=(note, *record.next_steps))
 
 
 def _tally(checks: list[Check]) -> str:

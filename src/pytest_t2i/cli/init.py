@@ -274,10 +274,7 @@ def _all_words(
     suite_axes: Sequence[Axis],
     seconds: float | None,
 ) -> Iterator[str]:
-    """Yield which words a gate leaves out, and how many minutes all words would take.
-
-    ``seconds`` is None for pictures that are there already.
-    """
+    """Yield which words a gate leaves out, and how many minutes all words would take."""
     if preset != "gate":
         return
     left_out = _left_out(every, suite_axes)
@@ -457,10 +454,7 @@ LEFT_OUT = ". They are left out: their checks would stay inconclusive"
 
 
 def _unknown_words(model: str, axes: Sequence[Axis]) -> Iterator[str]:
-    """Yield notes on words whose prompts the catalogue's model is not calibrated for.
-
-    Yields nothing where the model is calibrated for every prompt, or is in no catalogue.
-    """
+    """Yield notes on words whose prompts the catalogue's model is not calibrated for."""
     entry = read_catalogues(Registries().catalogues).models.get(model)
     calibration = entry.calibration() if entry else None
     if calibration is None:
@@ -485,10 +479,7 @@ def _unknown_words(model: str, axes: Sequence[Axis]) -> Iterator[str]:
 
 
 def _judged(model: str, axes: Sequence[Axis]) -> tuple[Axis, ...]:
-    """Return the axes with the words that a model can be judged by; all where none is unknown.
-
-    Raises ConfigurationError where no word is left.
-    """
+    """Return the axes with the words that a model can be judged by; all where none is unknown."""
     entry = read_catalogues(Registries().catalogues).models.get(model)
     calibration = entry.calibration() if entry else None
     if calibration is None:
@@ -644,10 +635,7 @@ def run(
     detector: str | None = None,
     price: Money | None = None,
 ) -> int:
-    """Write the suite, and print what it can and cannot decide.
-
-    Returns 0, or 1 where another suite is there and nothing is written.
-    """
+    """Write the suite, and print what it can and cannot decide."""
     if template is not None and not words:
         raise ConfigurationError(
             "--template needs --words: the words that are put into the template"

@@ -298,10 +298,7 @@ def _sentence(text: str) -> str:
 
 
 def _helps(command_name: str | None) -> dict[str, str]:
-    """Return command -> help; companions are read only where no built-in command is given.
-
-    A command of a group has a name such as ``research.hunt``.
-    """
+    """Return command -> help; companions are read only where no built-in command is given."""
     ours = {name: words for name, (_, words) in COMMANDS.items()}
     if command_name in ours:
         return ours

@@ -244,10 +244,7 @@ def _bounds_of(
     margin: float | None,
     groups: int | None,
 ) -> tuple[dict[str, float], list[str]]:
-    """Return the bounds to plan for by name, and the names whose power cannot be computed.
-
-    Raises ConfigurationError for arguments that do not fit together, and without any bound.
-    """
+    """Return the bounds to plan for by name, and the names whose power cannot be computed."""
     if metric is not None:
         value = limit if margin is None else margin
         if value is None:

@@ -32,10 +32,7 @@ def add_statement(parser: argparse.ArgumentParser) -> None:
 
 
 def with_statement(record: RunRecord, file: Path | None) -> RunRecord:
-    """Return the record with the statement of a file, or unchanged without a file.
-
-    Raises ConfigurationError where no field of the file is filled in.
-    """
+    """Return the record with the statement of a file, or unchanged without a file."""
     if file is None:
         return record
     statement = read_statement(file)

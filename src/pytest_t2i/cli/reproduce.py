@@ -72,11 +72,6 @@ class Way:
         return bool(self.command)
 
     @property
-    def needs_no_weights(self) -> bool:
-        """Whether the command needs neither weights nor files."""
-        return self.is_measured and not (self.models or self.hub or self.files)
-
-    @property
     def needed(self) -> str:
         """What the command needs, in words."""
         weights = f" of weights ({', '.join((*self.models, *self.hub))})"

@@ -61,10 +61,7 @@ class PictureManifest:
 
     @contextmanager
     def written(self) -> Iterator[None]:
-        """Write the manifest at the end of this context.
-
-        Raises StoreError where a picture cannot be written.
-        """
+        """Write the manifest at the end of this context."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             yield
@@ -214,10 +211,7 @@ class Image(NamedTuple):
 def _sample_for_correction(
     record: RunRecord, source: Path, folder: Path, count: int, seed: int
 ) -> int:
-    """Copy images drawn by how unsure the detector is, and write their probabilities.
-
-    Returns the number of copies: ``count``, or all images where the run has fewer.
-    """
+    """Copy images drawn by how unsure the detector is, and write their probabilities."""
     if count < LEAST_DRAWN:
         raise ConfigurationError(
             f"--for-correction {count}: expected at least {LEAST_DRAWN}. Fewer labels "
@@ -243,10 +237,7 @@ def _sample_for_correction(
 
 
 def images_of(record: RunRecord) -> list[Image]:
-    """Return the images of all neutral prompts that are there, each with its remaining doubt.
-
-    Raises ConfigurationError where the deciding detector labels no image male or female.
-    """
+    """Return the images of all neutral prompts that are there, each with its remaining doubt."""
     prompts = [
         (prompt, there)
         for prompt in record.prompts

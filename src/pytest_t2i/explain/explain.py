@@ -514,9 +514,5 @@ def explain(
     progress: Callable[[], Progress],
     say: Callable[[str], None],
 ) -> Explanation | None:
-    """Return which change made a run worse than its baseline; None for a dry run.
-
-    Raises ConfigurationError where the run's model cannot be loaded or is another one now, and
-    where run and baseline have no prompt in common.
-    """
+    """Return which change made a run worse than its baseline; None for a dry run."""
     return Explaining(sources, choices, progress, say).explained()

@@ -23,7 +23,7 @@ from pytest_t2i.errors import BudgetSpentError, ConfigurationError, T2IError
 from pytest_t2i.explain.search import Names, Values
 from pytest_t2i.generation.components import PIPELINES, Components
 from pytest_t2i.generation.generate import Runner
-from pytest_t2i.generation.plan import DetectorRef, Need, Plan
+from pytest_t2i.generation.plan import DetectorRef, Need, Plan, RequestSettings
 from pytest_t2i.generation.progress import Progress
 from pytest_t2i.generation.seeds import seeds_for
 from pytest_t2i.generation.store import Store
@@ -157,12 +157,8 @@ class Workshop:
         extra["parts"] = parts or None
         options = replace(base, extra={k: v for k, v in extra.items() if v is not None})
         name = f"{settings.model} with the old {', '.join(sorted(old_parts))}"
-        entry = components.catalogue.models.get(settings.model or "")
-        components.catalogue.models[name] = (
-            ModelEntry(name, PIPELINES, options, components.model_batch())
-            if entry is None
-            else replace(entry, alias=name, options=options)
-        )
+        entry = components.entry or ModelEntry(name, PIPELINES, options, batch=None)
+        components.catalogue.models[name] = replace(entry, alias=name, options=options)
         components.settings = replace(settings, model=name)
         return components
 
@@ -248,7 +244,7 @@ class Workshop:
     def carry_out(self, components: Components, needs: Iterable[Need]) -> None:
         """Make and examine what the store lacks."""
         _free_pipeline()
-        plan = Plan(components.settings.generation, components.mitigating())
+        plan = Plan(_request_settings(components))
         plan.add_all(needs)
         # One for all hybrids: it knows the time of an image before the first one of a hybrid.
         self._shown = self._shown or self.progress()
@@ -261,7 +257,12 @@ class Workshop:
 
 
 def _observations(components: Components) -> Observations:
-    return Observations(components, components.store, components.settings.generation)
+    return Observations(components, _request_settings(components))
+
+
+def _request_settings(components: Components) -> RequestSettings:
+    """The settings of both sides as they were recorded, without defaults of the catalogue."""
+    return RequestSettings(components.settings.generation, components.mitigating())
 
 
 def _values(
@@ -310,10 +311,7 @@ def not_exchangeable(component: Component, old: Model, new: Model) -> str:
 
 
 def with_facts(model: Model, store: Store) -> Model:
-    """Return a model with the facts of what lies under its name now.
-
-    Raises T2IError where it cannot be loaded.
-    """
+    """Return a model with the facts of what lies under its name now."""
     components = Components(model.settings, store)
     handle = components.model()
     if not model.settings.model:

@@ -20,6 +20,7 @@ import scipy
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.data import (
     FINAL_LATENT,
+    PLAIN,
     TEXT_EMBEDDING,
     VELOCITY,
     Attribute,
@@ -205,7 +206,9 @@ class Making:
         plan = Plan(observations.settings)
         texts = [(prompt, *(_variants(prompt) or ())) for prompt in prompts]
         observe = frozenset({TEXT_EMBEDDING})
-        plan.add_all(Need(each, (0,), observe=observe) for group in texts for each in group)
+        plan.add_all(
+            Need(each, (0,), observe=observe, variation=PLAIN) for group in texts for each in group
+        )
         try:
             embed_texts(plan, observations.components, self.workshop.store)
         except T2IError as error:
@@ -535,10 +538,7 @@ UNITS = {"steps": "SPI"}
 def where_words(
     places: Iterable[PlaceOfMaking], labels: Sequence[str] = (), *, is_deep: bool, cost: int
 ) -> str:
-    """Return the paragraph of all places; "" where there are none.
-
-    ``labels`` are those that grew.
-    """
+    """Return the paragraph of all places; "" where there are none."""
     by_culprit: dict[tuple[str, ...], list[PlaceOfMaking]] = {}
     for place in places:
         by_culprit.setdefault(place.components, []).append(place)

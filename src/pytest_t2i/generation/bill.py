@@ -57,10 +57,7 @@ class Bill:
         return f" for {self.of(images)}"
 
     def cannot_pay(self, requests: int, what: str) -> str:
-        """A note where the budget does not pay for these requests and one picture; else "".
-
-        ``what`` begins the note with what is left out, such as "the seeds are not tried".
-        """
+        """A note where the budget does not pay for these requests and one picture; else ""."""
         left = self.spending.left
         if left is None or left > requests:
             return ""

@@ -20,10 +20,7 @@ OF_TESTS = tuple(sorted(set(EXTRAS.values())))
 
 
 def check_packages(plan: Plan, components: Components) -> None:
-    """Find missing packages of any part of the run before GPU time is spent.
-
-    Raises MissingExtraError for one missing package, MissingExtrasError for several.
-    """
+    """Find missing packages of any part of the run before GPU time is spent."""
     missing = [*_of_extras(plan.extras), *_of_parts(plan, components)]
     if len({error.missing for error in missing}) > 1:
         raise MissingExtrasError(missing)

@@ -22,8 +22,6 @@ MODES = ("RGB", "L", "RGBA", "P", "1")
 def as_generated(pictures: Any) -> Iterator[Generated]:
     """Yield what a model returned for a batch; a plain PIL image is taken as a picture.
 
-    Raises ConfigurationError for anything else.
-
     >>> list(as_generated(["a nurse"]))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
@@ -58,10 +56,7 @@ class SizeCheck:
     """Keys of all pictures that were compared."""
 
     def error(self, request: Request, generated: Generated) -> GenerationError | None:
-        """The error of a picture whose aspect is not that of the requested size; None without one.
-
-        A model behind HTTP has compared it already.
-        """
+        """The error of a picture of another aspect than the requested size; None without one."""
         size = getattr(generated.image, "size", None)
         problem = "" if self.takes_others or size is None else aspect_problem(request, size)
         if not problem:

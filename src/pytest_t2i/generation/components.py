@@ -125,10 +125,7 @@ class Components:
         return self._catalogue
 
     def model(self) -> NamedComponent[TextToImage]:
-        """The model under test.
-
-        Raises UnknownNameError for a name that is no alias, folder, hub id or factory.
-        """
+        """The model under test."""
         if self._model is None:
             name, adapter, factory, _ = self.resolved
             options = self.defaults()
@@ -203,11 +200,6 @@ class Components:
         """Counter of failed requests to a model behind HTTP, shared by the run's processes."""
         return FaultCounts(self.store.folder / "locks" / f"{self.run_id or self.own_id}.faults")
 
-    def forget_faults(self) -> None:
-        """Remove the counter of failed requests, unless other workers of the run use it."""
-        if self.run_id is None:
-            self.faults.clear()
-
     def _counting(self, adapter: str, factory: Factory) -> Factory:
         """A model's factory; a model behind HTTP counts its failures and costs."""
         if adapter == PIPELINES:
@@ -271,10 +263,7 @@ class Components:
                 )
 
     def mitigating(self) -> Mitigating | None:
-        """The run's mitigation, applied to prompts; None without one.
-
-        Raises UnknownNameError for an unknown name or key.
-        """
+        """The run's mitigation, applied to prompts; None without one."""
         setting = self.settings.mitigation
         if setting is not None and self._mitigating is None:
             mitigation = load_mitigation(self.registries.mitigations, setting)
@@ -282,10 +271,7 @@ class Components:
         return self._mitigating
 
     def _as_asked(self, mitigation: NamedMitigation) -> NamedMitigation:
-        """A mitigation with the run's generation settings and, where needed, its encoder.
-
-        Raises ConfigurationError where the mitigation then has no effect.
-        """
+        """A mitigation with the run's generation settings and, where needed, its encoder."""
         defaults = self.defaults().defaults if self.settings.model else GenerationSettings()
         options = {k: v for k, v in asdict(self.settings.generation).items() if v is not None}
         mitigation = replace(mitigation, settings=replace(defaults, **options))
@@ -316,10 +302,7 @@ class Components:
         return f"clip:{alias}" if is_clip_alias else "clip"
 
     def maker(self) -> TextToImage:
-        """The model, wrapped by the run's mitigation where there is one.
-
-        Raises ConfigurationError where the mitigation does not fit the model.
-        """
+        """The model, wrapped by the run's mitigation where there is one."""
         mitigating = self.mitigating()
         if mitigating is None:
             return self.model().get()
@@ -330,10 +313,7 @@ class Components:
         return self._mitigated
 
     def calibration(self) -> Calibrated | None:
-        """The prompts that the model is calibrated for; None for any.
-
-        The catalogue's entry declares them, or the model itself where it is no pipeline.
-        """
+        """The prompts that the model is calibrated for; None for any."""
         if self.entry is not None and self.entry.calibrated is not None:
             return self.entry.calibration()
         model = self.model().get() if self.model().lists_images else None
@@ -352,10 +332,7 @@ class Components:
         return [self._keys[request] for request in listed]
 
     def executor(self, batch: int, say: Callable[[str], None]) -> Executor:
-        """The executor of the run, which makes the images.
-
-        Raises UnknownNameError for a name that is neither registered nor a factory.
-        """
+        """The executor of the run, which makes the images."""
         name = self.settings.executor
         factory, source = named_part(self.registries.executors, name)
         model = self.model()

@@ -213,10 +213,7 @@ class Observer:
 def detections_of(
     components: Components, ref: DetectorRef, images: Sequence[Image]
 ) -> list[Detection]:
-    """A detector's detections; pictures out of its domain are not passed to the detector.
-
-    Raises DetectorError for an invalid detection.
-    """
+    """A detector's detections; pictures out of its domain are not passed to the detector."""
     return detections_by(components.detector(ref).get(), ref.name, images)
 
 

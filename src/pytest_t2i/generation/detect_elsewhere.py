@@ -102,10 +102,7 @@ class Looking:
 def looking_factory(
     factory: Factory, detectors: Mapping[str, tuple[Factory, LoadOptions]]
 ) -> LookingFactory:
-    """A factory of a model that runs detectors in a worker.
-
-    Raises ConfigurationError for a detector that another process cannot load.
-    """
+    """A factory of a model that runs detectors in a worker."""
     for name, recipe in detectors.items():
         try:
             pickle.dumps(recipe)

@@ -82,10 +82,7 @@ def _wrong_mask(entry: FoundObject, size: tuple[int, int]) -> str:
 def detections_by(
     detector: Detector, name: str, images: Sequence[Image], turn: Turn = nullcontext
 ) -> list[Detection]:
-    """A detector's detections; pictures out of its domain are not passed to the detector.
-
-    Raises DetectorError for an invalid detection.
-    """
+    """A detector's detections; pictures out of its domain are not passed to the detector."""
     with blamed(DetectorError, "detector", name):
         flags = in_domain("detector", name, detector, images)
         in_scope = [image for image, is_known in zip(images, flags, strict=True) if is_known]
@@ -121,8 +118,6 @@ def check_count(kind: str, name: str, given: int, asked: int) -> None:
 
 def checked(detection: Any, labels: Collection[str], name: str) -> Detection:
     """A detection with a known label and with finite scores as plain floats.
-
-    Raises DetectorError for any other, with the detector's name and the value.
 
     >>> checked(Detection("male", scores={"male": 1}), ("male", "female"), "mine").scores
     {'male': 1.0}

@@ -214,10 +214,7 @@ def _noted(
 def batches_to_store(
     pairs: Iterator[tuple[Request, Generated]], size: Callable[[], int]
 ) -> Iterator[list[tuple[Request, Generated]]]:
-    """An executor's images in batches to be stored, also those made before an error.
-
-    ``size`` gives the number of images that are stored together.
-    """
+    """An executor's images in batches to be stored, also those made before an error."""
     part: list[tuple[Request, Generated]] = []
     try:
         for pair in pairs:

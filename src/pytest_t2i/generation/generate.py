@@ -260,9 +260,10 @@ class Runner:
         for part in map(self.__dict__.get, ("executor", "bill")):
             if (close := getattr(part, "close", None)) is not None:
                 close()
-        if (spending := self.components.judge_spending) is not None and not self.components.run_id:
-            spending.clear()
-        self.components.forget_faults()
+        if not self.components.run_id:  # other workers of the run use the counters
+            self.components.faults.clear()
+            if (spending := self.components.judge_spending) is not None:
+                spending.clear()
 
     def keys(self, plan: Plan) -> dict[Request, str]:
         """The store's key of every request, which the plan has from now on."""

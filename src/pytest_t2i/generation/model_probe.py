@@ -92,10 +92,7 @@ def _read(fact: object) -> ModelProbe | None:
 
 
 def probed(model: Any, settings: GenerationSettings) -> ModelProbe | None:
-    """Make four pictures: seeds 1 and 2 in a batch, seed 1 alone, and with another guidance.
-
-    None where the model gives no picture.
-    """
+    """Make four pictures: seeds 1 and 2 in a batch, seed 1 alone, and with another guidance."""
     first = Request(PROMPT, SEED, settings)
     second = Request(PROMPT, OTHER_SEED, settings)
     first_picture, second_picture = as_generated(model.generate([first, second]))

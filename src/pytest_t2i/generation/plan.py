@@ -94,26 +94,26 @@ class ImageNeeds:
         self.attributes |= need.attributes
 
 
-def request_of(
-    prompt: Prompt,
-    seed: int,
-    settings: GenerationSettings,
-    mitigating: Mitigating | None = None,
-    variation: Variation | None = None,
-) -> Request:
-    """The request for a prompt and seed: the one place where plans and readers get it from."""
-    variation = varied(mitigating, prompt, variation)
-    settings = (variation and variation.settings) or settings
-    return Request(prompt.text_of(seed), seed, settings, variation=variation)
+@dataclass(frozen=True, slots=True)
+class RequestSettings:
+    """What all requests of a run share: its plans and its reader of the store have the same."""
+
+    generation: GenerationSettings
+    mitigating: Mitigating | None = None
+    """The run's mitigation."""
+
+    def request(self, prompt: Prompt, seed: int, variation: Variation | None = None) -> Request:
+        """The request for a prompt and seed, with these settings or the variation's."""
+        variation = varied(self.mitigating, prompt, variation)
+        settings = (variation and variation.settings) or self.generation
+        return Request(prompt.text_of(seed), seed, settings, variation=variation)
 
 
 @dataclass(slots=True)
 class Plan:
     """Everything that all collected tests need; equal requests are merged."""
 
-    settings: GenerationSettings
-    mitigating: Mitigating | None = None
-    """The run's mitigation."""
+    settings: RequestSettings
     needs: dict[Request, ImageNeeds] = field(default_factory=dict)
     keys: dict[Request, str] = field(default_factory=dict)
     """The store's key of every request, from when the model is known; {} before."""
@@ -134,7 +134,7 @@ class Plan:
         for encoder in need.encoders if need.texts else ():
             self.texts.setdefault(encoder, set()).update(need.texts)
         for seed in need.seeds:
-            request = self.request(need.prompt, seed, need.variation)
+            request = self.settings.request(need.prompt, seed, need.variation)
             if request in self.needs:
                 self.needs[request].take(need)
             else:
@@ -144,10 +144,6 @@ class Plan:
         """Add several needs."""
         for need in needs:
             self.add(need)
-
-    def request(self, prompt: Prompt, seed: int, variation: Variation | None = None) -> Request:
-        """The request for a prompt and seed, with this plan's or the variation's settings."""
-        return request_of(prompt, seed, self.settings, self.mitigating, variation)
 
     def prompt_text(self, request: Request) -> str:
         """The text of the prompt of a request, which may have drawn one of its wordings."""

@@ -105,10 +105,7 @@ class Follower:
 
 
 class Lines:
-    """Plain lines for logs, one every ten seconds and one at the end.
-
-    The lines come from a timer, also while a batch takes minutes.
-    """
+    """Plain lines for logs, one every ten seconds and one at the end."""
 
     def __init__(
         self, write: Callable[[str], None], clock: Callable[[], float] = time.monotonic

@@ -20,11 +20,7 @@ def is_ready_made(handle: NamedComponent[TextToImage]) -> bool:
 
 
 def check_supply(handle: NamedComponent[TextToImage], wanted: Mapping[str, int]) -> list[str]:
-    """Notes on how a folder was read, and on prompts with fewer images than requested.
-
-    Raises ConfigurationError where the model has no image of some prompts, as their tests would
-    measure nothing. The message names the most similar prompts that the model has.
-    """
+    """Notes on how a folder was read, and on prompts with fewer images than requested."""
     model = handle.get() if handle.lists_images else None
     if not isinstance(model, ReadyMade):
         return []

@@ -58,12 +58,6 @@ class Work:
         return Money(sum(c.amount for c in costs), costs[0].currency) if costs else None  # type: ignore[arg-type]
 
     @property
-    def spent_on_judges(self) -> Money | None:
-        """Cost of judged pictures; included in ``spent``."""
-        price = _read(self.judge_price)
-        return None if price is None else price.times(self.judge_paid)
-
-    @property
     def spent_on_seeds(self) -> Money | None:
         """Cost of probing the seeds; included in ``spent``."""
         price = self._price

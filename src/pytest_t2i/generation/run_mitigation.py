@@ -32,10 +32,7 @@ class Mitigating:
         self.known |= {text: tuple(texts) for text, texts in known.items()}
 
     def variation(self, prompt: Prompt) -> Variation | None:
-        """The variation of a prompt's pictures; None for a prompt that names a gender.
-
-        Raises ConfigurationError for a prompt without counterparts where they are needed.
-        """
+        """The variation of a prompt's pictures; None for a prompt that names a gender."""
         if prompt.text not in self._variations:
             self._variations[prompt.text] = self._variation(prompt)
         return self._variations[prompt.text]

@@ -163,10 +163,7 @@ UNKNOWN = "whether seeds are honoured is unknown: the model gave no picture to c
 
 
 def probe(model: ToTry, settings: GenerationSettings) -> tuple[Seeding | None, int]:
-    """What the seeds of a model determine, and the number of pictures requested.
-
-    The result is None where the model gives no picture.
-    """
+    """What the seeds of a model determine, and the number of pictures requested."""
     request = Request(PROMPT, SEED, settings)
     alone = [
         generated for _ in range(ALONE) for generated in as_generated(model.generate([request]))

@@ -77,12 +77,7 @@ class Grouping:
 def groups_of(
     table: Path, groupings: Sequence[Grouping], *, file: str = "file"
 ) -> dict[str, dict[str, str]]:
-    """Return column -> file -> group, by a label table; images with an empty cell are left out.
-
-    Raises:
-        FileFormatError: a column is absent, a cell of a banded column is no number, or two rows of
-            a file differ.
-    """
+    """Return column -> file -> group, by a label table; images with an empty cell are left out."""
     columns = [grouping.column for grouping in groupings]
     rows = read_table(
         table, (file, *columns), remedy="Name the columns of the groups with --by."

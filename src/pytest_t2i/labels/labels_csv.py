@@ -59,17 +59,8 @@ class Word(msgspec.Struct):
         return msgspec.structs.replace(self, **texts)
 
 
-def _add_label(folder: Path, label: Label) -> None:
-    """Append a label. Raises StoreError if the folder cannot be written."""
-    _add(folder, Word(**asdict(label)))
-
-
-def _add_taken_back(folder: Path, file: str, annotator: str) -> None:
-    """Append the removal of an annotator's label. Raises StoreError as ``_add_label``."""
-    _add(folder, Word(file, annotator, None))
-
-
 def _add(folder: Path, word: Word) -> None:
+    """Append a label or its removal to the log; StoreError where it cannot be written."""
     path = folder / LOG_NAME
     line = msgspec.json.encode(word.with_texts(_as_kept))
     try:
@@ -100,10 +91,7 @@ def _is_cut_short(path: Path) -> bool:
 
 
 def _read_log(folder: Path) -> Iterator[Word]:
-    """Yield the lines, oldest first; lines that were cut short are left out.
-
-    Raises FileFormatError that names the line.
-    """
+    """Yield the lines, oldest first; lines that were cut short are left out."""
     path = folder / LOG_NAME
     if not path.exists():
         return
@@ -120,11 +108,6 @@ def _read_log(folder: Path) -> Iterator[Word]:
 def _is_part(line: str) -> bool:
     """Whether a line was cut short, as by a full disk: its JSON object is not closed."""
     return not line.endswith("}")
-
-
-def _clear_log(folder: Path) -> None:
-    """Remove the log, once the table holds all its labels."""
-    (folder / LOG_NAME).unlink(missing_ok=True)
 
 
 FILE_NAME = "labels.csv"
@@ -220,7 +203,7 @@ def _write(folder: Path, labels: Iterable[Label]) -> None:
         raise StoreError(explain(table, error)) from error
     finally:
         draft.unlink(missing_ok=True)
-    _clear_log(folder)
+    (folder / LOG_NAME).unlink(missing_ok=True)
 
 
 def _check_read_back(
@@ -254,13 +237,13 @@ def record(folder: Path, label: Label) -> None:
     """
     vocabulary_of(folder).check(label.label)
     with _lock(folder):
-        _add_label(folder, label)
+        _add(folder, Word(**asdict(label)))
 
 
 def forget(folder: Path, file: str, annotator: str) -> None:
     """Remove an annotator's label of a file."""
     with _lock(folder):
-        _add_taken_back(folder, file, annotator)
+        _add(folder, Word(file, annotator, None))
 
 
 def compact(folder: Path) -> None:

@@ -105,8 +105,6 @@ def _plain(word: str) -> str:
 def meanings(text: str) -> dict[str, str]:
     """Parse ``m=male,f=female`` as word -> label.
 
-    Raises ConfigurationError for a part without an equals sign.
-
     >>> meanings("m=male, f=female")
     {'m': 'male', 'f': 'female'}
     """

@@ -484,10 +484,7 @@ def _measurements(values: Iterable[Any]) -> list[str]:
 
 
 def _measurement(owner: str, value: Any, name: str) -> Measurement | None:
-    """Return the measurement of this name, or of one of its parts (``similarity_gap.image``).
-
-    Raises ConfigurationError for one that takes arguments.
-    """
+    """Return the measurement of this name, or of one of its parts (``similarity_gap.image``)."""
     if isinstance(value, Measurement):  # the fixture is the measurement itself
         return value if value.name == name else None
     base, _, part = name.partition(".")
@@ -688,10 +685,7 @@ def _recorded(
 
 @contextmanager
 def _default_named(*, unsaid: bool) -> Iterator[None]:
-    """Add advice to a ModelLoadError if ``unsaid``: no detector was named for a model in memory.
-
-    Raises ModelLoadError that names the default detector and says how to choose another.
-    """
+    """Add advice to a ModelLoadError if ``unsaid``: no detector was named for a model in memory."""
     try:
         yield
     except ModelLoadError as error:

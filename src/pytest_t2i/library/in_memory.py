@@ -112,9 +112,6 @@ def is_nameless(model: Any, fingerprint: str | None) -> bool:
 def name_of_model(model: Any, given: str | None = None) -> str:
     """Return the model's name in reports.
 
-    Raises ConfigurationError for a malformed name, and for a name given to a model that is not in
-    memory.
-
     >>> name_of_model(FunctionModel(lambda prompts, seeds: [], "none"))
     'FunctionModel in memory'
     >>> name_of_model(FunctionModel(lambda prompts, seeds: [], "none"), "tuned")

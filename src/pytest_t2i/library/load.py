@@ -101,12 +101,7 @@ def settings_for(
     model_name: str | None = None,
     refused: Mapping[str, str] = EMPTY,
 ) -> Settings:
-    """Return the settings for options by name, with the readers of the command line.
-
-    ``refused`` are options without an effect here, each with what to do instead. Raises
-    UnknownNameError for an unknown option, ConfigurationError for a wrong value and for a refused
-    option.
-    """
+    """Return the settings for options by name, with the readers of the command line."""
     options_by_name = {option.name.replace("-", "_"): option for option in OPTIONS}
     choices = {"images": images, **options}
     choices |= {} if detector is None else {"detector": detector}
@@ -147,10 +142,7 @@ def session_for(
     detector: Detector | None,
     audits: tuple[Audit[Any], ...] | None = None,
 ) -> Session:
-    """Return a session with these settings, with model and detector registered under their names.
-
-    Raises ConfigurationError for settings that cannot be used, before any image is made.
-    """
+    """Return a session with these settings, model and detector registered under their names."""
     components = Components(settings, Store(settings.store))
     if detector is not None:
         components.registries.detectors.update({settings.detectors[0]: lambda _: detector})
@@ -247,16 +239,13 @@ class Loaded:
         Raises ConfigurationError for a prompt that names a gender, which no mitigation changes, and
         for a prompt without counterparts if the mitigation needs them.
         """
-        mitigating, settings = self._components.mitigating(), self._session.generation
-        if mitigating is None:
-            return Request(text, seed, settings)
-        variation = mitigating.variation(Prompt(text, "prompt", text))
-        if variation is None:
+        request = self._session.request_settings.request(Prompt(text, "prompt", text), seed)
+        if request.variation is None and self._components.mitigating() is not None:
             raise ConfigurationError(
                 f"{text!r} names a gender: a mitigation lets such a prompt pass as it is. Write it "
                 "with person or people, or with a profession."
             )
-        return Request(text, seed, settings, variation=variation)
+        return request
 
     def generate(self, requests: Sequence[Request]) -> Iterable[Generated]:
         """Make one batch, in order; requests with the mitigation's variation are mitigated."""

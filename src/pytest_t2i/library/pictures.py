@@ -115,7 +115,7 @@ def _wanted(session: Session, prompts: Sequence[str], images: int | None) -> dic
 
 
 def _made(session: Session, counts: dict[str, int], progress: bool) -> Iterator[Pictured]:
-    plan = Plan(session.generation, session.components.mitigating())
+    plan = Plan(session.request_settings)
     for text, count in counts.items():
         prompt = Prompt(text, "prompt", text)
         plan.add(Need(prompt, session.seeds(prompt, count)))

@@ -86,13 +86,13 @@ class Workbench:
 
     def make(self, needs: Iterable[Need]) -> None:
         """Make and observe what the store lacks."""
-        plan = Plan(self.generation)
+        plan = Plan(self._session.request_settings)
         plan.add_all(needs)
         self._runner.run(plan)
 
     def observations(self) -> Observations:
         """Return a reader of what was made and observed."""
-        return Observations(self.components, self._session.store, self.generation)
+        return Observations(self.components, self._session.request_settings)
 
     def close(self) -> None:
         """End the processes that make images."""

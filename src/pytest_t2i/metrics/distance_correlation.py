@@ -95,8 +95,6 @@ def correlation(first: inputs.Floats, second: inputs.Floats) -> float:
 def corrected_correlation(first: inputs.Floats, second: inputs.Floats) -> float:
     """Return the corrected, squared distance correlation of U-centred distances.
 
-    Raises ValueError where all rows of a space are equally far apart.
-
     >>> once = np.array([[0.0, 1.0], [1.0, 0.0]])
     >>> round(corrected_correlation(once, -once), 12)
     -1.0
@@ -115,8 +113,6 @@ def both_distances(
     a: npt.ArrayLike, b: npt.ArrayLike, fewest: int
 ) -> tuple[inputs.Floats, inputs.Floats]:
     """Return the Euclidean distances between the rows of each space (thesis eq. 2.9).
-
-    Both are [n, n], up to a scale.
 
     >>> both_distances([0.0, 1.0], [[0.0, 0.0], [3.0, 4.0]], 2)[1].tolist()
     [[0.0, 1.25], [1.25, 0.0]]

@@ -23,8 +23,6 @@ def feature_rows(name: str, values: npt.ArrayLike) -> inputs.Floats:
 def unit(name: str, values: inputs.Floats) -> inputs.Floats:
     """Return the vector scaled to unit length.
 
-    Raises ValueError for a vector of zeros, which has no direction.
-
     >>> unit("direction", np.array([3.0, 4.0]))
     array([0.6, 0.8])
     """

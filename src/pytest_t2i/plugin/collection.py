@@ -28,8 +28,6 @@ from pytest_t2i.verdicts.limits_file import LimitFiles, check_bounds_agree
 def limits_named_in(function: Callable[..., Any]) -> tuple[str, ...]:
     """Return the names passed to ``limit("...")`` without a bound, which a file must give.
 
-    Names computed at run time, and tests whose source is not available, are left out.
-
     >>> limits_named_in(limits_named_in.__wrapped__)
     ()
     """
@@ -40,8 +38,6 @@ def limits_named_in(function: Callable[..., Any]) -> tuple[str, ...]:
 @lru_cache(maxsize=256)
 def bounds_given_in(function: Callable[..., Any]) -> tuple[tuple[str, float], ...]:
     """Return names and bounds of ``limit("...", 0.3)``, where names and bounds can be read.
-
-    A bound is a number, or the name of a number in the test's module.
 
     >>> bounds_given_in(bounds_given_in.__wrapped__)
     ()
@@ -211,10 +207,7 @@ class Selecting:
     """The recorded runs of --t2i-baseline and --t2i-anchor."""
 
     def select(self, item: pytest.Function) -> None:
-        """Add a marked item to the run, or mark it as skipped with the reason.
-
-        Raises pytest.UsageError if the test could not be judged.
-        """
+        """Add a marked item to the run, or mark it as skipped with the reason."""
         selection = selection_of(item)
         reason = self._reason_to_skip(selection)
         if reason:

@@ -21,10 +21,7 @@ READ = pytest.StashKey[dict[tuple[int, ...], tuple[list[pytest.Mark], Selection]
 
 
 def read_marker(item: pytest.Item) -> Selection:
-    """Return the selection of the test's markers, including those of its class and module.
-
-    Raises pytest.UsageError, which names the test.
-    """
+    """Return the selection of the test's markers, including those of its class and module."""
     markers = list(item.iter_markers("t2i"))
     # All cases of a test share its markers. Reading them for each of many prompts takes minutes.
     cache = item.config.stash.setdefault(READ, {})

@@ -236,10 +236,7 @@ class Setup(NamedTuple):
 
 
 def keep_rootdir(config: pytest.Config, args: Sequence[str]) -> None:
-    """Restore the rootdir if the value of one of our options has changed it.
-
-    Raises pytest.UsageError if pytest has read another settings file, which cannot be undone.
-    """
+    """Restore the rootdir if the value of one of our options has changed it."""
     pairs = _taken_for_tests(args)
     right = _setup(config) if pairs else None
     if right is None or right == (config.rootpath, config.inipath):

@@ -68,10 +68,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Forward ``ask_for_candidates`` to the command that asks, for one more release.
-
-    Raises ImportError where no distribution has the command.
-    """
+    """Forward ``ask_for_candidates`` to the command that asks, for one more release."""
     if name != "ask_for_candidates":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     commands = entry_points(group="pytest_t2i.commands", name="research.candidates")

@@ -297,10 +297,7 @@ class Axes:
         return [*super().__dir__(), *self._members, *self._groups]
 
     def load(self, path: str | Path) -> Axes:
-        """Return the axes of a TOML file: one table per axis with template, concepts, indicator.
-
-        Raises FileFormatError that names the file, the line or the key.
-        """
+        """Return the axes of a TOML file: one table per axis with template, concepts, indicator."""
         return Axes(read_axes(Path(path)))
 
 
@@ -384,11 +381,7 @@ def _axis(path: Path, name: str, plain: Any) -> Axis:
 
 
 def _sentences(path: Path, where: str, table: _Table) -> tuple[tuple[str, str], ...]:
-    """Return the sentences of an axis.
-
-    Raises FileFormatError where a concept has none: prompts from the template would be of another
-    kind.
-    """
+    """Return the sentences of an axis."""
     if table.sentences is None:
         return ()
     missing = [word for word in table.concepts if word not in table.sentences]

@@ -23,10 +23,7 @@ def write_all(
     audits: Sequence[Audit[Any]] | None = None,
     project: Path | None = None,
 ) -> None:
-    """Write run.json, index.html and summary.md of a run into a folder, each file atomically.
-
-    An explanation of this run that lies in the folder is shown, too.
-    """
+    """Write run.json, index.html and summary.md of a run into a folder, each file atomically."""
     from pytest_t2i.reporting.html import render_html
     from pytest_t2i.reporting.markdown import render_markdown
 
@@ -41,10 +38,7 @@ def write_all(
 
 
 def set_aside(file: Path) -> None:
-    """Rename the file of another kind of report in the same folder to ``earlier-NAME``.
-
-    An earlier file of that name is overwritten. Raises StoreError if the file cannot be renamed.
-    """
+    """Rename the file of another kind of report in the same folder to ``earlier-NAME``."""
     if file.is_file():
         try:
             file.replace(file.with_name(f"earlier-{file.name}"))

@@ -19,11 +19,7 @@ from pytest_t2i.verdicts.measurement import Measurement
 
 
 def assertion_lines(left: Any, right: Any) -> list[str] | None:
-    """Return the lines of pytest's assertion message for a comparison of a measurement.
-
-    The result is None if neither side is a measurement, or the other side is a plain number: only a
-    limit keeps the check of its comparison.
-    """
+    """Return the lines of pytest's assertion message for a comparison of a measurement."""
     if not any(isinstance(side, Measurement) for side in (left, right)):
         return None
     checks = [getattr(side, "check", None) for side in (left, right)]

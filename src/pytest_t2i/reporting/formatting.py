@@ -108,12 +108,6 @@ def percent(share: float) -> str:
     return f"{100 * share:.{int(0.0 < share < 0.005)}f} %"  # noqa: PLR2004 - rounds to 0
 
 
-def percent_interval(interval: Interval) -> str:
-    """Format the interval of a share as ``25 % [20, 31]``."""
-    low, high = (round(100 * end) for end in (interval.low, interval.high))
-    return f"{percent(interval.estimate)} [{low}, {high}]"
-
-
 def with_commands(text: str) -> Markup:
     """Return escaped HTML with texts between backticks as code, and options that do not break.
 
@@ -321,10 +315,7 @@ def duration(seconds: float) -> str:
 
 
 def early_stopping_words(record: RunRecord) -> str:
-    """Return how many of the possible images sufficed, in words.
-
-    The text is "" without early stopping, and for a run that was interrupted.
-    """
+    """Return how many of the possible images sufficed, in words."""
     most, planned = record.done.most, record.done.planned
     is_known = most and record.outcome is not Outcome.INTERRUPTED
     return f"early stopping: {planned} of {most} images were enough" if is_known else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,18 +21,22 @@ from pytest_t2i.reporting import (
     formatting,
     html_sections,
     pictures,
-    prompt_rows,
     run_facts,
     verdict_section,
 )
 from pytest_t2i.reporting.audit_sections import sections_of
+from pytest_t2i.reporting.charts import ChartRow, bias_groups
 from pytest_t2i.reporting.culprit import explanation_section, hint
+from pytest_t2i.reporting.formatting import counted_beside, excess_of, tells_others
 from pytest_t2i.reporting.html_sections import drawn
+from pytest_t2i.reporting.pictures import Grid, Picture, PictureAlbum
 from pytest_t2i.runs.explanation.record import Explanation
 from pytest_t2i.runs.picture_paths import portable
-from pytest_t2i.runs.record import RunRecord
+from pytest_t2i.runs.record import PromptRecord, RunRecord
+from pytest_t2i.runs.summaries import first_screens
 from pytest_t2i.sections import Section
 from pytest_t2i.sections.words import p_words
+from pytest_t2i.verdicts.check import Check
 
 
 def render_html(
@@ -55,7 +60,7 @@ def contents_of_page(
     """Return the variables of the templates of a run's page, without style, script and policy."""
     record = portable(record)
     albums = pictures.albums(record, folder)
-    listed, rows = prompt_rows.listed_metric(record), prompt_rows.prompt_rows(record, albums)
+    listed, rows = _listed_metric(record), _prompt_rows(record, albums)
     groups = {outcome: verdict_section.check_groups(record, outcome) for outcome in record.tally()}
     return {
         "record": record,
@@ -83,7 +88,7 @@ def contents_of_page(
         ],
         "rows": rows,
         "rows_by_anchor": {row.chart.anchor: row for row in rows},
-        "open_rows": prompt_rows.OPEN_ROWS,
+        "open_rows": OPEN_ROWS,
         "leanings": charts.leanings(record.prompts),
         "audit_sections": html_sections.drawn(sections_of(record, audits), folder),
         "albums": albums,
@@ -92,6 +97,73 @@ def contents_of_page(
         "provenance": run_facts.facts_table(record.provenance),
         "settings": run_facts.facts_table(record.settings),
     }
+
+
+OPEN_ROWS = 24
+"""Number of prompts that the page lists at once; the others are folded below."""
+WITH_PICTURES = 120
+"""Number of prompts with pictures in the list; more would make the page heavy."""
+PICTURES_OF_ROW = 3
+"""Largest number of pictures of a prompt in the list."""
+URGENCY = {Outcome.FAIL: 0, Outcome.INCONCLUSIVE: 1, Outcome.PASS: 2, None: 3}
+"""Order of the prompts by outcome."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptRow:
+    """One prompt of the list."""
+
+    chart: ChartRow
+    axis: str
+    counts: str
+    checks: tuple[Check, ...]
+    pictures: tuple[Picture, ...]
+
+    @property
+    def words(self) -> str:
+        """What a reader may look for: the name, the axis and the text of the prompt."""
+        return f"{self.chart.name} {self.axis} {self.chart.note}".lower()
+
+
+def _listed_metric(record: RunRecord) -> str:
+    """Return the metric whose checks of prompts stand in the list; "" where there is no list."""
+    screens = first_screens()
+    return screens[0].of_prompts[0] if screens and not tells_others(record) else ""
+
+
+def _prompt_rows(record: RunRecord, albums: Sequence[PictureAlbum]) -> list[PromptRow]:
+    """Return the prompts of a run, worst first; [] where the labels are not gender."""
+    checks = record.checks_of(_listed_metric(record))
+    prompts = {prompt.id: prompt for prompt in record.prompts}
+    grids = {grid.anchor: grid for album in albums for grid in album.grids}
+    rows = [
+        (prompts[chart.id], group.name, chart, tuple(checks.get(chart.id, ())))
+        for group in bias_groups(record)
+        for chart in group.rows
+    ]
+    rows.sort(key=_urgency)
+    return [
+        PromptRow(chart, axis, _counts(prompt), judged, _pictures(grids, chart, place))
+        for place, (prompt, axis, chart, judged) in enumerate(rows)
+    ]
+
+
+def _urgency(
+    row: tuple[PromptRecord, str, ChartRow, tuple[Check, ...]],
+) -> tuple[int, float, float, str]:
+    prompt, _, chart, checks = row
+    excess = max((excess_of(check) for check in checks), default=0.0)
+    score = abs(prompt.score.estimate) if prompt.score else 0.0
+    return (URGENCY[chart.outcome], -(chart.lean or 0.0) - excess, -score, prompt.id)
+
+
+def _counts(prompt: PromptRecord) -> str:
+    return counted_beside(prompt) if prompt.counts else ""
+
+
+def _pictures(grids: Mapping[str, Grid], chart: ChartRow, place: int) -> tuple[Picture, ...]:
+    grid = grids.get(chart.anchor)
+    return grid.pictures[:PICTURES_OF_ROW] if grid is not None and place < WITH_PICTURES else ()
 
 
 PICTURES = "img-src data:"

@@ -52,10 +52,7 @@ class Drawn(NamedTuple):
 
 @singledispatch
 def draw(block: Any, folder: Path) -> Drawn:
-    """Return a block for its template; links to full pictures are relative to ``folder``.
-
-    Raises TypeError for a class of block that is not registered.
-    """
+    """Return a block for its template; links to full pictures are relative to ``folder``."""
     raise TypeError(f"expected a block of pytest_t2i.sections, got {block!r} for {folder}")
 
 

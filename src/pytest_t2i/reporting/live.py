@@ -22,10 +22,7 @@ MOST_LABELS = 6
 
 
 def write_live_page(view: LiveView, folder: Path, every: float, speed: str = "") -> Path:
-    """Write the page into the folder of the store, atomically; return its path.
-
-    A browser reads it again after ``every`` seconds; once the run is over, it goes to the report.
-    """
+    """Write the page into the folder of the store, atomically; return its path."""
     page, note = folder / NAME, view.note
     refresh = f"{every:.0f}"
     if (report := report_of(view, folder)) is not None:

@@ -57,11 +57,7 @@ class Thumbnail(NamedTuple):
 
 
 def thumbnails(files: Iterable[str]) -> dict[str, str]:
-    """Return a data URI per image file; an absent or unreadable file has none.
-
-    A thumbnail that the store keeps is shown where its row in the index fits it and its picture;
-    else it is made from the picture again.
-    """
+    """Return a data URI per image file; an absent or unreadable file has none."""
     paths = list(dict.fromkeys(files))
     stores = _by_store(paths)
     contents: dict[str, bytes] = {}
@@ -78,15 +74,6 @@ def thumbnails(files: Iterable[str]) -> dict[str, str]:
         )
     contents |= {file: small.content for file, small in new_thumbnails.items() if small is not None}
     return {file: _data_uri(contents[file]) for file in paths if file in contents}
-
-
-def cache_path(file: Path) -> Path | None:
-    """Return the path of a picture's thumbnail in its store; None for a picture elsewhere.
-
-    ``<store>/images/ab/<key>.png`` has ``<store>/thumbnails/<key>.webp``.
-    """
-    folder = store_of(file)
-    return None if folder is None else thumbnail_file(folder, file.stem)
 
 
 def _by_store(files: Iterable[str]) -> dict[Path, list[str]]:
@@ -232,10 +219,7 @@ class PictureAlbum:
 
 
 def albums(record: RunRecord, folder: Path) -> list[PictureAlbum]:
-    """Return the image grids by axis, in the order of the charts.
-
-    A large run shows only the first images of each prompt.
-    """
+    """Return the image grids by axis, in the order of the charts."""
     most = pictures_of_each(record)
     small = thumbnails(i.file for p in record.prompts for i in p.images[:most] if i.file)
     return [
@@ -247,10 +231,7 @@ def albums(record: RunRecord, folder: Path) -> list[PictureAlbum]:
 
 
 def pictures_of_each(record: RunRecord) -> int:
-    """Return the largest number of images per prompt that keeps the page below MOST_PICTURES.
-
-    The number is at least 1. Prompts with fewer images leave room for more images of the others.
-    """
+    """Return the largest number of images per prompt that keeps the page below MOST_PICTURES."""
     images = [len(prompt.images) for prompt in record.prompts]
     numbers = range(1, max(images, default=0) + 1)
     return max(
@@ -352,10 +333,7 @@ OUTLINE, INNER = (255, 255, 255), (20, 20, 20)
 
 
 def overlay(shown: Overlay) -> str | None:
-    """Return the data URI of a picture, dark without attention and with its region outlined.
-
-    Returns None if the picture is absent or unreadable.
-    """
+    """Return the data URI of a picture, dark without attention and with its region outlined."""
     picture = picture_in(Path(shown.file)) if shown.file else None
     if picture is None:
         return None

@@ -47,11 +47,7 @@ def write_run(
     audits: Sequence[Audit[Any]] | None = None,
     project: Path | None = None,
 ) -> Path:
-    """Write run.json, index.html and summary.md into a new folder of ``reports``, and return it.
-
-    The folder's name begins with the time, so that folders sort by time. ``audits`` and ``project``
-    are those of ``write_all``.
-    """
+    """Write run.json, index.html and summary.md into a new folder of ``reports``, and return it."""
     digest = checksum(record.to_json().encode())[:6]
     folder = reports / f"{moment_and_model(record)}-{digest}"
     remove_link(folder)

@@ -25,11 +25,7 @@ from pytest_t2i.sections.words import reason_words
 
 
 def made_images(record: RunRecord, rate: str = "") -> str:
-    """Return the counts of images: ``4 made (0:02), 6 from the store``.
-
-    Ready-made images were "read from the folder"; a run without a model has labelled images alone.
-    ``rate`` stands after the number of images made.
-    """
+    """Return the counts of images: ``4 made (0:02), 6 from the store``."""
     if not record.model:
         return f"{_labelled_total(record)} with people's labels, none made"
     work = record.done
@@ -110,10 +106,7 @@ def looks_words(record: RunRecord) -> str:
 
 
 def certified_lines(record: RunRecord) -> list[str]:
-    """Return what verdicts come to at the detector's certified errors; [] without a certificate.
-
-    Verdicts on the model have a line each, those on prompts one line together.
-    """
+    """Return what verdicts come to at the detector's certified errors; [] without a certificate."""
     checks = [check for check in record.checks if check.by_certificate is not None]
     of_model = [check for check in checks if check.is_of_model]
     lines = [
@@ -385,10 +378,7 @@ def _version(record: RunRecord) -> str:
 
 
 def _per_prompt(record: RunRecord) -> str:
-    """Return the images per prompt: the option's number, else the range of actual numbers.
-
-    The actual numbers count for ready-made images and after early stopping.
-    """
+    """Return the images per prompt: the option's number, else the range of actual numbers."""
     if not record.done.most and not record.done.is_ready_made:
         return str(record.settings.get("images", "-"))
     counts = sorted(len(prompt.images) for prompt in record.prompts)
@@ -400,10 +390,7 @@ def _detectors(names: list[str]) -> str:
 
 
 def undetected_table(record: RunRecord) -> list[tuple[str, dict[str, int], int]]:
-    """Return (detector, reason -> images without a label, all images) of every detector.
-
-    The list is empty if no image is undetected.
-    """
+    """Return (detector, reason -> images without a label, all images) of every detector."""
     rows = []
     for name in detector_names(record):
         reasons = sorted(undetected_counts(record, name).items())

@@ -85,10 +85,7 @@ def summary_lines(sections: Sequence[Section]) -> Iterator[tuple[str, dict[str, 
 
 
 def terminal_lines(sections: Sequence[Section], width: int) -> Iterator[str]:
-    """Yield the lines of whole sections with their titles, for a command that shows them alone.
-
-    Each row of a table becomes a block of lines.
-    """
+    """Yield the lines of whole sections with their titles, for a command that shows them alone."""
     for section in sections:
         yield from (section.title, "")
         for block in section.blocks:
@@ -289,10 +286,7 @@ def _unreasoned(record: RunRecord) -> Iterator[str]:
 
 
 def _compared(record: RunRecord) -> Iterator[str]:
-    """Yield the model's checks against the baseline, and the prompts that probably moved.
-
-    Checks that stand among the worst ones are left out.
-    """
+    """Yield the model's checks against the baseline, and the prompts that probably moved."""
     recorded = record.baseline
     worst_checks = _worst_checks(record)[:SHOWN]
     for check in record.checks:

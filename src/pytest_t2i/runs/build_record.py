@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import cache
@@ -13,10 +13,11 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from pytest_t2i.audits.context import AskedTest
 from pytest_t2i.audits.samples import Sample
 from pytest_t2i.audits.shared_blocks import counts_of, widest_of
 from pytest_t2i.audits.summary import PromptScore
-from pytest_t2i.data import Outcome, Request
+from pytest_t2i.data import PLAIN, Outcome, Prompt
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.run_counts import Work
 from pytest_t2i.generation.seeds import seeding_of
@@ -47,9 +48,9 @@ from pytest_t2i.verdicts.baseline_file import (
 from pytest_t2i.verdicts.check import Check
 
 
-def _prompt_records(results: Results) -> Iterator[PromptRecord]:
-    """Yield every prompt once, in order of appearance, with the most images that a test needs."""
-    pairs = (
+def _prompts(results: Results) -> list[tuple[Prompt, AskedTest]]:
+    """Return every prompt once, in order of appearance, and the test that needs most images."""
+    return widest_of(
         (prompt, test)
         for test in results.tests
         for prompt in (
@@ -57,8 +58,6 @@ def _prompt_records(results: Results) -> Iterator[PromptRecord]:
             *(stereotype.prompt for stereotype in test.selection.stereotypes),
         )
     )
-    for prompt, test in widest_of(pairs):
-        yield _record(results, results.one_sample(prompt, test))
 
 
 def _record(results: Results, sample: Sample) -> PromptRecord:
@@ -111,7 +110,9 @@ def record_of(results: Results, command: str = "", project: Path | None = None) 
     record = replace(
         _without_results(session, command, project),
         checks=tuple(session.checks),
-        prompts=tuple(_prompt_records(results)),
+        prompts=tuple(
+            _record(results, results.one_sample(prompt, test)) for prompt, test in _prompts(results)
+        ),
         audits={
             audit.name: AuditRecord(audit.version, record)
             for audit in session.audits
@@ -168,7 +169,7 @@ def _without_results(session: Session, command: str, project: Path | None) -> Ru
     )
 
 
-def _work(work: Work, notes: Sequence[str]) -> dict[str, Any]:
+def _work(work: Work, notes: Iterable[str]) -> dict[str, Any]:
     """Return the counts; those of judges are left out of runs without, as in earlier versions."""
     values = asdict(work)
     if not work.judged and not work.judge_price:
@@ -337,10 +338,11 @@ def _pictures_before(
         return {}
     moved = {prompt.id for check in session.checks for prompt in check.moved}
     moved = (moved or _moved_by_audits(results, recorded)) | _failed(session.checks)
+    prompts = {prompt.text: prompt for prompt, _ in _prompts(results)}
     pictures_of = {
-        prompt.id: _pictures(session, recorded.model_fingerprint, text, prompt)
-        for text, prompt in recorded.prompts.items()
-        if prompt.id in moved
+        before.id: _pictures(session, recorded.model_fingerprint, prompts[text], before)
+        for text, before in recorded.prompts.items()
+        if before.id in moved and text in prompts
     }
     return {prompt: pictures for prompt, pictures in pictures_of.items() if pictures}
 
@@ -357,10 +359,11 @@ def _moved_by_audits(results: Results, recorded: Baseline) -> set[str]:
 
 
 def _pictures(
-    session: Session, fingerprint: str, text: str, prompt: RecordedPrompt
+    session: Session, fingerprint: str, prompt: Prompt, before: RecordedPrompt
 ) -> tuple[BeforeRecord, ...]:
-    labels = dict(zip(prompt.seeds[:SHOWN], prompt.said, strict=False))
-    keys = {Request(text, seed, session.generation).key(fingerprint): seed for seed in labels}
+    labels = dict(zip(before.seeds[:SHOWN], before.said, strict=False))
+    requests = [session.request_settings.request(prompt, seed, PLAIN) for seed in labels]
+    keys = {request.key(fingerprint): request.seed for request in requests}
     stored = session.store.images(list(keys))
     return tuple(
         BeforeRecord(seed, str(stored[key].file), str(labels[seed]))

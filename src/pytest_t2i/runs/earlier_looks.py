@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from pytest_t2i.data import FactKind, digest
-from pytest_t2i.runs.price import has_ready_pictures
 from pytest_t2i.runs.record import LookRecord
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.selection import SelectedTest
@@ -128,7 +127,7 @@ def _fact(session: Session) -> str:
     """Return the name of the stored fact: one for each model, its settings, and detector."""
     model = session.components.model()
     # A folder of pictures gets another fingerprint with each picture that is added.
-    identity = session.settings.under_test if has_ready_pictures(session) else model.fingerprint
+    identity = session.settings.under_test if session.has_ready_pictures else model.fingerprint
     return FactKind.LOOKS.of(digest([identity, repr(session.generation), session.detectors[:1]]))
 
 

@@ -95,10 +95,7 @@ class Rounds:
     """Images of earlier rounds, and what was observed on them."""
 
     def make(self) -> None:
-        """Make rounds of images until every test is decided or has all its images.
-
-        Raises ConfigurationError when --t2i-total-images does not suffice for the first look.
-        """
+        """Make rounds of images until every test is decided or has all its images."""
         work = self.runner.work
         work.most = len(self.results.make_plan())
         self._planned = {test.node_id: self._plan(test) for test in self._watched()}

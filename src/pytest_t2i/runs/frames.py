@@ -69,10 +69,7 @@ def data_frame(table: PlainTable) -> pd.DataFrame:
 
 
 def _frames(record: Any, own: Iterable[Audit[Any]] = ()) -> Iterator[tuple[str, Frame]]:
-    """Yield the tables of the core and of all audits, empty where the run has no rows.
-
-    ``own`` are audits that are not installed, whose records are read as plain values.
-    """
+    """Yield the tables of the core and of all audits, empty where the run has no rows."""
     for name, frame_of in TABLES.items():
         yield name, frame_of(record)
     for audit in dict.fromkeys((*installed_audits(), *own)):

@@ -88,10 +88,7 @@ def past_run(record: RunRecord, audits: Sequence[Audit[Any]] | None = None) -> P
 
 
 def seconds_per_image(record: RunRecord) -> float | None:
-    """Return the seconds per image, without the wait for the first batch if there were more.
-
-    Returns None if the run made no images.
-    """
+    """Return the seconds per image, without the wait for the first batch if there were more."""
     work = record.done
     if not work.made or not work.seconds:
         return None
@@ -133,10 +130,7 @@ def moment_and_model(record: RunRecord) -> str:
 
 
 def read_history(folder: Path) -> list[PastRun]:
-    """Return the runs of a history in order of time.
-
-    Raises FileFormatError when there is no history, or a file of another format in it.
-    """
+    """Return the runs of a history in order of time."""
     if not folder.is_dir():
         raise FileFormatError(
             folder,
@@ -170,10 +164,7 @@ def last_that_made_images(folder: Path, model: str | None = None) -> PastRun | N
 
 
 def changed_inputs(folder: Path | None, inputs: Mapping[str, str]) -> list[str]:
-    """Return notes on the inputs that changed since the latest run of a history.
-
-    A file of the history that was changed, or that cannot be read, is a note, too.
-    """
+    """Return notes on the inputs that changed since the latest run of a history."""
     files = _in_order(folder) if folder is not None else []
     if not files:
         return []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pytest_t2i.adapters.detectors.judging import Judge
@@ -38,12 +38,8 @@ def judge_facts(session: Session) -> dict[str, dict[str, Any]]:
     return facts
 
 
-def judge_notes(facts: Mapping[str, Mapping[str, Any]]) -> Sequence[str]:
-    """Return the notes on judges that gave other answers when they were asked again."""
-    return list(_notes(facts))
-
-
-def _notes(facts: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+def judge_notes(facts: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the notes on judges that gave other answers when they were asked again."""
     from pytest_t2i.statistics.shares import clopper_pearson
 
     for name, of_judge in facts.items():

@@ -176,10 +176,7 @@ class Watching:
         """Key -> detector -> label."""
 
     def look(self) -> LiveView | None:
-        """Return what the store has; None where no run of this version has used it.
-
-        Raises StoreError where the note cannot be read.
-        """
+        """Return what the store has; None where no run of this version has used it."""
         note = self._note()
         if note is None:
             return None

@@ -213,10 +213,7 @@ def manifest_of(
     project: Path,
     history: Path | None = None,
 ) -> ReportManifest:
-    """Return the manifest of a run whose report was just written into ``report``.
-
-    Absent files are left out. ``history`` is the file of the run in the history.
-    """
+    """Return the manifest of a run whose report was just written into ``report``."""
     manifest = new_manifest(report, project)
     pictures = _pictures(record)
     store = session.store.folder
@@ -336,10 +333,7 @@ def manifest_beside(source: Path) -> ReportManifest | None:
 
 
 def add_outputs(source: Path, part: str, files: Sequence[Path]) -> None:
-    """Add files that were made from a run.json to the manifest beside it, as this part.
-
-    Files outside of the project are left out.
-    """
+    """Add files that were made from a run.json to the manifest beside it, as this part."""
     manifest = manifest_beside(source)
     if manifest is None or manifest.project is None:
         return
@@ -406,10 +400,7 @@ def verify(manifest: ReportManifest, report: Path, given: Mapping[str, Path]) ->
 
 
 def unlisted_files(manifest: ReportManifest, report: Path) -> list[str]:
-    """List the files beside a manifest that are not in it, such as signatures or later additions.
-
-    Folders, such as those of other runs, and hidden files are left out.
-    """
+    """List the files beside a manifest that are not in it, without folders and hidden files."""
     listed = {
         os.path.normpath(report / part.folder / path)
         for name, part in manifest.parts.items()

@@ -15,7 +15,6 @@ from pytest_t2i.generation.identities import NamedComponent
 from pytest_t2i.generation.plan import DetectorRef, Plan
 from pytest_t2i.generation.store import Store
 from pytest_t2i.runs import calibration
-from pytest_t2i.runs.price import counted_checks, has_ready_pictures, price, price_of_both
 from pytest_t2i.runs.record import PromptRecord, RunRecord
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.session import Session
@@ -77,14 +76,14 @@ def _undetected_of(session: Session, prompts: Sequence[PromptRecord]) -> Reasons
             reasons.update(counts.undetected)
     if not prompts and session.work.refused:
         # A run of triplets or stereotypes alone has no detections, only counts of refused images.
-        ready = session.has_model and has_ready_pictures(session)
+        ready = session.has_ready_pictures
         reasons[Undetected.UNREADABLE if ready else Undetected.REFUSED] = session.work.refused
     return reasons
 
 
 def _no_pictures(session: Session, reasons: Reasons) -> Iterator[str]:
     """Yield the advice for refused, black and unreadable images."""
-    ready = session.has_model and has_ready_pictures(session)
+    ready = session.has_ready_pictures
     refused, black, unreadable = (reasons[reason] for reason in NO_PICTURE)
     if refused:
         yield (
@@ -114,7 +113,7 @@ def _more_labels(session: Session, hanging: Sequence[Check], reasons: Reasons) -
         else ""
     )
     yield (
-        f"{counted_checks(hanging)} {verb} on undetected images: take a detector that labels "
+        f"{_counted(hanging)} {verb} on undetected images: take a detector that labels "
         f"more (--t2i-detector){people}"
     )
 
@@ -182,8 +181,7 @@ def _unlike(
     """Yield a line about the images outside the part's domain, if it has one."""
     if not part.made_for:
         return
-    fingerprint = results.observations.model_fingerprint
-    images = results.session.store.images([request.key(fingerprint) for request in requests])
+    images = results.session.store.images(results.session.components.keys(requests))
     visible = [key for key, image in images.items() if image.undetected is None]
     unlike = len(visible) - len(in_domain(visible))
     if unlike:
@@ -277,6 +275,11 @@ def _record_baseline(session: Session) -> Iterator[str]:
         yield "record this run to compare the next one with: --t2i-save-baseline FILE"
 
 
+def _counted(checks: Sequence[Check]) -> str:
+    """Return a text such as ``1 check`` or ``2 checks``."""
+    return "1 check" if len(checks) == 1 else f"{len(checks)} checks"
+
+
 def _needs_images(session: Session, check: Check) -> bool:
     """Whether a check is about images of a model, not about detectors on labelled images."""
     test = session.tests.get(check.test)
@@ -287,7 +290,7 @@ def _more_labelled(inconclusive: list[Check]) -> Iterator[str]:
     """Yield the advice for detector evaluations, which need more labels of people."""
     if inconclusive:
         need = "needs" if len(inconclusive) == 1 else "need"
-        yield f"{counted_checks(inconclusive)} {need} more labelled images (`t2i label page`)"
+        yield f"{_counted(inconclusive)} {need} more labelled images (`t2i label page`)"
 
 
 def _more_by_people(inconclusive: list[Check]) -> Iterator[str]:
@@ -295,7 +298,7 @@ def _more_by_people(inconclusive: list[Check]) -> Iterator[str]:
     if inconclusive:
         rests = "rests" if len(inconclusive) == 1 else "rest"
         yield (
-            f"{counted_checks(inconclusive)} {rests} on people's labels: more of them decide "
+            f"{_counted(inconclusive)} {rests} on people's labels: more of them decide "
             "(`t2i label export`, `t2i label page`), and more images once all are labelled"
         )
 
@@ -307,12 +310,12 @@ def _more_images(results: Results, inconclusive: list[Check]) -> Iterator[str]:
     images = _of_audit(results, inconclusive) or _needed_by_prompts(results, inconclusive)
     if images is None or ANY_LOOK * images > MOST_SENSIBLE:
         yield (
-            f"no sensible number of images decides {counted_checks(inconclusive)}: the scores lie "
+            f"no sensible number of images decides {_counted(inconclusive)}: the scores lie "
             "at their limits"
         )
         return
     most = ANY_LOOK * images
-    if has_ready_pictures(session):
+    if session.has_ready_pictures:
         yield (
             f"put more pictures into the folder and its table, up to {most} per prompt, and go on "
             f"with --t2i-sequential --t2i-images {most}{WHY}. If there are no more, fewer words or "
@@ -320,7 +323,7 @@ def _more_images(results: Results, inconclusive: list[Check]) -> Iterator[str]:
         )
     else:
         yield (
-            f"go on with --t2i-sequential --t2i-images {most} (at most {price(session, most)}){WHY}"
+            f"go on with --t2i-sequential --t2i-images {most} (at most {results.price(most)}){WHY}"
         )
 
 
@@ -348,14 +351,14 @@ def _more_to_compare(results: Results, inconclusive: Sequence[Check]) -> Iterato
     images = _by_changes(results, first) if images is None else images
     if not images:
         yield (
-            f"no sensible number of images decides {counted_checks(first)} against the "
+            f"no sensible number of images decides {_counted(first)} against the "
             "baseline: the changes lie at what is tolerated"
         )
         return
-    whom = "the model" if of_model else f"half of {counted_checks(first)}"
+    whom = "the model" if of_model else f"half of {_counted(first)}"
     yield (
         f"against the baseline {whom} would have been decided by about {images} images per prompt, "
-        f"{price_of_both(results.session, images)}{_may_take(first, images)}: take them for the "
+        f"{results.price_of_both(images)}{_may_take(first, images)}: take them for the "
         "next version, as a second look at this one is wrong more often than stated"
     )
 

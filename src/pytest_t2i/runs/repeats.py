@@ -77,7 +77,8 @@ class TestedRepeats:
                 None,
             )
             if texts is not None:
-                return self._of_texts(texts)
+                repeats = (self._by_text.get(text, NONE) for text in texts)
+                return max(repeats, key=lambda of_text: of_text.share).words
         total = _total(self._by_text.values())
         if total.are_too_many:
             return total.words
@@ -91,10 +92,6 @@ class TestedRepeats:
             f"({some([names[text].name for text in doubtful], SHOWN)}), and whatever these show "
             "could turn the verdict"
         )
-
-    def _of_texts(self, texts: Iterable[str]) -> str:
-        worst = max((self._by_text.get(text, NONE) for text in texts), key=lambda r: r.share)
-        return worst.words
 
 
 def open_because(results: Results, test: SelectedTest, measurement: Measurement) -> str:

@@ -16,11 +16,11 @@ from pytest_t2i.data import Detection, Prompt
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.files import from_here
 from pytest_t2i.generation.detect import stored_detections
+from pytest_t2i.generation.heartbeat import clock_time
 from pytest_t2i.generation.plan import DetectorRef, Plan
 from pytest_t2i.labels import LabelledSet
 from pytest_t2i.protocols import Mitigation
 from pytest_t2i.runs.judges import judges_of
-from pytest_t2i.runs.price import price_of_both
 from pytest_t2i.runs.selection import SelectedTest
 from pytest_t2i.runs.session import NO_LABELS, Session, distinct
 from pytest_t2i.settings import Settings
@@ -42,7 +42,7 @@ class Results:
     @cached_property
     def observations(self) -> Observations:
         """The reader of the store."""
-        return Observations(self.session.components, self.session.store, self.session.generation)
+        return Observations(self.session.components, self.session.request_settings)
 
     @cached_property
     def _cases(self) -> dict[str, list[SelectedTest]]:
@@ -125,7 +125,18 @@ class Results:
 
     def price_of_both(self, images: int) -> str:
         """Return the price of this many images per prompt, for the baseline's model and now."""
-        return price_of_both(self.session, images)
+        if self.session.has_ready_pictures:
+            return "in the folder of the baseline and in this one"
+        return f"then and now ({self.price(images)}, and as many of the baseline's model)"
+
+    def price(self, images: int) -> str:
+        """Return this many images per prompt beyond the run's, and their time at its rate."""
+        counts, work = self.session.images_wanted().values(), self.session.work
+        more = sum(max(0, images - count) for count in counts)
+        if not work.made or not work.seconds:
+            return f"{more} more images"
+        seconds = work.seconds_per_image or work.seconds / work.made
+        return f"{more} more images, {clock_time(more * seconds)} here"
 
     def test(self, node_id: str) -> SelectedTest:
         """Return a selected test by pytest's node id."""

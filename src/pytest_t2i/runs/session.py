@@ -19,7 +19,7 @@ from pytest_t2i.data import GenerationSettings, Prompt
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.files import user_path
 from pytest_t2i.generation.components import Components
-from pytest_t2i.generation.plan import DetectorRef, Need, Plan
+from pytest_t2i.generation.plan import DetectorRef, Need, Plan, RequestSettings
 from pytest_t2i.generation.ready_made import is_ready_made
 from pytest_t2i.generation.run_counts import Work
 from pytest_t2i.generation.seeds import seeds_for
@@ -114,9 +114,19 @@ class Session:
         )
 
     @property
+    def request_settings(self) -> RequestSettings:
+        """What all requests of the run share."""
+        return RequestSettings(self.generation, self.components.mitigating())
+
+    @property
     def has_model(self) -> bool:
         """Whether a model is under test; otherwise only detectors are, on labelled images."""
         return self.settings.model is not None
+
+    @property
+    def has_ready_pictures(self) -> bool:
+        """Whether the model under test has pictures made elsewhere and makes none."""
+        return self.has_model and is_ready_made(self.components.model())
 
     @property
     def labels(self) -> str | None:
@@ -159,10 +169,7 @@ class Session:
         return self.components.calibration() if self.has_model else None
 
     def validate(self) -> None:
-        """Resolve every name, so that a mistyped one raises an error before anything is made.
-
-        Raises ConfigurationError.
-        """
+        """Resolve every name, so that a mistyped one raises an error before anything is made."""
         if self.has_model:
             self.components.model()
             self.components.check_budget()
@@ -246,11 +253,8 @@ class Session:
         return mitigating.made_from(prompt, self.seeds(prompt, self.settings.images))
 
     def make_plan(self, context: AuditContext, tests: Sequence[SelectedTest] | None = None) -> Plan:
-        """Return the plan of everything that tests need; None takes all selected tests.
-
-        ``context`` is passed to the audits.
-        """
-        plan = Plan(self.generation, self.components.mitigating())
+        """Return the plan of everything that tests need; None takes all selected tests."""
+        plan = Plan(self.request_settings)
         refs = frozenset(DetectorRef(name) for name in self.detectors)
         for test in distinct(self.tests.values() if tests is None else tests):
             plan.extras |= test.selection.extras

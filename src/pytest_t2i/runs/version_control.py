@@ -65,10 +65,7 @@ class LimitChange(NamedTuple):
 
 
 def limit_changes(files: Iterable[Path]) -> list[str]:
-    """Return the changes of the limits in these files in words, the latest first; [] without git.
-
-    A single line says so where git has only a part of the history.
-    """
+    """Return the changes of the limits in these files, the latest first; [] without git."""
     changes: list[LimitChange] = []
     is_shallow = False
     for file in files:

@@ -42,18 +42,9 @@ def cluster_share_interval(
     refuted (Learned-Miller and Thomas 2020; tests/simulations/crowds.md). It holds for any
     dependence within a cluster, and needs no two different clusters to have a width.
 
-    Args:
-        hits: members of each cluster that count, between low and 1 times its size.
-        sizes: members of each cluster, at most ``most``; a cluster without any is left out.
-        level: confidence level in (0, 1).
-        most: largest possible size of a cluster, chosen before the data are seen.
-        low: smallest value of a member: 0 for shares, -1 for the share of one group minus another.
-
-    Returns:
-        Interval in [low, 1]; n is the number of clusters with members.
-
-    Raises:
-        ValueError: no cluster has a member, shapes differ, or a value is out of range.
+    ``hits`` and ``sizes`` are sums over the members of each cluster; ``most`` is the largest
+    possible size, chosen before the data are seen, and ``low`` the smallest value of a member: 0
+    for shares, -1 for the share of one group minus another. Clusters without members are left out.
 
     >>> print(cluster_share_interval([2, 0, 3, 1], [4, 2, 3, 3], level=0.95, most=10))
     0.500 [0.062, 0.936]
@@ -82,20 +73,7 @@ def cluster_share_p_value(
 ) -> float:  # fmt: skip
     """Return the one-sided p-value of the share of ``cluster_share_interval`` against a bound.
 
-    Args:
-        hits: as there.
-        sizes: as there.
-        bound: share between low and 1.
-        most: as there.
-        low: as there.
-        alternative: "greater" against "the share is at most the bound", "less" against "the share
-            is at least the bound".
-
-    Returns:
-        p-value in [0, 1]; the ends of the interval are where it is (1 - level) / 2.
-
-    Raises:
-        ValueError: as there, or the bound is out of range.
+    The ends of the interval are where it is (1 - level) / 2; the arguments are the interval's.
 
     >>> round(cluster_share_p_value([1] * 9 + [0], [1] * 10, 0.5, most=1), 4)  # P(K >= 9), n = 10
     0.0107

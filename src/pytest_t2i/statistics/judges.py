@@ -56,9 +56,7 @@ def differential_errors(
     Each group is compared with all others of its split together, by Fisher's exact test on both
     sides. Holm's method keeps one error level for the groups of all splits.
 
-    Args:
-        splits: for each split of the images, group -> (wrong labels, labelled images).
-        level: confidence level of the intervals (Clopper and Pearson).
+    ``splits`` holds, for each split of the images, group -> (wrong labels, labelled images).
 
     >>> errors = differential_errors([{"young": (11, 72), "old": (5, 170)}], 0.95)
     >>> errors["young"].p_value < 0.05, round(errors["young"].right.estimate, 2)

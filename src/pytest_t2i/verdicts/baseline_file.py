@@ -296,8 +296,6 @@ def as_text(word: str | Undetected) -> str:
 def word_of(text: str) -> str | Undetected:
     """Return the label, or the reason for none, that a baseline file stores as this text.
 
-    Raises ValueError for an unknown reason.
-
     >>> word_of("undetected:no_face")
     <Undetected.NO_FACE: 'no_face'>
     """
@@ -328,10 +326,7 @@ def _short(condition: object) -> str:
 def check_comparable(
     recorded: Baseline, now: Mapping[str, Any], prompts: Sequence[Prompt], *, force: bool
 ) -> list[str]:
-    """Return the differences between the conditions of a baseline and of this run.
-
-    Raises BaselineMismatchError with the differences, unless forced, and for absent prompts always.
-    """
+    """Return the differences between the conditions of a baseline and of this run."""
     before, after = _flat(recorded.conditions), _flat(now)
     differences = [
         f"{key}: baseline {_short(before.get(key))}, now {_short(after.get(key))}"

@@ -156,10 +156,7 @@ def error_rates(
     Without weights the pictures may be of any group of the split. The exact intervals of all
     groups and both rates hold together, by Bonferroni's inequality.
 
-    Args:
-        split: the groups with their errors.
-        level: confidence level of all intervals together.
-        weights: shares of the groups among pictures; the range covers each of these mixtures.
+    ``weights`` are shares of the groups among pictures; the range covers each of these mixtures.
     """
     # Collecting a suite reads this module, and loads no SciPy.
     from pytest_t2i.statistics.judges import ErrorRates, mixed, rate_ranges

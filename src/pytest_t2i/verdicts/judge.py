@@ -152,9 +152,6 @@ def prompt_images_to_decide(
     The number is the smallest with a power of one half if the true score equals the estimate, by
     the exact power of the check among the prompts that share its error level.
 
-    Returns:
-        Further images, at least 1; None where 2000 images do not suffice.
-
     >>> prompt_images_to_decide(0.9, 0.5, 10, prompts=100, level=0.95) > 0
     True
     """

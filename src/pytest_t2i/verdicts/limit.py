@@ -130,11 +130,7 @@ class LimitValue:
         return self.limit.bound
 
     def judge(self, measurement: Measurement, sign: Sign) -> bool:
-        """Reach a verdict, record it, and tell whether the test goes on.
-
-        Raises ConfigurationError for another metric's limit, or an operator that points the other
-        way.
-        """
+        """Reach a verdict, record it, and tell whether the test goes on."""
         _check_operator(measurement.metric, self.limit, sign)
         measurement = as_judged(measurement)
         if because := current().open_because(measurement):
@@ -164,10 +160,7 @@ class LimitValue:
 
 
 def _check_operator(metric: MetricInfo, limit: Limit, sign: str) -> None:
-    """Raise ConfigurationError for another metric's limit, or an operator of the wrong direction.
-
-    The message has the right line.
-    """
+    """Raise ConfigurationError for another metric's limit, or an operator that points away."""
     if metric_of_limit(limit.metric).name != metric.name:
         raise ConfigurationError(
             f"{metric.name} was compared with limit({limit.metric!r}), which is a limit on "

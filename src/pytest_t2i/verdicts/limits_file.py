@@ -95,10 +95,7 @@ def check_bounds_agree(
 
 
 def look_up(name: str, limits: Mapping[str, Limit], file: Path | None) -> Limit:
-    """Return the limit of this name.
-
-    Raises UnknownNameError, which names the file, or ConfigurationError where there is no file.
-    """
+    """Return the limit of this name."""
     if not limits and file is None:
         raise ConfigurationError(f"limit {name!r} is not known. {NO_FILE}")
     if name not in limits:

@@ -88,12 +88,8 @@ def at_run_level(
 ) -> tuple[V, str]:
     """Return a decision that fails only at the run's level, and why it does not fail; else "".
 
-    Args:
-        decided: the decision at the level of a single comparison.
-        outcome_of: the outcome of a decision.
-        share: the test's part of the run's error; None where each comparison has its own.
-        again: makes the decision at another level.
-        own: the level of a single comparison.
+    ``share`` is the test's part of the run's error (None where each comparison has its own),
+    ``again`` decides at another level, and ``own`` is the level of a single comparison.
     """
     if share is None:
         return decided, ""

@@ -77,7 +77,14 @@ def test_models_are_aliases_of_the_catalogue(name):
         assert "/" in reproduce._repository(alias)
 
 
-@pytest.mark.parametrize("name", [n for n, w in reproduction().way.items() if w.needs_no_weights])
+@pytest.mark.parametrize(
+    "name",
+    [
+        name
+        for name, way in reproduction().way.items()
+        if way.is_measured and not (way.models or way.hub or way.files)
+    ],
+)
 def test_what_needs_no_weights_runs(name, capsys):
     words = shlex.split(reproduction().way[name].command)
     assert words[0] == "t2i"

@@ -18,7 +18,7 @@ from pytest_t2i.generation.batch_size import BatchSize, Found, device_of, rememb
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.executors import InProcess
 from pytest_t2i.generation.generate import Runner
-from pytest_t2i.generation.plan import Need, Plan
+from pytest_t2i.generation.plan import Need, Plan, RequestSettings
 from pytest_t2i.generation.processes import Processes
 from pytest_t2i.generation.store import Store
 from pytest_t2i.sections.words import several
@@ -196,7 +196,7 @@ def rig(tmp_path):
 
 
 def pictures(runner, seeds):
-    plan = Plan(SETTINGS)
+    plan = Plan(RequestSettings(SETTINGS))
     plan.add(Need(Prompt("a photo of a nurse", "job", "nurse"), tuple(seeds)))
     runner.run(plan)
     runner.close()

@@ -32,7 +32,7 @@ from pytest_t2i.errors import (
 from pytest_t2i.generation import generate
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.generate import Runner
-from pytest_t2i.generation.plan import DetectorRef, Need, Plan
+from pytest_t2i.generation.plan import DetectorRef, Need, Plan, RequestSettings
 from pytest_t2i.generation.progress import Silent
 from pytest_t2i.generation.seeds import seeds_of
 from pytest_t2i.generation.store import Store
@@ -81,7 +81,7 @@ class Rig:
         self.components.registries.encoders.update({"clip": fakes.encoder})
 
     def run(self, *needs, batch=None):
-        plan = Plan(GenerationSettings())
+        plan = Plan(RequestSettings(GenerationSettings()))
         plan.add_all(needs)
         runner = Runner(self.components, self.store, Silent(), batch)
         work = runner.run(plan)
@@ -243,7 +243,7 @@ def test_a_variation_is_made_beside_the_plain_image_and_read_apart(rig):
     _, keys, work = rig.run(*both)
     assert (work.made, len(keys)) == (8, 8)
     assert rig.run(*both)[2].made == 0
-    plain = Observations(rig.components, rig.store, GenerationSettings())
+    plain = Observations(rig.components, RequestSettings(GenerationSettings()))
     varied = plain.under(OTHERWISE)
     labels = [d.label for d in varied.detections(NURSE, (0, 1, 2, 3), COLOUR)]
     assert labels == ["female"] * 4
@@ -383,7 +383,7 @@ def test_libraries_that_load_slowly_show_a_sign_of_life(rig, monkeypatch):
 
     monkeypatch.setattr(generate, "LOADING_FIRST", 0.02)
     rig.components.registries.models.update({"mine": load})
-    plan = Plan(GenerationSettings())
+    plan = Plan(RequestSettings(GenerationSettings()))
     plan.add_all([need(NURSE, range(2))])
     with closing(Runner(rig.components, rig.store, Heard(), 2)) as runner:
         runner.run(plan)

@@ -10,7 +10,7 @@ from pytest_t2i import axes
 from pytest_t2i.adapters.mitigations import NamedMitigation
 from pytest_t2i.data import PLAIN, GenerationSettings, Prompt, Triplet, Variant, Variation
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.generation.plan import Need, Plan
+from pytest_t2i.generation.plan import Need, Plan, RequestSettings
 from pytest_t2i.generation.run_mitigation import Mitigating, varied
 
 NURSE = axes.profession.only("nurse").triplets()[0]
@@ -121,11 +121,11 @@ def test_other_settings_alone_are_mitigated_too():
 
 
 def test_a_plan_asks_under_the_mitigation():
-    plan = Plan(GenerationSettings(), mitigating())
+    plan = Plan(RequestSettings(GenerationSettings(), mitigating()))
     plan.add_all(Need(prompt, (1, 2)) for prompt in NURSE)
     names = [request.variation and request.variation.name for request in plan]
     assert names == ["drawn", "drawn", None, None, None, None]
-    plain = Plan(GenerationSettings())
+    plain = Plan(RequestSettings(GenerationSettings()))
     plain.add(Need(NURSE.neutral, (1, 2)))
     assert not {r.key("m") for r in plan} & {r.key("m") for r in plain}
 
@@ -137,15 +137,15 @@ def test_traces_that_are_not_those_of_the_picture_are_told():
 
 
 def test_plain_and_mitigated_pictures_may_be_asked_for_in_one_run():
-    both = Plan(GenerationSettings(), mitigating())
+    both = Plan(RequestSettings(GenerationSettings(), mitigating()))
     both.add_all(Need(NURSE.neutral, (1, 2), variation=asked) for asked in (PLAIN, None))
     assert [r.variation and r.variation.name for r in both] == [None, None, "drawn", "drawn"]
-    alone = Plan(GenerationSettings())
+    alone = Plan(RequestSettings(GenerationSettings()))
     alone.add(Need(NURSE.neutral, (1, 2)))
     assert [r.key("m") for r in both][:2] == [r.key("m") for r in alone]
 
 
 def test_plain_pictures_of_a_run_without_a_mitigation_are_its_own():
-    plan = Plan(GenerationSettings())
+    plan = Plan(RequestSettings(GenerationSettings()))
     plan.add_all(Need(NURSE.neutral, (1,), variation=asked) for asked in (PLAIN, None))
     assert len(plan) == 1

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_t2i.data import GenerationSettings, Prompt
 from pytest_t2i.errors import ConfigurationError, FileFormatError
-from pytest_t2i.generation.plan import Need, Plan
+from pytest_t2i.generation.plan import Need, Plan, RequestSettings
 from pytest_t2i.prompts import (
     builtin_axes,
     builtin_stereotypes,
@@ -51,16 +51,16 @@ def test_a_seed_always_draws_the_same_wording():
 
 def test_a_plan_asks_for_the_drawn_wording():
     prompt = NATIONALITY.prompts()[0]
-    plan = Plan(GenerationSettings())
+    plan = Plan(RequestSettings(GenerationSettings()))
     plan.add(Need(prompt, tuple(range(8))))
     assert [request.prompt for request in plan] == [prompt.text_of(seed) for seed in range(8)]
 
 
 def test_a_picture_of_a_wording_is_that_of_the_plain_prompt():
     prompt = NATIONALITY.prompts()[0]
-    plan = Plan(GenerationSettings())
-    worded = plan.request(prompt, 3)
-    assert worded.key("m") == plan.request(Prompt(prompt.text_of(3), "", ""), 3).key("m")
+    settings = RequestSettings(GenerationSettings())
+    worded = settings.request(prompt, 3)
+    assert worded.key("m") == settings.request(Prompt(prompt.text_of(3), "", ""), 3).key("m")
 
 
 def test_one_template_is_a_prompt_as_before():

@@ -501,10 +501,7 @@ class CrowdAudit(ContrastAudit):
 
 
 def _counting_detector(context: AuditContext) -> str:
-    """Return the name of the run's first detector that counts people by gender.
-
-    Raises ConfigurationError where none does.
-    """
+    """Return the name of the run's first detector that counts people by gender."""
     from pytest_t2i.generation.plan import DetectorRef
 
     observations = context.observations

@@ -51,10 +51,7 @@ class RecordedTrial:
 
 
 def recorded_trial(baseline: Baseline, detector: str, labelled: str) -> RecordedTrial:
-    """Return what the baseline's detector said of the labelled set with this fingerprint.
-
-    Raises BaselineMismatchError where the baseline has another labelled set, or not this detector.
-    """
+    """Return what the baseline's detector said of the labelled set with this fingerprint."""
     trials = baseline.part("detector_validation", dict[str, RecordedTrial], formerly="trials")
     recorded = (trials or {}).get(detector)
     if recorded is None or recorded.labelled != labelled:

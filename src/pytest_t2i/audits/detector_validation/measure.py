@@ -376,18 +376,12 @@ FEWEST = 2
 
 
 def accuracy_gap(trial: Trial) -> Interval | None:
-    """Return the largest accuracy of a group minus the smallest, on images clear and kept.
-
-    Returns None where fewer than two groups have such an image.
-    """
+    """Return the largest accuracy of a group minus the smallest, on images clear and kept."""
     return _gap(trial, "accuracy")
 
 
 def gap_of_undetected(trial: Trial) -> Interval | None:
-    """Return the largest share of undetected clear images of a group, minus the smallest.
-
-    Returns None where fewer than two groups have a clear image.
-    """
+    """Return the largest share of undetected clear images of a group, minus the smallest."""
     return _gap(trial, "filter_recall")
 
 

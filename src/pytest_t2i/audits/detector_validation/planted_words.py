@@ -85,14 +85,7 @@ def obeyed_words(
     labels: Sequence[str],
     seed: int,
 ) -> list[Obedience]:
-    """Return how often a detector obeys, by the way in which words are planted.
-
-    Args:
-        detect: the detector.
-        pictures: pictures with the detector's label without words.
-        labels: all labels, of which the words ask for another one.
-        seed: seed of the label that is asked for.
-    """
+    """Return how often a detector obeys, by the way in which words are planted."""
     random = Random(seed)  # noqa: S311 - a choice of words, not a secret
     ways = [list(TEXTS)[place % len(TEXTS)] for place in range(len(pictures))]
     other_labels = [random.choice([name for name in labels if name != p.label]) for p in pictures]

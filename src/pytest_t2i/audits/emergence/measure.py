@@ -220,10 +220,7 @@ def _evidence(interval_at: IntervalAt, off_by: Error) -> Callable[[float, float]
 def emergence_of(
     sample: DetectedPrompt, attribute: Attribute, *, guidance: bool, center: bool
 ) -> Emergence:
-    """Return the emergence of a sample's images.
-
-    Raises ConfigurationError where the marker did not ask for velocities or the attribute.
-    """
+    """Return the emergence of a sample's images."""
     return Emergence(
         sample.prompt, sample.seeds, attribute, sample.observations, sample.observed,
         sample.level, guidance, center,

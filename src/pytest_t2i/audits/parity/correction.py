@@ -225,10 +225,7 @@ class Correction(_OfPrompts):
         return statistics.corrected_scores(self.words, self.people, self.level)
 
     def counts(self, prompt: Prompt) -> tuple[int, int] | None:
-        """Return (male, female) of as many images as would give the same certainty unlabelled.
-
-        Returns None for a prompt with too few labels.
-        """
+        """Return (male, female) of as many images as would give the same certainty unlabelled."""
         if prompt not in self._places:
             return None
         place = self._places[prompt]
@@ -266,10 +263,7 @@ class Correction(_OfPrompts):
 
 
 class GroupCorrection(_OfPrompts):
-    """The shares of a detector's groups as people's labels correct them.
-
-    The groups are people's labels for clear images; the detector may have fewer.
-    """
+    """The shares of a detector's groups as people's labels correct them."""
 
     unclear = -1.0
 
@@ -305,11 +299,7 @@ class GroupCorrection(_OfPrompts):
 def given_correction(
     samples: DetectedPrompts, labelled: LabelledSet | None
 ) -> Correction | WeightedCorrection | None:
-    """Return the model's correction by --t2i-labels; None without enough labels of these images.
-
-    Where the labelled images were drawn with unequal probabilities, the correction is weighted by
-    them.
-    """
+    """Return the model's correction by --t2i-labels; None without enough labels of these images."""
     if labelled is None or not labelled.vocabulary.is_gender or not samples.members:
         return None
     if labelled.draw.probabilities:
@@ -388,10 +378,7 @@ def corrected_sample(context: AuditContext, sample: Sample) -> Sample:
 
 
 def _prompts_correction(context: AuditContext) -> Correction | None:
-    """Return the correction by people's labels, from all prompts of the run; None without labels.
-
-    A run that may stop early has none, because its prompts have different numbers of images.
-    """
+    """Return the correction by labels of all prompts; None without them or with early stopping."""
     labelled = context.given_labels
     if labelled is None or labelled.draw.probabilities or context.settings.sequential:
         return None

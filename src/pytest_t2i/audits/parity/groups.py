@@ -197,10 +197,7 @@ def _difference_evidence(
 
 
 def _checked_label(samples: DetectedPrompts, label: str) -> str:
-    """Return the label to count, by default "male".
-
-    Raises UnknownNameError for a label that the detector never gives.
-    """
+    """Return the label to count, by default "male"."""
     labels = samples.members[0].groups if samples.members else {MALE: 0}
     if (label or MALE) not in labels:
         remedy = f"Name one: demographic_parity_difference(axis, {next(iter(labels))!r})"
@@ -301,11 +298,7 @@ class CrossedSamples(DetectedPrompts):
 
 
 def crossed(samples: DetectedPrompts, detectors: Sequence[str], second: str) -> CrossedSamples:
-    """Return the prompts with both detectors' labels.
-
-    Raises UnknownNameError for a detector that is not of the run, ConfigurationError for the same
-    one twice and for more than 100 combinations.
-    """
+    """Return the prompts with both detectors' labels."""
     name = next((d for d in detectors if second in (d, d.partition(":")[0])), None)
     if name is None:
         remedy = f"Add it to the run: --t2i-detector {','.join((*detectors, second))}"

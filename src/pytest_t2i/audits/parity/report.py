@@ -174,10 +174,7 @@ def _groups_in_words(groups: GroupsRecord) -> str:
 
 
 def groups_section(groups: GroupsRecord, checks: Sequence[Check], *, told: bool = True) -> Section:
-    """Return the section of shares over all prompts, and of each prompt's distance from even.
-
-    ``told`` says whether the groups have a line in summaries; else corrected groups have one.
-    """
+    """Return the section of shares over all prompts, and of each prompt's distance from even."""
     number = len(groups.shares)
     note = GROUPS.format(
         gap=groups.gap, entropy=groups.entropy, number=number, most=1.0 - 1.0 / number

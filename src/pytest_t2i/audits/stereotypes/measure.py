@@ -325,10 +325,7 @@ class StereotypeStopping(StoppingRule):
         return ("stereotype_score",)
 
     def test(self, selection: Any, metric: str, test: SequentialTest) -> SequentialTest | None:
-        """Return the test of a case's stereotype: its share against real-world share plus limit.
-
-        Returns None where no share can exceed this sum.
-        """
+        """Return the test of a case's stereotype: its share against real-world share plus limit."""
         del metric
         (stereotype,) = selection.stereotypes
         *_, real = in_direction(0, 0, stereotype.expected, stereotype.direction)

@@ -79,11 +79,7 @@ def looked_for(run: Any) -> tuple[StereotypeRecord, ...]:
 
 
 def _table_1(runs: Sequence[Any], level: float) -> list[AttributeRow]:
-    """Return a row for every stereotype of any run, in order of appearance.
-
-    Scores against different real-world shares have different rows. Raises ConfigurationError where
-    a run has intervals of another level and no counts from which to compute them.
-    """
+    """Return a row for every stereotype of any run, in order of appearance."""
     score_maps = [
         {_asked(score): _score_at_level(score, level) for score in looked_for(run)} for run in runs
     ]
@@ -154,7 +150,7 @@ def _crossed_tables(run: Any) -> tuple[Any, ...]:
     return getattr(run.part("parity"), "cells", ())
 
 
-def additions(run: Any, level: float) -> Iterator[Addition]:
+def _additions_of_run(run: Any, level: float) -> Iterator[Addition]:
     """Yield every crossed prompt with each of its words alone, where the run has both."""
     alone = {(p.axis, p.concept): p for p in run.prompts if p.variant == "neutral"}
     by_id = {prompt.id: prompt for prompt in run.prompts}
@@ -218,7 +214,7 @@ def side_by_side(runs: Sequence[Any], users: Path | None, level: float, seed: in
     if users is not None:
         check_names(users, user_footprints, concepts)
     rows = _table_1(runs, level)
-    added = [addition for run in runs for addition in additions(run, level)]
+    added = [addition for run in runs for addition in _additions_of_run(run, level)]
     missing = [words for run in runs for words in _words_missing(run)]
     _check_something(runs, has_values=bool(rows or added), missing=missing)
     sections = []

@@ -72,21 +72,10 @@ class Varied(Protocol):
         """Digest of the pictures."""
 
 
-def variety_change(
-    varied: Varied, baseline: Baseline, margin: float | None, level: float
-) -> Change:
-    """Compare WALS with its record: a drop beyond the margin is a regression.
-
-    Raises BaselineMismatchError where the baseline has no such variety by this encoder with as many
-    images.
-    """
-    return mean_variety_change([varied], baseline, margin, level)
-
-
 def mean_variety_change(
     several: Sequence[Varied], baseline: Baseline, margin: float | None, level: float
 ) -> Change:
-    """Compare the mean WALS over prompts with its records, as ``variety_change`` does."""
+    """Compare the mean WALS over prompts with its records: a drop beyond the margin is worse."""
     limit = Limit("wals", MARGIN if margin is None else margin, "largest drop tolerated")
     recorded = [_recorded(varied, baseline) for varied in several]
     pairs = []

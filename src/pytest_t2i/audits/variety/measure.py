@@ -13,7 +13,7 @@ from pytest_t2i.audits.detected import DetectedPrompt
 from pytest_t2i.audits.evidence import inverted
 from pytest_t2i.audits.instruments import Instruments, opposite_prompts
 from pytest_t2i.audits.observations import Observations
-from pytest_t2i.audits.variety.change import mean_variety_change, variety_change
+from pytest_t2i.audits.variety.change import mean_variety_change
 from pytest_t2i.data import Attribute, FactKind, Interval, Prompt, digest
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.plan import ATTRIBUTE_IMAGES, FEATURES, Need
@@ -98,8 +98,6 @@ ALIKE = 1e-5
 
 def _text_direction(present: np.ndarray | None, absent: np.ndarray | None) -> np.ndarray | None:
     """Return the difference of the descriptions' unit features (OASIS eq. 6), or None.
-
-    It is None where a description has no features, or where both have the same.
 
     >>> _text_direction(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
     array([ 1., -1.])
@@ -230,7 +228,7 @@ class Variety(PromptFeatures):
                 f"along {self.attribute.name!r}, by {self.instruments.encoder}",
                 *self._one_sided,
             ),
-            change=partial(variety_change, self),
+            change=partial(mean_variety_change, [self]),
         )
 
     @property
@@ -308,10 +306,7 @@ def variety_of(
     center: bool = False,
     rank: int | None = None,
 ) -> Variety:
-    """Return the variety of a sample's images along an attribute.
-
-    Raises ConfigurationError where the marker did not ask for what it needs.
-    """
+    """Return the variety of a sample's images along an attribute."""
     return Variety(
         sample.prompt, sample.seeds, sample.observations, sample.observed, sample.level,
         attribute, direction, center, rank,
@@ -408,10 +403,7 @@ class Diversity(PromptFeatures):
 
 
 def diversity_of(sample: DetectedPrompt) -> Diversity:
-    """Return the diversity of a sample's images.
-
-    Raises ConfigurationError where their features were not observed.
-    """
+    """Return the diversity of a sample's images."""
     return Diversity(
         sample.prompt, sample.seeds, sample.observations, sample.observed, sample.level
     )

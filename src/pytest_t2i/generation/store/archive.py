@@ -105,10 +105,7 @@ def _name(header: bytes, records: dict[bytes, bytes]) -> str:
 
 
 def _records(content: bytes) -> dict[bytes, bytes]:
-    """The records before a file: lines "length key=value", whose length counts itself.
-
-    Raises StrangeMemberError for records of a sparse file, and for malformed ones.
-    """
+    """The records before a file: lines "length key=value", whose length counts itself."""
     records: dict[bytes, bytes] = {}
     start = 0
     while start < len(content) and content[start : start + 1] != b"\0":
@@ -197,7 +194,8 @@ def export(folder: Path, file: Path, tick: Tick = lambda _: None) -> int:
         names = _copy_index(folder, index)
         there = {name: folder / name for name in names if (folder / name).is_file()}
         sources = {NAME: index, **there}
-        listed = {name: _packed(path.read_bytes()) for name, path in sources.items()}
+        contents = ((name, path.read_bytes()) for name, path in sources.items())
+        listed = {name: Packed(len(content), checksum(content)) for name, content in contents}
         unfinished = file.with_name(f".{file.name}.unfinished")
         try:
             with tarfile.open(unfinished, "w") as tar:
@@ -260,10 +258,6 @@ def _copy_index(folder: Path, index: Path) -> list[str]:
         copy.commit()
         query = "SELECT file FROM images WHERE file NOT NULL UNION SELECT file FROM arrays"
         return sorted(str(name) for (name,) in copy.execute(query) if MEMBER.fullmatch(str(name)))
-
-
-def _packed(content: bytes) -> Packed:
-    return Packed(len(content), checksum(content))
 
 
 def _add(tar: tarfile.TarFile, name: str, content: bytes) -> None:

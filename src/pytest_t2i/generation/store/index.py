@@ -131,11 +131,7 @@ def store_error(file: Path, error: sqlite3.DatabaseError) -> StoreError:
 
 
 def connect(folder: Path) -> Index:
-    """Open the index, or create it. Writers of several processes wait for one another.
-
-    Raises StoreError when the folder cannot be written or the index is damaged or of another
-    version.
-    """
+    """Open the index, or create it. Writers of several processes wait for one another."""
     file = folder / NAME
     try:
         (folder / "locks").mkdir(parents=True, exist_ok=True)

@@ -118,11 +118,7 @@ def use(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def maintenance(folder: Path) -> Iterator[None]:
-    """Have a store to oneself.
-
-    Raises StoreError, naming the process, while a run uses the store, another command changes it,
-    or another machine used it a short while ago.
-    """
+    """Have a store to oneself."""
     locks = folder / LOCKS
     try:
         locks.mkdir(parents=True, exist_ok=True)

@@ -50,8 +50,6 @@ def pixels_of(image: Image) -> Pixels:
 def _count_nearly_equal(pictures: Iterable[Pixels]) -> int:
     """Count the pictures that are nearly equal to an earlier one; equal ones count once.
 
-    Pictures of one colour, whose likeness has no bit set, are not compared.
-
     >>> flat = Pixels("a", "00" * 32)
     >>> one, near, far = (Pixels(d, h * 32) for d, h in (("b", "f0"), ("c", "f0"), ("d", "0f")))
     >>> _count_nearly_equal([flat, flat._replace(digest="e"), one, near, far, one])

@@ -59,10 +59,7 @@ def write_arrays(folder: Path, arrays: Iterable[tuple[str, str, np.ndarray]]) ->
 
 
 def read_array(file: Path, key: str, name: str, sha256: str) -> np.ndarray | None:
-    """Read an array and verify its checksum; None where the array is damaged.
-
-    Raises OSError where the file cannot be read.
-    """
+    """Read an array and verify its checksum; None where the array is damaged."""
     if file.suffix != ENDING:
         content = file.read_bytes()
         if checksum(content) != sha256:
@@ -103,10 +100,7 @@ def _header_of_version_2(stream: io.BytesIO) -> tuple[tuple[int, ...], bool, np.
 
 
 def is_intact(file: Path, row: Any) -> bool:
-    """Whether the picture or array that a row names is unchanged since it was written.
-
-    Raises OSError where the file cannot be read.
-    """
+    """Whether the picture or array that a row names is unchanged since it was written."""
     if file.suffix != ENDING:
         return bool(checksum(file.read_bytes()) == row["sha256"])
     return read_array(file, row["key"], row["name"], row["sha256"]) is not None
@@ -121,10 +115,7 @@ def unnamed_arrays(folder: Path, index: Any) -> list[str]:
 
 
 def newest(folder: Path, name: str) -> dict[str, Row]:
-    """Key -> index row of the newest array of this name, read from the files themselves.
-
-    Files that cannot be read are left out.
-    """
+    """Key -> index row of the newest array of this name, read from the files themselves."""
     rows: dict[str, Row] = {}
     files = sorted(folder.glob(f"arrays/*/*{ENDING}"), key=lambda file: file.lstat().st_mtime_ns)
     for file in files:

@@ -192,10 +192,7 @@ class Store:
         return stored | new
 
     def open_image(self, stored: StoredImage) -> Image:
-        """Open a picture and verify its checksum.
-
-        Raises StoreError when the file was damaged since it was looked up.
-        """
+        """Open a picture and verify its checksum."""
         from PIL import Image
 
         if stored.file is None:
@@ -228,10 +225,7 @@ class Store:
         return intact
 
     def open_array(self, stored: StoredArray) -> np.ndarray:
-        """Open an array and verify its checksum.
-
-        Raises StoreError when the file was damaged since it was looked up.
-        """
+        """Open an array and verify its checksum."""
         try:
             array = read_array(stored.file, stored.key, stored.name, stored.sha256)
         except OSError as error:
@@ -242,10 +236,7 @@ class Store:
         return array
 
     def add_arrays(self, name: str, arrays: Mapping[str, np.ndarray]) -> None:
-        """Store one array per key under a name.
-
-        Raises StoreError for an array of anything but numbers.
-        """
+        """Store one array per key under a name."""
         rows = write_arrays(self.folder, ((key, name, array) for key, array in arrays.items()))
         with claims.transaction(self._connection):
             insert(self._connection, "arrays", rows)

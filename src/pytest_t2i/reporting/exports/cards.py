@@ -83,10 +83,7 @@ EXAMPLES = 3
 
 
 def write_fairness_card(record: RunRecord, folder: Path, authors: tuple[str, ...]) -> None:
-    """Write fairness-card.json and fairness-card.html into a folder, each file atomically.
-
-    Raises ConfigurationError for a run without a model.
-    """
+    """Write fairness-card.json and fairness-card.html into a folder, each file atomically."""
     if not record.model:
         raise ConfigurationError(
             "a fairness card is about a model; this run tried detectors on labelled images"

@@ -26,10 +26,7 @@ MARK_LENGTH = 12
 
 
 def _of_store(folder: Path) -> list[ComparedModel]:
-    """Return every model of a store, by the detector that examined the most images.
-
-    Raises ConfigurationError if the folder is no store, or no detector has examined an image.
-    """
+    """Return every model of a store, by the detector that examined the most images."""
     if not (folder / "index.sqlite").exists() and not (folder / "images").is_dir():
         raise ConfigurationError(f"{folder}: expected a run.json, a baseline or a store of images")
     store = Store(folder)
@@ -177,10 +174,7 @@ def _axis_and_concept(id_: str) -> tuple[str, str]:
 
 
 def read_runs(sources: Sequence[Path]) -> list[RunRecord]:
-    """Read runs, and give their models distinct names.
-
-    Raises ConfigurationError for a run that is given twice.
-    """
+    """Read runs, and give their models distinct names."""
     runs = [read_run(source) for source in sources]
     for number, run in enumerate(runs):
         if run in runs[:number]:

@@ -65,20 +65,14 @@ def images_of_prompt(growth: float, components: int, level: float, prompts: int)
 
 
 def planned_images(growth: float, components: Collection[str], level: float, prompts: int) -> int:
-    """Return the images of a search in which one component is the culprit.
-
-    A detector judges pictures that are there already.
-    """
+    """Return the images of a search in which one component is the culprit."""
     judging = [name for name in components if name == DETECTOR]
     hybrids = _planned_hybrids(len(components)) - len(judging)
     return max(1, hybrids) * images_of_prompt(growth, len(components), level, prompts) * prompts
 
 
 def images_to_explain(record: RunRecord) -> int | None:
-    """Return about how many images an explanation of a run takes; None where it cannot be told.
-
-    The baseline's file is read again where it is still there.
-    """
+    """Return about how many images an explanation of a run takes; None where it cannot be told."""
     file = Path(record.baseline.file) if record.baseline else None
     try:
         if file is None or not file.is_file() or file.stat().st_size > LARGEST_FILE:

@@ -179,19 +179,13 @@ def _subject(explanation: Explanation) -> tuple[object, ...]:
     )
 
 
-def _read_explanation(path: Path) -> Explanation:
-    """Read an explain.json; raise FileFormatError that names the key."""
-    plain = read_json(path, SCHEMA, kind="explain.json")
-    return convert(path, plain, Explanation)
-
-
 def explanation_of(record: RunRecord, folder: Path) -> Explanation | None:
     """Return the explanation beside a run.json; None where there is none of this run."""
     file = folder / NAME
     if not file.is_file():
         return None
     try:
-        explanation = _read_explanation(file)
+        explanation = convert(file, read_json(file, SCHEMA, kind="explain.json"), Explanation)
     except FileFormatError:
         # A report must not fail for the file of a later version beside it.
         return None

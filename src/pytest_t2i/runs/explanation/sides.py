@@ -75,7 +75,6 @@ class Side:
     generation: Mapping[str, Any]
     detector: str
     detector_fingerprint: str
-    detector_facts: Mapping[str, str] | None
     mitigation: str
     """"" without one."""
     rewriting: bool | None
@@ -115,7 +114,6 @@ def side_of_run(record: RunRecord) -> Side:
         _mapping(provenance.get("generation")),
         names[0] if names else "",
         str(detectors[names[0]]) if isinstance(detectors, Mapping) and names else "",
-        None,
         str(mitigation or ""),
         rewriting if isinstance(rewriting, bool) else None,
         _mapping(provenance.get("environment")),
@@ -132,7 +130,6 @@ def side_of_baseline(baseline: Baseline) -> Side:
         _mapping(conditions.get("generation")),
         str(conditions.get("detector") or ""),
         str(conditions.get("detector_fingerprint") or ""),
-        components.detector if components else None,
         str(conditions.get("mitigation") or ""),
         components.rewriting if components else None,
         baseline.environment,
@@ -142,10 +139,7 @@ def side_of_baseline(baseline: Baseline) -> Side:
 def component_table(
     before: Side, now: Side, texts: Mapping[str, tuple[str, str]] | None = None
 ) -> list[Component]:
-    """Return every component of both sides, those of the model first.
-
-    ``texts`` are the prompts whose text changed, by id: before and now.
-    """
+    """Return every component of both sides, those of the model first."""
     return [
         *_of_model(before, now),
         *_of_arguments(before, now),

@@ -76,6 +76,6 @@ def test_an_error_is_at_least_nothing(wrong):
 def test_whether_a_model_is_a_flow_is_told_by_its_scheduler(scheduler, is_of_flow):
     told = {} if scheduler is None else {"scheduler": scheduler}
     components = SimpleNamespace(model=lambda: SimpleNamespace(provenance=told))
-    seen = Observations(components, None, None)
+    seen = Observations(components, None)
     spi = Emergence(Prompt("a nurse", "job", "nurse"), (0,), BLUE, seen, Instruments(), 0.95)
     assert spi.is_of_flow is is_of_flow

@@ -18,7 +18,7 @@ from pytest_t2i.errors import StoreError
 from pytest_t2i.files import write_whole
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.generate import Runner
-from pytest_t2i.generation.plan import DetectorRef, Need, Plan
+from pytest_t2i.generation.plan import DetectorRef, Need, Plan, RequestSettings
 from pytest_t2i.generation.store import Store, pruning
 from pytest_t2i.generation.store.pruning import note_needed, prune
 from pytest_t2i.generation.store.repair import verify_store
@@ -162,7 +162,7 @@ def test_a_run_notes_what_it_needs_in_all_its_rounds(tmp_path):
     def run(several):
         runner = Runner(components, components.store)
         for prompt in several:
-            plan = Plan(settings.generation)
+            plan = Plan(RequestSettings(settings.generation))
             plan.add(Need(prompt, (1, 2), seen))
             runner.run(plan)
 

@@ -15,7 +15,7 @@ from pytest_t2i.errors import StoreError
 from pytest_t2i.files import checksum, stamp
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.generate import Runner
-from pytest_t2i.generation.plan import Need, Plan
+from pytest_t2i.generation.plan import Need, Plan, RequestSettings
 from pytest_t2i.generation.store import Store, archive, shards
 from pytest_t2i.generation.store.merge import merge
 from pytest_t2i.generation.store.pruning import note_needed, prune
@@ -155,7 +155,7 @@ def test_a_run_makes_again_what_was_struck_and_nothing_else(tmp_path):
             components = Components(Settings(model="fair"), store)
             components.registries.models.local["fair"] = fakes.fair
             components.registries.encoders.local["colour"] = fakes.encoder
-            plan = Plan(Settings().generation)
+            plan = Plan(RequestSettings(Settings().generation))
             asked = frozenset({FINAL_LATENT, "attention"})
             prompt = Prompt("a photo of a nurse", "job", "nurse")
             plan.add(Need(prompt, (1, 2, 3, 4), encoders=frozenset({"colour"}), observe=asked))

@@ -8,11 +8,10 @@ import subprocess
 
 import pytest
 
+from pytest_t2i.cli import verify_report
 from pytest_t2i.cli.main import main
 from pytest_t2i.errors import FileFormatError
-from pytest_t2i.runs import signature
 from pytest_t2i.runs.manifest import REPORT, new_manifest, report_part, write_manifest
-from pytest_t2i.runs.signature import signature_beside
 
 needs_ssh_keygen = pytest.mark.skipif(
     shutil.which("ssh-keygen") is None, reason="ssh-keygen is not installed"
@@ -29,7 +28,7 @@ def signed(tmp_path):
     manifest = tmp_path / "manifest.json"
     manifest.write_text('{"schema": "manifest/1"}\n')
     ssh_keygen("-q", "-t", "ed25519", "-N", "", "-f", tmp_path / "key")
-    ssh_keygen("-Y", "sign", "-f", tmp_path / "key", "-n", signature.NAMESPACE, manifest)
+    ssh_keygen("-Y", "sign", "-f", tmp_path / "key", "-n", verify_report.NAMESPACE, manifest)
     signers = tmp_path / "signers"
     signers.write_text(f"ada@example.org {(tmp_path / 'key.pub').read_text()}")
     return manifest
@@ -43,10 +42,10 @@ def sign_again(manifest, namespace):
 
 @needs_ssh_keygen
 def test_the_key_is_named_and_the_person_if_the_signers_are_known(signed):
-    key = signature_beside(signed)
+    key = verify_report.signature_beside(signed)
     assert not key.is_wrong
     assert "signed with the ED25519 key SHA256:" in key.sentence
-    person = signature_beside(signed, signed.parent / "signers")
+    person = verify_report.signature_beside(signed, signed.parent / "signers")
     assert not person.is_wrong
     assert person.sentence.startswith("signed by ada@example.org with the ED25519 key SHA256:")
 
@@ -58,9 +57,9 @@ def test_the_key_is_named_and_the_person_if_the_signers_are_known(signed):
 def test_patterns_lists_and_options_of_the_signers_file(signed, signers):
     key = (signed.parent / "key.pub").read_text()
     if signers.endswith("="):
-        signers += f'"{signature.NAMESPACE}"'
+        signers += f'"{verify_report.NAMESPACE}"'
     (signed.parent / "signers").write_text(f"{signers} {key}")
-    assert not signature_beside(signed, signed.parent / "signers").is_wrong
+    assert not verify_report.signature_beside(signed, signed.parent / "signers").is_wrong
 
 
 @needs_ssh_keygen
@@ -77,7 +76,7 @@ def test_a_wrong_signature_is_named(signed, fault):
         text = path.read_text()
         path.write_text({"empty": "", "cut": text[: len(text) // 2]}.get(fault, "yes, I agree\n"))
     for signers in (None, signed.parent / "signers"):
-        found = signature_beside(signed, signers)
+        found = verify_report.signature_beside(signed, signers)
         assert found.is_wrong
         assert found.sentence.startswith("wrong signature: manifest.json.sig was not made for")
 
@@ -87,7 +86,7 @@ def test_a_wrong_signature_is_named(signed, fault):
 def test_a_key_of_nobody_who_is_trusted(signed, line):
     signers = signed.parent / "signers"
     signers.write_text(line + "\n")
-    found = signature_beside(signed, signers)
+    found = verify_report.signature_beside(signed, signers)
     assert found.is_wrong
     assert "signers does not trust the ED25519 key" in found.sentence
 
@@ -95,17 +94,17 @@ def test_a_key_of_nobody_who_is_trusted(signed, line):
 def test_what_is_no_file_and_what_is_not_there(tmp_path):
     manifest = tmp_path / "manifest.json"
     manifest.write_text("{}")
-    assert signature_beside(manifest) is None
-    assert signature_beside(manifest, tmp_path / "signers").is_wrong
+    assert verify_report.signature_beside(manifest) is None
+    assert verify_report.signature_beside(manifest, tmp_path / "signers").is_wrong
     os.mkfifo(tmp_path / "manifest.json.sig")  # opening it would wait
     with pytest.raises(FileFormatError, match="regular file"):
-        signature_beside(manifest)
+        verify_report.signature_beside(manifest)
 
 
 @needs_ssh_keygen
 def test_signers_that_cannot_be_read(signed):
     with pytest.raises(FileFormatError, match="signers"):
-        signature_beside(signed, signed.parent / "absent")
+        verify_report.signature_beside(signed, signed.parent / "absent")
 
 
 def test_without_ssh_keygen_nothing_is_claimed(tmp_path, monkeypatch):
@@ -114,9 +113,10 @@ def test_without_ssh_keygen_nothing_is_claimed(tmp_path, monkeypatch):
     manifest.with_name("manifest.json.sig").write_text("-----BEGIN SSH SIGNATURE-----")
     (tmp_path / "signers").write_text("")
     monkeypatch.setenv("PATH", "")
-    assert signature_beside(manifest).sentence.startswith("not checked: manifest.json.sig")
-    assert not signature_beside(manifest).is_wrong
-    assert signature_beside(manifest, tmp_path / "signers").is_wrong
+    found = verify_report.signature_beside(manifest)
+    assert found.sentence.startswith("not checked: manifest.json.sig")
+    assert not found.is_wrong
+    assert verify_report.signature_beside(manifest, tmp_path / "signers").is_wrong
 
 
 @needs_ssh_keygen
