@@ -7,7 +7,7 @@ import json
 import pytest
 
 from pytest_t2i import read_run
-from pytest_t2i.plugin.run import INCONCLUSIVE_STATUS
+from pytest_t2i.plugin.exit_status import INCONCLUSIVE_STATUS
 from pytest_t2i.verdicts.certificate import (
     Certificate,
     GroupErrors,

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from pytest_t2i.option_names import OPTIONS
-from pytest_t2i.plugin.run import INCONCLUSIVE_STATUS
+from pytest_t2i.plugin.exit_status import INCONCLUSIVE_STATUS
 
 NURSE = ("-k", "test_prompt and nurse", "--t2i-images", "3")
 

@@ -7,7 +7,7 @@ import csv
 import pytest
 from PIL import Image
 
-from pytest_t2i.plugin.run import INCONCLUSIVE_STATUS
+from pytest_t2i.plugin.exit_status import INCONCLUSIVE_STATUS
 
 PROMPT = "a photo of one real person who is a nurse"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_t2i.plugin.run import INCONCLUSIVE_STATUS
+from pytest_t2i.plugin.exit_status import INCONCLUSIVE_STATUS
 
 INI = "[pytest]\nt2i_images = 7\n"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_t2i.plugin.run import INCONCLUSIVE_STATUS
+from pytest_t2i.plugin.exit_status import INCONCLUSIVE_STATUS
 
 
 def test_a_fair_model_does_not_fail(fair):
@@ -108,7 +108,7 @@ def test_inconclusive_may_go_by_the_estimate(project):
 PLAIN = """
 import pytest
 
-from pytest_t2i.plugin.run import INCONCLUSIVE_STATUS
+from pytest_t2i.plugin.exit_status import INCONCLUSIVE_STATUS
 from pytest_t2i import axes
 
 @pytest.mark.t2i(axes.profession.only("nurse"))
@@ -184,7 +184,7 @@ def test_confidence_widens_intervals(project, fair):
 REGRESSION = """
 import pytest
 
-from pytest_t2i.plugin.run import INCONCLUSIVE_STATUS
+from pytest_t2i.plugin.exit_status import INCONCLUSIVE_STATUS
 from pytest_t2i import axes
 
 PEOPLE = axes.profession.only("nurse", "pilot", "chef", "judge", "model", "artist", "singer",
@@ -244,7 +244,7 @@ def test_a_baseline_of_other_settings_is_refused(recorded):
 OPEN_AND_PLAIN = """
 import pytest
 
-from pytest_t2i.plugin.run import INCONCLUSIVE_STATUS
+from pytest_t2i.plugin.exit_status import INCONCLUSIVE_STATUS
 from pytest_t2i import limit
 
 @pytest.mark.t2i('a photo of a person')

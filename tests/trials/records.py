@@ -26,7 +26,7 @@ from pytest_t2i.cli.main import main
 from pytest_t2i.data import Outcome, Undetected, Variant
 from pytest_t2i.errors import T2IError
 from pytest_t2i.plugin.xdist import one_line
-from pytest_t2i.reporting import explain
+from pytest_t2i.reporting import failure_text
 from pytest_t2i.reporting.exports.mlflow import metrics_of
 from pytest_t2i.reporting.terminal import summarise
 from pytest_t2i.runs.history import PastRun, add_run, read_history
@@ -230,7 +230,7 @@ def _taken(read: Callable[[Path], Any], source: Path) -> Any:
 
 def _told(check: Check) -> None:
     one_line(check)
-    explain.explained(check)
+    failure_text.explained(check)
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ from pytest_t2i.prompts.stereotypes import builtin_stereotypes, check_descriptio
 from pytest_t2i.runs.judges import LEAST_AGREEMENT
 from pytest_t2i.runs.session import Session
 from pytest_t2i.settings import share, whole
-from pytest_t2i.statistics.judges import CellErrors, differential_errors, thresholds
+from pytest_t2i.statistics.detector_errors import CellErrors, differential_errors, thresholds
 from pytest_t2i.statistics.shares import clopper_pearson, share_interval
 from pytest_t2i.verdicts.certificate import (
     ABSTENTIONS,

@@ -17,8 +17,8 @@ from pytest_t2i.cli.support.arguments import path, say
 from pytest_t2i.errors import ConfigurationError, MissingExtraError
 from pytest_t2i.files import write_whole
 from pytest_t2i.reporting.exports.cards import write_fairness_card, write_model_card
-from pytest_t2i.reporting.exports.document import write_pdf
 from pytest_t2i.reporting.exports.mlflow import log_to_mlflow
+from pytest_t2i.reporting.exports.pdf import write_pdf
 from pytest_t2i.reporting.exports.sarif import write_sarif
 from pytest_t2i.runs.frames import PlainTable, data_frame, tables
 from pytest_t2i.runs.manifest import add_outputs

@@ -32,12 +32,12 @@ from pytest_t2i.runs.baseline import save_baseline
 from pytest_t2i.runs.build_record import conditions, library_versions, record_of
 from pytest_t2i.runs.earlier_looks import remember_looks
 from pytest_t2i.runs.frames import PlainTable, data_frame
-from pytest_t2i.runs.judging import judging
 from pytest_t2i.runs.live import conclude
 from pytest_t2i.runs.make_and_detect import make_and_detect
 from pytest_t2i.runs.marker_arguments import KEYWORDS, select
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.runs.results import Results
+from pytest_t2i.runs.running_test import judging
 from pytest_t2i.runs.selection import (
     Comparison,
     SelectedTest,

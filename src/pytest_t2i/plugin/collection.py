@@ -15,7 +15,7 @@ import pytest
 
 from pytest_t2i.audits.context import AuditContext
 from pytest_t2i.errors import T2IError
-from pytest_t2i.plugin.fixtures import NO_MODEL
+from pytest_t2i.plugin.exit_status import NO_MODEL
 from pytest_t2i.plugin.marker import fixtures_about, members_of, read_marker, selection_of
 from pytest_t2i.runs.selection import Comparison, SelectedTest, Selection
 from pytest_t2i.runs.session import NO_FINDER, NO_LABELS, Session

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Iterable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from pytest_t2i.plugin.exit_status import NO_MODEL
 
 if TYPE_CHECKING:
     from pytest_t2i.audits.audit import Audit, Fixture
 
 RUN = "t2i-run"
 """Name under which the plugin of a run with a model is registered."""
-NO_MODEL = "t2i: no model given; run with --t2i-model NAME (reference, sdxl, a folder, ...)"
-GIVE_MODEL = "Run with --t2i-model NAME, or write t2i_model into the ini file"
 
 
 def run_of(request: pytest.FixtureRequest) -> Any:
@@ -87,34 +87,6 @@ def skip_without_model(config: pytest.Config, items: Iterable[pytest.Item]) -> N
     for item in items:
         if item.get_closest_marker("t2i") or _asks_for_an_audit(config, item):
             item.add_marker(pytest.mark.skip(reason=NO_MODEL))
-
-
-class WithoutModel:
-    """Counts tests that were skipped for want of a model: where no other ran, nothing succeeded."""
-
-    def __init__(self) -> None:
-        self.skipped, self.others = 0, 0
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Count what is skipped for want of a model, and what runs or fails."""
-        self.skipped += report.skipped and NO_MODEL in str(report.longrepr)
-        self.others += report.failed or (report.when == "call" and not report.skipped)
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, Any, Any]:
-        """Set the exit status, and print the last line, after pytest's own."""
-        is_empty = self.skipped > 0 and self.others == 0
-        if is_empty and session.exitstatus == pytest.ExitCode.OK:
-            session.exitstatus = pytest.ExitCode.NO_TESTS_COLLECTED
-        result = yield
-        reporter: Any = session.config.pluginmanager.get_plugin("terminalreporter")
-        if self.skipped and reporter is not None:
-            tests = f"{self.skipped} test{'' if self.skipped == 1 else 's'}"
-            what = f"nothing was tested: {tests}" if is_empty else tests
-            reporter.write_line(
-                f"t2i: {what} skipped for want of a model. {GIVE_MODEL}", yellow=True
-            )
-        return result
 
 
 def _asks_for_an_audit(config: pytest.Config, item: pytest.Item) -> bool:

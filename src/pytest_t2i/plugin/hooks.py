@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pytest_t2i.plugin import fixtures, options
+from pytest_t2i.plugin import exit_status, fixtures, options
 from pytest_t2i.plugin.fixtures import RUN, audits_of_project, fixtures_of
 
 MARKER = (
@@ -69,7 +69,7 @@ def pytest_configure(config: pytest.Config) -> None:
     options.hide_no_file(config)
     config.pluginmanager.register(fixtures, "t2i-fixtures")
     if not hasattr(config, "workerinput"):  # the process that receives the reports
-        config.pluginmanager.register(fixtures.WithoutModel(), "t2i-without-model")
+        config.pluginmanager.register(exit_status.WithoutModel(), "t2i-without-model")
     if not options.are_given(config) and not config.option.showfixtures:
         return  # nothing is built for a session that may have no test of ours
     audits = audits_of_project(config)

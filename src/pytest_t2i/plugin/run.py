@@ -24,6 +24,7 @@ from pytest_t2i.generation.store import Store
 from pytest_t2i.metrics.info import register
 from pytest_t2i.option_names import TYPED
 from pytest_t2i.plugin.collection import Selecting
+from pytest_t2i.plugin.exit_status import exit_status_of, set_status_of_tests
 from pytest_t2i.plugin.make_images import make_here
 from pytest_t2i.plugin.options import project_folder
 from pytest_t2i.plugin.xdist import (
@@ -44,10 +45,10 @@ from pytest_t2i.runs.baseline import save_baseline
 from pytest_t2i.runs.build_record import conditions, interrupted_record, library_versions, record_of
 from pytest_t2i.runs.earlier_looks import remember_looks
 from pytest_t2i.runs.early_stopping import undecidable
-from pytest_t2i.runs.judging import judging
 from pytest_t2i.runs.live import conclude
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.runs.results import Results
+from pytest_t2i.runs.running_test import judging
 from pytest_t2i.runs.selection import SelectedTest, told_apart
 from pytest_t2i.runs.session import Session
 from pytest_t2i.runs.statement import PYPROJECT, read_statement
@@ -62,16 +63,6 @@ from pytest_t2i.verdicts.baseline_file import (
 )
 from pytest_t2i.verdicts.check import Against
 from pytest_t2i.verdicts.limits_file import LimitFiles, read_limits
-
-INCONCLUSIVE_STATUS = 6
-"""Exit status of an inconclusive run, which is neither a success nor a failure."""
-
-
-def _exit_status(record: RunRecord) -> int:
-    """Return the exit status of a run in which no test failed."""
-    if record.outcome is Outcome.INTERRUPTED:
-        return int(pytest.ExitCode.INTERRUPTED)
-    return INCONCLUSIVE_STATUS if record.sets_status else int(pytest.ExitCode.OK)
 
 
 def header(settings: Settings, detectors: Sequence[str]) -> str:
@@ -362,7 +353,7 @@ class Run:
 
     def pytest_assertrepr_compare(self, left: Any, right: Any) -> list[str] | None:
         """Return the failure text of a comparison."""
-        from pytest_t2i.reporting.explain import assertion_lines
+        from pytest_t2i.reporting.failure_text import assertion_lines
 
         return assertion_lines(left, right)
 
@@ -384,16 +375,12 @@ class Run:
         if self.workers.is_worker:
             self.workers.hand_over(self.error, self.stopped, is_made=self.is_made)
             return
-        if self.error is not None:
-            session.exitstatus = pytest.ExitCode.USAGE_ERROR
         self.is_made = self.workers.adopt() or self.is_made
         if self.workers.are_used:
             sort_by_test(self.session)
-        if session.shouldfail and session.exitstatus == pytest.ExitCode.INTERRUPTED:
-            # Under xdist -x and --maxfail interrupt the run; alone they end it as failed.
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
-        if self.workers.have_stopped and session.exitstatus == pytest.ExitCode.OK:
-            session.exitstatus = pytest.ExitCode.INTERRUPTED
+        set_status_of_tests(
+            session, is_misused=self.error is not None, have_stopped=self.workers.have_stopped
+        )
         run = self.session
         lost = self.workers.are_used and not session.shouldfail and len(run.judged) < run.selected
         stopped = session.exitstatus == pytest.ExitCode.INTERRUPTED
@@ -401,7 +388,7 @@ class Run:
         with self.aside.signs("measuring and writing the report"):
             self._write_reports()
         if self.record is not None and session.exitstatus == pytest.ExitCode.OK:
-            session.exitstatus = _exit_status(self.record)
+            session.exitstatus = exit_status_of(self.record)
 
     def _write_reports(self) -> None:
         if not self.session.tests or self.error is not None or self._only_plans:

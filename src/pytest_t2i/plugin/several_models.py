@@ -11,17 +11,9 @@ import pytest
 
 from pytest_t2i.errors import T2IError
 from pytest_t2i.files import file_name, from_here
+from pytest_t2i.plugin.exit_status import WORST, worst
 from pytest_t2i.reporting.report_folders import remove_link
 from pytest_t2i.settings import Settings
-
-WORST = (
-    pytest.ExitCode.TESTS_FAILED,
-    pytest.ExitCode.INTERNAL_ERROR,
-    6,
-    pytest.ExitCode.NO_TESTS_COLLECTED,
-    pytest.ExitCode.OK,
-)
-"""Exit statuses from worst to best; any other status ends the comparison at once."""
 
 
 def models_of(model: str | None) -> list[str]:
@@ -67,7 +59,7 @@ def run_each(config: pytest.Config, settings: Settings, models: Sequence[str]) -
     except KeyboardInterrupt:
         return int(pytest.ExitCode.INTERRUPTED)
     _compare_runs(settings, folders)
-    return int(min(statuses, key=WORST.index))
+    return worst(statuses)
 
 
 def _with_options(args: Sequence[str], more: Sequence[str]) -> list[str]:

@@ -21,7 +21,7 @@ from pytest_t2i.reporting.formatting import (
     signed,
 )
 from pytest_t2i.reporting.html import PICTURES, rendered
-from pytest_t2i.reporting.html_sections import drawn
+from pytest_t2i.reporting.html_blocks import drawn
 from pytest_t2i.reporting.markdown import whole_lines
 from pytest_t2i.runs.comparison.record import (
     ComparedPrompt,

@@ -16,7 +16,7 @@ from pytest_t2i.reporting.formatting import (
     signed,
 )
 from pytest_t2i.reporting.html import rendered
-from pytest_t2i.reporting.html_sections import drawn
+from pytest_t2i.reporting.html_blocks import drawn
 from pytest_t2i.runs.history import PastRun, Series, differing
 from pytest_t2i.runs.summaries import first_screens
 from pytest_t2i.sections import Bar, BarChart, CurveChart, Paragraph, Section

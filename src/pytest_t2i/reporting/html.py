@@ -19,7 +19,7 @@ from pytest_t2i.reporting import (
     charts,
     first_screen,
     formatting,
-    html_sections,
+    html_blocks,
     pictures,
     run_facts,
     verdict_section,
@@ -28,7 +28,7 @@ from pytest_t2i.reporting.audit_sections import sections_of
 from pytest_t2i.reporting.charts import ChartRow, bias_groups
 from pytest_t2i.reporting.culprit import explanation_section, hint
 from pytest_t2i.reporting.formatting import counted_beside, excess_of, tells_others
-from pytest_t2i.reporting.html_sections import drawn
+from pytest_t2i.reporting.html_blocks import drawn
 from pytest_t2i.reporting.pictures import Grid, Picture, PictureAlbum
 from pytest_t2i.runs.explanation.record import Explanation
 from pytest_t2i.runs.picture_paths import portable
@@ -90,7 +90,7 @@ def contents_of_page(
         "rows_by_anchor": {row.chart.anchor: row for row in rows},
         "open_rows": OPEN_ROWS,
         "leanings": charts.leanings(record.prompts),
-        "audit_sections": html_sections.drawn(sections_of(record, audits), folder),
+        "audit_sections": html_blocks.drawn(sections_of(record, audits), folder),
         "albums": albums,
         "undetected": run_facts.undetected_table(record),
         "work": run_facts.work_table(record),

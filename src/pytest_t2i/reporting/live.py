@@ -9,7 +9,7 @@ from pathlib import Path
 from pytest_t2i.files import write_whole
 from pytest_t2i.reporting.formatting import several
 from pytest_t2i.reporting.html import PICTURES, rendered
-from pytest_t2i.reporting.html_sections import drawn
+from pytest_t2i.reporting.html_blocks import drawn
 from pytest_t2i.runs.live import LiveCounts, LiveView
 from pytest_t2i.runs.picture_paths import without_machine
 from pytest_t2i.sections import Album, Paragraph, Picture, Section, Table

@@ -73,7 +73,7 @@ def abstention_mismatch(results: Results, test: SelectedTest) -> str:
     certificate = results.session.certificate
     if certificate is None or certificate.asked is None or certificate.abstained is None:
         return ""
-    from pytest_t2i.statistics.judges import abstention_p_value
+    from pytest_t2i.statistics.detector_errors import abstention_p_value
     from pytest_t2i.statistics.shares import clopper_pearson
 
     samples = [results.one_sample(prompt, test) for prompt in test.selection.prompts]

@@ -15,7 +15,7 @@ from pytest_t2i.errors import FileFormatError
 from pytest_t2i.files import convert, read_json, write_whole
 
 if TYPE_CHECKING:
-    from pytest_t2i.statistics.judges import ErrorRates
+    from pytest_t2i.statistics.detector_errors import ErrorRates
 
 SCHEMA: Final = "pytest-t2i/certificate/1"
 REMEDY = "Write one with: t2i detector check NAME --labels FOLDER --certificate FILE"
@@ -159,7 +159,7 @@ def error_rates(
     ``weights`` are shares of the groups among pictures; the range covers each of these mixtures.
     """
     # Collecting a suite reads this module, and loads no SciPy.
-    from pytest_t2i.statistics.judges import ErrorRates, mixed, rate_ranges
+    from pytest_t2i.statistics.detector_errors import ErrorRates, mixed, rate_ranges
 
     cells = 2 * len(split.groups)
     ends = {

@@ -19,7 +19,7 @@ from pytest_t2i.cli.export import write_tables
 from pytest_t2i.data import Detection, Outcome, Variant
 from pytest_t2i.labels import Label, read_labels, write_labels
 from pytest_t2i.plugin.xdist import note
-from pytest_t2i.reporting import explain
+from pytest_t2i.reporting import failure_text
 from pytest_t2i.reporting import history as history_page
 from pytest_t2i.reporting.comparison import comparison_lines as compared_lines
 from pytest_t2i.reporting.comparison import comparison_markdown as compared_markdown
@@ -211,7 +211,10 @@ class Writer:
 def test_terminal_and_failure_text(hostile):
     writer = Writer()
     summarise(hostile, Settings(), writer, width=80)
-    told = [*writer.lines, *(each for check in hostile.checks for each in explain.explained(check))]
+    told = [
+        *writer.lines,
+        *(each for check in hostile.checks for each in failure_text.explained(check)),
+    ]
     told += map(line, compared_lines(comparison_of(hostile)))
     assert any(MARK in each for each in told)
     assert not [each for each in told if CONTROLS.search(each) or "\n" in each]

@@ -13,7 +13,7 @@ from pytest_t2i.audits.parity.record import ModelScoreRecord, ParityPart
 from pytest_t2i.data import Interval, Limit, Outcome
 from pytest_t2i.metrics import INFO
 from pytest_t2i.reporting import baseline, first_screen, formatting, verdict_section
-from pytest_t2i.reporting.explain import assertion_lines
+from pytest_t2i.reporting.failure_text import assertion_lines
 from pytest_t2i.reporting.html import render_html
 from pytest_t2i.reporting.markdown import render_markdown
 from pytest_t2i.reporting.terminal import summarise

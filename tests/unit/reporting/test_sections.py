@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from pytest_t2i.data import JPEG, Interval
 from pytest_t2i.reporting.audit_sections import best_rows, pictures_in
-from pytest_t2i.reporting.html_sections import drawn
+from pytest_t2i.reporting.html_blocks import drawn
 from pytest_t2i.reporting.markdown import section_lines
 from pytest_t2i.reporting.terminal import summary_lines
 from pytest_t2i.sections import Album, Bar, BarChart, Column, CurveChart, Picture, Section, Table

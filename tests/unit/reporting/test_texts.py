@@ -11,7 +11,7 @@ from pytest_t2i.audits.detector_validation.report import TrialRecord, TrialsPart
 from pytest_t2i.data import Interval, Limit, Outcome
 from pytest_t2i.metrics import INFO
 from pytest_t2i.reporting import write_all
-from pytest_t2i.reporting.explain import assertion_lines
+from pytest_t2i.reporting.failure_text import assertion_lines
 from pytest_t2i.reporting.markdown import render_markdown
 from pytest_t2i.reporting.run_facts import NEVER, how_known
 from pytest_t2i.reporting.terminal import summarise

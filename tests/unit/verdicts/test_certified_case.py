@@ -6,7 +6,7 @@ import pytest
 
 from pytest_t2i.data import Interval, Limit, Outcome
 from pytest_t2i.metrics import INFO
-from pytest_t2i.statistics.judges import ErrorRates
+from pytest_t2i.statistics.detector_errors import ErrorRates
 from pytest_t2i.verdicts.certificate import (
     Certificate,
     CertifiedCase,

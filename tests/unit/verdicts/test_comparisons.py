@@ -8,7 +8,7 @@ from pytest_t2i import limit
 from pytest_t2i.data import Interval, Limit, Outcome
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.metrics import INFO
-from pytest_t2i.reporting.explain import assertion_lines
+from pytest_t2i.reporting.failure_text import assertion_lines
 from pytest_t2i.verdicts.check import JudgingContext, running
 from pytest_t2i.verdicts.measurement import Measurement
 

@@ -8,7 +8,7 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_t2i.statistics.judges import (
+from pytest_t2i.statistics.detector_errors import (
     ErrorRates,
     differential_errors,
     mixed,

@@ -7,7 +7,7 @@ from itertools import combinations
 import pytest
 
 from pytest_t2i.data import Interval
-from pytest_t2i.reporting.html_sections import (
+from pytest_t2i.reporting.html_blocks import (
     Corner,
     DrawnPoint,
     PixelBox,

@@ -12,8 +12,8 @@ import pytest
 from pytest_t2i import RunRecord
 from pytest_t2i.cli.main import main
 from pytest_t2i.errors import ConfigurationError, MissingExtraError
-from pytest_t2i.reporting.exports import document
-from pytest_t2i.reporting.exports.document import PICTURES, write_pdf
+from pytest_t2i.reporting.exports import pdf
+from pytest_t2i.reporting.exports.pdf import PICTURES, write_pdf
 from pytest_t2i.reporting.formatting import moment
 from pytest_t2i.runs.statement import Statement
 
@@ -27,8 +27,8 @@ def pages(monkeypatch):
         seen.append(page)
         return b"%PDF"
 
-    monkeypatch.setattr(document, "printed", printed)
-    monkeypatch.setattr(document, "pages_of", lambda content: {"card-limits": 3, "images": 7})
+    monkeypatch.setattr(pdf, "printed", printed)
+    monkeypatch.setattr(pdf, "pages_of", lambda content: {"card-limits": 3, "images": 7})
     return seen
 
 
@@ -60,9 +60,9 @@ def test_contents_have_titles_and_anchors_as_they_are():
     body = (
         '<h1 class="part" id="p">P</h1><section id="it&#39;s" class="a"><h2>It&#39;s <b>A</b></h2>'
     )
-    assert document._contents(body) == [
-        document.ContentsEntry("p", "P", is_part=True),
-        document.ContentsEntry("it's", "It's A", is_part=False),
+    assert pdf._contents(body) == [
+        pdf.ContentsEntry("p", "P", is_part=True),
+        pdf.ContentsEntry("it's", "It's A", is_part=False),
     ]
 
 
@@ -85,7 +85,7 @@ def test_of_each_prompt_the_first_pictures_are_printed(record, tmp_path, pages):
 
 
 def test_without_pages_the_contents_are_told_to_lack_them(record, tmp_path, pages, monkeypatch):
-    monkeypatch.setattr(document, "pages_of", lambda content: {})
+    monkeypatch.setattr(pdf, "pages_of", lambda content: {})
     assert write_pdf(record, tmp_path / "a.pdf", ()) is False
     assert len(pages) == 1
 
@@ -110,17 +110,17 @@ def test_a_browser_that_prints_nothing(tmp_path, monkeypatch, script, told):
     browser = tmp_path / "browser"
     browser.write_text(f"#!/bin/sh\n{script}\n")
     browser.chmod(0o755)
-    monkeypatch.setattr(document, "BROWSERS", (str(browser),))
-    monkeypatch.setattr(document, "PATIENCE", 0.2 if "sleep" in script else 60.0)
+    monkeypatch.setattr(pdf, "BROWSERS", (str(browser),))
+    monkeypatch.setattr(pdf, "PATIENCE", 0.2 if "sleep" in script else 60.0)
     with pytest.raises(ConfigurationError, match=told):
-        document.printed("<p>page</p>", "")
+        pdf.printed("<p>page</p>", "")
 
 
 def test_neither_browser_nor_weasyprint(monkeypatch):
-    monkeypatch.setattr(document, "BROWSERS", ())
+    monkeypatch.setattr(pdf, "BROWSERS", ())
     monkeypatch.setitem(sys.modules, "weasyprint", None)
     with pytest.raises(MissingExtraError, match=r'pip install "pytest-t2i\[pdf\]"'):
-        document.printed("<p>page</p>", "")
+        pdf.printed("<p>page</p>", "")
 
 
 def test_a_picture_of_somebody_elses_is_not_printed(
@@ -139,8 +139,8 @@ def test_a_pdf_has_numbered_pages_contents_and_pictures(record, tmp_path, monkey
     pypdf = pytest.importorskip("pypdf")
     if by == "weasyprint":
         pytest.importorskip("weasyprint")
-        monkeypatch.setattr(document, "BROWSERS", ())
-    elif document.browser() is None:
+        monkeypatch.setattr(pdf, "BROWSERS", ())
+    elif pdf.browser() is None:
         pytest.skip("no browser on this machine")
     source = tmp_path / "reports/run.json"
     source.parent.mkdir()
