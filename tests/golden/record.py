@@ -160,6 +160,9 @@ def coarse(value: Any) -> Any:
         return {name: coarse(inner) for name, inner in value.items()}
     if isinstance(value, list):
         return [coarse(inner) for inner in value]
+    if isinstance(value, str):  # a fact of the store is JSON
+        with suppress(ValueError):
+            return json.dumps(coarse(json.loads(value)))
     return round(value, COARSE) + 0.0 if isinstance(value, float) else value
 
 
