@@ -114,8 +114,8 @@ class BatchSize:
     def made(self, images: int, seconds: float) -> None:
         """Record the seconds from the end of one batch to the end of the next.
 
-        So the time in which the device waits for storing and detecting counts. Batches smaller
-        than ``now`` are ignored.
+        So the time in which the device waits for storing and detecting counts. The search ignores
+        batches smaller than ``now``.
         """
         with self._turn:
             self.times.add(images, seconds)
