@@ -415,6 +415,8 @@ class FactKind(StrEnum):
     """Fingerprint of a model -> what probing it has shown."""
     BATCH = "batch"
     """Fingerprint of a model -> images per batch on a device."""
+    PACE = "pace"
+    """Fingerprint of a model -> seconds per image on a device."""
     VERSIONS = "versions"
     """A model behind HTTP, and a run -> the version that it reported."""
     JUDGE_VERSION = "judge-version"
@@ -471,6 +473,8 @@ def spi_name(attribute: Attribute) -> str:
     return f"spi:{digest(told)[:16]}"
 
 
+COMPILED = "compiled"
+"""Fact of a model's provenance: what of it is compiled."""
 ATTENTION = "attention"
 """Name of the trace with the attention map of each word of the prompt."""
 ATTENTION_MAPS = "attention:2"

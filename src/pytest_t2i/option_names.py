@@ -269,6 +269,12 @@ OPTIONS = (
         is_switch=True,
     ),
     Option(
+        "compile",
+        "compile the denoiser's repeated blocks and fuse its projections: the run says after how "
+        "many images that pays",
+        is_switch=True,
+    ),
+    Option(
         "canary",
         "first compare the pictures of N fixed prompts with the baseline's, to notice that a model "
         "behind HTTP has changed (default: none)",
@@ -294,7 +300,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "images": (
         "steps", "guidance", "size", "dtype", "device", "batch", "executor", "detect-where",
         "mitigation", "captions", "caption-count", "objects", "least-objects", "total-images",
-        "no-rewriting", "other-size",
+        "no-rewriting", "other-size", "compile",
     ),
     "models behind HTTP": (
         "price", "judge-price", "budget", "concurrency", "answer-deadline", "answer-limit", "probe",

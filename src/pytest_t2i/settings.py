@@ -23,7 +23,7 @@ from pytest_t2i.protocols import AnswerLimits
 LEAST_CONFIDENCE = 0.5
 """The confidence must be above this level: at or below it, a coin toss would count as evidence."""
 
-LATER_OPTIONS = ("judge_certificate", "judge_price", "anchor", "run_level")
+LATER_OPTIONS = ("judge_certificate", "judge_price", "anchor", "run_level", "compile")
 """Settings that a record holds only where they are given."""
 POLICIES = ("pass", "status", "fail", "estimate")
 """Effects of an inconclusive check: it is only shown, sets the exit status of the run, fails its
@@ -109,6 +109,8 @@ class Settings:
     """When the run probes whether a model honours seeds and settings."""
     rewriting: bool = True
     """Whether a pipeline that rewrites prompts, as its authors ship it, may do so."""
+    compile: bool = False
+    """Whether a pipeline's repeated blocks are compiled and its projections fused."""
     other_size: bool = False
     """Whether pictures are taken whose aspect differs by more than a tenth from the size's."""
     canary: int = 0
@@ -140,7 +142,7 @@ class Settings:
             key: str(value) if isinstance(value, Path | Money) else value
             for key, value in plain.items()
             # Records of runs without these options keep the format of earlier versions.
-            if key not in LATER_OPTIONS or value is not None
+            if key not in LATER_OPTIONS or value not in (None, False)
         }
 
 
@@ -404,6 +406,7 @@ READERS: dict[str, Reader] = {
     "other-size": _yes_or_no,
     "no-probe": _yes_or_no,
     "no-rewriting": _yes_or_no,
+    "compile": _yes_or_no,
     "canary": whole(FEWEST_CANARIES, MOST_CANARIES),
     "sequential": _yes_or_no,
     "total-images": whole(1),

@@ -21,6 +21,7 @@ SMALLEST = {
     "batch_exactness": ("--images", "16"),
     "drawn_scenes": ("--prompts", "2", "--images", "1", "--detectors", "clip"),
     "faces": ("--images", "2", "--cnn-images", "1", "--cnn-pairs", "1"),
+    "first_picture": ("--pairs", "0", "--steps", "1"),
     "genders": ("--images", "4"),
     "gpu": ("--small",),
     "hunt_planted": ("--planted", "cup+hospital:male", "--axes", "object,place", "--images", "206"),

@@ -235,7 +235,7 @@ class Run:
         (folder / "test_things.py").write_text(SUITE)
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider",
                    "--t2i-history", "off", *arguments]  # fmt: skip
-        started = time.time()
+        self.started = started = time.time()
         with watched() as self.use:
             done = subprocess.run(
                 command, cwd=folder, capture_output=True, text=True, check=False,

@@ -17,6 +17,7 @@ from typing import Annotated, Any, NamedTuple, Protocol, runtime_checkable
 import msgspec
 
 from pytest_t2i.data import FactKind, GenerationSettings
+from pytest_t2i.generation.batch_times import BatchTimes
 from pytest_t2i.generation.store import Store
 from pytest_t2i.sections.words import several
 
@@ -73,6 +74,8 @@ class BatchSize:
     """Place (device and picture size) -> batch size found; None where the user gave one."""
     place: str = ""
     """Device and picture size of the present images; "" before the first."""
+    times: BatchTimes = field(default_factory=BatchTimes)
+    """Times of all batches made in this process."""
     has_shrunk: bool = False
     """Whether a batch did not fit into the device's memory."""
     _best: float = 0.0
@@ -111,10 +114,11 @@ class BatchSize:
     def made(self, images: int, seconds: float) -> None:
         """Record the seconds from the end of one batch to the end of the next.
 
-        So the time in which the device waits for storing and detecting counts. Batches smaller
-        than ``now`` are ignored.
+        So the time in which the device waits for storing and detecting counts. The search ignores
+        batches smaller than ``now``.
         """
         with self._turn:
+            self.times.add(images, seconds)
             if not self.is_open or images != self.now:
                 return
             self._seconds.append(seconds)

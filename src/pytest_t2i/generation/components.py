@@ -30,7 +30,7 @@ from pytest_t2i.adapters.registry import (
 )
 from pytest_t2i.adapters.support.paid_requests import CountedPart
 from pytest_t2i.adapters.support.spending import FaultCounts, Spending
-from pytest_t2i.data import GenerationSettings, Money, Request, digest
+from pytest_t2i.data import COMPILED, GenerationSettings, Money, Request, digest
 from pytest_t2i.errors import ConfigurationError, GenerationError, UnknownNameError, blamed
 from pytest_t2i.files import user_path
 from pytest_t2i.generation.check_weights import check_weights
@@ -210,6 +210,11 @@ class Components:
 
     def _versioned(self, model: TextToImage) -> TextToImage:
         """Determine the version of a model behind HTTP; its fingerprint depends on it."""
+        if self.settings.compile and COMPILED not in getattr(model, "provenance", {}):
+            raise ConfigurationError(
+                "--t2i-compile: expected a pipeline of diffusers, whose denoiser is compiled, got "
+                f"{self.settings.model}: leave the option out"
+            )
         from pytest_t2i.adapters.models.endpoints import EndpointModel
 
         if isinstance(model, EndpointModel):
@@ -274,6 +279,12 @@ class Components:
         """A mitigation with the run's generation settings and, where needed, its encoder."""
         defaults = self.defaults().defaults if self.settings.model else GenerationSettings()
         options = {k: v for k, v in asdict(self.settings.generation).items() if v is not None}
+        if self.settings.compile and mitigation.mitigation.stage != "prompt":
+            raise ConfigurationError(
+                "--t2i-compile: expected no mitigation, or one of the stage 'prompt', got "
+                f"{mitigation.asked!r}, which changes a denoiser whose blocks are compiled. Leave "
+                "one of the two out"
+            )
         mitigation = replace(mitigation, settings=replace(defaults, **options))
         _ = mitigation.passes
         if mitigation.compares_by is None:
@@ -388,9 +399,9 @@ class Components:
     def defaults(self) -> LoadOptions:
         """The model's load options, with the catalogue's generation settings."""
         options = self._with_settings(self.resolved.options)
-        if self.settings.rewriting:
-            return options
-        return replace(options, extra={**options.extra, "rewrites": False})
+        extra = {} if self.settings.rewriting else {"rewrites": False}
+        extra |= {"compile": True} if self.settings.compile else {}
+        return replace(options, extra={**options.extra, **extra}) if extra else options
 
     def detector(self, ref: DetectorRef) -> NamedComponent[Detector]:
         """A detector by name, or a detector of one attribute."""

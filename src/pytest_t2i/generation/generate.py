@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.adapters.support.black_or_unreadable import gate
 from pytest_t2i.data import FORESEEN, Generated, GenerationSettings, Request, Undetected
@@ -18,7 +18,14 @@ from pytest_t2i.errors import (
     T2IError,
 )
 from pytest_t2i.generation import traces
-from pytest_t2i.generation.batch_size import BatchSize, FindsBatchSize, remember, remembered
+from pytest_t2i.generation.batch_size import (
+    BatchSize,
+    FindsBatchSize,
+    device_of,
+    remember,
+    remembered,
+)
+from pytest_t2i.generation.batch_times import UNMEASURED, paces, place_of, remember_pace
 from pytest_t2i.generation.bill import STOPPED, Bill, bill_of
 from pytest_t2i.generation.check_packages import check_packages
 from pytest_t2i.generation.check_pictures import SizeCheck, picture_for_detectors
@@ -132,6 +139,8 @@ class Runner:
     _unread: dict[str, str] = field(default_factory=dict)
     _needed: set[str] = field(default_factory=set)
     _pace: ImagePace = field(default_factory=ImagePace)
+    _settings: GenerationSettings | None = None
+    """Settings of the images made last."""
     _other_size: GenerationError | None = None
     """The error of the first picture of another aspect; no further picture is requested."""
     _undetected: T2IError | None = None
@@ -255,6 +264,8 @@ class Runner:
         """Close the executor, which stays open between plans, and the cost counter."""
         if self.work.made and self.size.words:
             self.work.notes.append(self.size.words)
+        if self.work.made and (words := self._pace_words()):
+            self.work.notes.append(words)
         if words := self.sizes.words if "sizes" in self.__dict__ else "":
             self.work.notes.append(words)
         for part in map(self.__dict__.get, ("executor", "bill")):
@@ -264,6 +275,25 @@ class Runner:
             self.components.faults.clear()
             if (spending := self.components.judge_spending) is not None:
                 spending.clear()
+
+    def _pace_words(self) -> str:
+        """Store the pace of a local model; what compiling cost and saves, where it was compiled."""
+        handle, settings = self.components.model(), self._settings
+        model: Any = handle.loaded
+        if handle.lists_images or settings is None:
+            return ""
+        pace = self.size.times.pace if model is not None else None
+        if pace is not None:
+            pace = pace.after(getattr(model, "compile_seconds", 0.0))
+        place = place_of(device_of(model), settings)
+        if pace is not None:
+            remember_pace(self.store, handle.fingerprint, {place: pace})
+        if not self.components.settings.compile:
+            return ""
+        if pace is None:
+            return f"--t2i-compile: {UNMEASURED}"
+        plain = paces(self.store, model.fingerprint_uncompiled).get(place)
+        return f"--t2i-compile: {pace.words_of_compiling(plain)}"
 
     def keys(self, plan: Plan) -> dict[Request, str]:
         """The store's key of every request, which the plan has from now on."""
@@ -352,6 +382,7 @@ class Runner:
             self._try_seeds(next(iter(plan)).settings)
         if not missing:
             return
+        self._settings = next(iter(plan)).settings
         activity = "reading pictures of" if self.work.is_ready_made else "making images with"
         cost = "" if self.bill is None else self.bill.before(len(missing), self.progress.say)
         self._pace.begin()

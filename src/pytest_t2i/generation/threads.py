@@ -142,7 +142,10 @@ class Lanes:
     def _of_each(self, images: int) -> BatchSize:
         """Batch size of each lane; a single lane makes full batches."""
         lanes = len(self.models)
-        return self.size if lanes == 1 else BatchSize(max(1, -(-images // lanes)))
+        if lanes == 1:
+            return self.size
+        self.size.times.lanes = lanes
+        return BatchSize(max(1, -(-images // lanes)), times=self.size.times)
 
     def _taken(
         self, pool: ThreadPoolExecutor, requests: Iterator[Request], size: BatchSize
