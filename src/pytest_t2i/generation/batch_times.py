@@ -119,7 +119,7 @@ def paces(store: Store, fingerprint: str) -> dict[str, Pace]:
         return {}
 
 
-def remember_pace(store: Store, fingerprint: str, known: Mapping[str, Pace]) -> None:
+def remember_pace(store: Store, fingerprint: str, measured: Mapping[str, Pace]) -> None:
     """Store paces, beside those of other devices and settings."""
-    after = {**paces(store, fingerprint), **known}
+    after = {**paces(store, fingerprint), **measured}
     store.remember(FactKind.PACE.of(fingerprint), msgspec.to_builtins(after))

@@ -406,13 +406,13 @@ def test_a_model_is_probed_once_and_the_requests_are_counted(rig, monkeypatch):
     rig.model = Unfamiliar()
     monkeypatch.setattr(generate, "try_seeds", lambda *_: 3)
     monkeypatch.setattr(rig.components.model(), "lists_images", False)  # as of a pipeline
-    plan = Plan(GenerationSettings())
+    plan = Plan(RequestSettings(GenerationSettings()))
     plan.add(need(NURSE, [1, 2]))
     runner = Runner(rig.components, rig.store, Silent(), tries_seeds=True)
     work = runner.run(plan)
     assert (work.probed, work.notes[0]) == (3, "runs in bfloat16")
     made = len(rig.model.batches)
-    again = Plan(GenerationSettings())
+    again = Plan(RequestSettings(GenerationSettings()))
     again.add(need(PILOT, [1, 2]))
     assert Runner(rig.components, rig.store, Silent(), tries_seeds=True).run(again).probed == 3
     # The pictures alone: what the probe showed is kept in the store.
@@ -440,7 +440,7 @@ def test_features_of_texts_are_kept_and_not_computed_again(rig):
 
 def test_a_wording_belongs_to_the_first_prompt_that_draws_it():
     worded = Prompt("a nurse", "profession", "nurse", wordings=("a nurse at work", "a pilot"))
-    plan = Plan(GenerationSettings())
+    plan = Plan(RequestSettings(GenerationSettings()))
     plan.add_all([need(worded, [1]), need(PILOT, [1])])
     names = {text: plan.prompt_text(Request(text, 1, GenerationSettings())) for text in
              ("a nurse", "a nurse at work", "a pilot")}  # fmt: skip
