@@ -64,7 +64,7 @@ def test_a_verdict_holds_where_the_errors_are_small(project):
 
 @pytest.mark.slow
 def test_a_verdict_that_the_worst_group_would_turn_hangs_on_the_detector(project):
-    certify(project, Split(("age",), {"young": careless(50, 20), "old": right(5000)}))
+    certify(project, Split(("age",), {"young": careless(400, 120), "old": right(5000)}))
     result = project.run(*MODEL, *OPTION)
     assert result.ret == 0, "the verdict itself stays"
     assert case(project)["hangs"]
@@ -80,7 +80,7 @@ def test_a_verdict_that_the_worst_group_would_turn_hangs_on_the_detector(project
 
 @pytest.mark.slow
 def test_under_xdist_and_for_prompts_the_same_is_said(project):
-    certify(project, Split(("age",), {"young": careless(50, 20)}))
+    certify(project, Split(("age",), {"young": careless(400, 120)}))
     result = project.run("--t2i-images", "60", *OPTION, "-n", "2")
     told = " ".join(result.stdout.str().split())
     assert "verdicts on prompts hang on the detector" in told

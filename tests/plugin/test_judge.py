@@ -61,7 +61,7 @@ def test_what_it_costs_is_told_and_bounded(tmp_path):
         assert status == pytest.ExitCode.INTERRUPTED
         assert len(server.requests) == 50
         assert "stopped at the budget of 0.50 USD: 0.50 USD spent" in told
-        assert "pictures are left to judge" in told
+        assert "pictures left to judge" in told
         status, told = run(place, server, *price)
         assert status in (0, 6)
         work = record(place)["work"]
@@ -219,7 +219,7 @@ def test_a_judge_that_is_not_the_certified_one_decides_nothing(tmp_path, change,
     [
         (("--t2i-judge-price", "0.01 EUR", "--t2i-budget", "1 USD"), "expected an amount in USD"),
         (("--t2i-judge-price", "0 USD"), "above 0"),
-        (("--t2i-detector", "people:pictures", "--t2i-judge-price", "1 USD"), "asks a judge"),
+        (("--t2i-detector", "people:pictures", "--t2i-judge-price", "1 USD"), "behind HTTP"),
         (("--t2i-detector", "vlm:m@http://127.0.0.1:9/v1+gendr"), "Did you mean"),
         (("--t2i-detector", "vlm:"), "name of a judge"),
     ],
