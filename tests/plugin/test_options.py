@@ -224,3 +224,10 @@ def test_an_error_under_xdist_is_told_once_and_is_a_usage_error(project):
     result = project.run_apart("--t2i-model", "mine:make", "-n", "2")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stdout.fnmatch_lines(["ERROR: the weights are gated: accept the licence"])
+
+
+@pytest.mark.parametrize("value", ["9" * 400, "a\0b"], ids=["too long", "null"])
+def test_a_value_that_can_name_no_file_is_refused_as_any_other(project, value):
+    code, told = project.refused("--t2i-steps", value)
+    assert code == pytest.ExitCode.USAGE_ERROR
+    assert "--t2i-steps: expected" in told

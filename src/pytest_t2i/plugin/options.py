@@ -6,6 +6,7 @@ import argparse
 import itertools
 import os
 from collections.abc import Sequence
+from os.path import isfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -58,7 +59,8 @@ def search_project(config: pytest.Config, args: Sequence[str]) -> None:
         here = config.invocation_params.dir
         named = [here / arg.partition("::")[0] for arg in args if not arg.startswith("-")]
         folders = [path.parent if path.suffix == ".py" else path for path in named]
-        own = [folder for folder in folders if (folder / "conftest.py").is_file()]
+        # The value of an option may be no name of a file at all: os.path.isfile then says no.
+        own = [folder for folder in folders if isfile(folder / "conftest.py")]  # noqa: PTH113
         for folder in (here, project_folder(config), *own):
             search(folder)
 
