@@ -411,12 +411,12 @@ def test_a_model_is_probed_once_and_the_requests_are_counted(rig, monkeypatch):
     runner = Runner(rig.components, rig.store, Silent(), tries_seeds=True)
     work = runner.run(plan)
     assert (work.probed, work.notes[0]) == (3, "runs in bfloat16")
-    made = len(rig.model.batches)
+    batches = len(rig.model.batches)
     again = Plan(RequestSettings(GenerationSettings()))
     again.add(need(PILOT, [1, 2]))
     assert Runner(rig.components, rig.store, Silent(), tries_seeds=True).run(again).probed == 3
     # The pictures alone: what the probe showed is kept in the store.
-    assert len(rig.model.batches) == made + 1
+    assert len(rig.model.batches) == batches + 1
 
 
 def test_features_of_texts_are_kept_and_not_computed_again(rig):
