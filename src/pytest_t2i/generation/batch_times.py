@@ -28,11 +28,11 @@ UNMEASURED = (
 """What a run says that measured no pace: too few images, or made in other processes."""
 
 
-class Pace(NamedTuple):
+class ModelPace(NamedTuple):
     """How fast a model makes images.
 
-    >>> Pace(0.5, 40.0).words_of_compiling(Pace(1.0, 2.0))
-    "compiling took 38 s; a picture takes 0.5 s, 1 s without it: it pays after 76 pictures"
+    >>> ModelPace(0.5, 40.0).words_of_compiling(ModelPace(1.0, 2.0))
+    'compiling took 38 s; a picture takes 0.5 s, 1 s without it: it pays after 76 pictures'
     """
 
     seconds: Annotated[float, msgspec.Meta(gt=0)]
@@ -40,11 +40,11 @@ class Pace(NamedTuple):
     first: Annotated[float, msgspec.Meta(ge=0)]
     """Seconds that the first batch, and preparing to compile, took longer than later batches."""
 
-    def after(self, seconds: float) -> Pace:
+    def after(self, seconds: float) -> ModelPace:
         """The pace of a model that took so many seconds more before the first batch."""
         return self._replace(first=self.first + seconds)
 
-    def words_of_compiling(self, plain: Pace | None) -> str:
+    def words_of_compiling(self, plain: ModelPace | None) -> str:
         """What compiling cost, and the pictures after which that is saved."""
         if plain is None:
             return (
@@ -71,7 +71,7 @@ class BatchTimes:
     >>> for seconds in (9.0, 2.0, 2.0, 2.0):
     ...     times.add(4, seconds)
     >>> times.pace
-    Pace(seconds=0.5, first=7.0)
+    ModelPace(seconds=0.5, first=7.0)
     """
 
     lanes: int = 1
@@ -84,7 +84,7 @@ class BatchTimes:
         self._of_threads.setdefault(threading.get_ident(), []).append((images, seconds))
 
     @property
-    def pace(self) -> Pace | None:
+    def pace(self) -> ModelPace | None:
         """The pace of all lanes together; None with too few batches."""
         threads = list(self._of_threads.values())
         later = [seconds / images for batches in threads for images, seconds in batches[1:]]
@@ -92,7 +92,7 @@ class BatchTimes:
             return None
         each = statistics.median(later)
         firsts = [seconds - images * each for (images, seconds), *_ in threads]
-        return Pace(each / self.lanes, max(0.0, *firsts))
+        return ModelPace(each / self.lanes, max(0.0, *firsts))
 
 
 def place_of(device: str, settings: GenerationSettings) -> str:
@@ -111,15 +111,17 @@ def place_of(device: str, settings: GenerationSettings) -> str:
     return ", ".join(parts)
 
 
-def paces(store: Store, fingerprint: str) -> dict[str, Pace]:
+def paces(store: Store, fingerprint: str) -> dict[str, ModelPace]:
     """The paces of a model in the store; {} where there are none that can be read."""
     try:
-        return msgspec.convert(store.fact(FactKind.PACE.of(fingerprint)) or {}, dict[str, Pace])
+        return msgspec.convert(
+            store.fact(FactKind.PACE.of(fingerprint)) or {}, dict[str, ModelPace]
+        )
     except msgspec.ValidationError:
         return {}
 
 
-def remember_pace(store: Store, fingerprint: str, measured: Mapping[str, Pace]) -> None:
+def remember_pace(store: Store, fingerprint: str, measured: Mapping[str, ModelPace]) -> None:
     """Store paces, beside those of other devices and settings."""
     after = {**paces(store, fingerprint), **measured}
     store.remember(FactKind.PACE.of(fingerprint), msgspec.to_builtins(after))

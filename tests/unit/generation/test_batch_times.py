@@ -8,7 +8,7 @@ import pytest
 
 from pytest_t2i.data import FactKind, GenerationSettings
 from pytest_t2i.generation.batch_size import BatchSize
-from pytest_t2i.generation.batch_times import BatchTimes, Pace, paces, place_of, remember_pace
+from pytest_t2i.generation.batch_times import BatchTimes, ModelPace, paces, place_of, remember_pace
 from pytest_t2i.generation.store import Store
 
 
@@ -37,37 +37,37 @@ def test_a_few_batches_give_no_pace():
         times.add(1, 1.0)
     assert times.pace is None
     times.add(1, 1.0)
-    assert times.pace == Pace(1.0, 0.0)
+    assert times.pace == ModelPace(1.0, 0.0)
 
 
 def test_batches_of_any_size_are_counted():
     size = BatchSize(4)
     for images, seconds in ((4, 9.0), (4, 2.0), (4, 2.0), (2, 1.0)):
         size.made(images, seconds)
-    assert size.times.pace == Pace(0.5, 7.0)
+    assert size.times.pace == ModelPace(0.5, 7.0)
 
 
 @pytest.mark.parametrize(
     ("plain", "words"),
     [
-        (Pace(1.0, 2.0), "took 38 s; a picture takes 0.5 s, 1 s without it: it pays after 76"),
-        (Pace(0.5, 2.0), "it does not pay"),
-        (Pace(0.4, 2.0), "it does not pay"),
-        (Pace(1.0, 50.0), "compiling took 0 s"),
+        (ModelPace(1.0, 2.0), "took 38 s; a picture takes 0.5 s, 1 s without it: it pays after 76"),
+        (ModelPace(0.5, 2.0), "it does not pay"),
+        (ModelPace(0.4, 2.0), "it does not pay"),
+        (ModelPace(1.0, 50.0), "compiling took 0 s"),
         (None, "Run once without --t2i-compile"),
     ],
 )  # fmt: skip
 def test_what_compiling_cost_is_said(plain, words):
-    assert words in Pace(0.5, 40.0).words_of_compiling(plain)
+    assert words in ModelPace(0.5, 40.0).words_of_compiling(plain)
 
 
 def test_paces_of_other_settings_are_kept(tmp_path):
     store = Store(tmp_path)
     few, many = (place_of("cpu", GenerationSettings(steps=steps)) for steps in (4, 50))
-    remember_pace(store, "model", {few: Pace(0.5, 1.0)})
-    remember_pace(store, "model", {many: Pace(5.0, 1.0)})
-    remember_pace(store, "model", {few: Pace(0.25, 1.0)})
-    assert paces(store, "model") == {few: Pace(0.25, 1.0), many: Pace(5.0, 1.0)}
+    remember_pace(store, "model", {few: ModelPace(0.5, 1.0)})
+    remember_pace(store, "model", {many: ModelPace(5.0, 1.0)})
+    remember_pace(store, "model", {few: ModelPace(0.25, 1.0)})
+    assert paces(store, "model") == {few: ModelPace(0.25, 1.0), many: ModelPace(5.0, 1.0)}
     assert paces(store, "other") == {}
 
 
