@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pytest_t2i.adapters.encoders.routing import load_encoder as load_encoder
     from pytest_t2i.adapters.finders.ultralytics_guard import ultralytics as ultralytics
     from pytest_t2i.adapters.languages.routing import load_language as load_language
-    from pytest_t2i.adapters.models.endpoints import EndpointModel as EndpointModel
+    from pytest_t2i.adapters.models.endpoint_model import EndpointModel as EndpointModel
     from pytest_t2i.adapters.support.code import code_of_factory as code_of_factory
     from pytest_t2i.adapters.support.html import SelfContainedPage as SelfContainedPage
     from pytest_t2i.audits.audit import Audit as Audit
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from pytest_t2i.audits.audit import Keyword as Keyword
     from pytest_t2i.audits.context import AskedTest as AskedTest
     from pytest_t2i.audits.context import AuditContext as AuditContext
-    from pytest_t2i.audits.contrast import Contrast as Contrast
-    from pytest_t2i.audits.contrast import ContrastAudit as ContrastAudit
+    from pytest_t2i.audits.contrast_audit import Contrast as Contrast
+    from pytest_t2i.audits.contrast_audit import ContrastAudit as ContrastAudit
     from pytest_t2i.audits.crowd import Crowd as Crowd
     from pytest_t2i.audits.crowd import Crowds as Crowds
     from pytest_t2i.audits.dependencies.measure import Dependencies as Dependencies
@@ -204,13 +204,13 @@ _HOMES = {
     "adapters.encoders.routing": ("load_encoder",),
     "adapters.finders.ultralytics_guard": ("ultralytics",),
     "adapters.languages.routing": ("load_language",),
-    "adapters.models.endpoints": ("EndpointModel",),
+    "adapters.models.endpoint_model": ("EndpointModel",),
     "adapters.support.code": ("code_of_factory",),
     "adapters.support.html": ("SelfContainedPage",),
     "audits.audit": ("Audit", "Fixture", "Keyword"),
     "audits.context": ("AskedTest", "AuditContext"),
     "audits.observations": ("Observations",),
-    "audits.contrast": ("Contrast", "ContrastAudit"),
+    "audits.contrast_audit": ("Contrast", "ContrastAudit"),
     "audits.samples": ("Sample", "Samples"),
     "audits.neutrality.measure": ("TripletSample", "TripletSamples"),
     "audits.objects.measure": ("Objects",),

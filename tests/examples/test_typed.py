@@ -9,38 +9,17 @@ from pathlib import Path
 import pytest
 
 pytestmark = pytest.mark.slow
-SUITE = Path(__file__).parents[2] / "examples" / "own-suite"
+SUITE = Path(__file__).parents[2] / "examples" / "own-suite" / "test_hobbies.py"
+MISTAKES = {
+    "sample.prompt_bias_scores": "has no attribute",
+    "sample.prompt_bias_score()": "not callable",
+}
+"""What a test may write by mistake -> what mypy says of it."""
+WRONG = """
 
-
-def checked(folder, file):
-    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", str(file)]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-
-
-def test_the_example_passes(tmp_path):
-    pytest.importorskip("mypy")
-    result = checked(tmp_path, SUITE / "test_hobbies.py")
-    assert result.returncode == 0, result.stdout
-
-
-@pytest.mark.parametrize(
-    ("line", "told"),
-    [
-        ("sample.prompt_bias_scores", "has no attribute"),
-        ("sample.prompt_bias_score()", "not callable"),
-    ],
-)
-def test_a_mistake_is_told(tmp_path, line, told):
-    pytest.importorskip("mypy")
-    text = (SUITE / "test_hobbies.py").read_text()
-    (tmp_path / "test_it.py").write_text(
-        f"{text}\n\ndef test_wrong(sample: Sample) -> None:\n    assert {line}\n"
-    )
-    result = checked(tmp_path, tmp_path / "test_it.py")
-    assert result.returncode == 1
-    assert told in result.stdout
-
-
+def test_{number}(sample: Sample) -> None:
+    assert {expression}
+"""
 CROWD = """
 import pytest
 from pytest_t2i import Crowd, Crowds, axes, limit
@@ -57,8 +36,38 @@ def test_all(crowds: Crowds) -> None:
 """
 
 
-def test_groups_of_people_are_typed(tmp_path):
+@pytest.fixture(scope="module")
+def errors(tmp_path_factory):
+    """What mypy says of each file: in one run, as reading types of libraries takes a minute."""
     pytest.importorskip("mypy")
-    (tmp_path / "test_it.py").write_text(CROWD)
-    result = checked(tmp_path, tmp_path / "test_it.py")
-    assert result.returncode == 0, result.stdout
+    folder = tmp_path_factory.mktemp("typed")
+    mistakes = "".join(
+        WRONG.format(number=number, expression=expression)
+        for number, expression in enumerate(MISTAKES)
+    )
+    texts = {
+        "test_example.py": SUITE.read_text(),
+        "test_mistakes.py": SUITE.read_text() + mistakes,
+        "test_crowds.py": CROWD,
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", *texts]
+    result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert result.returncode == 1, result.stdout + result.stderr
+    lines = result.stdout.splitlines()
+    assert f"in 1 file (checked {len(texts)} source files)" in lines[-1], result.stdout
+    return {name: [line for line in lines if line.startswith(name)] for name in texts}
+
+
+@pytest.mark.parametrize("name", ["test_example.py", "test_crowds.py"])
+def test_a_suite_is_typed(errors, name):
+    assert errors[name] == []
+
+
+@pytest.mark.parametrize(("expression", "words"), MISTAKES.items())
+def test_a_mistake_is_an_error(errors, expression, words):
+    found = [line for line in errors["test_mistakes.py"] if ": error: " in line]
+    number = list(MISTAKES).index(expression)
+    assert len(found) == len(MISTAKES)
+    assert words in found[number]

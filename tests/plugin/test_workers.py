@@ -73,24 +73,30 @@ def start_again(project):
     (project.path / "now.json").unlink(missing_ok=True)
 
 
-def both(project, workers, *arguments, model="fair", again=()):
+def result_of(project, *arguments, model, again):
+    """Exit status and records of a run in a fresh project."""
+    options = ("--t2i-images", "20") if "--t2i-images" not in arguments else ()
+    start_again(project)
+    if again:
+        project.run_apart(*again, *options, model=model)
+        start_again(project)
+    result = project.run_apart(*arguments, *options, model=model)
+    told = result.stdout.str() + result.stderr.str()
+    assert "Traceback" not in told
+    assert "INTERNALERROR" not in told
+    return int(result.ret), records(project)
+
+
+def both(project, workers, *arguments, model="fair", again=(), alone=None):
     """Exit statuses and records of a run alone and on workers, each in a fresh project.
 
-    ``again`` are options of a run before, whose failures ``--lf`` selects.
+    ``again`` are options of a run before, whose failures ``--lf`` selects; ``alone`` is what the
+    run alone gave before.
     """
-    options = ("--t2i-images", "20") if "--t2i-images" not in arguments else ()
-    results = []
-    for more in ((), workers):
-        start_again(project)
-        if again:
-            project.run_apart(*again, *options, model=model)
-            start_again(project)
-        result = project.run_apart(*arguments, *options, *more, model=model)
-        told = result.stdout.str() + result.stderr.str()
-        assert "Traceback" not in told
-        assert "INTERNALERROR" not in told
-        results.append((int(result.ret), records(project)))
-    return results
+    return [
+        alone or result_of(project, *arguments, model=model, again=again),
+        result_of(project, *arguments, *workers, model=model, again=again),
+    ]
 
 
 @pytest.fixture
@@ -100,10 +106,18 @@ def suite(project):
 
 
 @pytest.fixture
-def gate(suite):
-    suite.run("--t2i-images", "20", "--t2i-save-baseline", "base.json")
-    suite.write({"test_suite.py": SUITE + GREW})
+def gate(suite, finished):
+    options = ("--t2i-images", "20", "--t2i-save-baseline", "base.json")
+    before = finished("gate", *options, files={"test_suite.py": SUITE})
+    baseline = (before.path / "base.json").read_text()
+    suite.write({"test_suite.py": SUITE + GREW, "base.json": baseline})
     return suite
+
+
+@pytest.fixture(scope="module")
+def alone_by_model():
+    """What a run alone gave, which is compared with every way of distributing: by model."""
+    return {}
 
 
 def label(project):
@@ -142,8 +156,10 @@ def test_a_gate_with_two_tests_of_one_selection_has_its_report(gate):
     ids="".join,
 )
 @pytest.mark.parametrize("model", ["fair", "biased"])
-def test_every_way_of_distributing(gate, workers, model):
-    alone, shared = both(gate, workers, *BASELINE, model=model)
+def test_every_way_of_distributing(gate, workers, model, alone_by_model):
+    before = alone_by_model.get(model)
+    alone, shared = both(gate, workers, *BASELINE, model=model, alone=before)
+    alone_by_model[model] = alone
     assert alone == shared
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from pytest_t2i import metrics
 from pytest_t2i.statistics import curves as step_bands
 from pytest_t2i.statistics.curves import half_step, half_step_interval
-from pytest_t2i.statistics.diversity import wals_interval
+from pytest_t2i.statistics.variety import wals_interval
 
 LEVEL = 0.95
 TRUTH = np.linspace(0.3, 0.05, 8)

@@ -16,7 +16,7 @@ from instruments import one_sided
 
 from pytest_t2i.metrics import vendi_score
 from pytest_t2i.statistics import clopper_pearson
-from pytest_t2i.statistics.diversity import vendi_interval
+from pytest_t2i.statistics.variety import vendi_interval
 
 LEVEL, RUNS, ALL = 0.9, 200, 4000
 KINDS = np.random.default_rng(0).normal(size=(60, 64))

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.contrast import NAMED, Contrast, ContrastAudit, Unit, Units, side_of
+from pytest_t2i.audits.contrast_audit import NAMED, Contrast, ContrastAudit, Unit, Units, side_of
 from pytest_t2i.audits.summary import Frame
 from pytest_t2i.data import Count, Interval, Prompt, ShareInterval, SignedInterval, Variant
 from pytest_t2i.errors import ConfigurationError, UnknownNameError

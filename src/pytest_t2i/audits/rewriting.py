@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_t2i.audits.audit import Fixture
 from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.contrast import NAMED, Contrast, ContrastAudit, Units
+from pytest_t2i.audits.contrast_audit import NAMED, Contrast, ContrastAudit, Units
 from pytest_t2i.audits.summary import AFTER_FAILURE, Frame, Step
 from pytest_t2i.data import Count, Interval, MetricInfo, Outcome, Prompt, ShareInterval
 from pytest_t2i.errors import ConfigurationError, some

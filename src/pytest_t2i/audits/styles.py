@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.contrast import NAMED, Contrast, ContrastAudit, Unit, Units
+from pytest_t2i.audits.contrast_audit import NAMED, Contrast, ContrastAudit, Unit, Units
 from pytest_t2i.audits.summary import Frame
 from pytest_t2i.data import Count, Evidence, Interval, MetricInfo, Prompt, SignedInterval
 from pytest_t2i.errors import ConfigurationError, UnknownNameError

@@ -191,7 +191,7 @@ class Components:
     @property
     def counts_requests(self) -> bool:
         """Whether the model under test counts its own requests."""
-        from pytest_t2i.adapters.models.endpoints import EndpointModel
+        from pytest_t2i.adapters.models.endpoint_model import EndpointModel
 
         return self.model().lists_images and isinstance(self.model().get(), EndpointModel)
 
@@ -215,7 +215,7 @@ class Components:
                 "--t2i-compile: expected a pipeline of diffusers, whose denoiser is compiled, got "
                 f"{self.settings.model}: leave the option out"
             )
-        from pytest_t2i.adapters.models.endpoints import EndpointModel
+        from pytest_t2i.adapters.models.endpoint_model import EndpointModel
 
         if isinstance(model, EndpointModel):
             from pytest_t2i.generation.identities import learn_versions

@@ -13,7 +13,7 @@ import msgspec
 from filelock import FileLock
 
 from pytest_t2i.adapters.catalogue import CROP, PARTS
-from pytest_t2i.adapters.models.endpoints import EndpointModel
+from pytest_t2i.adapters.models.endpoint_model import EndpointModel
 from pytest_t2i.adapters.models.reported_versions import versions_words
 from pytest_t2i.adapters.registry import PartName, Registries
 from pytest_t2i.adapters.support.answers import PassingFaultError

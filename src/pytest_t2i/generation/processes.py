@@ -24,7 +24,6 @@ from pytest_t2i.errors import ConfigurationError, GenerationError, T2IError
 from pytest_t2i.generation.batch_size import BATCHES, BatchSize, Found, Told
 from pytest_t2i.generation.executors import InProcess, devices, in_process
 from pytest_t2i.protocols import Executor, ExecutorOptions, LoadOptions
-from pytest_t2i.sections.words import several
 
 
 class Made(NamedTuple):
@@ -248,11 +247,13 @@ class Processes:
             self.say("a process ended unexpectedly: another process makes its batch again")
         if batch.lost < TRIES:
             return
-        first, last = batch.requests[0], batch.requests[-1]
-        images = several(len(batch.requests), "image")
+        names = [f"{request.prompt!r} with seed {request.seed}" for request in batch.requests]
+        if len(names) == 1:
+            images = f"The image of {names[0]} was"
+        else:
+            images = f"{len(names)} images, from {names[0]} to {names[-1]}, were"
         raise GenerationError(
-            f"{images}, from {first.prompt!r} with seed {first.seed} to {last.prompt!r} with seed "
-            f"{last.seed}, were begun {TRIES} times, and each time their process ended "
+            f"{images} begun {TRIES} times, and each time the process ended "
             "unexpectedly (killed, or out of memory). What was made before is kept; "
             "fewer processes, or a smaller --t2i-batch, need less memory."
         )

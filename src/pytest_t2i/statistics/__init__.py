@@ -93,10 +93,6 @@ MOVED = {
         "mean_total_variation_interval total_variation_bounds "
         "total_variation_floor total_variation_interval total_variation_p_value"
     ),
-    "diversity": (
-        "mean_wals_interval vendi_at_level vendi_interval wals_at_level wals_change_interval "
-        "wals_interval"
-    ),
     "families": (
         "Decidable Fewest Lean adaptive_discarding benjamini_yekutieli decidable "
         "family_share_p_values fewest_images holm leaning leans storey"
@@ -119,6 +115,10 @@ MOVED = {
     ),
     "shares": "blaker share_by_prompt_interval stereotype_interval",
     "undetected": "worst_case_bounds",
+    "variety": (
+        "mean_wals_interval vendi_at_level vendi_interval wals_at_level wals_change_interval "
+        "wals_interval"
+    ),
 }
 """Module -> names that are no longer exported, but importable here for one more release."""
 

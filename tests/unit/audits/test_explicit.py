@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pytest_t2i import limit
-from pytest_t2i.audits.contrast import Unit
+from pytest_t2i.audits.contrast_audit import Unit
 from pytest_t2i.audits.explicit import (
     AskedRecord,
     Explicit,

@@ -501,9 +501,9 @@ def test_words_that_are_not_named_are_listed_by_a_command(folder, capsys):
 
 def test_keys_of_services_are_those_that_their_modules_read():
     pytest.importorskip("openai")
-    from pytest_t2i.adapters.models import hugging_face_images, openai_images, services
+    from pytest_t2i.adapters.models import hugging_face_images, image_services, openai_images
 
-    classes, keys = [services.Service], {}
+    classes, keys = [image_services.Service], {}
     for service in classes:
         classes += service.__subclasses__()
         address = (service.address_variable,) if service.address_variable else ()

@@ -60,7 +60,7 @@ def test_a_batch_that_ends_three_processes_is_named_and_the_rest_is_kept(running
     tokens.write_text("x" * 50)
     executor, _ = running(dying.dying, file=tokens)
     given: list[Request] = []
-    told = "1 images, from 'deadly' with seed 99 to 'deadly' with seed 99, were begun 3 times"
+    told = "The image of 'deadly' with seed 99 was begun 3 times, and each time the process ended"
     with pytest.raises(GenerationError, match=told):
         given.extend(r for r, _ in executor.run(iter([*REQUESTS, Request("deadly", 99)])))
     assert len(tokens.read_text()) == 47

@@ -10,7 +10,7 @@ from scipy.linalg import expm, logm
 from scipy.stats import entropy
 
 from pytest_t2i import metrics
-from pytest_t2i.statistics.diversity import vendi_interval
+from pytest_t2i.statistics.variety import vendi_interval
 
 FEW = settings(max_examples=40, deadline=None)
 SEEDS, SIZES = st.integers(0, 2**16), st.integers(2, 9)

@@ -48,7 +48,6 @@ from pytest_t2i.statistics.distances import (
     total_variation_interval,
     total_variation_p_value,
 )
-from pytest_t2i.statistics.diversity import vendi_interval, wals_interval
 from pytest_t2i.statistics.families import leans
 from pytest_t2i.statistics.gaps import (
     paired_gap_interval,
@@ -70,6 +69,7 @@ from pytest_t2i.statistics.sequences import (
 )
 from pytest_t2i.statistics.shares import share_by_prompt_interval, stereotype_interval, wilson
 from pytest_t2i.statistics.undetected import worst_case_bounds
+from pytest_t2i.statistics.variety import vendi_interval, wals_interval
 
 RECORD = Path(__file__).with_name("pinned.json")
 LEVEL = 0.95

@@ -20,18 +20,18 @@ from pytest_t2i.statistics.distances import (
     total_variation_floor,
     total_variation_interval,
 )
-from pytest_t2i.statistics.diversity import (
-    mean_wals_interval,
-    wals_at_level,
-    wals_change_interval,
-    wals_interval,
-)
 from pytest_t2i.statistics.gaps import parity_difference_interval
 from pytest_t2i.statistics.inversion import inverted_p_value
 from pytest_t2i.statistics.objects import object_bias_p_values
 from pytest_t2i.statistics.planning import CONCENTRATION, drawn_biases
 from pytest_t2i.statistics.ranks import groups_differ_p_value
 from pytest_t2i.statistics.shares import wilson
+from pytest_t2i.statistics.variety import (
+    mean_wals_interval,
+    wals_at_level,
+    wals_change_interval,
+    wals_interval,
+)
 
 
 def student(level, freedom):

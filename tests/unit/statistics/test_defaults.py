@@ -19,7 +19,6 @@ from pytest_t2i.statistics.deprecated import (
 )
 from pytest_t2i.statistics.detectors import deviation_interval, fleiss_interval
 from pytest_t2i.statistics.distances import mean_total_variation_interval
-from pytest_t2i.statistics.diversity import wals_interval
 from pytest_t2i.statistics.gaps import (
     parity_difference_interval,
     parity_difference_p_value,
@@ -29,6 +28,7 @@ from pytest_t2i.statistics.groups import group_entropy_interval
 from pytest_t2i.statistics.means import gap_p_value, gap_sign_p_value
 from pytest_t2i.statistics.model import fair_p_value
 from pytest_t2i.statistics.permutation import paired_change_p_value
+from pytest_t2i.statistics.variety import wals_interval
 
 rng = np.random.default_rng(5)
 MEN = rng.integers(3, 18, 12)

@@ -12,7 +12,6 @@ from pytest_t2i.statistics.change import growth_probabilities, paired_prompt_p_v
 from pytest_t2i.statistics.correction import corrected_shares
 from pytest_t2i.statistics.curves import mean_band
 from pytest_t2i.statistics.distances import Parts, ceiling, total_variation_floor
-from pytest_t2i.statistics.diversity import _wals
 from pytest_t2i.statistics.families import leans
 from pytest_t2i.statistics.inversion import absolute_p_value, inverted_p_value, towards
 from pytest_t2i.statistics.model import (
@@ -33,6 +32,7 @@ from pytest_t2i.statistics.planning import (
     prompt_change_power,
     smallest_found,
 )
+from pytest_t2i.statistics.variety import _wals
 
 NAN = float("nan")
 

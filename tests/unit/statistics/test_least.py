@@ -14,7 +14,6 @@ from pytest_t2i.statistics.correction import corrected_shares, effective_counts,
 from pytest_t2i.statistics.curves import half_step, mean_band, settled_step
 from pytest_t2i.statistics.detectors import deviation_interval, fleiss_interval, paired_share_change
 from pytest_t2i.statistics.distances import total_variation_floor
-from pytest_t2i.statistics.diversity import wals_interval
 from pytest_t2i.statistics.families import decidable, fewest_images
 from pytest_t2i.statistics.gaps import parity_shares
 from pytest_t2i.statistics.means import gap_sign_p_value
@@ -28,6 +27,7 @@ from pytest_t2i.statistics.model import (
 from pytest_t2i.statistics.permutation import paired_change_p_value
 from pytest_t2i.statistics.planning import Design, model_power, prompt_power
 from pytest_t2i.statistics.sequences import looks
+from pytest_t2i.statistics.variety import wals_interval
 
 NAN = float("nan")
 OPTIONS = {"level": 0.9, "seed": 0}

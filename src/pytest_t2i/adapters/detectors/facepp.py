@@ -35,7 +35,12 @@ from pytest_t2i.adapters.support.answers import (
 )
 from pytest_t2i.adapters.support.http_limits import DeadlinePassedError
 from pytest_t2i.adapters.support.loading import needs
-from pytest_t2i.adapters.support.paid_requests import CountedPart, Counter, PaidRequests, Service
+from pytest_t2i.adapters.support.paid_requests import (
+    CountedPart,
+    Counter,
+    PaidRequests,
+    RemoteService,
+)
 from pytest_t2i.adapters.support.parallel_calls import Pace
 from pytest_t2i.adapters.support.secrets import Secrets
 from pytest_t2i.adapters.support.spending import FaultCounts
@@ -345,7 +350,7 @@ def _is_address(address: str) -> bool:
     return parts.scheme in {"https", "http"} and bool(host) and plain and is_line
 
 
-class Client(Service[Answer]):
+class Client(RemoteService[Answer]):
     """A client of the Detect API with one key; it sends pictures one after another."""
 
     nature = "the Face++ Detect API"

@@ -38,7 +38,7 @@ from pytest_t2i.adapters.models.reported_versions import versions_in, versions_w
 from pytest_t2i.adapters.support.addresses import is_address
 from pytest_t2i.adapters.support.answers import BrokenPictureError, read_answer
 from pytest_t2i.adapters.support.hosts import is_local, netloc, plain_address
-from pytest_t2i.adapters.support.paid_requests import Counter, PaidRequests, Service
+from pytest_t2i.adapters.support.paid_requests import Counter, PaidRequests, RemoteService
 from pytest_t2i.adapters.support.parallel_calls import Pace, ParallelCalls
 from pytest_t2i.adapters.support.secrets import secrets_of
 from pytest_t2i.adapters.support.spending import FaultCounts
@@ -118,7 +118,7 @@ class JudgeChangedError(DetectorError, ChangedError):
     """A judge reports another version than at the start of the run."""
 
 
-class ChatPanel(Panel, Service[Reply]):
+class ChatPanel(Panel, RemoteService[Reply]):
     """A model behind an endpoint with OpenAI's chat protocol."""
 
     nature = "a judge of pictures"

@@ -15,7 +15,7 @@ from pytest_t2i.adapters.support.addresses import base_url
 from pytest_t2i.adapters.support.answers import BrokenPictureError
 from pytest_t2i.adapters.support.hosts import netloc
 from pytest_t2i.adapters.support.loading import needs
-from pytest_t2i.adapters.support.paid_requests import PaidRequests, Service
+from pytest_t2i.adapters.support.paid_requests import PaidRequests, RemoteService
 from pytest_t2i.adapters.support.parallel_calls import Pace
 from pytest_t2i.adapters.support.secrets import secrets_of
 from pytest_t2i.data import digest
@@ -65,7 +65,7 @@ def _key() -> str:
     return os.environ.get(KEY, "").strip()
 
 
-class Endpoint(Service[ChatAnswer]):
+class Endpoint(RemoteService[ChatAnswer]):
     """A Language: one model behind an endpoint."""
 
     nature = "a language model"

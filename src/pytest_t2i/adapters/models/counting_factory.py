@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pytest_t2i.adapters.models.endpoints import EndpointModel
+from pytest_t2i.adapters.models.endpoint_model import EndpointModel
 from pytest_t2i.adapters.registry import Factory
 from pytest_t2i.adapters.support.spending import FaultCounts, Spending
 from pytest_t2i.protocols import LoadOptions, TextToImage

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from json import JSONDecodeError
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from pytest_t2i.adapters.models.endpoints import EndpointModel
+from pytest_t2i.adapters.models.endpoint_model import EndpointModel
 from pytest_t2i.adapters.support.answers import (
     BrokenPictureError,
     body_of,

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from threading import Lock
 from typing import Any
 
-from pytest_t2i.adapters.models.endpoints import EndpointModel
+from pytest_t2i.adapters.models.endpoint_model import EndpointModel
 from pytest_t2i.adapters.models.reported_versions import versions_in
 from pytest_t2i.adapters.support.addresses import base_url
 from pytest_t2i.adapters.support.answers import (

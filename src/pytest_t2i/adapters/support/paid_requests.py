@@ -77,7 +77,7 @@ class CountedPart:
         raise NotImplementedError
 
 
-class Service(Generic[A]):
+class RemoteService(Generic[A]):
     """A service whose answers are pictures, labels of pictures, or texts: a base class."""
 
     nature = "a text-to-image model"
@@ -121,7 +121,7 @@ class Service(Generic[A]):
 class PaidRequests(Generic[A]):
     """Sends requests with retries, waits and deadlines, and hides keys in all messages."""
 
-    def __init__(self, service: Service[A], limits: AnswerLimits, secrets: Secrets) -> None:
+    def __init__(self, service: RemoteService[A], limits: AnswerLimits, secrets: Secrets) -> None:
         self._service, self._limits, self._secrets = service, limits, secrets
         self._broken, self._told_until, self._lock = MOST_BROKEN - 1, -math.inf, Lock()
         self._is_reached = False  # whether a request ever reached the service

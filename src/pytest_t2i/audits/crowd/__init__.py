@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.contrast import (
+from pytest_t2i.audits.contrast_audit import (
     NAMED,
     Contrast,
     ContrastAudit,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.audits.audit import Keyword
 from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.contrast import Contrast, ContrastAudit
+from pytest_t2i.audits.contrast_audit import Contrast, ContrastAudit
 from pytest_t2i.audits.summary import Figure, Frame, Summary, Value
 from pytest_t2i.data import Count, Interval, Number, Share
 from pytest_t2i.errors import ConfigurationError, names_of

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.contrast import NAMED, Contrast, Unit, Units
+from pytest_t2i.audits.contrast_audit import NAMED, Contrast, Unit, Units
 from pytest_t2i.audits.detected import DistinctPictures
 from pytest_t2i.audits.evidence import despite_equal_pictures, whatever_some_show
 from pytest_t2i.audits.observations import Observations

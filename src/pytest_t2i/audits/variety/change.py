@@ -9,7 +9,7 @@ from typing import Protocol
 from pytest_t2i import statistics
 from pytest_t2i.data import Interval, Limit, ShareInterval
 from pytest_t2i.errors import BaselineMismatchError
-from pytest_t2i.statistics.diversity import wals_change_interval
+from pytest_t2i.statistics.variety import wals_change_interval
 from pytest_t2i.verdicts import judge
 from pytest_t2i.verdicts.baseline_file import Baseline
 from pytest_t2i.verdicts.measurement import Change, unchanged

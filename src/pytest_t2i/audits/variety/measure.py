@@ -20,7 +20,7 @@ from pytest_t2i.generation.plan import ATTRIBUTE_IMAGES, FEATURES, Need
 from pytest_t2i.metrics import INFO, attribute_presence, supervised_direction
 from pytest_t2i.metrics.attribute_direction import KERNELS
 from pytest_t2i.sections.words import several as counted
-from pytest_t2i.statistics.diversity import (
+from pytest_t2i.statistics.variety import (
     FEWEST_IMAGES,
     FEWEST_OF_EACH,
     growth_interval,

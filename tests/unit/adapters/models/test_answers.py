@@ -12,7 +12,7 @@ pytest.importorskip("huggingface_hub")
 from image_server import serving
 
 from pytest_t2i.adapters.models import hugging_face_images, openai_images
-from pytest_t2i.adapters.models.endpoints import EndpointModel
+from pytest_t2i.adapters.models.endpoint_model import EndpointModel
 from pytest_t2i.adapters.support import answers, paid_requests
 from pytest_t2i.adapters.support.answers import (
     BrokenPictureError,

@@ -24,7 +24,7 @@ from image_server import POLICY, drawn, serving
 from PIL import Image
 
 from pytest_t2i import EndpointModel
-from pytest_t2i.adapters.models import endpoints, hugging_face_images, openai_images
+from pytest_t2i.adapters.models import endpoint_model, hugging_face_images, openai_images
 from pytest_t2i.adapters.support import hosts, paid_requests
 from pytest_t2i.adapters.support.answers import (
     FinalFaultError,
@@ -324,7 +324,7 @@ def test_what_is_no_text_tells_nothing(told):
 
 
 def test_a_revised_prompt_has_a_bounded_length_and_no_key():
-    assert drawn_by(lambda _: "word " * 9999) == ("word " * 9999)[: endpoints.LONGEST_PROMPT]
+    assert drawn_by(lambda _: "word " * 9999) == ("word " * 9999)[: endpoint_model.LONGEST_PROMPT]
     assert drawn_by(lambda _: f"a nurse with {KEY}") == "a nurse with [hidden]"
     assert drawn_by(lambda _: "a nurse " + KEY.encode().hex()) == "[hidden]"
 
@@ -838,7 +838,7 @@ def connect_error(words="[Errno 111] Connection refused", name="ConnectError"):
 def test_a_server_that_never_answered_is_given_up_soon(
     monkeypatch, capsys, answers, seconds, attempts
 ):
-    monkeypatch.setattr(endpoints, "picture_from", lambda given, limits: given)
+    monkeypatch.setattr(endpoint_model, "picture_from", lambda given, limits: given)
     clock = Clock(monkeypatch)
     start, model = clock.now, Scripted("m", "http://127.0.0.1:1", AnswerLimits(seconds=300))
     model.answers = answers

@@ -11,8 +11,8 @@ from scipy import stats
 from pytest_t2i import metrics
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import vendi_score
-from pytest_t2i.statistics import diversity as variety
-from pytest_t2i.statistics.diversity import (
+from pytest_t2i.statistics import variety
+from pytest_t2i.statistics.variety import (
     Halves,
     growth_interval,
     mean_wals_interval,

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from pytest_t2i.audits.contrast import Contrast, ContrastAudit, Unit, Units, measured_alone
+from pytest_t2i.audits.contrast_audit import Contrast, ContrastAudit, Unit, Units, measured_alone
 from pytest_t2i.audits.detected import Siblings
 from pytest_t2i.audits.estimators import ESTIMATORS
 from pytest_t2i.data import MetricInfo, Outcome, Prompt

@@ -19,7 +19,7 @@ from pytest_t2i.adapters.support.answers import (
 )
 from pytest_t2i.adapters.support.aspects import aspect_problem
 from pytest_t2i.adapters.support.hosts import is_local, netloc, plain_address
-from pytest_t2i.adapters.support.paid_requests import A, PaidRequests, Service
+from pytest_t2i.adapters.support.paid_requests import A, PaidRequests, RemoteService
 from pytest_t2i.adapters.support.parallel_calls import Pace, ParallelCalls, in_order
 from pytest_t2i.adapters.support.secrets import secrets_of
 from pytest_t2i.adapters.support.spending import FaultCounts, Spending
@@ -35,7 +35,7 @@ LONGEST_PROMPT = 4000
 """Largest number of characters of a revised prompt."""
 
 
-class EndpointModel(Service[Generated]):
+class EndpointModel(RemoteService[Generated]):
     """Base class of models behind HTTP; a subclass requests one picture in ``ask``.
 
     This class does the rest: it repeats requests to a busy or silent endpoint until the deadline

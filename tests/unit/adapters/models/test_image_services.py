@@ -7,20 +7,20 @@ import pytest
 from image_server import drawn
 from service_server import KEYS, RATES, SOURCES, serving, source_of
 
-from pytest_t2i.adapters.models import services
+from pytest_t2i.adapters.models import image_services
 from pytest_t2i.adapters.support import paid_requests
 from pytest_t2i.data import GenerationSettings, Money, Request
 from pytest_t2i.errors import ConfigurationError, GenerationError
 from pytest_t2i.protocols import AnswerLimits, LoadOptions
 
-FACTORIES = {name: getattr(services, name.replace("-", "_")) for name in SOURCES}
+FACTORIES = {name: getattr(image_services, name.replace("-", "_")) for name in SOURCES}
 
 
 @pytest.fixture(autouse=True)
 def _keys(monkeypatch):
     for name, value in KEYS.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(services, "FIRST_LOOK", 0.01)
+    monkeypatch.setattr(image_services, "FIRST_LOOK", 0.01)
     monkeypatch.setattr(paid_requests, "FIRST_WAIT", 0.02)
 
 
@@ -106,7 +106,7 @@ def test_broken_answers_cost_no_more_than_one_more_picture_each(name, tmp_path):
 def test_imagen_is_asked_by_predict(tmp_path):
     with serving() as server:
         source = f"imagen-4@{server.address}/v1beta"
-        model = services.gemini(LoadOptions(source=source))
+        model = image_services.gemini(LoadOptions(source=source))
         (made,) = model.generate([Request("a nurse", 1)])
     assert made.revised_prompt == "a nurse, smiling"
     assert [path for path, _ in server.bodies] == ["/v1beta/models/imagen-4:predict"]
@@ -117,7 +117,7 @@ def test_imagen_is_asked_by_predict(tmp_path):
 )
 def test_bedrock_has_two_shapes(model, path):
     with serving() as server:
-        service = services.bedrock(LoadOptions(source=f"{model}@{server.address}"))
+        service = image_services.bedrock(LoadOptions(source=f"{model}@{server.address}"))
         (made,) = service.generate([Request("a nurse", 1)])
         ((asked, body),) = server.bodies
     assert made.image is not None
@@ -133,7 +133,9 @@ def test_bedrock_is_signed_where_there_is_no_bearer_key(monkeypatch):
     pytest.importorskip("botocore")
     with serving() as server:
         source = f"amazon.nova-canvas-v1:0@{server.address}"
-        (made,) = services.bedrock(LoadOptions(source=source)).generate([Request("a nurse", 1)])
+        (made,) = image_services.bedrock(LoadOptions(source=source)).generate(
+            [Request("a nurse", 1)]
+        )
         ((_, headers),) = server.headers
     assert made.image is not None
     assert "Credential=AKIAEXAMPLE/" in headers["Authorization"]
@@ -149,7 +151,7 @@ def test_bedrock_without_credentials_says_what_to_set(monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     with pytest.raises(ConfigurationError, match="AWS_BEARER_TOKEN_BEDROCK"):
-        services.bedrock(LoadOptions(source="amazon.nova-canvas-v1:0@us-east-1"))
+        image_services.bedrock(LoadOptions(source="amazon.nova-canvas-v1:0@us-east-1"))
 
 
 def test_settings_are_sent_under_the_names_of_the_service(tmp_path):
@@ -232,7 +234,7 @@ def test_a_workflow_that_cannot_be_used_says_why(workflow, words, tmp_path):
     file = tmp_path / "w.json"
     file.write_text(workflow, "utf-8")
     with pytest.raises(Exception, match=words):
-        services.comfy(LoadOptions(source=str(file)))
+        image_services.comfy(LoadOptions(source=str(file)))
 
 
 @pytest.mark.parametrize(
@@ -256,15 +258,15 @@ def test_an_address_that_cannot_be_used_says_why(source, words, monkeypatch):
 def test_a_public_service_needs_its_key(monkeypatch):
     monkeypatch.delenv("TOGETHER_API_KEY")
     with pytest.raises(ConfigurationError, match="TOGETHER_API_KEY"):
-        services.together(LoadOptions(source="flux"))
+        image_services.together(LoadOptions(source="flux"))
 
 
 def test_the_key_of_one_host_is_not_sent_to_another(monkeypatch):
     monkeypatch.setenv("OPENROUTER_API_KEY", "sk-or-0123456789")
     with serving() as server:
-        model = services.chat_image(LoadOptions(source=f"m@{server.address}"))
+        model = image_services.chat_image(LoadOptions(source=f"m@{server.address}"))
         assert model.key == "chat-key-0"
-    assert services.chat_image(LoadOptions(source="m")).key == "sk-or-0123456789"
+    assert image_services.chat_image(LoadOptions(source="m")).key == "sk-or-0123456789"
 
 
 def test_a_price_that_differs_is_said_once(tmp_path, capsys):
@@ -280,7 +282,7 @@ def test_a_price_that_differs_is_said_once(tmp_path, capsys):
 
 
 def test_a_job_is_gone_on_with_and_not_begun_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(services, "FIRST_LOOK", 0.3)
+    monkeypatch.setattr(image_services, "FIRST_LOOK", 0.3)
     with serving() as server:
         # Half of the time is for one attempt: the job outlives the first.
         model = model_of("replicate", server.address, tmp_path, seconds=1.6)
@@ -297,6 +299,6 @@ def test_a_job_is_gone_on_with_and_not_begun_again(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", sorted(SOURCES))
 def test_every_service_names_its_document(name):
-    kinds = {kind.name: kind for kind in services.Service.__subclasses__()}
+    kinds = {kind.name: kind for kind in image_services.Service.__subclasses__()}
     kinds |= {k.name: k for kind in list(kinds.values()) for k in kind.__subclasses__()}
     assert kinds[name].document

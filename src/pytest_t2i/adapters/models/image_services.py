@@ -20,7 +20,7 @@ from typing import Any, ClassVar, NamedTuple
 from urllib.parse import quote, unquote, urlencode
 from uuid import uuid4
 
-from pytest_t2i.adapters.models.endpoints import EndpointModel
+from pytest_t2i.adapters.models.endpoint_model import EndpointModel
 from pytest_t2i.adapters.support.addresses import is_address
 from pytest_t2i.adapters.support.answers import (
     BAD_REQUEST,
