@@ -36,14 +36,14 @@ if TYPE_CHECKING:
     from pytest_t2i.audits.dependencies.measure import Dependencies as Dependencies
     from pytest_t2i.audits.detector_validation.measure import Trial as Trial
     from pytest_t2i.audits.detector_validation.trials import Trials as Trials
-    from pytest_t2i.audits.emergence.of_sample import PromptEmergence
+    from pytest_t2i.audits.emergence.sample_members import PromptEmergence
     from pytest_t2i.audits.explicit import Explicit as Explicit
     from pytest_t2i.audits.neutrality.measure import TripletSample as TripletSample
     from pytest_t2i.audits.neutrality.measure import TripletSamples as TripletSamples
     from pytest_t2i.audits.objects.measure import Objects as Objects
     from pytest_t2i.audits.observations import Observations as Observations
-    from pytest_t2i.audits.parity.of_sample import ModelParity, PromptParity
-    from pytest_t2i.audits.references.of_sample import ModelDistance, PromptDistance
+    from pytest_t2i.audits.parity.sample_members import ModelParity, PromptParity
+    from pytest_t2i.audits.references.sample_members import ModelDistance, PromptDistance
     from pytest_t2i.audits.refusals import Refusals as Refusals
     from pytest_t2i.audits.refusals import TripletRefusals as TripletRefusals
     from pytest_t2i.audits.rewriting import Rewriting as Rewriting
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from pytest_t2i.audits.summary import Step as Step
     from pytest_t2i.audits.summary import Summary as Summary
     from pytest_t2i.audits.summary import Value as Value
-    from pytest_t2i.audits.variety.of_sample import ModelVariety, PromptVariety
+    from pytest_t2i.audits.variety.sample_members import ModelVariety, PromptVariety
     from pytest_t2i.cli.support import arguments as arguments
     from pytest_t2i.cli.support.arguments import say as say
     from pytest_t2i.data import FINAL_LATENT as FINAL_LATENT

@@ -25,7 +25,7 @@ from pytest_t2i.audits.discovery import installed_audits, recorded_kinds
 from pytest_t2i.cli.main import main
 from pytest_t2i.data import Outcome, Undetected, Variant
 from pytest_t2i.errors import T2IError
-from pytest_t2i.plugin.xdist import one_line
+from pytest_t2i.plugin.checks import one_line
 from pytest_t2i.reporting import failure_text
 from pytest_t2i.reporting.exports.mlflow import metrics_of
 from pytest_t2i.reporting.terminal import summarise

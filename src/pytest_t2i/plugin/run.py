@@ -23,21 +23,20 @@ from pytest_t2i.generation.run_counts import Work
 from pytest_t2i.generation.store import Store
 from pytest_t2i.metrics.info import register
 from pytest_t2i.option_names import TYPED
-from pytest_t2i.plugin.collection import Selecting
-from pytest_t2i.plugin.exit_status import exit_status_of, set_status_of_tests
-from pytest_t2i.plugin.make_images import make_here
-from pytest_t2i.plugin.options import project_folder
-from pytest_t2i.plugin.xdist import (
-    Workers,
+from pytest_t2i.plugin.checks import (
     attach,
     clear_checks,
     gather,
     keep,
-    make_shared,
     note,
     sort_by_test,
     status_of,
 )
+from pytest_t2i.plugin.collection import Selecting
+from pytest_t2i.plugin.exit_status import exit_status_of, set_status_of_tests
+from pytest_t2i.plugin.make_images import make_here
+from pytest_t2i.plugin.options import project_folder
+from pytest_t2i.plugin.xdist import Workers, make_shared
 from pytest_t2i.prompts import read_captions, read_reference
 from pytest_t2i.reporting.formatting import wrapped
 from pytest_t2i.runs import calibration, canary

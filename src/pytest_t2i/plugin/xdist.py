@@ -1,10 +1,8 @@
-"""Exchange between the controller and the workers of pytest-xdist."""
+"""Work that the controller and the workers of pytest-xdist share out and hand over."""
 
 from __future__ import annotations
 
-import base64
 import json
-import pickle
 import threading
 import time
 import uuid
@@ -14,25 +12,21 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from filelock import FileLock, Timeout
 
-from pytest_t2i.adapters.support.escaping import line
-from pytest_t2i.data import FactKind, Outcome
-from pytest_t2i.errors import printable
+from pytest_t2i.data import FactKind
 from pytest_t2i.generation.executors import devices
 from pytest_t2i.generation.progress import Follower, Shared
 from pytest_t2i.generation.run_counts import Work
+from pytest_t2i.plugin.checks import pickled, unpickled
 from pytest_t2i.plugin.make_images import progress_of_pytest
 from pytest_t2i.runs.early_stopping import stop_at, stopped
 from pytest_t2i.runs.make_and_detect import make_and_detect
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.selection import SelectedTest, Selection
 from pytest_t2i.runs.session import Session
-from pytest_t2i.verdicts.check import Check
 from pytest_t2i.verdicts.limits_file import LimitFiles
-from pytest_t2i.verdicts.measurement import Compared
 
 RUN_ID, HANDED_OVER = "t2i_run_id", "t2i"
 LOOK_EVERY = 0.5
@@ -100,7 +94,7 @@ class Workers:
         self._session.work.faults = faults
         if (mitigating := self._session.components.mitigating()) is not None:
             mitigating.adopt(json.loads(self._parts[0]["counterparts"]))
-        tests = _unpickled(self._parts[0]["tests"])
+        tests = unpickled(self._parts[0]["tests"])
         self._session.tests = {test.node_id: test for test in tests}
         self._session.selected = max(int(part["selected"]) for part in self._parts)
         return any(part["is_made"] for part in self._parts)
@@ -210,112 +204,3 @@ def merged(parts: Iterable[Work]) -> Work:
     for part in parts:
         total.add(part)
     return total
-
-
-def pickled(value: Any) -> str:
-    """Return frozen records as text, for another process of this run."""
-    return base64.b64encode(pickle.dumps(value)).decode()
-
-
-def _unpickled(text: str) -> Any:
-    """Return the records that another process of this run has written."""
-    return pickle.loads(base64.b64decode(text))  # noqa: S301 - written by our own worker
-
-
-CHECKS = pytest.StashKey[list[Check]]()
-"""Stash key of an item: the checks that the test made."""
-COMPARED = pytest.StashKey[list[Compared]]()
-"""Stash key of an item: the records of the values that the test compared."""
-INCONCLUSIVE_STATUS = ("inconclusive", "?", ("INCONCLUSIVE", {"yellow": True}))
-"""Pytest's category, letter and word for a test with an inconclusive check."""
-
-
-def note(item: pytest.Item, check: Check) -> None:
-    """Keep a check with the test that made it, and as a JUnit property."""
-    item.user_properties.append((line(f"t2i {check.metric} {check.subject}"), one_line(check)))
-    item.stash.setdefault(CHECKS, []).append(check)
-
-
-def keep(item: pytest.Item, compared: Compared) -> None:
-    """Keep the record of a compared value with its test."""
-    item.stash.setdefault(COMPARED, []).append(compared)
-
-
-def clear_checks(item: pytest.Item) -> None:
-    """Clear the checks of a test before it runs, as it may run again."""
-    item.stash[CHECKS] = []
-    item.stash[COMPARED] = []
-    item.user_properties[:] = [p for p in item.user_properties if not p[0].startswith("t2i ")]
-
-
-def attach(report: Any, item: pytest.Item, *, is_worker: bool) -> None:
-    """Add the checks and records to the test's report, as plain types, which is all xdist sends."""
-    checks = item.stash.get(CHECKS, [])
-    report.t2i_checks = json.loads(json.dumps([asdict(check) for check in checks]))
-    compared = item.stash.get(COMPARED, [])
-    report.t2i_compared = pickled(compared) if is_worker else compared
-
-
-def checks_of(report: Any) -> list[Check]:
-    """Return the checks of a report."""
-    return msgspec.convert(getattr(report, "t2i_checks", []), list[Check])
-
-
-def gather(report: Any, session: Session) -> None:
-    """Add the checks of a report to the run; those of a repeated test replace the earlier ones."""
-    # xdist itself writes the report of a crashed worker: it holds no verdict.
-    was_run, is_again = hasattr(report, "t2i_marked"), report.nodeid in session.judged
-    if was_run and (report.when == "call" or not report.passed):
-        session.judged.add(report.nodeid)
-    if report.when == "call" and is_again:
-        session.checks[:] = [check for check in session.checks if check.test != report.nodeid]
-        session.failed_otherwise[:] = [n for n in session.failed_otherwise if n != report.nodeid]
-    checks = checks_of(report)
-    session.checks += checks
-    if report.when == "call" and was_run:
-        compared = report.t2i_compared
-        session.compared[report.nodeid] = (
-            _unpickled(compared) if isinstance(compared, str) else compared
-        )
-    explained = any(_fails(check, session.settings.inconclusive) for check in checks)
-    if report.failed and getattr(report, "t2i_marked", True) and not explained:
-        session.failed_otherwise.append(report.nodeid)
-        session.failed_because[report.nodeid] = _first_line(report)
-
-
-def sort_by_test(session: Session) -> None:
-    """Put the checks and failures of a run in the order of its tests, whichever ended first."""
-    places = {node: place for place, node in enumerate(session.tests)}
-    last = len(places)
-    session.checks.sort(key=lambda check: places.get(check.test, last))
-    session.failed_otherwise.sort(key=lambda node: places.get(node, last))
-
-
-def _first_line(report: Any) -> str:
-    """Return the first line of pytest's reason for a failure; "" if there is none."""
-    crash = getattr(report.longrepr, "reprcrash", None)
-    text = str(report.longrepr) if crash is None else str(crash.message)
-    return printable(next((line for line in text.splitlines() if line.strip()), ""))
-
-
-def _fails(check: Check, policies: tuple[str, str]) -> bool:
-    """Tell whether a check is a reason for its test to fail."""
-    if check.outcome is Outcome.INCONCLUSIVE:
-        return policies[check.weighs_on_run] in ("fail", "estimate")
-    return check.outcome is Outcome.FAIL
-
-
-def status_of(report: Any) -> tuple[str, str, tuple[str, dict[str, bool]]] | None:
-    """Return how pytest shows a passed test with an inconclusive check; None for other tests."""
-    if report.when != "call" or not report.passed:
-        return None
-    inconclusive = any(c.outcome is Outcome.INCONCLUSIVE for c in checks_of(report))
-    return INCONCLUSIVE_STATUS if inconclusive else None
-
-
-def one_line(check: Check) -> str:
-    """Return a verdict as the value of a JUnit property."""
-    if check.estimate is None:
-        return f"{check.outcome} (no evidence) {check.operator} {check.bound:g}"
-    interval = f"{check.estimate:.4f} [{check.low:.4f}, {check.high:.4f}]"
-    return f"{check.outcome} {interval} {check.operator} {check.bound:g} n={check.n}"

@@ -144,7 +144,7 @@ def test_an_audit_of_others_adds_what_several_samples_measure(monkeypatch):
 @pytest.mark.parametrize("name", ["emergence", "parity", "references", "variety"])
 def test_an_audit_adds_all_that_its_classes_define(name):
     (audit,) = (audit for audit in installed_audits() if audit.name == name)
-    module = import_module(f"pytest_t2i.audits.{name}.of_sample")
+    module = import_module(f"pytest_t2i.audits.{name}.sample_members")
     for base, members in ((Sample, audit.of_sample), (Samples, audit.of_samples)):
         classes = [kind for kind in vars(module).values() if base in getattr(kind, "__bases__", ())]
         defined = [entry for kind in classes for entry in vars(kind) if not entry.startswith("_")]

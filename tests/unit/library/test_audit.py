@@ -31,7 +31,7 @@ from pytest_t2i import (
     pictures,
     read_run,
 )
-from pytest_t2i.audits.parity.of_sample import ModelParity
+from pytest_t2i.audits.parity.sample_members import ModelParity
 from pytest_t2i.cli.main import main
 from pytest_t2i.data import Outcome, Request
 from pytest_t2i.errors import ConfigurationError, ModelLoadError, UnknownNameError

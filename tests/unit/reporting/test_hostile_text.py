@@ -18,7 +18,7 @@ from pytest_t2i.audits.stereotypes.side_by_side import side_by_side
 from pytest_t2i.cli.export import write_tables
 from pytest_t2i.data import Detection, Outcome, Variant
 from pytest_t2i.labels import Label, read_labels, write_labels
-from pytest_t2i.plugin.xdist import note
+from pytest_t2i.plugin.checks import note
 from pytest_t2i.reporting import failure_text
 from pytest_t2i.reporting import history as history_page
 from pytest_t2i.reporting.comparison import comparison_lines as compared_lines

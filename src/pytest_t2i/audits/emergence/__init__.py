@@ -24,7 +24,7 @@ class EmergenceAudit(PackagedAudit):
     place = 70
     formerly = ("emergence", "foreseen")
     of_sample = attributes(
-        f"{__name__}.of_sample:PromptEmergence", "spi", "foreseen", "foreseen_label"
+        f"{__name__}.sample_members:PromptEmergence", "spi", "foreseen", "foreseen_label"
     )
 
     def needs(self, context: AuditContext, test: AskedTest) -> Iterator[Need]:

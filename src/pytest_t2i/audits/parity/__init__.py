@@ -41,12 +41,12 @@ class ParityAudit(PackagedAudit):
     plain_series = ("model_bias_score",)
     certified = ("prompt_bias_score", "model_bias_score")
     of_sample = attributes(
-        f"{__name__}.of_sample:PromptParity",
+        f"{__name__}.sample_members:PromptParity",
         *("prompt_bias_score", "bias_interval", "share_of_men", "shares"),
         *("group_distance", "group_gap", "group_entropy", "group_diversity"),
     )
     of_samples = attributes(
-        f"{__name__}.of_sample:ModelParity",
+        f"{__name__}.sample_members:ModelParity",
         *("model_bias_score", "interval", "floor", "most_biased", "shares", "group_distance"),
         *("crossed", "demographic_parity_difference"),
     )
@@ -80,9 +80,9 @@ class ParityAudit(PackagedAudit):
 
     def prompt_score(self, sample: Sample) -> PromptScore:
         """Return the prompt bias score, as people's labels correct it."""
-        from pytest_t2i.audits.parity import of_sample
+        from pytest_t2i.audits.parity import sample_members
 
-        return of_sample.prompt_score(sample)
+        return sample_members.prompt_score(sample)
 
     def record(self, context: AuditContext) -> ParityPart | None:
         """Return scores, groups, cells and corrections over all prompts of the run."""

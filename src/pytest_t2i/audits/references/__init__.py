@@ -34,8 +34,8 @@ class ReferencesAudit(Audit[Any]):
     """The audit of the distance of labels from a reference distribution."""
 
     name = "references"
-    of_sample = attributes(f"{__name__}.of_sample:PromptDistance", "total_variation_distance")
-    of_samples = attributes(f"{__name__}.of_sample:ModelDistance", "total_variation_distance")
+    of_sample = attributes(f"{__name__}.sample_members:PromptDistance", "total_variation_distance")
+    of_samples = attributes(f"{__name__}.sample_members:ModelDistance", "total_variation_distance")
     fixtures = MappingProxyType(
         {
             "reference": Fixture(

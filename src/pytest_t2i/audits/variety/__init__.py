@@ -23,8 +23,8 @@ class VarietyAudit(PackagedAudit):
     keeps = "VarietyPart"
     place = 35
     formerly = ("variety", "diversity")
-    of_sample = attributes(f"{__name__}.of_sample:PromptVariety", "wals", "vendi_score")
-    of_samples = attributes(f"{__name__}.of_sample:ModelVariety", "wals")
+    of_sample = attributes(f"{__name__}.sample_members:PromptVariety", "wals", "vendi_score")
+    of_samples = attributes(f"{__name__}.sample_members:ModelVariety", "wals")
 
     @property
     def recorded_type(self) -> Any:
