@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 from fakes import FakeModel
 
+from pytest_t2i.errors import GenerationError
 from pytest_t2i.protocols import LoadOptions
 
 
@@ -31,6 +33,18 @@ class Dying(FakeModel):
 def dying(options: LoadOptions) -> Dying:
     """``source`` is the file of tokens."""
     return Dying(Path(options.source))
+
+
+class NamingLibraries(FakeModel):
+    """Makes nothing, and says whether its process has loaded torch."""
+
+    def generate(self, requests):
+        threads = os.environ.get("OMP_NUM_THREADS", "as many as cores")
+        raise GenerationError(f"torch: {'torch' in sys.modules}, threads: {threads}")
+
+
+def naming_libraries(options: LoadOptions) -> NamingLibraries:
+    return NamingLibraries(0.5, "naming")
 
 
 class Gone:

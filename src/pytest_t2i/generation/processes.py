@@ -10,6 +10,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import pickle
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -84,11 +85,10 @@ def _end_with_parent() -> None:
 
 
 def _use_threads(count: int) -> None:
-    try:
-        import torch
-    except ModuleNotFoundError:
-        return
-    torch.set_num_threads(count)
+    """Let torch use so many threads, without loading it for a model that needs none of it."""
+    os.environ["OMP_NUM_THREADS"] = str(count)  # read by a torch that is loaded later
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(count)
 
 
 def make_part(part: list[Request]) -> Made:

@@ -68,6 +68,13 @@ def test_a_batch_that_ends_three_processes_is_named_and_the_rest_is_kept(running
 
 
 @pytest.mark.slow
+def test_a_process_loads_torch_only_for_a_model_that_needs_it(running):
+    executor, _ = running(dying.naming_libraries)
+    with pytest.raises(GenerationError, match=r"torch: False, threads: \d"):
+        list(executor.run(iter(REQUESTS)))
+
+
+@pytest.mark.slow
 def test_a_factory_that_only_this_process_knows_is_told_as_such(running):
     executor, _ = running(dying.Gone())
     with pytest.raises(
