@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from pytest_t2i.adapters.registry import INSTALL, Registries
-from pytest_t2i.adapters.support.escaping import cell, line
 from pytest_t2i.cli.report import add_statement, located, with_statement
 from pytest_t2i.cli.support.arguments import path, say
-from pytest_t2i.errors import ConfigurationError, MissingExtraError
-from pytest_t2i.files import write_whole
+from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.reporting.exports.cards import write_fairness_card, write_model_card
 from pytest_t2i.reporting.exports.mlflow import log_to_mlflow
 from pytest_t2i.reporting.exports.pdf import write_pdf
 from pytest_t2i.reporting.exports.sarif import write_sarif
-from pytest_t2i.runs.frames import PlainTable, data_frame, tables
+from pytest_t2i.reporting.exports.tables import write_tables
 from pytest_t2i.runs.manifest import add_outputs
 from pytest_t2i.runs.picture_paths import as_kept
 from pytest_t2i.runs.read_run import read_run
-from pytest_t2i.runs.record import RunRecord
 
 FORMATS = {
     "card": "a Hugging Face model card, written or updated (README.md)",
@@ -133,38 +127,3 @@ def _forwarded(**arguments: Any) -> int:
         raise ConfigurationError(f"{notice}. Run: {INSTALL[commands.kind, COMPANION]}")
     print(notice, file=sys.stderr)  # noqa: T201 - a command line tool
     return int(commands.get(COMPANION).run(**arguments))
-
-
-def write_tables(record: RunRecord, folder: Path, form: str) -> None:
-    """Write a file for every table that has a row, or no file where one cannot be rendered."""
-    contents = dict(_contents(record, form))
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, content in contents.items():
-        write_whole(folder / name, content)
-
-
-def _contents(record: RunRecord, form: str) -> Iterator[tuple[str, bytes]]:
-    """Yield the name and the content of each file."""
-    write = _csv if form == "csv" else _parquet
-    for name, table in tables(record):
-        if table.rows:
-            yield f"{name}.{form}", write(table)
-
-
-def _csv(table: PlainTable) -> bytes:
-    """Return a table as CSV: None as an empty cell, and what looks like a formula as plain text."""
-    buffer = io.StringIO(newline="")
-    writer = csv.writer(buffer, lineterminator="\n")
-    # Column names may hold labels, which are as untrusted as cells.
-    writer.writerow([cell(line(name)) for name in table.columns])
-    writer.writerows([cell(row[name]) for name in table.columns] for row in table.rows)
-    return buffer.getvalue().encode()
-
-
-def _parquet(table: PlainTable) -> bytes:
-    buffer = io.BytesIO()
-    try:
-        data_frame(table).to_parquet(buffer, index=False)
-    except ImportError:
-        raise MissingExtraError("Parquet", "frames", "pyarrow") from None
-    return buffer.getvalue()

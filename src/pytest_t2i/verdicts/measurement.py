@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, Protocol, cast, runtime_checkable
 
 from pytest_t2i.data import (
     Bounds,
@@ -131,6 +131,15 @@ class Compared(NamedTuple):
     """A frozen dataclass; equal records are kept once."""
 
 
+@runtime_checkable
+class Judging(Protocol):
+    """What a measurement is compared with: a limit (limit.py) or a recorded value (baseline.py)."""
+
+    def judge(self, measurement: Measurement, sign: Sign) -> bool:
+        """Record a check of the comparison, and tell whether the test goes on."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Measurement:
     """A metric's estimate with all that a verdict needs.
@@ -250,8 +259,8 @@ class Measurement:
         )
 
     def _compare(self, operand: Any, sign: Sign) -> bool:
-        if hasattr(operand, "judge"):  # a limit or a baseline
-            return cast("bool", operand.judge(self, sign))
+        if isinstance(operand, Judging):
+            return operand.judge(self, sign)
         if not isinstance(operand, int | float):
             return cast("bool", NotImplemented)
         return OPERATORS[sign](self.estimate, operand)

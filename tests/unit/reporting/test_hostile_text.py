@@ -15,7 +15,6 @@ from markdown_it import MarkdownIt
 
 from pytest_t2i.adapters.support.escaping import cell, code, escape, line, with_code
 from pytest_t2i.audits.stereotypes.side_by_side import side_by_side
-from pytest_t2i.cli.export import write_tables
 from pytest_t2i.data import Detection, Outcome, Variant
 from pytest_t2i.labels import Label, read_labels, write_labels
 from pytest_t2i.plugin.checks import note
@@ -27,6 +26,7 @@ from pytest_t2i.reporting.comparison import comparison_page as compared_page
 from pytest_t2i.reporting.exports.cards import fairness_card, model_card, write_fairness_card
 from pytest_t2i.reporting.exports.mlflow import _parameters, metrics_of
 from pytest_t2i.reporting.exports.sarif import write_sarif
+from pytest_t2i.reporting.exports.tables import write_tables
 from pytest_t2i.reporting.html import render_html
 from pytest_t2i.reporting.markdown import render_markdown, whole_lines
 from pytest_t2i.reporting.terminal import summarise

@@ -1,1 +1,1 @@
-"""Exports of a run: cards, PDF, code scanning and experiment tracking."""
+"""Exports of a run: cards, PDF, tables, code scanning and experiment tracking."""
