@@ -4,6 +4,7 @@ import shutil
 
 import pytest
 import tiny
+from _pytest.pytester import SysModulesSnapshot
 from installed import needs
 
 pytestmark = pytest.mark.slow
@@ -21,17 +22,20 @@ ARGUMENTS = (
 )  # fmt: skip
 
 
-@pytest.fixture(scope="module", autouse=True)
-def compiler():
-    """Imports torch's compiler, as pytester forgets what a run imports, and it bears only one."""
-    needs("diffusers")
-    import torch
+STAYING = ("torch", "diffusers", "transformers", "readline")
+"""A process bears torch's compiler only once, while pytester forgets what a run imports."""
 
-    torch.compile(torch.neg, backend="eager")(torch.ones(1))
+
+def snapshot():
+    return SysModulesSnapshot(preserve=lambda name: name.partition(".")[0] in STAYING)
 
 
 @pytest.fixture
 def own(project, monkeypatch):
+    needs("diffusers")
+    # Restored after each run in this process, and at the end of the test.
+    monkeypatch.setattr(project.pytester, "_Pytester__take_sys_modules_snapshot", snapshot)
+    monkeypatch.setattr(project.pytester, "_sys_modules_snapshot", snapshot())
     import torch
 
     from pytest_t2i.adapters.models import pipelines
