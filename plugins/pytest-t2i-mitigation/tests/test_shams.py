@@ -68,7 +68,7 @@ def test_choosing_among_seeds_passes_and_shows_its_passes(project):
     result, reached = judged(project, "chooser")
     assert result.returncode == 0, result.stdout
     assert reached == dict.fromkeys(ALL, PASS)
-    made = int(result.stdout.split("images: ")[1].split()[0])
+    made = int(result.stdout.split("\nimages: ")[1].split()[0])
     part = project.record()["audits"]["mitigated"]["record"]
     assert part["passes"] == 16.0
     mitigated = 12 * 40
