@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import sys
@@ -88,6 +89,12 @@ def pytest_configure(config: pytest.Config) -> None:
         # Read when torch is loaded.
         threads = max(1, (os.cpu_count() or 1) // int(workers))
         os.environ.setdefault("OMP_NUM_THREADS", str(threads))
+
+
+def pytest_collection_finish() -> None:
+    """What is loaded by now stays: no collection of garbage goes through it again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -71,8 +71,14 @@ COMMENT = re.compile(r"#[^\n]*")
 @cache
 def digest(path: Path) -> str:
     """The digest of a test's file and of all that it depends on."""
-    lines = sorted(_line(file) for file in _dependencies(path))
-    return hashlib.sha256("".join(lines).encode()).hexdigest()[:20]
+    own, more = _depends_on(path)
+    lines = sorted(_line(file) for file in own - more)
+    return hashlib.sha256("".join([*lines, _digest_of(more)]).encode()).hexdigest()[:20]
+
+
+@cache
+def _digest_of(files: frozenset[Path]) -> str:
+    return hashlib.sha256("".join(sorted(map(_line, files))).encode()).hexdigest()
 
 
 @cache
@@ -82,8 +88,8 @@ def _line(file: Path) -> str:
 
 
 @cache
-def _dependencies(path: Path) -> frozenset[Path]:
-    """The file itself, what it imports, and the data beside what it imports."""
+def _depends_on(path: Path) -> tuple[frozenset[Path], frozenset[Path]]:
+    """The file itself, what it imports, and the data beside that; and what many files share."""
     companion = _companion(path)
     own = _files(companion / "src") if companion else frozenset()
     files = {path, ROOT / "conftest.py", *_conftests(path), *own}
@@ -104,9 +110,9 @@ def _dependencies(path: Path) -> frozenset[Path]:
     is_reader = companion is None and (
         path.relative_to(ROOT).parts[1] in READERS or any(map(READS_PAGES.search, texts))
     )
-    if is_whole or is_reader or path.parent == TESTS / "golden":
-        files |= _everything(with_pages=is_reader)
-    return frozenset({*files, *(data for file in files for data in _beside(file))})
+    needs_all = is_whole or is_reader or path.parent == TESTS / "golden"
+    own = frozenset({*files, *(data for file in files for data in _beside(file))})
+    return own, _everything(with_pages=is_reader) if needs_all else frozenset()
 
 
 def _companion(path: Path) -> Path | None:

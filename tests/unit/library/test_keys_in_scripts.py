@@ -55,7 +55,7 @@ class Colour:
 @pytest.fixture(autouse=True)
 def _surroundings(monkeypatch, tmp_path):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setattr(paid_requests, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(paid_requests, "FIRST_WAIT", 0.001)
     monkeypatch.chdir(tmp_path)
 
 

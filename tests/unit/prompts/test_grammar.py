@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from types import SimpleNamespace
+
 import pytest
 
 from pytest_t2i import axes
@@ -23,9 +26,7 @@ WORDS = (
 @pytest.mark.parametrize("word", WORDS.split())
 @pytest.mark.slow
 def test_short_cuts_say_what_inflect_says(word):
-    import inflect
-
-    assert grammar.with_article(word) == inflect.engine().a(word)
+    assert grammar.with_article(word) == grammar._engine().a(word)
 
 
 def test_letters_that_sound_like_you():
@@ -43,3 +44,16 @@ def test_built_in_words_load_no_library(monkeypatch):
         for variant in Variant:
             texts = [axis.variant(word, variant).text for word in axis.concepts]
             assert all("{" not in text for text in texts)
+
+
+def test_inflect_is_loaded_without_checks_of_types(monkeypatch):
+    seen = []
+    typeguard = SimpleNamespace(typechecked=seen.append)
+    checking = typeguard.typechecked
+    monkeypatch.setitem(sys.modules, "typeguard", typeguard)
+    with grammar._unchecked():
+        assert typeguard.typechecked(len) is len
+    assert (typeguard.typechecked, seen) == (checking, [])
+    monkeypatch.setitem(sys.modules, "typeguard", None)
+    with grammar._unchecked():
+        assert sys.modules["typeguard"] is None

@@ -6,6 +6,7 @@ import configparser
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -181,6 +182,11 @@ def _left(path: Path, why: str, settings: Mapping[str, str]) -> WrittenFile:
 
 
 def _render(template: str, facts: Mapping[str, Any]) -> str:
+    return _templates().get_template(template).render(facts)
+
+
+@cache
+def _templates() -> Environment:
     environment = Environment(
         loader=PackageLoader("pytest_t2i.cli"),
         autoescape=False,  # noqa: S701 - texts for people and machines, no page
@@ -191,4 +197,4 @@ def _render(template: str, facts: Mapping[str, Any]) -> str:
     )
     environment.filters["quoted"] = quoted
     environment.filters["comment"] = line
-    return environment.get_template(template).render(facts)
+    return environment

@@ -385,7 +385,7 @@ ERRORS = {
 def _surroundings(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("HF_TOKEN", KEY)
-    monkeypatch.setattr(paid_requests, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(paid_requests, "FIRST_WAIT", 0.001)
 
 
 class Own(EndpointModel):

@@ -33,7 +33,7 @@ def _surroundings(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret-0123")
     monkeypatch.setenv("HF_TOKEN", "hf_very-secret-0123")
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    monkeypatch.setattr(paid_requests, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(paid_requests, "FIRST_WAIT", 0.001)
 
 
 @pytest.fixture(params=["openai", "hf"])

@@ -21,7 +21,7 @@ def _keys(monkeypatch):
     for name, value in KEYS.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(image_services, "FIRST_LOOK", 0.01)
-    monkeypatch.setattr(paid_requests, "FIRST_WAIT", 0.02)
+    monkeypatch.setattr(paid_requests, "FIRST_WAIT", 0.002)
 
 
 def model_of(name: str, address: str, folder: Path, seconds: float = 20.0):

@@ -35,7 +35,7 @@ QUICK = AnswerLimits(seconds=20.0, megabytes=0.5, at_once=1)
 def _surroundings(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("HF_TOKEN", KEY)
-    monkeypatch.setattr(paid_requests, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(paid_requests, "FIRST_WAIT", 0.001)
 
 
 def openai(server, limits=QUICK):

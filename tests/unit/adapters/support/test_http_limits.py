@@ -107,7 +107,7 @@ def waiting():
 def test_no_thread_waits_beyond_the_deadline(monkeypatch, way, service):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("HF_TOKEN", KEY)
-    limits = AnswerLimits(seconds=1.2, megabytes=0.5)
+    limits = AnswerLimits(seconds=0.7, megabytes=0.5)
     before = waiting()
     with dripping(way) as server:
         source, load = {

@@ -30,7 +30,7 @@ from pytest_t2i.errors import T2IError
 from pytest_t2i.protocols import AnswerLimits, LoadOptions
 
 KEY, SECRET = "sk-very-secret-0123", "another-secret-4567"
-LIMITS = AnswerLimits(seconds=1.0, megabytes=0.25, at_once=1)
+LIMITS = AnswerLimits(seconds=0.6, megabytes=0.25, at_once=1)
 PICTURE = Image.fromarray(np.arange(64 * 64 * 3, dtype=np.uint32).reshape(64, 64, 3).astype("u1"))
 
 
