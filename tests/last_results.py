@@ -7,7 +7,7 @@ another process is started, or parts are looked up by name, that is the whole so
 but a run that saw them pass writes a row; a test that did not pass is named in it and is run again,
 and where a digest is missing or another one, all are run. As a change of the core touches nearly
 all of them, which takes an hour, a commit runs the golden records and as many of these files as
-took four minutes when they last passed, in an order that follows from its hash; further commits run
+took two minutes when they last passed, in an order that follows from its hash; further commits run
 others. ``--all-simulations`` runs everything, and so does the name of a file on the command line.
 """
 
@@ -43,7 +43,7 @@ READERS = ("docs", "examples", "layout", "trials", "benchmarks")
 """Folders of tests that read pages, examples and scripts."""
 READS_PAGES = re.compile(r"""["'](docs|examples|reports/sample)["'/]""")
 """A test that names one of these folders reads them, too."""
-SECONDS = 240.0
+SECONDS = 120.0
 """Seconds that the changed slow tests of a commit took when they last passed."""
 UNKNOWN = 15.0
 """Seconds that a file counts for whose slow tests never passed as a whole."""
@@ -338,7 +338,7 @@ def files_of_commit(seconds: Mapping[str, float], commit: str) -> frozenset[str]
 
     >>> seconds = {f"tests/test_{number}.py": 60.0 for number in range(10)}
     >>> len(files_of_commit(seconds, "1234567")), len(files_of_commit({"long": 900.0}, "1234567"))
-    (4, 1)
+    (2, 1)
     >>> files_of_commit(seconds, "1234567") == files_of_commit(seconds, "abcdef0")
     False
     """
