@@ -106,6 +106,7 @@ def test_pictures_of_one_gender_fail_though_both_are_shown_equally_often(studio)
     assert "people drawn independently of each other" in told
 
 
+@pytest.mark.slow
 def test_unclear_people_are_no_gender_and_leave_a_verdict_open(studio):
     run(studio, "unclear")
     found = outcomes(studio)

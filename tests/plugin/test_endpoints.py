@@ -17,6 +17,8 @@ from image_server import POLICY, serving
 from leaks import leaks
 from tutorial_blocks import File, steps
 
+from pytest_t2i.adapters.support import paid_requests
+
 KEY = "sk-very-secret-0123"
 SUITE = """
 import pytest
@@ -46,6 +48,7 @@ def endpoint(project, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("HF_TOKEN", KEY)
     monkeypatch.setenv("PAINTER_API_KEY", KEY)
+    monkeypatch.setattr(paid_requests, "FIRST_WAIT", 0.001)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     # Requests are counted here: those that try the seeds are left out, and the order is known.
     monkeypatch.setenv("PYTEST_ADDOPTS", "--t2i-probe never --t2i-concurrency 1")

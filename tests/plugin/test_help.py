@@ -43,6 +43,7 @@ def test_the_help_of_run_has_every_option_in_groups(capsys):
             assert f"  --{name}" in shown
 
 
+@pytest.mark.slow
 def test_options_that_the_help_leaves_out_are_taken_from_line_file_and_override(pytester):
     pytester.makeini("[pytest]\nt2i_confidence = two\n")
     pytester.makepyfile("def test_one(): pass")

@@ -67,6 +67,7 @@ def test_the_report_says_who_labelled_and_when(audited):
     )
 
 
+@pytest.mark.slow
 def test_labels_that_grow_from_run_to_run_are_said(audited, project):
     told = "people's labels were looked at before: earlier runs of this model had {} other state"
     assert told.format(1) not in project.page()
@@ -141,6 +142,7 @@ def test_a_folder_of_pictures_need_not_be_kept(project, capsys, place):
     assert status == 0, told
 
 
+@pytest.mark.slow
 def test_what_changed_is_named_and_a_copy_elsewhere_is_verified(audited, tmp_path_factory, capsys):
     manifest = json.loads((audited / "reports/t2i/manifest.json").read_text())
     assert str(audited) not in json.dumps(manifest)

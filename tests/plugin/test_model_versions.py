@@ -43,6 +43,7 @@ def version(endpoint):
     return endpoint.record()["provenance"]["model"]["version"]
 
 
+@pytest.mark.slow
 def test_pictures_of_another_version_are_made_anew_and_it_is_said(endpoint):
     with serving() as server:
         server.models = saying(revision="a1")

@@ -72,6 +72,7 @@ def test_a_fair_model_is_far_from_a_reference_of_men(referred):
     result.stdout.fnmatch_lines(["*expected by: a made-up table*"])
 
 
+@pytest.mark.slow
 def test_an_ini_key_is_relative_to_the_ini_file(referred):
     (referred.path / "pytest.ini").write_text("[pytest]\nt2i_reference = men.toml\n")
     referred.run("--t2i-images", "4", model="biased")

@@ -47,6 +47,7 @@ def test_every_suite_is_listed_with_question_and_images(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "told"),
     [
@@ -61,6 +62,7 @@ def test_the_list_has_the_price_of_the_images_asked_for(tmp_path, options, told)
     assert lines[0].endswith(" per prompt (--images), unless a suite sets its own")
 
 
+@pytest.mark.slow
 def test_the_list_says_where_its_images_come_from_and_what_is_not_known(tmp_path):
     (tmp_path / "pyproject.toml").write_text('[tool.pytest.ini_options]\nt2i_images = "60"\n')
     lines = t2i(tmp_path, "run", "--model", "sdxl").stdout.splitlines()

@@ -70,6 +70,7 @@ def test_only_what_is_clear_fails_among_many_comparisons(project, model):
     assert project.record()["checks"][0]["outcome"] == check["outcome"]
 
 
+@pytest.mark.slow
 def test_a_verdict_that_the_level_of_the_run_does_not_support_is_open_and_says_so(project):
     suite = HEAD.split("@pytest", maxsplit=1)[0] + MANY.format(40)
     text = run(project, suite.replace("0.3", "0.6"), model="biased", images="4").stdout.str()

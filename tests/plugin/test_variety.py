@@ -251,6 +251,7 @@ def test_rank(sample, baseline):
 """
 
 
+@pytest.mark.slow
 def test_attributes_of_one_name_are_told_apart_in_a_baseline(project):
     project.write({"conftest.py": CONFTEST, "test_suite.py": TWO})
     project.run(*IMAGES, "--t2i-save-baseline", "fair.json", "-k", "both")

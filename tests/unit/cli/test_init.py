@@ -486,6 +486,7 @@ def test_a_price_is_the_price_of_all_images(folder, capsys, shape, model):
     assert f", {shape.total * 0.04:g} USD" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_what_exists_is_neither_made_nor_timed(folder, capsys):
     init("--model", "images:pictures", words="")
     told = capsys.readouterr().out

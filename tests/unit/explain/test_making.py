@@ -118,6 +118,7 @@ def test_words_that_changed_are_told(project, capsys):
     assert (said["words"], said["prompt"], said["denoising"]) == (DIFFERS, DIFFERS, MOVED)
 
 
+@pytest.mark.slow
 def test_what_a_model_does_not_show_is_said(project, capsys):
     explanation, _ = explained(capsys, "silent", "silent_denoiser", "--where")
     said = states(explanation)
@@ -173,6 +174,7 @@ def test_what_did_not_change_is_not_told(project, capsys):
     assert (explanation["outcome"], explanation["places"], explanation["where"]) == ("none", [], "")
 
 
+@pytest.mark.slow
 def test_among_several_changes_the_culprit_alone_is_compared(project, capsys):
     explanation, _ = explained(
         capsys, "plain", "decoder", "--where", settings=({"steps": 4}, {"steps": 5})
@@ -181,6 +183,7 @@ def test_among_several_changes_the_culprit_alone_is_compared(project, capsys):
     assert states(explanation)["denoising"] == SAME
 
 
+@pytest.mark.slow
 def test_it_goes_on_to_the_same_answer(project, capsys, monkeypatch):
     first, _ = explained(capsys, "plain", "denoiser", "--where")
     again, _ = explained(capsys, "plain", "denoiser", "--where")
@@ -227,6 +230,7 @@ def explain_again(capsys, *arguments):
     return json.loads(Path("reports/t2i/explain.json").read_text()), printed
 
 
+@pytest.mark.slow
 def test_images_of_the_search_and_of_the_places_are_counted_apart(project, capsys):
     first, _ = explained(capsys, "plain", "denoiser")
     assert (first["made"], first["where_made"]) == (first["images"], 0)
@@ -236,6 +240,7 @@ def test_images_of_the_search_and_of_the_places_are_counted_apart(project, capsy
     assert f"{deep['where_images']} ({deep['where_images']} made now; about" in printed
 
 
+@pytest.mark.slow
 def test_what_was_found_in_the_places_stays(project, capsys):
     deep, _ = explained(capsys, "plain", "denoiser", "--where")
     plain, printed = explain_again(capsys)

@@ -244,6 +244,7 @@ def test_line_of_broken_json(folder):
         read(folder, lines(ROWS[:1]) + "oops\n", "metadata.jsonl")
 
 
+@pytest.mark.slow
 def test_a_thousand_spreadsheets(folder):
     draw = random.Random(4)
     for _ in range(1000):
