@@ -62,5 +62,6 @@ def _read_installed_once(self: PathDistribution, filename: str) -> str | None:
 
 
 PathDistribution.read_text = _read_installed_once
-# A refused run ends in a traceback through pytest's largest modules, of which nothing is printed.
+# Pytest formats the traceback of every refused run, though it prints nothing of it, and for that
+# parses its largest modules: once is enough.
 _pytest._code.source.ast = SimpleNamespace(**vars(ast) | {"parse": lru_cache(64)(ast.parse)})

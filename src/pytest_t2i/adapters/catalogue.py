@@ -164,7 +164,7 @@ def read_catalogues(registry: Registry, own: Path | None = None) -> Catalogue:
 
 @lru_cache(maxsize=64)
 def _tables(path: Path, _whole: Path, _stamp: str | None) -> dict[str, Any]:
-    """The tables of a file, which are parsed once: a script needs them in each of its audits."""
+    """The tables of a file, parsed once while its absolute path and its stamp stay the same."""
     return read_toml(path)
 
 

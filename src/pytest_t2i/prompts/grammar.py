@@ -43,7 +43,7 @@ def _engine() -> Any:
 
 @contextmanager
 def _unchecked() -> Iterator[None]:
-    """Leave functions alone that typeguard would rewrite, which takes inflect five seconds."""
+    """Leave functions alone that typeguard would rewrite, which takes seconds for inflect."""
     try:
         typeguard: Any = import_module("typeguard")
     except ImportError:  # of other versions of inflect
