@@ -98,21 +98,30 @@ def _depends_on(path: Path) -> tuple[frozenset[Path], frozenset[Path]]:
             files |= _closure(file)
     if SOURCE / ADAPTERS_BY_NAME in files:
         files |= _adapters()
-    in_source = {file.relative_to(SOURCE).as_posix() for file in files if SOURCE in file.parents}
-    texts = [
-        file.read_text("utf-8")
-        for file in files
-        if file.suffix == ".py" and "tests" in file.relative_to(ROOT).parts
-    ]
-    is_whole = any(name.startswith(BY_NAME) for name in in_source) or any(
-        STARTS_MORE.search(text) for text in texts
-    )
     is_reader = companion is None and (
-        path.relative_to(ROOT).parts[1] in READERS or any(map(READS_PAGES.search, texts))
+        path.relative_to(ROOT).parts[1] in READERS or any(map(_reads_pages, files))
     )
+    is_whole = any(map(_needs_whole_source, files))
     needs_all = is_whole or is_reader or path.parent == TESTS / "golden"
     own = frozenset({*files, *(data for file in files for data in _beside(file))})
     return own, _everything(with_pages=is_reader) if needs_all else frozenset()
+
+
+@cache
+def _needs_whole_source(file: Path) -> bool:
+    """Whether a file finds modules by their names, or a test's file starts other processes."""
+    if SOURCE in file.parents:
+        return file.relative_to(SOURCE).as_posix().startswith(BY_NAME)
+    return _is_of_tests(file) and STARTS_MORE.search(file.read_text("utf-8")) is not None
+
+
+@cache
+def _reads_pages(file: Path) -> bool:
+    return _is_of_tests(file) and READS_PAGES.search(file.read_text("utf-8")) is not None
+
+
+def _is_of_tests(file: Path) -> bool:
+    return file.suffix == ".py" and "tests" in file.relative_to(ROOT).parts
 
 
 def _companion(path: Path) -> Path | None:
@@ -158,7 +167,7 @@ def _repository() -> dict[Path, frozenset[Path]]:
     except (OSError, subprocess.CalledProcessError):
         files = [path for path in ROOT.rglob("*") if "__pycache__" not in path.parts]
     else:
-        files = [ROOT / name for name in listed.stdout.split("\0") if name]
+        files = [_one(ROOT / name) for name in listed.stdout.split("\0") if name]
     under: dict[Path, set[Path]] = {}
     for file in files:
         if file.is_file():
@@ -171,6 +180,7 @@ def _files(folder: Path) -> frozenset[Path]:
     return _repository().get(folder, frozenset())
 
 
+@cache
 def _beside(file: Path) -> frozenset[Path]:
     """Data of a module: of tables beside a simulation those of its name, else all of its folder."""
     if file.suffix != ".py" or file.parent in {TESTS, ROOT}:
@@ -246,7 +256,7 @@ def _found(name: str, beside: Path) -> Iterator[Path]:
         place = folder.joinpath(*parts)
         for candidate in (place.with_suffix(".py"), place / "__init__.py"):
             if _is_file(candidate):
-                yield candidate
+                yield _one(candidate)
                 yield from _packages(candidate.parent)
                 return
 
@@ -257,13 +267,19 @@ def _names_in(folder: Path) -> frozenset[str]:
 
 
 @cache
+def _one(path: Path) -> Path:
+    """The same object for equal paths: sets compare it without reading it."""
+    return path
+
+
+@cache
 def _is_file(path: Path) -> bool:
     return path.is_file()
 
 
 @cache
 def _packages(folder: Path) -> tuple[Path, ...]:
-    initial = folder / "__init__.py"
+    initial = _one(folder / "__init__.py")
     return (initial, *_packages(folder.parent)) if _is_file(initial) else ()
 
 
