@@ -72,9 +72,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Workers of the tests share the cores: all that each use every core wait for one another.
+    """Tests use one thread of OpenMP each, but those of a suite, which may use all cores.
 
-    Of a suite's workers a single one makes the images, and may use them all.
+    Workers that each use every core wait for one another. And a forked process waits for ever where
+    OpenMP has run on several threads before the fork, as several tests fork.
     """
     everything = config.getoption("all_simulations")
     config.pluginmanager.register(last_results.LeftOut(config, everything=everything), "left-out")
@@ -84,11 +85,8 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(last_results.Recorder(), "last-results")
         if config.getoption("minutes"):
             config.pluginmanager.register(minutes.Minutes(), "minutes")
-    workers = os.environ.get("PYTEST_XDIST_WORKER_COUNT")
-    if workers and not config.getoption("t2i_model", None):
-        # Read when torch is loaded.
-        threads = max(1, (os.cpu_count() or 1) // int(workers))
-        os.environ.setdefault("OMP_NUM_THREADS", str(threads))
+    if not config.getoption("t2i_model", None):
+        os.environ.setdefault("OMP_NUM_THREADS", "1")  # read when torch is loaded
 
 
 def pytest_collection_finish() -> None:

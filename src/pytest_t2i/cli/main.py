@@ -20,10 +20,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from pytest_t2i.errors import T2IError, UnknownNameError, nearest
 from pytest_t2i.generation.heartbeat import signs_of_life
+
+if TYPE_CHECKING:
+    from pytest_t2i.adapters.registry import Registry
 
 PACKAGE = "pytest-t2i"
 INTERRUPTED = 130
@@ -210,13 +213,14 @@ def _chosen(words: Sequence[str]) -> tuple[str, list[str]]:
     """
     name, rest = words[0], list(words[1:])
     if "." in name:
-        raise UnknownNameError("command", name, map(_as_typed, _helps(None)))
+        raise UnknownNameError("command", name, map(_as_typed, _names()))
     if name in FORMER:
         _print_error(f"t2i {name} is now called t2i {_as_typed(FORMER[name])}")
         return FORMER[name], rest
     if tuple(words[:2]) in AS_OPTION:
         return AS_OPTION[name, rest[0]], rest[1:]
-    if rest and f"{name}.{rest[0]}" in _helps(f"{name}.{rest[0]}"):
+    member = f"{name}.{rest[0]}" if rest else ""
+    if member in COMMANDS or (rest and member in _names()):
         return f"{name}.{rest[0]}", rest[1:]
     group, _, page = PAGE.partition(".")
     is_folder = rest and rest[0] not in HELP and (rest[0][:1] == "-" or Path(rest[0]).exists())
@@ -302,11 +306,20 @@ def _helps(command_name: str | None) -> dict[str, str]:
     ours = {name: words for name, (_, words) in COMMANDS.items()}
     if command_name in ours:
         return ours
+    companions = _companions()
+    return {name: ours.get(name) or _purpose(companions.summary(name)) for name in _names()}
+
+
+def _names() -> list[str]:
+    """Return the names of all commands; those of companions come first."""
+    companions = [name for name in _companions().names() if name not in FORMER]
+    return list(dict.fromkeys([*companions, *COMMANDS]))
+
+
+def _companions() -> Registry:
     from pytest_t2i.adapters.registry import Registries
 
-    companions = Registries().commands
-    names = [name for name in companions.names() if name not in FORMER]
-    return {name: _purpose(companions.summary(name)) for name in names} | ours
+    return Registries().commands
 
 
 def _purpose(docstring: str) -> str:
@@ -321,9 +334,7 @@ def _purpose(docstring: str) -> str:
 def _module(name: str) -> Any:
     if name in COMMANDS:
         return import_module(f"pytest_t2i.cli.{COMMANDS[name][0]}")
-    from pytest_t2i.adapters.registry import Registries
-
-    return Registries().commands.get(name)
+    return _companions().get(name)
 
 
 def _heartbeat(command: str, module: Any) -> AbstractContextManager[object]:

@@ -21,6 +21,7 @@ from pytest_t2i.audits.observations import Observations
 from pytest_t2i.data import FINAL_LATENT, GenerationSettings, Prompt
 from pytest_t2i.errors import BudgetSpentError, ConfigurationError, T2IError
 from pytest_t2i.explain.search import Names, Values
+from pytest_t2i.generation.batch_size import device_of
 from pytest_t2i.generation.components import PIPELINES, Components
 from pytest_t2i.generation.generate import Runner
 from pytest_t2i.generation.plan import DetectorRef, Need, Plan, RequestSettings
@@ -87,6 +88,8 @@ class Workshop:
     made: int = 0
     """Pictures that were made, those of the store left out."""
     _shown: Progress | None = None
+    _device: str = ""
+    """The device on which the model of the last hybrid computed; "" where it did not say so."""
 
     def __post_init__(self) -> None:
         # One set of detectors judges all hybrids.
@@ -243,7 +246,7 @@ class Workshop:
 
     def carry_out(self, components: Components, needs: Iterable[Need]) -> None:
         """Make and examine what the store lacks."""
-        _free_pipeline()
+        _free_pipeline(self._device)
         plan = Plan(_request_settings(components))
         plan.add_all(needs)
         # One for all hybrids: it knows the time of an image before the first one of a hybrid.
@@ -254,6 +257,7 @@ class Workshop:
                 runner.run(plan)
         finally:
             self.made += runner.work.made
+            self._device = device_of(components.model().loaded)
 
 
 def _observations(components: Components) -> Observations:
@@ -281,10 +285,14 @@ def _values(
     ]
 
 
-def _free_pipeline() -> None:
-    """Free what the pipeline of an earlier hybrid held; they are made one after the other."""
+def _free_pipeline(device: str) -> None:
+    """Free what the pipeline of an earlier hybrid held; they are made one after the other.
+
+    Without a GPU that is only done where the model said that it computes on this machine (by its
+    ``provenance["device_name"]``), as looking for garbage takes longer than small pictures do.
+    """
     torch = sys.modules.get("torch")
-    if torch is None:
+    if torch is None or not (device or torch.cuda.is_available()):
         return
     gc.collect()
     if torch.cuda.is_available():

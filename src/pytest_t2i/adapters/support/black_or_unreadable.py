@@ -4,12 +4,41 @@ from __future__ import annotations
 
 import hashlib
 import io
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pytest_t2i.data import Undetected
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+
+
+_turn = threading.Lock()
+_before: list[bool] = []
+"""What Pillow was told before, once for each thread that decodes now."""
+
+
+@contextmanager
+def refusing_cut_files() -> Iterator[None]:
+    """Let Pillow refuse a file whose end is missing, whatever a library has told it.
+
+    WeasyPrint, for one, sets ``ImageFile.LOAD_TRUNCATED_IMAGES`` when it is imported. From then on
+    Pillow fills in what is missing, and a broken picture would be judged.
+    """
+    from PIL import ImageFile
+
+    with _turn:
+        _before.append(_before[0] if _before else ImageFile.LOAD_TRUNCATED_IMAGES)
+        ImageFile.LOAD_TRUNCATED_IMAGES = False
+    try:
+        yield
+    finally:
+        with _turn:
+            before = _before.pop()
+            if not _before:
+                ImageFile.LOAD_TRUNCATED_IMAGES = before
 
 
 def is_black(image: Image) -> bool:
@@ -34,7 +63,8 @@ def readable(image: Image | None) -> Image | None:
     if image is None:
         return None
     try:
-        picture = image.convert("RGB")
+        with refusing_cut_files():
+            picture = image.convert("RGB")
     except (OSError, SyntaxError, ValueError, EOFError):
         return None
     return picture if picture.width and picture.height else None

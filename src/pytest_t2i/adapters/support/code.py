@@ -132,9 +132,9 @@ def _digest(first: Module | None, finder: Callable[[str], Module | None]) -> str
         module = waiting.pop()
         if module.name in trees:
             continue
-        version = stamp(module.path)
-        trees[module.name] = _tree(module.path, version)
-        for name in _imported(module, version):
+        source = _source(module.path, stamp(module.path))
+        trees[module.name] = _tree(source)
+        for name in _imported(_package(module), source):
             dependency = _plugged_in(name) if name.startswith(OURS) else finder(name)
             waiting += [dependency] if dependency else []
     if not any(trees.values()):
@@ -155,20 +155,33 @@ def _plugged_in(name: str) -> Module | None:
 
 
 @cache
-def _parsed(path: Path, version: str | None) -> ast.Module | None:
+def _source(path: Path, version: str | None) -> bytes | None:
+    """The source of a module; None where there is none."""
     del version  # a file that changes is read again
     try:
-        return ast.parse(path.read_bytes())
-    except (OSError, SyntaxError, ValueError):
+        return path.read_bytes()
+    except OSError:
         return None
 
 
 @cache
-def _imported(module: Module, version: str | None) -> frozenset[str]:
-    """Absolute names that a module imports; some may be functions or classes."""
-    tree = _parsed(module.path, version)
+def _parsed(source: bytes | None) -> ast.Module | None:
+    """The tree of a source: copies of a file are parsed once."""
+    try:
+        return None if source is None else ast.parse(source)
+    except (SyntaxError, ValueError):
+        return None
+
+
+def _package(module: Module) -> str:
     is_package = module.path.name == "__init__.py"
-    package = module.name if is_package else module.name.rpartition(".")[0]
+    return module.name if is_package else module.name.rpartition(".")[0]
+
+
+@cache
+def _imported(package: str, source: bytes | None) -> frozenset[str]:
+    """Absolute names that a module imports; some may be functions or classes."""
+    tree = _parsed(source)
     names: set[str] = set()
     for node in ast.walk(tree) if tree else ():
         if isinstance(node, ast.Import):
@@ -189,8 +202,8 @@ def _absolute(node: ast.ImportFrom, package: str) -> str:
 
 
 @cache
-def _tree(path: Path, version: str | None) -> str:
-    tree = _parsed(path, version)
+def _tree(source: bytes | None) -> str:
+    tree = _parsed(source)
     return digest(ast.unparse(_Bare().visit(tree))) if tree else ""
 
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import os
 import re
+import ssl
 import weakref
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urljoin
 
@@ -45,6 +48,17 @@ URL_SAFE = str.maketrans("-_", "+/")
 """Letters of base64 in URLs -> usual letters."""
 
 
+def trusted_certificates() -> ssl.SSLContext:
+    """The certificates that httpx trusts, which are read once for all clients of a process."""
+    return _trusted(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+
+
+@cache
+def _trusted(file: str | None, folder: str | None) -> ssl.SSLContext:
+    del file, folder  # httpx reads both
+    return httpx.create_ssl_context()
+
+
 class Call(NamedTuple):
     """A request to a service."""
 
@@ -77,7 +91,11 @@ class HttpClient:
             "response": [named_again, cut_at(limits.bytes), same_host],
         }
         self.http = httpx.Client(
-            event_hooks=hooks, headers=PLAIN, follow_redirects=True, max_redirects=MOST_REDIRECTS
+            verify=trusted_certificates(),
+            event_hooks=hooks,
+            headers=PLAIN,
+            follow_redirects=True,
+            max_redirects=MOST_REDIRECTS,
         )
         self._hosts = hosts
         weakref.finalize(self, self.http.close)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
-from pytest_t2i.adapters.support.black_or_unreadable import picture_digest
+from pytest_t2i.adapters.support.black_or_unreadable import picture_digest, refusing_cut_files
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -61,7 +61,8 @@ def _opened(source: bytes | Path) -> Image | None:
 def _or_none(reader: Callable[[], Image | None]) -> Image | None:
     """Return what is read; None for any exception, as each decoder raises its own."""
     try:
-        return reader()
+        with refusing_cut_files():
+            return reader()
     except Exception:  # noqa: BLE001 - RuntimeError of AVIF, warnings where they are errors, ...
         return None
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
+from pytest_t2i.adapters.support.black_or_unreadable import refusing_cut_files
 from pytest_t2i.adapters.support.picture_files import CHUNK, without_origin
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def read_origin(content: bytes) -> tuple[PictureOrigin, tuple[int, int]] | None:
     from PIL import Image
 
     try:
-        with Image.open(io.BytesIO(content), formats=["PNG"]) as image:
+        with refusing_cut_files(), Image.open(io.BytesIO(content), formats=["PNG"]) as image:
             image.load()
             text = cast("PngImageFile", image).text.get(CHUNK, "")
             return msgspec.json.decode(text[:MOST_TEXT], type=PictureOrigin), image.size

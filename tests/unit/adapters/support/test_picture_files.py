@@ -8,9 +8,9 @@ import zlib
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageFile
 
-from pytest_t2i.adapters.support.black_or_unreadable import decoded
+from pytest_t2i.adapters.support.black_or_unreadable import decoded, gate, refusing_cut_files
 from pytest_t2i.adapters.support.picture_files import PictureMemory, in_batches, picture_in
 from pytest_t2i.data import Undetected
 
@@ -95,6 +95,18 @@ def test_the_first_of_several_is_taken(kind):
 )
 def test_what_is_no_picture(content):
     assert picture_in(content) is None
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG"])
+def test_a_cut_file_is_none_where_a_library_lets_pillow_fill_it(monkeypatch, kind):
+    """As WeasyPrint does for the whole process, when the first PDF is printed."""
+    monkeypatch.setattr(ImageFile, "LOAD_TRUNCATED_IMAGES", True)
+    cut = saved(Image.effect_noise((64, 64), 50), kind)[:600]
+    with refusing_cut_files():
+        assert picture_in(cut) is None
+        assert not ImageFile.LOAD_TRUNCATED_IMAGES
+    assert gate(Image.open(io.BytesIO(cut))) is Undetected.UNREADABLE
+    assert ImageFile.LOAD_TRUNCATED_IMAGES
 
 
 @pytest.mark.parametrize("mode", ["L", "1", "P", "CMYK"])
