@@ -14,6 +14,7 @@ from importlib import import_module
 from importlib.metadata import PathDistribution
 from importlib.util import find_spec
 from types import SimpleNamespace
+from typing import Any
 
 import _pytest._code.source
 
@@ -62,6 +63,21 @@ def _read_installed_once(self: PathDistribution, filename: str) -> str | None:
 
 
 PathDistribution.read_text = _read_installed_once
+
+
+def _once(name: str) -> property:
+    """What a property of an installed distribution gives, kept; each run of pytest asks all."""
+    derived = getattr(PathDistribution, name).fget
+    of_path = lru_cache(maxsize=None)(lambda path: derived(PathDistribution(path)))
+
+    def read(self: PathDistribution) -> Any:
+        return of_path(self._path) if "site-packages" in str(self._path) else derived(self)
+
+    return property(read)
+
+
+PathDistribution.entry_points = _once("entry_points")
+PathDistribution.files = _once("files")
 # Pytest formats the traceback of every refused run, though it prints nothing of it, and for that
 # parses its largest modules: once is enough.
 _pytest._code.source.ast = SimpleNamespace(**vars(ast) | {"parse": lru_cache(64)(ast.parse)})

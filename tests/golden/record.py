@@ -27,7 +27,7 @@ from PIL import Image
 from processes import ended
 from project_files import FAKES as FAKE_MODEL
 from scenarios import FAKES, SCENARIOS, Scenario, Step
-from small_project import run_pytest, run_t2i
+from small_project import forget_projects, run_pytest, run_t2i
 
 from pytest_t2i import labels, read_run
 from pytest_t2i.adapters.support.code import code_of_entry_point
@@ -94,12 +94,6 @@ def label(folder: Path, count: int) -> None:
     labels.write_labels(folder / "sampled", found)
 
 
-def forget_modules() -> None:
-    """Forget modules of other projects: a detector's identity holds those beside it."""
-    for name in ("fakes", "parts", "crowded"):
-        sys.modules.pop(name, None)
-
-
 def run(folder: Path, step: Step) -> dict[str, Any]:
     """Run a step, and return what it wrote."""
     arguments = list(step.arguments)
@@ -112,7 +106,7 @@ def run(folder: Path, step: Step) -> dict[str, Any]:
     file = folder / "reports/t2i/run.json"
     file.unlink(missing_ok=True)
     act = run_pytest("-q", "--t2i-model", step.model, *arguments)
-    done = ended(lambda: forget_modules() or act(), folder)
+    done = ended(lambda: forget_projects() or act(), folder)
     if done.status not in (0, 1, 6) or not file.exists():
         raise RuntimeError(f"{step}: exit status {done.status}\n{done.told[-3000:]}")
     written = {

@@ -16,7 +16,9 @@ from typing import Any
 
 import preloaded  # noqa: F401 - before the first run of pytest
 import pytest
+from processes import Child, ended
 from project_files import FAKES, FILES
+from small_project import forget_projects, run_pytest
 
 
 class Folder:
@@ -97,6 +99,13 @@ class Project(Folder):
         with self.monkeypatch.context() as patch:
             self._surround(patch)
             return self.pytester.runpytest_subprocess(*_named(arguments, model), *arguments)
+
+    def run_forked(self, *arguments: str, model: str | None = "fair") -> Child:
+        """Run pytest in a forked process, and its workers in others: nothing is imported anew."""
+        with self.monkeypatch.context() as patch:
+            self._surround(patch)
+            act = run_pytest(*_named(arguments, model), *arguments)
+            return ended(lambda: forget_projects() or act(), self.path)
 
     def refused(self, *arguments: str) -> tuple[int, str]:
         """Run what ends before anything is made: exit code, text."""

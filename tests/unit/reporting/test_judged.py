@@ -104,6 +104,21 @@ def test_of_several_the_one_that_weighs_most_is_shown():
     assert figure.notes[2].endswith("judged by test_other, worst of 3")
 
 
+def test_of_two_that_weigh_alike_the_larger_one_is_shown():
+    worse = replace(SEVEN, outcome=Outcome.FAIL, estimate=0.3, test="t.py::test_other")
+    worst = replace(worse, estimate=0.6, test="t.py::test_worst")
+    (figure,) = first_screen.figures(run(worse, worst))
+    assert figure.value == "0.600"
+    assert figure.notes[2].endswith("judged by test_worst, worst of 2")
+
+
+def test_some_checks_without_evidence_do_not_say_that_there_is_nothing_to_decide_on():
+    blind = replace(SEVEN, **UNKNOWN, outcome=Outcome.INCONCLUSIVE, message="none is clear")
+    undecided = replace(SEVEN, outcome=Outcome.INCONCLUSIVE)
+    assert "nothing to decide on: none is clear" in told(run(blind))
+    assert "nothing to decide on" not in told(run(blind, undecided))
+
+
 def test_without_a_judged_number_the_measured_one_says_that_it_is_not_judged():
     (figure,) = first_screen.figures(run())
     assert figure.title == "Model bias score, not judged"

@@ -145,6 +145,7 @@ def test_a_row_that_was_changed_by_hand_is_named_and_not_taken(tmp_path):
     store.close()
     merged = merge(one, other)
     assert merged.there.changed == [f"images {key(2)}", f"detections {key(3)}"]
+    assert merged.there.images == 1
     assert held(one, range(4)).keys() == {key(0), key(1), key(3)}
     assert held(one, [3])[key(3)][-1] is None
 
