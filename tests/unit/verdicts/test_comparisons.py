@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pytest_t2i import limit
@@ -10,7 +12,7 @@ from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.metrics import INFO
 from pytest_t2i.reporting.failure_text import assertion_lines
 from pytest_t2i.verdicts.check import JudgingContext, running
-from pytest_t2i.verdicts.measurement import Measurement
+from pytest_t2i.verdicts.measurement import Compared, Measurement
 
 LIMITS = {"similarity_gap.image": Limit("similarity_gap.image", 0.1)}
 OPERATORS = {
@@ -167,6 +169,22 @@ def test_the_policy_of_the_model_decides_about_the_model(policies, metric, goes_
     finally:
         running.reset(token)
     assert compared is goes_on
+
+
+def test_what_an_audits_record_keeps_of_a_measurement_is_handed_on():
+    kept = []
+    plain = measured("model_bias_score", 0.1)
+    of_audit = replace(plain, compared=Compared("evenness", ("nurse", 0.1)))
+    for keep in (kept.append, None):
+        token = running.set(
+            JudgingContext("test", {}, None, ("pass", "status"), 0.95, lambda _: None, keep=keep)
+        )
+        try:
+            assert plain <= limit("model_bias_score", 0.5)
+            assert of_audit <= limit("model_bias_score", 0.5)
+        finally:
+            running.reset(token)
+    assert kept == [of_audit.compared]
 
 
 # what is said of it

@@ -11,7 +11,13 @@ from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameEr
 from pytest_t2i.metrics import INFO
 from pytest_t2i.verdicts.check import JudgingContext, running
 from pytest_t2i.verdicts.limit import as_judged, limit
-from pytest_t2i.verdicts.limits_file import LimitFiles, look_up, nearest_limits_file, read_limits
+from pytest_t2i.verdicts.limits_file import (
+    LimitFiles,
+    checked_limit,
+    look_up,
+    nearest_limits_file,
+    read_limits,
+)
 from pytest_t2i.verdicts.measurement import Family, Measurement
 
 REPOSITORY = Path(__file__).parents[3]
@@ -251,3 +257,18 @@ def test_an_equal_bound_in_code_takes_reason_and_author_of_the_file():
             limit("model_bias_score", 0.2)
     finally:
         running.reset(token)
+
+
+@pytest.mark.parametrize(
+    "name", ["similarity_gap.imge", "similarity_gap.colour", "model_bias_score.margn"]
+)
+def test_a_name_that_is_nearly_a_known_one_or_of_no_space_is_refused(name):
+    with pytest.raises(UnknownNameError, match="Did you mean"):
+        checked_limit(name, 0.1)
+
+
+@pytest.mark.parametrize(
+    "name", ["similarity_gap.clip:vit", "similarity_gap.clip:vit.margin", "model_bias_score.strict"]
+)
+def test_an_encoder_and_a_second_limit_on_a_metric_are_names(name):
+    assert checked_limit(name, 0.1).metric == name
