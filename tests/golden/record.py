@@ -5,21 +5,23 @@
 writes them anew, which only a change that is meant to change results does. A record holds run.json,
 the baseline, and the rows of the store. Times, versions and paths are left out. Numbers have ten
 digits, and may differ by one in a hundred million, as the last ones depend on the machine.
+
+Beside each record stands the list of its verdicts, which no change of a format touches.
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import re
 import shutil
 import sqlite3
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, suppress
-from functools import partial
-from importlib.metadata import entry_points
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -29,19 +31,14 @@ from project_files import FAKES as FAKE_MODEL
 from scenarios import FAKES, SCENARIOS, Scenario, Step
 from small_project import forget_projects, run_pytest, run_t2i
 
-from pytest_t2i import labels, read_run
-from pytest_t2i.adapters.support.code import code_of_entry_point
+from pytest_t2i import labels
 from pytest_t2i.labels import Label
 
 HERE = Path(__file__).parent
-DATA = HERE / "data"
+DATA, VERDICTS = HERE / "data", HERE / "verdicts"
 IMAGES = "20"
 DIGITS, COARSE = 10, 6
 """Digits of numbers in records, and in the digests of long lists."""
-TABLES = (
-    "checks", "images", "prompts", "scores", "gaps", "stereotypes", "variety", "diversity",
-    "emergence", "emergence_steps", "foreseen_steps", "objects", "dependency_groups",
-)  # fmt: skip
 LONG, SHOWN = 8, 2
 """Length of a list from which on its first rows and a digest stand for it."""
 VOLATILE = {
@@ -94,8 +91,8 @@ def label(folder: Path, count: int) -> None:
     labels.write_labels(folder / "sampled", found)
 
 
-def run(folder: Path, step: Step) -> dict[str, Any]:
-    """Run a step, and return what it wrote."""
+def run(folder: Path, step: Step) -> tuple[dict[str, Any], list[str]]:
+    """Run a step; return what it wrote, and its verdicts."""
     arguments = list(step.arguments)
     if step.labelled:
         label(folder, step.labelled)
@@ -116,7 +113,16 @@ def run(folder: Path, step: Step) -> dict[str, Any]:
     }
     if "--t2i-save-baseline" in arguments:
         written["baseline"] = read(folder / "kept.json")
-    return written
+    checks = plain_checks(json.loads(file.read_text())["checks"])
+    return written, [" ".join([step.model, *step.arguments, "->", str(done.status)]), *checks]
+
+
+SHOWN_OF_CHECK = ("test", "metric", "subject", "outcome", "estimate", "low", "high")
+
+
+def plain_checks(checks: list[dict[str, Any]]) -> list[str]:
+    """Return a line for each check: what was tested, and with which result."""
+    return [" " + json.dumps([plain(check[key]) for key in SHOWN_OF_CHECK]) for check in checks]
 
 
 def read(file: Path) -> Any:
@@ -176,23 +182,16 @@ def cell(value: Any) -> Any:
     return plain(value)
 
 
-def recorded(scenario: Scenario) -> str:
-    """Run a scenario in a folder of its own, and return its record as text."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        write_project(folder, scenario)
-        steps = [run(folder, step) for step in scenario.steps]
-        return "\n".join(lines({"steps": steps, "store": stored(folder)})) + "\n"
-
-
-def read_again(name: str) -> str:
-    """Return what the reader makes of a run.json of an older version, as text."""
-    record = read_run(HERE / "older" / f"{name}.json")
-    frames = {
-        table: json.loads(record.to_frame(table).to_json(orient="records")) for table in TABLES
-    }
-    again = {"record": plain(json.loads(record.to_json())), "frames": plain(frames)}
-    return "\n".join(lines(again)) + "\n"
+@cache
+def record(name: str) -> tuple[str, str]:
+    """Run a scenario in a folder of its own; return its record and its verdicts as texts."""
+    scenario = SCENARIOS[name]
+    with tempfile.TemporaryDirectory() as folder:
+        write_project(Path(folder), scenario)
+        steps = [run(Path(folder), step) for step in scenario.steps]
+        whole = {"steps": [written for written, _ in steps], "store": stored(Path(folder))}
+    verdicts = itertools.chain.from_iterable(found for _, found in steps)
+    return "".join(f"{line}\n" for line in lines(whole)), "".join(f"{each}\n" for each in verdicts)
 
 
 def lines(value: Any, before: str = "", indent: str = "") -> Iterator[str]:
@@ -210,41 +209,12 @@ def lines(value: Any, before: str = "", indent: str = "") -> Iterator[str]:
     yield f"{indent}{closing_}"
 
 
-def fingerprints() -> str:
-    """Return the digest of the code of every shipped part, which is in keys of the store."""
-    groups = {
-        group: {
-            entry.name: code_of_entry_point(entry.module)
-            for entry in sorted(entry_points(group=f"pytest_t2i.{group}"))
-            if entry.module.startswith("pytest_t2i")
-        }
-        for group in (
-            "detectors",
-            "encoders",
-            "faces",
-            "languages",
-            "mitigations",
-            "models",
-            "objects",
-            "persons",
-        )
-    }
-    return "\n".join(lines(groups)) + "\n"
-
-
-RECORDS: dict[str, Callable[[], str]] = {
-    **{name: partial(recorded, scenario) for name, scenario in SCENARIOS.items()},
-    **{name: partial(read_again, name) for name in ("run-2", "run-3")},
-    "fingerprints": fingerprints,
-}
-"""Name -> function that makes the record."""
-
-
 def main() -> None:
     """Write the records of the scenarios that are named, or of all."""
-    DATA.mkdir(exist_ok=True)
-    for name in sys.argv[1:] or RECORDS:
-        (DATA / f"{name}.txt").write_text(RECORDS[name]())
+    for name in sys.argv[1:] or SCENARIOS:
+        for folder, text in zip((DATA, VERDICTS), record(name), strict=True):
+            folder.mkdir(exist_ok=True)
+            (folder / f"{name}.txt").write_text(text)
         print(name, flush=True)
 
 

@@ -7,7 +7,8 @@ import math
 import re
 
 import pytest
-from record import DATA, RECORDS
+from record import DATA, VERDICTS, record
+from scenarios import SCENARIOS
 
 pytest.importorskip("pandas")
 NUMBER, CLOSE = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]\d+)?"), 1e-8
@@ -17,9 +18,19 @@ MOST = 40
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", RECORDS)
+@pytest.mark.parametrize("name", SCENARIOS)
 def test_golden(name):
-    before, now = (DATA / f"{name}.txt").read_text(), RECORDS[name]()
+    compare(DATA, name, record(name)[0])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_verdicts(name):
+    compare(VERDICTS, name, record(name)[1])
+
+
+def compare(folder, name, now):
+    before = (folder / f"{name}.txt").read_text()
     if not is_same(before, now):
         found = difflib.unified_diff(before.splitlines(), now.splitlines(), "before", "now", n=1)
         pytest.fail("\n".join(list(found)[:MOST]), pytrace=False)
@@ -43,5 +54,6 @@ def test_the_machines_last_digits_alone_are_no_difference():
     assert not is_same('"digest a1"', '"digest a2"')
 
 
-def test_every_record_has_its_scenario():
-    assert {file.stem for file in DATA.iterdir()} == set(RECORDS)
+@pytest.mark.parametrize("folder", [DATA, VERDICTS])
+def test_every_record_has_its_scenario(folder):
+    assert {file.stem for file in folder.iterdir()} == set(SCENARIOS)
