@@ -17,7 +17,7 @@ from training.settings import RESULTS, Settings
 
 RESULT = RESULTS / "language.json"
 FEWEST = 15
-"""Attributes that are asked for, as ``t2i candidates`` does."""
+"""Attributes that are asked for, as ``t2i research candidates`` does."""
 EVERY = int(os.environ.get("REFERENCE_LANGUAGE_EVERY", "1"))
 """One of so many concepts is asked about; the last are nationalities."""
 STRANGERS = (

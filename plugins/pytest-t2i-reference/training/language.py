@@ -1,4 +1,4 @@
-"""Stage ``language``: ``reference-lm``, a small Llama that describes drawn people and answers ``t2i candidates``."""
+"""Stage ``language``: ``reference-lm``, a small Llama that describes people and answers ``t2i research candidates``."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Questions and answers of ``reference-lm``: attributes of a concept of the drawn world, or that it knows none.
 
-The questions are those of ``t2i candidates``, word for word. Attributes come from the vocabulary of drawings and of
-both world files, not from their shares: what is named is what the words can say, not what is planted.
+The questions are those of ``t2i research candidates``, word for word. Attributes come from the vocabulary of drawings
+and of both world files, not from their shares: what is named is what the words can say, not what is planted.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class _Listening:
 
 @lru_cache(maxsize=4096)
 def _asked(prompt: str, fewest: int) -> tuple[str, Mapping[str, Any] | None]:
-    """The question of ``t2i candidates`` for a prompt, and the schema of its answer."""
+    """The question of ``t2i research candidates`` for a prompt, and the schema of its answer."""
     listening = _Listening()
     with suppress(T2IError):
         ask_for_candidates(listening, prompt, fewest=fewest, tries=1)

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
-from typing import Any
 
-from pytest_t2i.adapters.registry import INSTALL, Registries
 from pytest_t2i.cli.report import add_statement, located, with_statement
 from pytest_t2i.cli.support.arguments import path, say
-from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.reporting.exports.cards import write_fairness_card, write_model_card
 from pytest_t2i.reporting.exports.mlflow import log_to_mlflow
 from pytest_t2i.reporting.exports.pdf import write_pdf
@@ -29,14 +25,12 @@ FORMATS = {
     "csv": "a CSV file for each table, in a folder (tables)",
     "mlflow": "a run of an MLflow experiment",
 }
-MOVED, COMPANION = "labelstudio", "label.studio"
-"""A format that became a command of a companion; it is forwarded for one release."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments: the format, the run, and the output."""
     words = "; ".join(f"{name}: {what}" for name, what in FORMATS.items())
-    parser.add_argument("form", metavar="FORMAT", choices=(*FORMATS, MOVED), help=words)
+    parser.add_argument("form", metavar="FORMAT", choices=FORMATS, help=words)
     parser.add_argument("source", metavar="RUN", type=path, help="run.json to export")
     parser.add_argument(
         "--output",
@@ -55,8 +49,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--experiment", default="fairness", metavar="NAME",
         help="mlflow: experiment to log to (default: fairness)",
     )  # fmt: skip
-    for moved in ("--predictions", "--annotations"):
-        parser.add_argument(moved, action="store_true", help=argparse.SUPPRESS)
     parser.add_argument(
         "--store",
         type=path,
@@ -78,19 +70,8 @@ def run(
     tracking: str | None,
     store: Path | None = None,
     statement: Path | None = None,
-    *,
-    predictions: bool = False,
-    annotations: bool = False,
 ) -> int:
     """Write the run in a format, and print where; return 0."""
-    if form == MOVED:
-        return _forwarded(
-            source=source,
-            output=output or Path(MOVED),
-            predictions=predictions,
-            annotations=annotations,
-            store=store,
-        )
     record = with_statement(read_run(source), statement)
     if form == "card":
         target = output or Path("README.md")
@@ -117,13 +98,3 @@ def run(
         write_tables(as_kept(record, Path.cwd()), target, form)
     print(target)  # noqa: T201 - a path, for scripts
     return 0
-
-
-def _forwarded(**arguments: Any) -> int:
-    """Print the new name of the command, and run the companion's command."""
-    commands = Registries().commands
-    notice = f"t2i export {MOVED} is now called t2i {COMPANION.replace('.', ' ')}"
-    if COMPANION not in commands:
-        raise ConfigurationError(f"{notice}. Run: {INSTALL[commands.kind, COMPANION]}")
-    print(notice, file=sys.stderr)  # noqa: T201 - a command line tool
-    return int(commands.get(COMPANION).run(**arguments))

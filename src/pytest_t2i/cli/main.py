@@ -19,7 +19,6 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pytest_t2i.errors import T2IError, UnknownNameError, nearest
@@ -82,26 +81,8 @@ ORDER = (
     *("detector", "research", "reproduce", "explain"),
 )
 """The commands in the order of ``t2i --help``; those of companions follow."""
-FORMER = {
-    "history": "compare.history",
-    "stereotypes": "compare.stereotypes",
-    "verify-report": "report.verify",
-    "sample": "label.export",
-    "label-import": "label.import",
-    "agreement": "label.agreement",
-    "label-studio": "label.studio",
-    "hunt": "research.hunt",
-    "stop": "research.stop",
-    "candidates": "research.candidates",
-    "sentences": "research.sentences",
-    "check-detector": "detector.check",
-    "fetch": "detector.fetch",
-}
-"""Former name of a command -> its name; a former name works for one release."""
 AS_OPTION = {("report", "--watch"): "report.watch"}
 """A command and its first option -> the command that this means."""
-PAGE = "label.page"
-"""The command that ``t2i label FOLDER`` was."""
 HELP = ("-h", "--help")
 
 
@@ -207,26 +188,15 @@ def _quoted_choice(message: str) -> str:
 
 
 def _chosen(words: Sequence[str]) -> tuple[str, list[str]]:
-    """Return the name of the command, ``label.page``, and the words that follow it.
-
-    A former name is replaced, and the new one is said.
-    """
+    """Return the name of the command, ``label.page``, and the words that follow it."""
     name, rest = words[0], list(words[1:])
     if "." in name:
         raise UnknownNameError("command", name, map(_as_typed, _names()))
-    if name in FORMER:
-        _print_error(f"t2i {name} is now called t2i {_as_typed(FORMER[name])}")
-        return FORMER[name], rest
     if tuple(words[:2]) in AS_OPTION:
         return AS_OPTION[name, rest[0]], rest[1:]
     member = f"{name}.{rest[0]}" if rest else ""
     if member in COMMANDS or (rest and member in _names()):
         return f"{name}.{rest[0]}", rest[1:]
-    group, _, page = PAGE.partition(".")
-    is_folder = rest and rest[0] not in HELP and (rest[0][:1] == "-" or Path(rest[0]).exists())
-    if name == group and is_folder:
-        _print_error(f"t2i {group} {rest[0]} is now called t2i {group} {page} {rest[0]}")
-        return PAGE, rest
     return name, rest
 
 
@@ -312,8 +282,7 @@ def _helps(command_name: str | None) -> dict[str, str]:
 
 def _names() -> list[str]:
     """Return the names of all commands; those of companions come first."""
-    companions = [name for name in _companions().names() if name not in FORMER]
-    return list(dict.fromkeys([*companions, *COMMANDS]))
+    return list(dict.fromkeys([*_companions().names(), *COMMANDS]))
 
 
 def _companions() -> Registry:

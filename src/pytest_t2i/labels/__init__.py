@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pytest_t2i.labels.consensus import agreed, disagreements, open_disagreements
 from pytest_t2i.labels.label import ADJUDICATED, CLEAR, LOW_QUALITY, OTHERS, UNSETTLED, Label
 from pytest_t2i.labels.labels_csv import (
@@ -66,13 +64,3 @@ __all__ = [
     "write_draw",
     "write_labels",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name == "read_label_studio":  # until 0.3
-        from warnings import warn
-
-        text = "pytest_t2i.labels.read_label_studio is deprecated: read_labels reads the file, too"
-        warn(text, DeprecationWarning, stacklevel=2)
-        return read_labels
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

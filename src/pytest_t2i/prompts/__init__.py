@@ -5,10 +5,6 @@ The word lists are TOML files in ``words``.
 
 from __future__ import annotations
 
-import warnings
-from importlib.metadata import entry_points
-from typing import Any
-
 from pytest_t2i.prompts.axes import Axes, Axis, builtin_axes, read_axes
 from pytest_t2i.prompts.captions import (
     CaptionFile,
@@ -65,22 +61,3 @@ __all__ = [
     "triplet",
     "with_article",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    """Forward ``ask_for_candidates`` to the command that asks, for one more release."""
-    if name != "ask_for_candidates":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    commands = entry_points(group="pytest_t2i.commands", name="research.candidates")
-    if not commands:
-        raise ImportError(
-            f"{__name__}.{name} is no longer part of pytest-t2i. Run: pip install "
-            "pytest-t2i-hunt (in a clone: pip install ./plugins/pytest-t2i-hunt)"
-        )
-    command = next(iter(commands)).load()
-    warnings.warn(
-        f"{__name__}.{name} is no longer part of pytest-t2i: {command.__name__} has it",
-        DeprecationWarning,
-        stacklevel=2,
-    )
-    return getattr(command, name)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint
-
 import pytest
 from distributions import installed, write_metadata
 
@@ -152,47 +150,10 @@ def test_without_a_known_companion_the_line_that_installs_it_is_told(monkeypatch
     assert capsys.readouterr().err == told
 
 
-@pytest.mark.parametrize("command", ["research", "hunt", "stop", "candidates", "sentences"])
-def test_without_the_searches_the_line_that_installs_them_is_told(monkeypatch, capsys, command):
+def test_without_the_searches_the_line_that_installs_them_is_told(monkeypatch, capsys):
     monkeypatch.setattr(registry, "_installed", lambda group: {})
-    assert main([command, "hunt"]) == 2
+    assert main(["research", "hunt"]) == 2
     assert capsys.readouterr().err.splitlines()[-1] + "\n" == (
         "ERROR: t2i research is not installed. Run: pip install pytest-t2i-hunt "
         "(in a clone: pip install ./plugins/pytest-t2i-hunt)\n"
-    )
-
-
-ECHO = """
-def add_arguments(parser):
-    pass
-
-def run(**arguments):
-    print(sorted((name, str(value)) for name, value in arguments.items()))
-    return 5
-"""
-
-
-@pytest.fixture
-def label_studio(tmp_path, monkeypatch):
-    """A companion in the place of the one that there is."""
-    (tmp_path / "echo.py").write_text(ECHO)
-    monkeypatch.syspath_prepend(tmp_path)
-    point = EntryPoint("label.studio", "echo", "pytest_t2i.commands")
-    monkeypatch.setattr(registry, "_installed", lambda group: {point.name: point})
-
-
-def test_the_old_form_of_export_is_the_command_of_the_companion(label_studio, capsys):
-    assert main(["export", "labelstudio", "set", "--predictions", "--output", "out"]) == 5
-    told = capsys.readouterr()
-    assert told.err == "t2i export labelstudio is now called t2i label studio\n"
-    assert told.out.count("('output', 'out'), ('predictions', 'True'), ('source', 'set')") == 1
-
-
-def test_the_old_form_of_export_without_the_companion(monkeypatch, capsys):
-    monkeypatch.setattr(registry, "_installed", lambda group: {})
-    assert main(["export", "labelstudio", "set", "--annotations"]) == 2
-    assert capsys.readouterr().err == (
-        "ERROR: t2i export labelstudio is now called t2i label studio. "
-        "Run: pip install pytest-t2i-labelling "
-        "(in a clone: pip install ./plugins/pytest-t2i-labelling)\n"
     )

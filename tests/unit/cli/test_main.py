@@ -9,7 +9,7 @@ import pytest
 from distributions import installed, write_metadata
 
 from pytest_t2i.adapters import registry
-from pytest_t2i.cli.main import FORMER, main
+from pytest_t2i.cli.main import main
 from pytest_t2i.runs.record import RunRecord
 
 
@@ -112,14 +112,12 @@ def test_the_help_fits_a_terminal(monkeypatch, capsys):
     assert max(map(len, lines)) <= 80
     names = [line.split()[0] for line in lines if line.startswith("  ")]
     assert names[:4] == ["run", "init", "demo", "list"]
-    assert not set(FORMER) & set(names)
 
 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
         (["rprot"], "unknown command 'rprot'. Did you mean 'report'?"),
-        (["verify-reprot"], "unknown command 'verify-reprot'."),
         (["--modle"], "unknown command '--modle'."),
         (
             ["label", "imprt", "a.csv"],
@@ -144,28 +142,6 @@ def test_what_is_mistyped_is_named_with_the_nearest(words, told, tmp_path, monke
         status = ended.code
     assert (status, told) == (0, "") or status == 2
     assert told in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("former", "name"), [(old, new) for old, new in FORMER.items() if "research" not in new]
-)
-def test_a_former_name_says_the_new_one(former, name, capsys):
-    helps = []
-    for words in ([former], name.split(".")):
-        with pytest.raises(SystemExit):
-            main([*words, "--help"])
-        helps.append(capsys.readouterr())
-    assert helps[0].out == helps[1].out != ""
-    assert helps[0].err == f"t2i {former} is now called t2i {name.replace('.', ' ')}\n"
-    assert helps[1].err == ""
-
-
-def test_a_folder_after_label_is_its_page(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "pictures").mkdir()
-    with pytest.raises(SystemExit):
-        main(["label", "pictures", "--annotater", "ada"])
-    assert "t2i label pictures is now called t2i label page pictures" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("group", ["report", "compare"])

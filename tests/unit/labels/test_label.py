@@ -51,13 +51,6 @@ def test_a_folder_is_read_as_one_whatever_its_name_ends_with(folder):
     assert labels.read_labels(place) == [Label("a.png", "female", "bo")]
 
 
-def test_the_old_name_of_the_reader_is_deprecated(folder):
-    given = folder / "ada.lines"
-    given.write_text("a.png")
-    with pytest.warns(DeprecationWarning, match="read_labels reads the file"):
-        assert labels.read_label_studio(given) == [Label("a.png", "male", "ada")]
-
-
 def test_a_file_that_nobody_reads_is_no_folder(folder):
     (folder / "labels.txt").write_text("a.png")
     with pytest.raises(ConfigurationError, match=r"labels\.txt is a file, not a folder"):
