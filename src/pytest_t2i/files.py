@@ -337,15 +337,15 @@ def read_toml(path: Path | str) -> dict[str, Any]:
     return plain
 
 
-def read_json(path: Path, *schemas: str, kind: str, remedy: str = "") -> dict[str, Any]:
-    """Read a JSON file of this project that has one of these schemas, the newest first.
+def read_json(path: Path, schema: str, *, kind: str, remedy: str = "") -> dict[str, Any]:
+    """Read a JSON file of this project that has this schema.
 
     Raises FileFormatError for invalid JSON and for another schema; the remedy ends its message.
     """
     plain = parse_json(path, read_text(path, kind=kind, remedy=remedy))
     given = plain.get("schema") if isinstance(plain, dict) else type(plain).__name__
-    if given not in schemas:
-        message = f"expected schema {schemas[0]!r}, got {shown(given)}."
+    if given != schema:
+        message = f"expected schema {schema!r}, got {shown(given)}."
         raise FileFormatError(path, message, remedy=remedy)
     return plain  # type: ignore[no-any-return]
 

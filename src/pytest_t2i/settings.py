@@ -23,8 +23,6 @@ from pytest_t2i.protocols import AnswerLimits
 LEAST_CONFIDENCE = 0.5
 """The confidence must be above this level: at or below it, a coin toss would count as evidence."""
 
-LATER_OPTIONS = ("judge_certificate", "judge_price", "anchor", "run_level", "compile")
-"""Settings that a record holds only where they are given."""
 POLICIES = ("pass", "status", "fail", "estimate")
 """Effects of an inconclusive check: it is only shown, sets the exit status of the run, fails its
 test, or is decided by the estimate."""
@@ -141,8 +139,6 @@ class Settings:
         return {
             key: str(value) if isinstance(value, Path | Money) else value
             for key, value in plain.items()
-            # Records of runs without these options keep the format of earlier versions.
-            if key not in LATER_OPTIONS or value not in (None, False)
         }
 
 
@@ -286,12 +282,6 @@ def _yes_or_no(name: str, value: str) -> bool:
     return lowered in ("true", "yes", "1")
 
 
-def _probe_time(name: str, value: str) -> str:
-    """Read when a model is probed; the switch of earlier versions meant "again"."""
-    formerly = {"true": "again", "yes": "again", "1": "again", "false": "once", "no": "once"}
-    return str(choice("once", "again", "never")(name, formerly.get(value.lower(), value)))
-
-
 def inconclusive(name: str, value: str) -> tuple[str, str]:
     """Read the effects of inconclusive checks of a prompt and of the model; one word sets both."""
     policies = [choice(*POLICIES)(name, word.strip()) for word in value.split(",")]
@@ -402,7 +392,7 @@ READERS: dict[str, Reader] = {
     "price": price,
     "judge-price": price,
     "budget": money,
-    "probe": _probe_time,
+    "probe": choice("once", "again", "never"),
     "other-size": _yes_or_no,
     "no-probe": _yes_or_no,
     "no-rewriting": _yes_or_no,

@@ -102,7 +102,7 @@ USAGE = pytest.ExitCode.USAGE_ERROR
         (("--t2i-limits", "margin.toml"), "a margin is at least 0, got model_bias_score.margin=-1"),
         (("--t2i-baseline", "absent.json"), "absent.json: no such baseline. Record one:"),
         (("--t2i-baseline", "broken.json"), "broken.json: line 1 column 2: is not valid JSON"),
-        (("--t2i-baseline", "other.json"), "expected schema 'pytest-t2i/baseline/3'"),
+        (("--t2i-baseline", "other.json"), "expected schema 'pytest-t2i/baseline/1'"),
         (("--t2i-labels", "nowhere"), "folder of labelled images nowhere does not exist"),
         (("--t2i-labels", "empty"), "empty holds no label"),
         (("--t2i-labels", "bad_labels"), "labels.csv: line 2: label must be one of male"),

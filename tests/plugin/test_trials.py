@@ -160,23 +160,6 @@ def test_a_worse_version_of_a_detector_is_a_regression(recorded):
     assert words["00.png"] == "male"
 
 
-def test_a_baseline_of_an_older_schema(recorded):
-    plain = json.loads((recorded.path / "base.json").read_text())
-    del plain["seals"]
-    for prompt in plain["prompts"].values():
-        del prompt["seal"]
-    older = plain | {
-        "schema": "pytest-t2i/baseline/1",
-        "trials": plain.pop("audits")["detector_validation"],
-    }
-    recorded.write({"base.json": json.dumps(older)})
-    run(recorded, *COLOUR, *BASELINE).assert_outcomes(passed=2, deselected=4)
-    older["trials"]["colour"]["words"]["00.png"] = "undetected:away"
-    recorded.write({"base.json": json.dumps(older)})
-    told = "*base.json: trials*expected undetected:REASON with one of *, got colour=*"
-    run(recorded, *COLOUR, *BASELINE).stdout.fnmatch_lines([told])
-
-
 def test_a_baseline_of_another_detector(recorded):
     result = run(recorded, *SECOND, *BASELINE)
     result.stdout.fnmatch_lines(["*the baseline has no trial of detector 'second'*"])

@@ -65,7 +65,7 @@ class Audit(Generic[R]):
     name: str
     """Key of the audit's record; a word of letters and underscores."""
     version: int = 1
-    """Version of the audit's record: raise it when ``upgraded`` has to read older ones."""
+    """Version of the audit's record: raise it when a file of before can no longer be read."""
     after: tuple[str, ...] = ()
     """Names of the audits whose records this audit reads."""
     metrics: Sequence[MetricInfo] = ()
@@ -88,8 +88,6 @@ class Audit(Generic[R]):
     """A sentence for the Fairness Card of a run without this audit."""
     place: int = 50
     """Position of the audit's sections in a report; the smallest number comes first."""
-    formerly: tuple[str, ...] = ()
-    """Fields of the record that an older schema of run.json kept at its top level."""
 
     @property
     def record_type(self) -> type[R] | None:
@@ -126,10 +124,6 @@ class Audit(Generic[R]):
     def record(self, context: AuditContext) -> R | None:
         """Return the audit's part of run.json; None where nothing was measured."""
         return None
-
-    def upgraded(self, plain: Any, version: int) -> Any:
-        """Convert the plain values of an older version of the record to the current version."""
-        return plain
 
     def recorded(self, context: AuditContext) -> Any | None:
         """Return the audit's part of a baseline file, as plain values; None without such a part."""

@@ -99,13 +99,6 @@ class Seeding:
     kind: Kind
     difference: Count = 0
     """Largest difference of a pixel's colour between two pictures, 0 to 255."""
-    seeds: Count = 1
-    """Number of seeds compared; earlier versions asked for one alone."""
-
-    @property
-    def is_final(self) -> bool:
-        """Whether all was asked that can be: a model that ignores seeds has no second one."""
-        return self.kind == "draws" or self.seeds > 1
 
     @property
     def words(self) -> str:
@@ -141,7 +134,7 @@ def try_seeds(
     # Several processes may connect at the same time.
     with FileLock(store.folder / "locks" / "seeding"):
         before = seeding_of(store, handle.fingerprint)
-        if how == "once" and before is not None and before.is_final:
+        if how == "once" and before is not None:
             return 0
         left_out = "the seeds are not tried"
         if bill is not None and (reason := bill.cannot_pay(MOST, left_out)):
@@ -175,7 +168,7 @@ def probe(model: ToTry, settings: GenerationSettings) -> tuple[Seeding | None, i
         [alone[0], *as_generated(model.generate([replace(request, seed=OTHER_SEED)]))]
     )
     if spread is None or spread <= apart:  # no more than two pictures of one seed differ
-        return (None if spread is None else Seeding("constant", seeds=2)), ALONE + OTHER
+        return (None if spread is None else Seeding("constant")), ALONE + OTHER
     try:
         beside = list(model.at_once([request] * TOGETHER))
     except GenerationError as error:  # such as a rate limit, which sequential requests may keep
@@ -186,7 +179,7 @@ def probe(model: ToTry, settings: GenerationSettings) -> tuple[Seeding | None, i
     if together is None:
         return None, MOST
     kind: Kind = "seeded" if together < LEAST else "batch"
-    return Seeding(kind, together, seeds=2), MOST
+    return Seeding(kind, together), MOST
 
 
 def _difference(pictures: list[Generated]) -> int | None:

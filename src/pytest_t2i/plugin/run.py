@@ -152,11 +152,6 @@ OWN_HOOKS = (
 )
 """Kinds of components that a conftest.py may offer."""
 
-UNSEALED = (
-    "the baseline {} is not sealed, as an earlier version recorded it: a change of the file would "
-    "not be noticed (--t2i-save-baseline records one with seals)"
-)
-
 
 class Run:
     """Hooks of one run with a model under test."""
@@ -406,9 +401,6 @@ class Run:
                 self.session.work.notes += earlier_labels(history, inputs, fingerprint)
             if (run_level := self.session.run_level) is not None:
                 self.session.work.notes.append(str(run_level))
-            for recorded in (self.recorded, self.anchor):
-                if recorded is not None and not recorded.is_sealed:
-                    self.session.work.notes.append(UNSEALED.format(recorded.file))
             args = self.config.invocation_params.args
             command = os.environ.get(TYPED) or " ".join(["pytest", *map(str, args)])
             if self.is_made:

@@ -170,12 +170,8 @@ def _without_results(session: Session, command: str, project: Path | None) -> Ru
 
 
 def _work(work: Work, notes: Iterable[str]) -> dict[str, Any]:
-    """Return the counts; those of judges are left out of runs without, as in earlier versions."""
-    values = asdict(work)
-    if not work.judged and not work.judge_price:
-        for name in ("judged", "judge_price", "judge_paid"):
-            del values[name]
-    return {**values, "notes": [*dict.fromkeys([*work.notes, *notes])]}
+    """Return the counts and notes."""
+    return {**asdict(work), "notes": [*dict.fromkeys([*work.notes, *notes])]}
 
 
 def _baseline_record(results: Results, recorded: Baseline) -> BaselineRecord:
@@ -310,8 +306,7 @@ def conditions(session: Session) -> dict[str, Any]:
         "detector": session.detectors[0],
         "detector_fingerprint": detector.fingerprint,
         "generation": asdict(session.generation),
-        # Baselines of runs without a mitigation keep the format of earlier versions.
-        **({} if mitigating is None else {"mitigation": mitigating.named.asked}),
+        "mitigation": None if mitigating is None else mitigating.named.asked,
     }
 
 

@@ -1,4 +1,4 @@
-"""The reader of run.json files of this schema and of older ones."""
+"""The reader of run.json files."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.audits.discovery import installed_audits
 from pytest_t2i.data import Count, LabelledPath, Level, PicturePath
+from pytest_t2i.errors import FileFormatError
 from pytest_t2i.files import convert, read_json
 from pytest_t2i.generation.run_counts import Work
 from pytest_t2i.runs.picture_fields import with_texts
@@ -17,8 +18,6 @@ from pytest_t2i.runs.picture_paths import exists
 from pytest_t2i.runs.record import SCHEMA, AuditRecord, RunRecord
 
 T = TypeVar("T")
-OLDER = ("pytest-t2i/run/2",)
-"""Older schemas, whose documents hold the records of audits at the top level."""
 
 
 def read_run(path: str | Path) -> RunRecord:
@@ -36,10 +35,7 @@ def read_run(path: str | Path) -> RunRecord:
     'MEASURED'
     """
     path = Path(path)
-    plain = read_json(path, SCHEMA, *OLDER, kind="run.json")
-    plain = _sorted_into_audits(plain)
-    plain["checks"] = _with_whether_of_model(plain.get("checks", []))
-    record = convert(path, plain, RunRecord)
+    record = convert(path, read_json(path, SCHEMA, kind="run.json"), RunRecord)
     for name, kind in (("settings", _Settings), ("work", Work), ("provenance", _Provenance)):
         convert(path, getattr(record, name), kind, where=name)
     audits_by_name = {audit.name: audit for audit in installed_audits()}
@@ -85,8 +81,6 @@ def _with_pictures_found(record: RunRecord, path: Path) -> RunRecord:
     places = [*path.absolute().parents, Path.cwd()]
 
     def found(file: str) -> str:
-        if Path(file).is_absolute():  # as in files of older versions
-            return file
         there = next((place for place in places if exists(str(place / file))), None)
         if there is None:
             return file
@@ -97,37 +91,14 @@ def _with_pictures_found(record: RunRecord, path: Path) -> RunRecord:
     return with_texts(record, {PicturePath: found, LabelledPath: found})
 
 
-def _sorted_into_audits(plain: dict[str, Any]) -> dict[str, Any]:
-    """Upgrade a document whose audits stand at the top level: move each into "audits"."""
-    audits = plain.get("audits", {})
-    if not isinstance(audits, dict):
-        return plain
-    audits = dict(audits)
-    for audit in installed_audits():
-        formerly = {name: plain.pop(name) for name in audit.formerly if name in plain}
-        if any(formerly.values()):
-            audits.setdefault(audit.name, {"version": 1, "record": formerly})
-    return {**plain, "audits": audits, "schema": SCHEMA}
-
-
-def _with_whether_of_model(checks: Any) -> Any:
-    """Add "is_of_model" to checks of older files, whose subject began with "model" instead."""
-    if not isinstance(checks, list):
-        return checks
-    return [
-        {"is_of_model": str(check.get("subject")).partition(" ")[0] == "model", **check}
-        if isinstance(check, dict)
-        else check
-        for check in checks
-    ]
-
-
 def _read(path: Path, audit: Audit[Any], part: AuditRecord) -> AuditRecord:
     if audit.record_type is None:
         return part
-    plain = audit.upgraded(part.record, part.version)
-    record = convert(path, plain, audit.record_type, where=f"audits.{audit.name}")
-    return AuditRecord(audit.version, record)
+    where = f"audits.{audit.name}"
+    if part.version != audit.version:
+        message = f"expected version {audit.version} of the record, got {part.version}."
+        raise FileFormatError(path, message, where=where, remedy="Record the run again")
+    return AuditRecord(audit.version, convert(path, part.record, audit.record_type, where=where))
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from pytest_t2i.runs.picture_fields import with_pictures
 from pytest_t2i.runs.statement import Statement
 from pytest_t2i.verdicts.check import Check, judged
 
-SCHEMA = "pytest-t2i/run/3"
+SCHEMA = "pytest-t2i/run/1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +170,7 @@ class AuditRecord:
     """The record of one audit in a run."""
 
     version: Count
-    """Version of the record's format; the audit also reads older ones."""
+    """Version of the record's format."""
     record: Any
     """The audit's frozen dataclass; plain values if the audit is not installed."""
 
@@ -203,7 +203,7 @@ class RunRecord:
     baseline: BaselineRecord | None = None
     """The baseline of --t2i-baseline; None without."""
     distinct: DistinctRecord | None = None
-    """How many pictures are distinct; None in older files and in runs without pictures."""
+    """How many pictures are distinct; None in runs without pictures."""
     looked_at_before: tuple[LookRecord, ...] = ()
     """Earlier runs on this store that judged comparisons of this run, with other pictures."""
     next_steps: tuple[str, ...] = ()
@@ -326,10 +326,6 @@ class RunRecord:
     def to_json(self) -> str:
         """Return the text of run.json."""
         plain = msgspec.to_builtins(self) | {"outcome": self.outcome.value}
-        for check in plain["checks"]:
-            # Records of runs without a certificate keep the format of earlier versions.
-            if check["by_certificate"] is None:
-                del check["by_certificate"]
         del plain["not_compared"]  # said where a run ends; readers of the file know no such field
         # Unlike msgspec, json refuses NaN; without an indent json is ten times as fast.
         text = json.dumps(plain, sort_keys=True, ensure_ascii=False, allow_nan=False)

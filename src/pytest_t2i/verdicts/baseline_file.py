@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -14,10 +14,7 @@ from pytest_t2i.errors import BaselineMismatchError, FileFormatError
 from pytest_t2i.files import convert, read_json, write_whole
 from pytest_t2i.verdicts.canary_prompts import CanaryPrompt, as_plain, read_canary
 
-SCHEMA = "pytest-t2i/baseline/3"
-OLDER = ("pytest-t2i/baseline/1", "pytest-t2i/baseline/2")
-"""Older schemas, which know nothing of the components of the model. In the first, the records of
-audits stood at the top of the file."""
+SCHEMA = "pytest-t2i/baseline/1"
 UNDETECTED = "undetected:"
 """Prefix, in the file, of the reason for which an image has no label."""
 SHOWN = 5
@@ -89,30 +86,24 @@ class Baseline:
     images: int = 0
     audits: Mapping[str, Any] = field(default_factory=dict)
     """Record of each audit as plain values, by the name of the audit."""
-    formerly: Mapping[str, Any] = field(default_factory=dict)
-    """Records of audits at the top of a file of an older schema."""
     canary: tuple[CanaryPrompt, ...] = ()
     """Fixed prompts with their pictures, to detect a changed model; empty without --t2i-canary."""
     components: ComponentFacts | None = None
-    """What the model and the detector consist of; None in a file of an older schema."""
+    """What the model and the detector consist of; None in a run without a model."""
     file: Path = field(default=Path("baseline"), compare=False)
     """File that the baseline was read from."""
-    is_sealed: bool = field(default=True, compare=False)
-    """Whether a change of the file would be noticed; False for a file of an earlier version."""
     _parts: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
-    def part(self, audit: str, kind: type[Part], formerly: str = "") -> Part | None:
+    def part(self, audit: str, kind: type[Part]) -> Part | None:
         """Return an audit's record as a ``kind``; None where the audit recorded nothing.
 
-        ``formerly`` is its key in files of an older schema. Raises FileFormatError for another
-        type.
+        Raises FileFormatError for another type.
         """
-        plain = self.audits.get(audit, self.formerly.get(formerly))
+        plain = self.audits.get(audit)
         if plain is None:
             return None
         if audit not in self._parts:
-            where = f"audits.{audit}" if audit in self.audits else formerly
-            self._parts[audit] = convert(self.file, plain, kind, where=where)
+            self._parts[audit] = convert(self.file, plain, kind, where=f"audits.{audit}")
         return cast("Part", self._parts[audit])
 
     def write(self, path: Path) -> None:
@@ -137,10 +128,7 @@ class Baseline:
             plain["canary"] = as_plain(self.canary)
         if self.components is not None:
             plain["components"] = asdict(self.components)
-        for text, prompt in plain["prompts"].items():
-            prompt["seal"] = _seal_of_prompt(text, prompt)
-        plain[SEALS] = _seals(json.loads(json.dumps(plain)))
-        content = json.dumps(plain, indent=1, sort_keys=True, ensure_ascii=False)
+        content = json.dumps(sealed(plain), indent=1, sort_keys=True, ensure_ascii=False)
         # One line per list keeps the file short enough to review.
         write_whole(path, (_fold_lists(content) + "\n").encode())
 
@@ -185,19 +173,17 @@ def read_baseline(path: Path, kinds: Mapping[str, Any] = EMPTY) -> Baseline:
     """Read a baseline file, and check its seals; ``kinds`` are types of audits' records.
 
     Raises FileFormatError for a file that was changed since it was recorded; it names the prompts
-    and parts. A file without seals, as earlier versions wrote it, is read.
+    and parts.
     """
     remedy = (
         "Record one: pytest --t2i-save-baseline FILE, in a script audit.save_baseline(FILE); "
         "t2i compare compares two run.json files"
     )
-    plain = read_json(path, SCHEMA, *OLDER, kind="baseline", remedy=remedy)
+    plain = read_json(path, SCHEMA, kind="baseline", remedy=remedy)
     content = convert(path, plain, _File)
     convert(path, content.conditions, _Conditions, where="conditions")
     prompts = {text: _prompt(path, text, plain) for text, plain in content.prompts.items()}
-    is_sealed = SEALS in plain or any("seal" in prompt for prompt in content.prompts.values())
-    if is_sealed:
-        _check_seals(path, plain)
+    _check_seals(path, plain)
     baseline = Baseline(
         content.model,
         content.model_fingerprint,
@@ -208,15 +194,24 @@ def read_baseline(path: Path, kinds: Mapping[str, Any] = EMPTY) -> Baseline:
         content.seed,
         content.images,
         content.audits,
-        _others(plain) if plain["schema"] == OLDER[0] else {},
         read_canary(path, content.canary),
         content.components,
         path,
-        is_sealed,
     )
     for name, kind in kinds.items():
         baseline.part(name, kind)
     return baseline
+
+
+def sealed(plain: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the plain values of a file with a seal for each prompt and each further part."""
+    prompts = {
+        text: prompt | {"seal": _seal_of_prompt(text, prompt)}
+        for text, prompt in plain["prompts"].items()
+    }
+    values = {name: value for name, value in plain.items() if name != SEALS}
+    values["prompts"] = prompts
+    return values | {SEALS: _seals(json.loads(json.dumps(values)))}
 
 
 def _seal_of_prompt(text: str, prompt: Mapping[str, Any]) -> str:
@@ -260,12 +255,6 @@ def _check_seals(path: Path, plain: Mapping[str, Any]) -> None:
             remedy="Take the file from version control again, or record a new one: "
             f"--t2i-save-baseline {path}",
         )
-
-
-def _others(plain: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the other keys of a file of an older schema."""
-    names = {"schema", *(part.name for part in fields(_File))}
-    return {name: value for name, value in plain.items() if name not in names}
 
 
 def _prompt(path: Path, text: str, plain: Any) -> RecordedPrompt:

@@ -89,8 +89,8 @@ def test_report_renders_a_run_again(tmp_path, capsys):
     [
         ("{", "line 1 column 2"),
         ("{}", "expected schema"),
-        ('{"schema": "pytest-t2i/run/1"}', "expected schema 'pytest-t2i/run/3'"),
-        ('{"schema": "pytest-t2i/run/3"}', "no key 'created'"),
+        ('{"schema": "pytest-t2i/run/9"}', "expected schema 'pytest-t2i/run/1'"),
+        ('{"schema": "pytest-t2i/run/1"}', "no key 'created'"),
     ],
 )
 def test_a_bad_run_is_told(tmp_path, capsys, text, problem):

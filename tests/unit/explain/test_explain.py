@@ -13,6 +13,7 @@ import pytest
 from pytest_t2i import audit
 from pytest_t2i.cli.main import main
 from pytest_t2i.runs.baseline import save_baseline
+from pytest_t2i.verdicts.baseline_file import sealed
 
 WORDS = ("nurse", "pilot", "judge", "baker", "clerk", "chef")
 PROMPTS = [f"a photo of one {word}" for word in WORDS]
@@ -158,31 +159,17 @@ def test_a_killed_search_goes_on_to_the_same_answer(project, capsys, monkeypatch
     assert {**after, "created": "", "made": 0} == {**again, "created": "", "made": 0}
 
 
-def test_an_old_baseline_takes_the_name_of_the_old_model(project, capsys):
-    files = recorded(run(FAIR), run(BIASED))
-    plain = json.loads(Path("b.json").read_text())
-    del plain["components"], plain["seals"]["components"]
-    plain["schema"] = "pytest-t2i/baseline/2"
-    del plain["seals"]
+def edit_model(name):
+    """Let the baseline name another model, under fresh seals."""
+    plain = json.loads(Path("b.json").read_text().replace("steered:fair", name))
     for prompt in plain["prompts"].values():
         del prompt["seal"]
-    plain["model"] = "one of ours"
-    Path("b.json").write_text(json.dumps(plain))
-    _, explanation, _ = explained(capsys, files[0], "--baseline", files[1])
-    assert explanation["outcome"] == "open"
-    assert "--old MODEL" in explanation["answer"]
-    _, explanation, _ = explained(capsys, files[0], "--baseline", files[1], "--old", FAIR)
-    assert culprits(explanation) == {"model"}
+    Path("b.json").write_text(json.dumps(sealed(plain)))
 
 
 def test_without_the_old_model_its_arguments_are_tried(project, capsys):
     files = recorded(run(FAIR, guidance=2), run(TWIN, guidance=9))
-    plain = Path("b.json").read_text().replace("steered:fair", "steered:gone")
-    plain = re.sub(r' +"seal": "\w+",\n', "", plain)
-    plain = re.sub(r',\n +"seal": "\w+"', "", plain)
-    unsealed = json.loads(plain)
-    del unsealed["seals"]
-    Path("b.json").write_text(json.dumps(unsealed))
+    edit_model("steered:gone")
     _, explanation, _ = explained(capsys, files[0], "--baseline", files[1])
     assert culprits(explanation) == {"guidance"}
     reasons = {c["name"]: c["not_exchanged"] for c in explanation["components"]}
@@ -191,11 +178,7 @@ def test_without_the_old_model_its_arguments_are_tried(project, capsys):
 
 def test_what_was_not_exchanged_may_have_made_it(project, capsys):
     files = recorded(run(FAIR, guidance=2, steps=4), run(BIASED, guidance=2, steps=5))
-    unsealed = json.loads(Path("b.json").read_text().replace("steered:fair", "steered:gone"))
-    del unsealed["seals"]
-    for prompt in unsealed["prompts"].values():
-        del prompt["seal"]
-    Path("b.json").write_text(json.dumps(unsealed))
+    edit_model("steered:gone")
     _, explanation, _ = explained(capsys, files[0], "--baseline", files[1])
     # Steps were tried and did nothing; of all changes the model alone is left.
     assert explanation["images"] > 0
@@ -223,7 +206,7 @@ def test_a_budget_that_does_not_suffice_is_said(project, capsys):
         (["gone.json", "--baseline", "b.json"], "gone.json"),
         (["reports/t2i/run.json"], "--baseline FILE"),
         (["reports/t2i/run.json", "--baseline", "gone.json"], "no such baseline"),
-        (["reports/t2i/run.json", "--baseline", "reports/t2i/run.json"], "baseline/3"),
+        (["reports/t2i/run.json", "--baseline", "reports/t2i/run.json"], "baseline/1"),
         (["b.json", "--baseline", "b.json"], "expected schema"),
         (["reports/t2i/run.json", "--baseline", "foreign.json"], "no neutral prompt with labels"),
         (["reports/t2i/run.json", "--baseline", "b.json", "--old", "steered:gone"], "gone"),

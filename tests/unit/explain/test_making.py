@@ -294,5 +294,5 @@ def test_a_run_is_no_baseline(project, capsys):
     explained(capsys, "plain", "denoiser")
     assert main(["explain", "reports/t2i/run.json", "--baseline", "reports/t2i/run.json"]) == 2
     told = capsys.readouterr().err
-    assert "expected schema 'pytest-t2i/baseline/3', got 'pytest-t2i/run/3'" in told
+    assert "expected schema 'pytest-t2i/baseline/1', got 'pytest-t2i/run/1'" in told
     assert "pytest --t2i-save-baseline FILE, in a script audit.save_baseline(FILE)" in told

@@ -45,14 +45,13 @@ def test_each_kind_is_recognised(connect, server_is, expected, requests):
         assert len(server.asked) == asked == requests
         assert len({str(body) for body in server.bodies}) == min(2, requests - 1)
     assert (found.difference >= 2) == (expected in {"batch", "draws"})
-    assert found.is_final
     if expected == "batch":
         assert found.difference == 2
 
 
 def test_the_eight_are_asked_at_the_same_time(connect):
     with serving(None, None, always="batch") as server:
-        assert probe(connect(server), GenerationSettings())[0] == Seeding("batch", 2, seeds=2)
+        assert probe(connect(server), GenerationSettings())[0] == Seeding("batch", 2)
         assert server.crowds == 7
 
 
@@ -89,13 +88,13 @@ class FaintlySeeded(Faint):
 
 
 def test_another_seed_may_differ_by_as_little_as_one_step():
-    assert probe(FaintlySeeded(), GenerationSettings()) == (Seeding("seeded", seeds=2), 11)
+    assert probe(FaintlySeeded(), GenerationSettings()) == (Seeding("seeded"), 11)
 
 
 def test_a_difference_below_two_of_255_is_none():
     model = Faint()
     assert isinstance(model, MayIgnoreSeeds)
-    assert probe(model, GenerationSettings()) == (Seeding("constant", seeds=2), 3)
+    assert probe(model, GenerationSettings()) == (Seeding("constant"), 3)
     model.steps = (0, 1, 9)
     model.made = 0
     assert probe(model, GenerationSettings())[0].kind == "batch"
@@ -109,11 +108,10 @@ def test_pictures_of_different_sizes_differ_most():
     assert difference(Image.new("L", (8, 8), 7), Image.new("RGB", (8, 8), (7, 7, 9))) == 2
 
 
-def test_what_a_store_holds_of_another_version_is_not_known(tmp_path):
+def test_a_fact_of_another_shape_is_not_known(tmp_path):
     store = Store(tmp_path)
     store.remember("seeding:a", {"kind": "seeded", "difference": 1})
     store.remember("seeding:b", {"kind": "sometimes"})
     assert seeding_of(store, "a") == Seeding("seeded", 1)
-    assert not seeding_of(store, "a").is_final, "an earlier version asked for one seed alone"
     assert seeding_of(store, "b") is seeding_of(store, "c") is None
     store.close()

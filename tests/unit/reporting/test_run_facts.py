@@ -23,7 +23,7 @@ from pytest_t2i.reporting.run_facts import (
 from pytest_t2i.runs.record import AuditRecord
 
 SCORE = Interval(0.4, 0.3, 0.5, 0.95, "test", 30)
-CORRECTION = CorrectionRecord("labels", "colour", 30, 0, 0.5, SCORE, None, None, annotators=2)
+CORRECTION = CorrectionRecord("labels", "colour", 30, 0, 0.5, SCORE, None, annotators=2)
 TRIAL = TrialRecord(
     "colour", "mine", 200, 190, 9, {}, None, None, None, None, None, {}, None, None, None, None
 )

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_t2i.data import digest
-from pytest_t2i.files import read_toml, stamp, stamps
+from pytest_t2i.files import stamp, stamps
 
 OURS = "pytest_t2i."
 ADAPTERS = "pytest_t2i.adapters."
@@ -43,10 +43,6 @@ NO_WORD_OF_THEIRS = {
     )
 }
 """Modules of this package that detectors import and that cannot change a detection."""
-
-
-KEPT = Path(__file__).with_name("kept_digests.toml")
-"""Digests of parts that were moved, not changed: their detections in a store stay valid."""
 
 
 class Module(NamedTuple):
@@ -139,14 +135,7 @@ def _digest(first: Module | None, finder: Callable[[str], Module | None]) -> str
             waiting += [dependency] if dependency else []
     if not any(trees.values()):
         return ""
-    code_digest = digest(sorted(trees.values()))
-    return _kept().get(code_digest, code_digest)
-
-
-@cache
-def _kept() -> dict[str, str]:
-    """Digest of a part of this version -> that of the version whose detections are the same."""
-    return read_toml(KEPT)["digests"]  # type: ignore[no-any-return]
+    return digest(sorted(trees.values()))
 
 
 def _plugged_in(name: str) -> Module | None:

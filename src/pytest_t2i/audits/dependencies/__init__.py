@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_t2i.audits.audit import Fixture, PackagedAudit
 from pytest_t2i.audits.context import AskedTest, AuditContext
@@ -22,10 +22,8 @@ class DependenciesAudit(PackagedAudit):
 
     name = "dependencies"
     keeps = "DependenciesRecord"
-    version = 2
     after = ("objects",)
     place = 60
-    formerly = ("dependencies",)
     keywords = MappingProxyType({"expected": EXPECTED})
     fixtures = MappingProxyType(
         {
@@ -44,7 +42,3 @@ class DependenciesAudit(PackagedAudit):
         from pytest_t2i.audits.dependencies import measure
 
         return measure.needs(context, test) if self.name in test.selection.fixtures else ()
-
-    def upgraded(self, plain: Any, version: int) -> Any:
-        """Take the record out of the table of one key in which version 1 kept it."""
-        return plain["dependencies"] if version == 1 else plain

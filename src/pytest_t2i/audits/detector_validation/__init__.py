@@ -18,7 +18,6 @@ class DetectorValidation(PackagedAudit):
     name = "detector_validation"
     keeps = "TrialsPart"
     place = 90
-    formerly = ("trials",)
     fixtures = MappingProxyType(
         {
             "trial": Fixture(

@@ -52,7 +52,7 @@ class RecordedTrial:
 
 def recorded_trial(baseline: Baseline, detector: str, labelled: str) -> RecordedTrial:
     """Return what the baseline's detector said of the labelled set with this fingerprint."""
-    trials = baseline.part("detector_validation", dict[str, RecordedTrial], formerly="trials")
+    trials = baseline.part("detector_validation", dict[str, RecordedTrial])
     recorded = (trials or {}).get(detector)
     if recorded is None or recorded.labelled != labelled:
         what = "has no trial of" if recorded is None else "tried other labelled images with"

@@ -22,7 +22,6 @@ class EmergenceAudit(PackagedAudit):
     name = "emergence"
     keeps = "EmergencePart"
     place = 70
-    formerly = ("emergence", "foreseen")
     of_sample = attributes(
         f"{__name__}.sample_members:PromptEmergence", "spi", "foreseen", "foreseen_label"
     )

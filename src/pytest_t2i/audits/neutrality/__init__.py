@@ -101,7 +101,7 @@ class NeutralityAudit(ContrastAudit):
     """The audit of whether neutral prompts lean towards one gender, space by space."""
 
     name, place = "neutrality", 40
-    record_type, formerly = NeutralityPart, ("gaps", "leaning")
+    record_type = NeutralityPart
     plain_series = (METRIC,)
     contrast = Contrast(METRIC, ("to_masculine", "to_feminine"))
     fixture, single = "triplets", "triplet"

@@ -39,9 +39,7 @@ class ObjectsAudit(PackagedAudit):
 
     name = "objects"
     keeps = "ObjectsRecord"
-    version = 2
     place = 50
-    formerly = ("objects",)
     keywords = MappingProxyType({"expected": EXPECTED})
     fixtures = MappingProxyType(
         {
@@ -59,7 +57,3 @@ class ObjectsAudit(PackagedAudit):
         from pytest_t2i.audits.objects import counts
 
         return counts.needs(context, test) if self.name in test.selection.fixtures else ()
-
-    def upgraded(self, plain: Any, version: int) -> Any:
-        """Take the record out of the table of one key in which version 1 kept it."""
-        return plain["objects"] if version == 1 else plain

@@ -26,10 +26,6 @@ class ParityAudit(PackagedAudit):
     name = "parity"
     keeps = "ParityPart"
     place = 10
-    formerly = (
-        "model_scores", "groups", "cells", "sensitivity", "correction", "group_correction",
-        "crossed",
-    )  # fmt: skip
     first_screen = FirstScreen(
         "model_bias_score",
         section="Model bias score",

@@ -69,13 +69,11 @@ class CorrectionRecord:
     """The paper's score by the detector, over the prompts with enough labels."""
     corrected: ShareInterval
     """Estimate of the paper's score by people's labels on the same images (PPI++)."""
-    adjusted: Interval | None
-    """A second estimate (Rogan-Gladen) of older files; None now."""
     labels_to_halve: Count | None
     """Approximate number of further labels that would halve the interval."""
     prompts: tuple[CorrectedPrompt, ...] = ()
-    annotators: Count | None = None
-    """Number of people who labelled; None in older files."""
+    annotators: Count = 0
+    """Number of people who labelled."""
     accuracy: Mapping[str, ShareInterval | None] = field(default_factory=dict)
     """People's label -> share of right labels among the detector's; None without any."""
 
@@ -96,8 +94,8 @@ class GroupCorrectionRecord:
     """Group -> its share of the clear images of these prompts; None without any."""
     corrected: Mapping[str, ShareInterval]
     """Group -> estimate of its share by people's labels on the same images (PPI++)."""
-    annotators: Count | None = None
-    """Number of people who labelled; None in older files."""
+    annotators: Count = 0
+    """Number of people who labelled."""
     distance: ShareInterval | None = None
     """Mean distance of prompts from even shares, corrected; None with too few labels."""
     distance_by_detector: Share | None = None

@@ -377,7 +377,6 @@ def _correction(context: AuditContext) -> CorrectionRecord | None:
         left_out=corrected.left_out,
         by_detector=scores.detector,
         corrected=model or scores.model,
-        adjusted=None,
         labels_to_halve=scores.labels_to_halve,
         prompts=prompts,
         annotators=len(labelled.annotators),
@@ -394,7 +393,6 @@ def _weighted_correction(corrected: WeightedCorrection, detector: str) -> Correc
         left_out=0,
         by_detector=corrected.by_detector,
         corrected=corrected.interval(corrected.samples.level),
-        adjusted=None,
         # Four times the labels halve a standard error.
         labels_to_halve=3 * corrected.score.labels,
         annotators=len(corrected.labelled.annotators),

@@ -60,10 +60,6 @@ def _scores_by_people(correction: CorrectionRecord) -> tuple[str, tuple[Table, .
         "are corrected alike. The counts of an image's labels are the detector's own."
     )
     rows: list[tuple[Cell, ...]] = []
-    if correction.adjusted is not None:
-        # Its interval leaves out the sampling of images, and never covers a fair model's score.
-        label = "second opinion: adjusted count (Rogan-Gladen), no interval"
-        rows.append((label, correction.adjusted.estimate))
     if correction.left_out:
         rows.append(("prompts left out with too few labels", correction.left_out))
     more = (Table("Labels", ("What", "Value"), tuple(rows), "detail"),) if rows else ()

@@ -22,7 +22,6 @@ class VarietyAudit(PackagedAudit):
     name = "variety"
     keeps = "VarietyPart"
     place = 35
-    formerly = ("variety", "diversity")
     of_sample = attributes(f"{__name__}.sample_members:PromptVariety", "wals", "vendi_score")
     of_samples = attributes(f"{__name__}.sample_members:ModelVariety", "wals")
 

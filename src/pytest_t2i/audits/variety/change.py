@@ -84,7 +84,7 @@ def mean_variety_change(
             return Change(judge.judge(None, limit, "higher"), None, varied.absent)
         pairs.append((record.wals, varied.interval))
     before, after = (sum(pair[side].estimate for pair in pairs) / len(pairs) for side in (0, 1))
-    if all(map(_same, several, recorded)):
+    if all(v.pictures == r.pictures for v, r in zip(several, recorded, strict=True)):
         images = sum(now.n for _, now in pairs)
         return unchanged(limit, images, SAME)._replace(
             before=before, after=after, decided_by="identical pictures"
@@ -100,12 +100,12 @@ def _recorded(varied: Varied, baseline: Baseline) -> RecordedVariety:
         raise BaselineMismatchError(
             f"a baseline holds variety by all singular values, not {varied.id}: leave rank out."
         )
-    known_of = baseline.part("variety", RECORDED, formerly="variety") or {}
+    known_of = baseline.part("variety", RECORDED) or {}
     records = [record for name, record in known_of.items() if name.split(APART)[0] == varied.id]
     if not records:
         raise BaselineMismatchError(f"the baseline has no variety of {varied.id}. {remedy}")
     record = next(
-        (candidate for candidate in records if candidate.descriptions in ("", varied.descriptions)),
+        (candidate for candidate in records if candidate.descriptions == varied.descriptions),
         None,
     )
     if record is None:
@@ -123,10 +123,3 @@ def _recorded(varied: Varied, baseline: Baseline) -> RecordedVariety:
             "new baseline."
         )
     return record
-
-
-def _same(varied: Varied, record: RecordedVariety) -> bool:
-    """Return whether the pictures are the same; older baselines only show it by the interval."""
-    if record.pictures:
-        return record.pictures == varied.pictures
-    return varied.interval == record.wals

@@ -86,7 +86,7 @@ class PromptOfExplanation:
     growth: Number
     """Growth of the mean value of a picture in the run, shrunk by what chance makes of it."""
     labels: tuple[str, ...] = ()
-    """Labels that became more frequent; () in files of earlier versions."""
+    """Labels that became more frequent."""
 
 
 @dataclass(frozen=True, slots=True)

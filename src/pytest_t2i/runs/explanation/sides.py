@@ -121,7 +121,7 @@ def side_of_run(record: RunRecord) -> Side:
 
 
 def side_of_baseline(baseline: Baseline) -> Side:
-    """Return the facts of a baseline; a file of an older schema has none of the model's parts."""
+    """Return the facts of a baseline; that of detectors alone has none of a model."""
     conditions, components = baseline.conditions, baseline.components
     return Side(
         components.address if components else "",

@@ -46,7 +46,7 @@ def tables(record=RECORD):
 
 
 def run(record=RECORD):
-    audits = {"dependencies": AuditRecord(2, record)}
+    audits = {"dependencies": AuditRecord(1, record)}
     return RunRecord("2026-11-21T10:00:00+00:00", 1.0, "m", {}, {}, {}, audits=audits)
 
 
@@ -117,11 +117,6 @@ def test_without_attention_it_is_said_and_nothing_else():
     assert [block.text for block in told] == [said]
     assert tables(nothing) == []
     assert DependenciesAudit().summary(nothing).headline == said
-
-
-def test_an_older_record_lies_in_a_table_of_one_key():
-    assert DependenciesAudit().upgraded({"dependencies": {"finder": "x"}}, 1) == {"finder": "x"}
-    assert DependenciesAudit().upgraded({"finder": "x"}, 2) == {"finder": "x"}
 
 
 def test_every_group_is_a_row():

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
-from pathlib import Path
 
-import msgspec
 from filled import filled
 
 from pytest_t2i.audits.detector_validation import DetectorValidation
 from pytest_t2i.audits.detector_validation.report import SHOWN, TrialRecord, TrialsPart
 from pytest_t2i.data import Interval
-from pytest_t2i.runs.read_run import read_run
 from pytest_t2i.sections import Album, Note, Paragraph, Table
 
-OLD = Path(__file__).parents[2] / "runs" / "golden" / "run-2.json"
 AUDIT = DetectorValidation()
 TRIAL = filled(TrialRecord)
 GENDER = replace(TRIAL, accuracy_by_label={"male": TRIAL.accuracy, "female": None})
@@ -29,14 +24,6 @@ def blocks(*trials):
 
 def table_of(*trials):
     return next(block for block in blocks(*trials) if isinstance(block, Table))
-
-
-def test_an_older_run_has_its_trials():
-    plain = json.loads(OLD.read_text(encoding="utf-8"))
-    assert plain["schema"] == "pytest-t2i/run/2"
-    part = read_run(OLD).part("detector_validation")
-    assert json.loads(msgspec.json.encode(part.trials)) == plain["trials"]
-    assert len(part.trials) > 0
 
 
 def test_scores_are_shown_where_labels_are_of_gender():

@@ -46,7 +46,7 @@ def charts(record=RECORD):
 
 
 def run(record=RECORD):
-    audits = {"objects": AuditRecord(2, record)}
+    audits = {"objects": AuditRecord(1, record)}
     return RunRecord("2026-11-21T10:00:00+00:00", 1.0, "m", {}, {}, {}, audits=audits)
 
 
@@ -116,11 +116,6 @@ def test_the_most_one_sided_object_that_is_judged_stands_on_cards():
     assert headline == "the most one-sided of 3 objects: cup 0.100 [0.000, 0.250]"
     nothing = ObjectsAudit().summary(replace(RECORD, objects=(TIE,))).headline
     assert nothing == "no object occurs 5 times with both genders together"
-
-
-def test_an_older_record_lies_in_a_table_of_one_key():
-    assert ObjectsAudit().upgraded({"objects": {"finder": "x"}}, 1) == {"finder": "x"}
-    assert ObjectsAudit().upgraded({"finder": "x"}, 2) == {"finder": "x"}
 
 
 def test_a_run_counts_each_triplet_once_with_its_most_images():

@@ -53,7 +53,7 @@ PART = ParityPart(
         VariationRecord("clip", "corrected estimator", between(0.1, 0.0, 0.15), Outcome.PASS),
         VariationRecord("other", "corrected estimator", None, Outcome.INCONCLUSIVE),
     )),),
-    CorrectionRecord("mine", "clip", 48, 1, 0.75, between(0.6, 0.4, 0.8), between(0.65, 0.5, 0.8),
+    CorrectionRecord("mine", "clip", 48, 1, 0.75, between(0.6, 0.4, 0.8),
                      30, (CorrectedPrompt("job-nurse", 8, 0.5, between(-0.25, -0.5, 0.1)),)),
     GroupCorrectionRecord("mine", "ages", 80, 5, 2, {"old": None, "young": 0.8},
                           {"old": between(0.3, 0.2, 0.4), "young": between(0.7, 0.6, 0.8)}),
@@ -179,7 +179,7 @@ def test_the_page_and_markdown_show_every_number(tmp_path):
         assert text in markdown.replace("\\", "")
     for text in (
         "Verdicts of this run use the paper one", "Nationality \u00d7 job", "fair model",
-        "<summary>1 prompt</summary>", "\u22120.25 [\u22120.50, +0.10]", "second opinion",
+        "<summary>1 prompt</summary>", "\u22120.25 [\u22120.50, +0.10]",
         "2 prompts have too few labels", 'aria-label="PASS"',
     ):  # fmt: skip
         assert text in page or text in words
@@ -196,7 +196,7 @@ def test_series_follow_the_deciding_detector():
 def test_what_labels_made_of_scores_are_tables():
     frames = ParityAudit().summary(PART).frames
     (model,) = frames["correction"].rows
-    assert model[:3] == ("clip", 48, None)
+    assert model[:3] == ("clip", 48, 0)
     assert model[-1].estimate == 0.6
     ((name, labels, *_),) = frames["corrected_prompts"].rows
     assert (name, labels) == ("job-nurse", 8)
