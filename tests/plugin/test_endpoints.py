@@ -14,10 +14,12 @@ pytest.importorskip("openai")
 pytest.importorskip("huggingface_hub")
 
 from image_server import POLICY, serving
+from judge_server import judging
 from leaks import leaks
 from tutorial_blocks import File, steps
 
 from pytest_t2i.adapters.support import paid_requests
+from pytest_t2i.cli.main import main
 
 KEY = "sk-very-secret-0123"
 SUITE = """
@@ -118,6 +120,23 @@ def test_what_was_made_before_an_error_is_not_asked_for_again(endpoint):
     assert len(server.asked) == 8 + 5
     seeds = [(body["prompt"], body["seed"]) for body in server.bodies]
     assert len(set(seeds)) == 12
+
+
+@pytest.mark.slow
+def test_after_a_repair_nothing_is_paid_again(endpoint, capsys):
+    suite = SUITE.replace("prompt_bias_score", "group_distance").replace("images=6", "images=20")
+    endpoint.write({"test_suite.py": suite})
+    with serving(*[None, "policy"] * 8) as server, judging() as judge:
+        model, detector = f"openai:fake@{server.url}", f"vlm:judge@{judge.address}+gender+age"
+        first = endpoint.run("--t2i-detector", detector, model=model)
+        assert "8 refused" in said(first)
+        asked, judged = len(server.asked), judge.pictures
+        assert main(["store", "repair", str(endpoint.path / ".t2i")]) == 0
+        assert "a new index has 32 images, 8 refused" in capsys.readouterr().out
+        again = endpoint.run("--t2i-detector", detector, model=model)
+        assert (len(server.asked), judge.pictures) == (asked, judged)
+    assert first.ret == again.ret
+    assert "40 from the store" in said(again)
 
 
 def test_several_are_asked_for_at_the_same_time_and_each_is_kept_as_it_comes(endpoint):

@@ -36,13 +36,9 @@ LONGEST = 120.0
 COMMANDS = {
     "repair": ("store", "repair", ".t2i"),
     "prune": ("store", "prune", ".t2i", "--keep-runs", "1"),
-    "merge": ("store", "merge", ".t2i", "--from", "other"),
-    "merge from it": ("store", "merge", "third", "--from", ".t2i"),
-    "import": ("store", "import", ".t2i", "--from", "packed.tar"),
-    "export": ("store", "export", ".t2i", "--to", "mine.tar"),
     "verify": ("store", "verify", ".t2i"),
 }
-CHANGES = ("repair", "prune", "merge", "merge from it", "import")
+CHANGES = ("repair", "prune")
 """Commands that need the store for themselves."""
 DETECTOR = """
 import time
@@ -83,8 +79,6 @@ def go(folder: Path, rounds: int, seed: int = 49) -> Tally:
     with (base / "conftest.py").open("a") as conftest:
         conftest.write(DETECTOR)
     ended(run_pytest(*FIRST), base, LONGEST, environment=environment)
-    ended(run_t2i("store", "export", ".t2i", "--to", "packed.tar"), base, LONGEST)
-    shutil.copytree(base / ".t2i", base / "other")
     expected = {}
     for makes, arguments in ((False, READING), (True, MAKING)):
         whole = folder / f"whole{makes}"

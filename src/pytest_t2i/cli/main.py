@@ -59,7 +59,7 @@ COMMANDS = {
         "agreement",
         "compute how far annotators agree, and list where they differ",
     ),
-    "store": ("store", "show, verify, repair, prune, merge, export or import a store"),
+    "store": ("store", "show, verify, repair or prune a store"),
     "export": ("export", "export a run as a card, PDF, SARIF, Parquet, CSV or to MLflow"),
     "detector.check": (
         "check_detector",

@@ -138,7 +138,7 @@ def test_labels_of_pictures_that_are_elsewhere_are_read(empty, capsys):
 def test_agreement_kappas_and_ties_need_no_pictures(empty, capsys):
     assert imported(*WIDE_ARGUMENTS) == 0
     capsys.readouterr()
-    assert main(["agreement", "set"]) == 0
+    assert main(["label", "agreement", "set"]) == 0
     told = capsys.readouterr().out
     assert "Fleiss" in told
     assert "0.png" in told

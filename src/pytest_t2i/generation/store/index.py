@@ -11,13 +11,9 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from pytest_t2i.errors import StoreError
-from pytest_t2i.generation.store.claims import transaction
 from pytest_t2i.generation.store.locks import unwritable
-from pytest_t2i.generation.store.rows import seal_all
 
-VERSION = 2
-UNSEALED = 1
-"""The previous format; its rows get their checksums when the index is opened."""
+VERSION = 1
 NAME = "index.sqlite"
 PATIENCE = 60.0
 """Seconds that a writer waits for another writer."""
@@ -181,12 +177,8 @@ def _check_version(path: Path, connection: sqlite3.Connection) -> None:
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if version == 0:
         connection.execute(f"PRAGMA user_version={VERSION}")
-    elif version == UNSEALED:
-        with transaction(connection):
-            seal_all(connection)
-            connection.execute(f"PRAGMA user_version={VERSION}")
     elif version != VERSION:
         raise StoreError(
-            f"{path}: the store has format {version}, this pytest-t2i reads format {VERSION}. "
-            "Use the version that wrote it, or another folder with --t2i-store."
+            f"{path}: expected a store of format store/{VERSION}, got store/{version}. Choose "
+            "another folder with --t2i-store, and the pictures are made again."
         )

@@ -31,8 +31,8 @@ ENDING = ".machine"
 RENEWED_EVERY = 60.0
 """Seconds between two renewals of this machine's note."""
 INSTEAD = (
-    "Give each machine a store on its own disk (--t2i-store), and bring them together with "
-    "`t2i store merge`."
+    "Give each machine a store on its own disk (--t2i-store); to bring them together, copy the "
+    "folders images/ into one of them, and run `t2i store repair`."
 )
 
 

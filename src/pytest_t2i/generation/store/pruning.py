@@ -24,8 +24,7 @@ RUNS = "runs"
 """Folder in a store with one file per run: the keys of the images that it needed."""
 ENDING = ".keys"
 NUMBERED = re.compile(r"run-(\d{1,18})-")
-"""Beginning of a file's name: its number orders the runs, as a clock may be set back. Files of
-earlier versions begin with the time; they are older than all that have a number."""
+"""Beginning of a file's name: its number orders the runs, as a clock may be set back."""
 COUNTING = 60.0
 """Seconds to wait for another run that takes its number."""
 MOST_RUNS = 200
@@ -119,13 +118,13 @@ def _prune(folder: Path, runs: int) -> Pruned:
 
 def _notes(folder: Path) -> list[Path]:
     """The files of all runs, the earliest first."""
-    return sorted((folder / RUNS).glob(f"*{ENDING}"), key=lambda note: (_number(note), note.name))
+    notes = (note for note in (folder / RUNS).glob(f"*{ENDING}") if NUMBERED.match(note.name))
+    return sorted(notes, key=_number)
 
 
 def _number(note: Path) -> int:
-    """The number of a run; 0 for a file of an earlier version."""
-    match = NUMBERED.match(note.name)
-    return 0 if match is None else int(match[1])
+    """The number of a run."""
+    return int(note.name.split("-")[1])
 
 
 def _read(note: Path) -> list[str]:

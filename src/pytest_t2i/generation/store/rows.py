@@ -110,13 +110,3 @@ def insert(connection: sqlite3.Connection, table: str, rows: Iterable[Sequence[A
     if sealed:
         marks = ",".join("?" * len(sealed[0]))
         connection.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", sealed)  # noqa: S608 - a fixed name and question marks
-
-
-def seal_all(connection: sqlite3.Connection) -> None:
-    """Add seals to a store of format 1, which has none; call inside a transaction."""
-    connection.create_function("seal_of", -1, lambda *row: seal(row), deterministic=True)
-    for table in TABLES:
-        columns = [column[1] for column in connection.execute(f"PRAGMA table_info({table})")]
-        if columns:  # early versions of that format lacked some tables
-            connection.execute(f"ALTER TABLE {table} ADD COLUMN seal INTEGER")
-            connection.execute(f"UPDATE {table} SET seal = seal_of({', '.join(columns)})")  # noqa: S608 - fixed names

@@ -41,12 +41,8 @@ def encode(image: Image, origin: PictureOrigin) -> bytes:
     """A PNG with its origin in a text chunk; equal pictures of equal origin give equal bytes."""
     from PIL.PngImagePlugin import PngInfo
 
-    facts = msgspec.to_builtins(origin)
-    if origin.revised_prompt is None:
-        # Older versions had no such field: without one, a picture keeps the same bytes.
-        del facts["revised_prompt"]
     chunks = PngInfo()
-    chunks.add_itxt(CHUNK, msgspec.json.encode(facts).decode(), zip=True)
+    chunks.add_itxt(CHUNK, msgspec.json.encode(origin).decode(), zip=True)
     buffer = io.BytesIO()
     image.save(buffer, format="PNG", compress_level=1, pnginfo=chunks)
     return buffer.getvalue()

@@ -2,19 +2,17 @@
 
 A row of the index names the file; the tensor in the file is named by the array's key and name. The
 row's checksum is that of the array, so that damage to a file affects only the arrays that it hit.
-Stores of older versions have a NumPy file for each array, whose checksum is that of the file.
 """
 
 from __future__ import annotations
 
-import io
 import math
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
@@ -60,43 +58,8 @@ def write_arrays(folder: Path, arrays: Iterable[tuple[str, str, np.ndarray]]) ->
 
 def read_array(file: Path, key: str, name: str, sha256: str) -> np.ndarray | None:
     """Read an array and verify its checksum; None where the array is damaged."""
-    if file.suffix != ENDING:
-        content = file.read_bytes()
-        if checksum(content) != sha256:
-            return None
-        return _of_numpy_file(content)
     array = _read(file, _tensor(key, name))
     return array if array is not None and _checksum(array) == sha256 else None
-
-
-def _of_numpy_file(content: bytes) -> np.ndarray | None:
-    """The array of a NumPy file; None where the header promises other than there is.
-
-    ``numpy.load`` would allocate what the header promises.
-    """
-    import numpy as np
-    from numpy.lib import format as numpy_format
-
-    stream = io.BytesIO(content)
-    try:
-        version = numpy_format.read_magic(stream)
-        read_header = (
-            numpy_format.read_array_header_1_0 if version == (1, 0) else _header_of_version_2
-        )
-        shape, is_fortran, kind = read_header(stream)
-        if kind.hasobject or math.prod(shape) * kind.itemsize != len(content) - stream.tell():
-            return None
-        order: Literal["F", "C"] = "F" if is_fortran else "C"
-        array: np.ndarray = np.frombuffer(bytearray(content[stream.tell() :]), dtype=kind)
-        return array.reshape(shape, order=order)
-    except (ValueError, TypeError, SyntaxError, OverflowError, RecursionError, MemoryError):
-        return None
-
-
-def _header_of_version_2(stream: io.BytesIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    from numpy.lib import format as numpy_format
-
-    return numpy_format.read_array_header_2_0(stream)
 
 
 def is_intact(file: Path, row: Any) -> bool:

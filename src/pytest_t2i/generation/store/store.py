@@ -166,7 +166,7 @@ class Store:
     def pixels(self, images: Iterable[StoredImage]) -> dict[str, Pixels]:
         """The content of pictures by image key; of refused, black and unreadable ones none.
 
-        What an earlier version did not store is computed from the picture, and stored.
+        What is not stored is computed from the picture, and stored.
         """
         pictures = {image.key: image for image in images if image.undetected is None}
         rows = self._select("SELECT * FROM pixels WHERE key IN ({})", list(pictures))

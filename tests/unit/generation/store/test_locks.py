@@ -14,10 +14,9 @@ import pytest
 from writing import new
 
 from pytest_t2i.errors import StoreError
-from pytest_t2i.generation.store import Store, archive, locks
+from pytest_t2i.generation.store import Store, locks
 from pytest_t2i.generation.store.entries import contents
 from pytest_t2i.generation.store.locks import Owner, maintenance, this_process
-from pytest_t2i.generation.store.merge import merge
 from pytest_t2i.generation.store.places import Machine
 from pytest_t2i.generation.store.pruning import note_needed, prune
 from pytest_t2i.generation.store.repair import repair, verify_store
@@ -67,25 +66,14 @@ def process(code, *arguments):
         started.communicate()
 
 
-def packed(folder):
-    file = folder.parent / "packed.tar"
-    if not file.exists():
-        archive.export(folder, file)
-    return file
-
-
 CHANGES = {
     "repair": repair,
     "prune": lambda folder: prune(folder, 1),
-    "merge into it": lambda folder: merge(folder, filled(folder.parent / "other")),
-    "merge from it": lambda folder: merge(folder.parent / "new", folder),
-    "import": lambda folder: archive.unpack(folder.parent / "packed.tar", folder),
 }
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_a_run_that_only_reads_keeps_its_store_as_it_is(folder, change):
-    packed(folder)
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("*.png")}
     with process(READER, folder) as reader:
         with pytest.raises(StoreError, match=rf"using this store \(process {reader.pid} on "):
@@ -100,7 +88,6 @@ def test_a_run_that_only_reads_keeps_its_store_as_it_is(folder, change):
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_two_commands_exclude_one_another(folder, change, monkeypatch):
-    packed(folder)
     monkeypatch.setattr(locks, "QUICK", 0.1)
     with process(COMMAND, folder) as command:
         with pytest.raises(StoreError, match=rf"process {command.pid} on .* is changing this sto"):
@@ -110,21 +97,15 @@ def test_two_commands_exclude_one_another(folder, change, monkeypatch):
     change(folder)
 
 
-@pytest.mark.parametrize(
-    "read", [verify_store, lambda folder: archive.export(folder, Path("x.tar"))]
-)
-def test_what_reads_the_whole_store_waits_and_then_says_for_whom(
-    folder, read, monkeypatch, tmp_path
-):
-    monkeypatch.chdir(tmp_path)
+def test_what_reads_the_whole_store_waits_and_then_says_for_whom(folder, monkeypatch):
     monkeypatch.setattr(locks, "PATIENCE", 0.1)
     with process(COMMAND, folder) as command:
         with pytest.raises(StoreError, match=rf"process {command.pid} on .* has been changing"):
-            read(folder)
+            verify_store(folder)
         with pytest.raises(StoreError, match="has been changing this store"):
             Store(folder)
     with process(READER, folder):  # beside a run it may read
-        read(folder)
+        verify_store(folder)
 
 
 def test_a_run_that_starts_beside_a_short_command_waits_for_it(folder):
@@ -216,7 +197,7 @@ def test_a_store_that_cannot_be_opened_holds_nothing(folder):
 def test_a_run_on_another_machine_is_known_by_its_note(folder, monkeypatch):
     monkeypatch.setattr("pytest_t2i.generation.store.places.file_system_of", lambda _: "nfs4")
     elsewhere = Machine(folder, "nfs4", name="another")
-    for change in (repair, CHANGES["prune"], CHANGES["merge from it"]):
+    for change in (repair, CHANGES["prune"]):
         with pytest.raises(StoreError, match="another used the store"):
             change(folder)
     elsewhere.let_go()

@@ -58,7 +58,7 @@ def test_a_local_disk_is_left_alone(tmp_path, kind):
     "kind", ["fuse.s3fs", "fuse.gcsfuse", "fuse.goofys", "fuse.rclone", "fuse.blobfuse2"]
 )
 def test_object_storage_is_refused(tmp_path, kind):
-    with pytest.raises(StoreError, match=r"object storage \(fuse\..*t2i store merge"):
+    with pytest.raises(StoreError, match=r"object storage \(fuse\..*t2i store repair"):
         Machine(tmp_path, kind)
 
 

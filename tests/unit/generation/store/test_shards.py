@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from contextlib import closing
 
 import fakes
@@ -12,15 +11,12 @@ from writing import new
 
 from pytest_t2i.data import FINAL_LATENT, Prompt
 from pytest_t2i.errors import StoreError
-from pytest_t2i.files import checksum, stamp
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.generate import Runner
 from pytest_t2i.generation.plan import Need, Plan, RequestSettings
-from pytest_t2i.generation.store import Store, archive, shards
-from pytest_t2i.generation.store.merge import merge
+from pytest_t2i.generation.store import Store, shards
 from pytest_t2i.generation.store.pruning import note_needed, prune
 from pytest_t2i.generation.store.repair import repair, verify_store
-from pytest_t2i.generation.store.rows import insert
 from pytest_t2i.generation.store.shards import read_array, write_arrays
 from pytest_t2i.settings import Settings
 
@@ -171,38 +167,6 @@ def test_a_run_makes_again_what_was_struck_and_nothing_else(tmp_path):
     assert (run(), run()) == (3, 0)
 
 
-def as_before(folder, key, number):
-    """An array as older versions wrote it: in a file of its own, and with that one's checksum."""
-    buffer = io.BytesIO()
-    np.save(buffer, latent(number))
-    name = f"arrays/{key[:2]}/{key}.{checksum(FINAL_LATENT.encode())[:8]}.npy"
-    (folder / name).parent.mkdir(parents=True, exist_ok=True)
-    (folder / name).write_bytes(buffer.getvalue())
-    with closing(Store(folder)) as store:
-        row = (key, FINAL_LATENT, name, checksum(buffer.getvalue()), stamp(folder / name))
-        insert(store._connection, "arrays", [row])
-    return folder / name
-
-
-def test_files_of_older_versions_are_read_verified_moved_and_removed(tmp_path, folder):
-    old = as_before(folder, "ab2", 7)
-    assert latents(folder) == {"aa1": 0.0, "ab2": 7.0, "ac3": 2.0}
-    assert verify_store(folder).is_whole
-    assert archive.export(folder, tmp_path / "store.tar") == 1 + 3 + 2
-    assert archive.unpack(tmp_path / "store.tar", tmp_path / "copy").is_whole
-    assert latents(tmp_path / "copy") == latents(folder)
-    assert {file.suffix for file in files(tmp_path / "copy")} == {".safetensors"}
-    (folder / "index.sqlite").unlink()
-    repair(folder)
-    assert latents(folder) == {"aa1": 0.0, "ab2": 1.0, "ac3": 2.0}
-    as_before(folder, "ab2", 7)
-    note_needed(folder, "20260101T000000-r", ["aa1"])
-    prune(folder, 1)
-    assert not old.exists()
-    flip(as_before(folder, "aa1", 8), -1)
-    assert verify_store(folder).arrays == 0
-
-
 def test_a_file_goes_with_the_last_row_that_names_it(folder):
     (file,) = files(folder)
     with closing(Store(folder)) as store:
@@ -228,18 +192,6 @@ def test_a_file_without_rows_as_a_kill_leaves_it_is_of_no_effect_and_goes(folder
     note_needed(folder, "20260101T000000-r", KEYS)
     prune(folder, 1)
     assert len(files(folder)) == 1
-
-
-def test_a_merge_names_a_damaged_file_once_and_copies_what_is_whole(tmp_path, folder):
-    (file,) = files(folder)
-    flip(file, -1)
-    merged = merge(tmp_path / "new", folder)
-    assert merged.there.damaged == [file]
-    assert latents(tmp_path / "new") == {"aa1": 0.0, "ab2": 1.0}
-    file.unlink()
-    assert merge(tmp_path / "newer", folder).there.absent == [file]
-    assert latents(tmp_path / "newer") == {}
-    assert verify_store(tmp_path / "newer").is_whole
 
 
 def test_a_lost_index_finds_the_latents_that_were_written_last(folder):

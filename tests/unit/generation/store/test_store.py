@@ -201,7 +201,7 @@ def test_a_store_of_another_format_is_refused(tmp_path):
     store = Store(tmp_path)
     store._connection.execute("PRAGMA user_version=99")
     store.close()
-    with pytest.raises(StoreError, match="format 99"):
+    with pytest.raises(StoreError, match="expected a store of format store/1, got store/99"):
         Store(tmp_path)
 
 
