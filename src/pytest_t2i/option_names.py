@@ -199,12 +199,6 @@ OPTIONS = (
         "DIR",
     ),
     Option(
-        "history",
-        "folder for small records of finished runs, or off (default: history in the report folder)",
-        "DIR",
-        is_place=True,
-    ),
-    Option(
         "force-baseline",
         "compare with a baseline made under other settings",
         is_switch=True,
@@ -308,7 +302,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     ),
     "evidence": (
         "confidence", "run-level", "anchor", "force-baseline", "judge-certificate", "reference",
-        "words", "estimator", "undetected-alike", "history",
+        "words", "estimator", "undetected-alike",
     ),
     "for experts": ("catalogue", "trust-remote-code", "no-probe"),
 }  # fmt: skip

@@ -79,9 +79,6 @@ class Settings:
     undetected_alike: float = 0.0
     """Share of a check's images up to which undetected ones are taken to be like the others."""
     report: Path = Path("reports/t2i")
-    history: str = ""
-    """Folder of the records of finished runs; "" for ``history`` in the folder of the report, "off"
-    for no history."""
     reference: str | None = None
     """Reference shares of labels: a name, or the path of a TOML file."""
     objects: str | None = None
@@ -127,13 +124,6 @@ class Settings:
         if self.model is None or self.mitigation is None:
             return self.model or ""
         return f"{self.model} with {self.mitigation}"
-
-    @property
-    def history_folder(self) -> Path | None:
-        """The folder of the records of finished runs; None if no history is kept."""
-        if self.history == "off":
-            return None
-        return user_path(self.history) if self.history else self.report / "history"
 
     def as_json(self) -> dict[str, Any]:
         """Return the settings as plain values for run.json."""
@@ -393,7 +383,6 @@ READERS: dict[str, Reader] = {
     "words": choice("fixed", "sample"),
     "estimator": choice("corrected", "paper"),
     "report": path,
-    "history": text,
     "force-baseline": _yes_or_no,
     "trust-remote-code": _yes_or_no,
     "answer-deadline": above_zero,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
 from browsing import CUT_OFF, OPEN_ALL, WIDTHS, chromium, faults
 
@@ -75,15 +73,12 @@ def pages(finished):
         for kind in ("pass", "fail")
     ]
     of = runs[1]
-    for kept in (runs[0] / "history").iterdir():
-        shutil.copy(kept, of / "history")
     for command in (
         ("compare", *(str(run / "run.json") for run in runs), "--report", str(of / "compared")),
-        ("compare", "history", str(of / "history"), "--report", str(of / "over-time")),
         ("export", "fairness-card", str(of / "run.json"), "--output", str(of)),
     ):
         assert main(command) == 0
-    return of / "compared/index.html", of / "over-time/index.html", of / "fairness-card.html"
+    return of / "compared/index.html", of / "fairness-card.html"
 
 
 def test_pages_of_several_runs_and_the_card_are_as_open(browser, pages):

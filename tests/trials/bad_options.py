@@ -75,7 +75,6 @@ COMMANDS: dict[str, Sequence[tuple[str, ...]]] = {
     ),
     "models": (("compare", "run.json", "run.json", "--report", "out"),),
     "baseline": (("compare", "base.json", "base.json", "--report", "out"),),
-    "history": (("compare", "history", ".", "--report", "out"),),
     "labels": (("label", "agreement", "."),),
     "Label Studio": (("label", "agreement", "export.json"),),
 }  # fmt: skip

@@ -46,7 +46,6 @@ COMMANDS = {
     ),
     "report.watch": ("watch", "show how far a run is while it goes on"),
     "compare": ("compare", "compare the bias of several models"),
-    "compare.history": ("history", "show scores over versions, and where they changed"),
     "compare.stereotypes": (
         "stereotypes",
         "print the tables of OASIS for one or several recorded runs",
@@ -83,7 +82,6 @@ ORDER = (
 )
 """The commands in the order of ``t2i --help``; those of companions follow."""
 FORMER = {
-    "history": "compare.history",
     "stereotypes": "compare.stereotypes",
     "verify-report": "report.verify",
     "sample": "label.export",

@@ -528,8 +528,6 @@ def _member_of(case: SelectedTest) -> str:
 FOLDED = ("away_from_zero", "away_from_half")
 """Directions of metrics of which another value than the measured one is judged."""
 REFUSED = {
-    "history": "only runs of pytest keep a history. t2i compare A/run.json B/run.json compares "
-    "reports of scripts",
     "inconclusive": "a script has no exit status: look at the outcome of a verdict",
     "captions": "select captions: t2i.audit(model, *t2i.read_captions(FILE).triplets())",
     "caption_count": "select captions: t2i.audit(model, *t2i.read_captions(FILE).triplets(COUNT))",

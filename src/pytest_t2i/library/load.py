@@ -124,7 +124,7 @@ def _text(name: str, value: Any) -> str:
 
 
 MEASURING = (
-    *("limits", "baseline", "anchor", "save_baseline", "force_baseline", "report", "history"),
+    *("limits", "baseline", "anchor", "save_baseline", "force_baseline", "report"),
     *("inconclusive", "confidence", "run_level", "words", "estimator", "undetected_alike"),
     *("sequential", "total_images", "judge_certificate", "reference", "captions"),
     *("caption_count", "objects", "least_objects", "labels", "canary"),

@@ -35,7 +35,7 @@ def headlines(record: RunRecord) -> dict[str, str]:
 def series_of_audits(
     record: RunRecord, audits: Sequence[Audit[Any]] | None = None
 ) -> dict[str, Interval]:
-    """Return the values that audits follow over versions, by name.
+    """Return the values that comparisons set side by side, by name.
 
     >>> series_of_audits(RunRecord("2026-11-21T10:00:00+00:00", 12.5, "mine", {}, {}, {}))
     {}

@@ -20,7 +20,6 @@ from pytest_t2i.data import Detection, Outcome, Variant
 from pytest_t2i.labels import Label, read_labels, write_labels
 from pytest_t2i.plugin.checks import note
 from pytest_t2i.reporting import failure_text
-from pytest_t2i.reporting import history as history_page
 from pytest_t2i.reporting.comparison import comparison_lines as compared_lines
 from pytest_t2i.reporting.comparison import comparison_markdown as compared_markdown
 from pytest_t2i.reporting.comparison import comparison_page as compared_page
@@ -33,7 +32,6 @@ from pytest_t2i.reporting.markdown import render_markdown, whole_lines
 from pytest_t2i.reporting.terminal import summarise
 from pytest_t2i.runs.comparison.compare import compare_models
 from pytest_t2i.runs.comparison.read_compared_models import of_run
-from pytest_t2i.runs.history import past_run, series_of
 from pytest_t2i.runs.record import AuditRecord, Counts, ImageRecord, RunRecord
 from pytest_t2i.settings import Settings
 
@@ -190,7 +188,6 @@ HARMLESS = re.compile(r"#|data:image/jpeg;|$|[\w.%/-]+$")
 def pages(record, folder):
     yield render_html(record, folder)
     yield compared_page(comparison_of(record), folder)
-    yield history_page.history_page(series_of([past_run(record)], level=0.95))
     write_fairness_card(record, folder, (record.model,))
     yield (folder / "fairness-card.html").read_text()
 

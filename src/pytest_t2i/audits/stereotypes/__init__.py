@@ -27,7 +27,6 @@ class StereotypesAudit(PackagedAudit):
     after = ("emergence", "parity", "variety")
     place = 30
     formerly = ("stereotypes",)
-    plain_series = ("stereotype_score",)
     unmeasured = "Stereotypes were not measured in this run."
     fixtures = MappingProxyType(
         {
