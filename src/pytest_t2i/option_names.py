@@ -269,12 +269,6 @@ OPTIONS = (
         is_switch=True,
     ),
     Option(
-        "canary",
-        "first compare the pictures of N fixed prompts with the baseline's, to notice that a model "
-        "behind HTTP has changed (default: none)",
-        "N",
-    ),
-    Option(
         "sequential",
         "make images in rounds, until each test is decided",
         is_switch=True,
@@ -298,7 +292,6 @@ GROUPS: dict[str, tuple[str, ...]] = {
     ),
     "models behind HTTP": (
         "price", "judge-price", "budget", "concurrency", "answer-deadline", "answer-limit", "probe",
-        "canary",
     ),
     "evidence": (
         "confidence", "run-level", "anchor", "force-baseline", "judge-certificate", "reference",

@@ -39,7 +39,7 @@ from pytest_t2i.plugin.options import project_folder
 from pytest_t2i.plugin.xdist import Workers, make_shared
 from pytest_t2i.prompts import read_captions, read_reference
 from pytest_t2i.reporting.formatting import wrapped
-from pytest_t2i.runs import calibration, canary
+from pytest_t2i.runs import calibration
 from pytest_t2i.runs.baseline import save_baseline
 from pytest_t2i.runs.build_record import conditions, interrupted_record, library_versions, record_of
 from pytest_t2i.runs.earlier_looks import remember_looks
@@ -417,7 +417,6 @@ class Run:
             publish(report, reports)
             if self.settings.save_baseline is not None and not self.session.is_interrupted:
                 save_baseline(self.results, self.settings.save_baseline)
-            canary.forget_canary(self.session)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Print the summary of the run."""

@@ -11,7 +11,6 @@ from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.progress import Progress
 from pytest_t2i.generation.ready_made import check_supply
 from pytest_t2i.generation.seeds import seeding_of
-from pytest_t2i.runs.canary import look_at_canary
 from pytest_t2i.runs.early_stopping import Rounds
 from pytest_t2i.runs.live import Announcing
 from pytest_t2i.runs.results import Results
@@ -32,7 +31,6 @@ def make_and_detect(results: Results, limits: LimitFiles, progress: Progress) ->
         if changed := session.components.version_note if session.has_model else "":
             runner.progress.say(changed)
             session.work.notes.append(changed)
-        look_at_canary(session, results.recorded, runner)
         images = session.images_wanted()
         notes = check_supply(session.components.model(), images) if images else []
         if session.settings.sequential:

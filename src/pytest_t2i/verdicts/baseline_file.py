@@ -12,7 +12,6 @@ from typing import Any, TypeVar, cast
 from pytest_t2i.data import EMPTY, Count, Moment, Prompt, Undetected, digest, sign_of
 from pytest_t2i.errors import BaselineMismatchError, FileFormatError
 from pytest_t2i.files import convert, read_json, write_whole
-from pytest_t2i.verdicts.canary_prompts import CanaryPrompt, as_plain, read_canary
 
 SCHEMA = "pytest-t2i/baseline/3"
 OLDER = ("pytest-t2i/baseline/1", "pytest-t2i/baseline/2")
@@ -91,8 +90,6 @@ class Baseline:
     """Record of each audit as plain values, by the name of the audit."""
     formerly: Mapping[str, Any] = field(default_factory=dict)
     """Records of audits at the top of a file of an older schema."""
-    canary: tuple[CanaryPrompt, ...] = ()
-    """Fixed prompts with their pictures, to detect a changed model; empty without --t2i-canary."""
     components: ComponentFacts | None = None
     """What the model and the detector consist of; None in a file of an older schema."""
     file: Path = field(default=Path("baseline"), compare=False)
@@ -133,8 +130,6 @@ class Baseline:
         }
         if self.audits:
             plain["audits"] = dict(self.audits)
-        if self.canary:
-            plain["canary"] = as_plain(self.canary)
         if self.components is not None:
             plain["components"] = asdict(self.components)
         for text, prompt in plain["prompts"].items():
@@ -177,7 +172,6 @@ class _File:
     seed: int
     images: Count
     audits: dict[str, Any] = field(default_factory=dict)
-    canary: list[Any] = field(default_factory=list)
     components: ComponentFacts | None = None
 
 
@@ -209,7 +203,6 @@ def read_baseline(path: Path, kinds: Mapping[str, Any] = EMPTY) -> Baseline:
         content.images,
         content.audits,
         _others(plain) if plain["schema"] == OLDER[0] else {},
-        read_canary(path, content.canary),
         content.components,
         path,
         is_sealed,
