@@ -431,8 +431,6 @@ class FactKind(StrEnum):
     """A sequential test -> its number of images in earlier rounds."""
     LOOKS = "looks"
     """A model and its detector -> comparisons that runs judged."""
-    LIVE, LIVE_NEEDS = "live", "live needs"
-    """The note on the run in progress, and the images that it needs; each is one fact."""
     SIMILARITIES = "similarities"
     """Compared features -> similarities of the audit of neutrality."""
     WALS, VENDI = "wals", "vendi"

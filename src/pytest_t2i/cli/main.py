@@ -44,7 +44,6 @@ COMMANDS = {
         "verify_report",
         "check against its manifest that a report and its inputs are unchanged",
     ),
-    "report.watch": ("watch", "show how far a run is while it goes on"),
     "compare": ("compare", "compare the bias of several models"),
     "compare.stereotypes": (
         "stereotypes",
@@ -96,8 +95,6 @@ FORMER = {
     "fetch": "detector.fetch",
 }
 """Former name of a command -> its name; a former name works for one release."""
-AS_OPTION = {("report", "--watch"): "report.watch"}
-"""A command and its first option -> the command that this means."""
 PAGE = "label.page"
 """The command that ``t2i label FOLDER`` was."""
 HELP = ("-h", "--help")
@@ -215,8 +212,6 @@ def _chosen(words: Sequence[str]) -> tuple[str, list[str]]:
     if name in FORMER:
         _print_error(f"t2i {name} is now called t2i {_as_typed(FORMER[name])}")
         return FORMER[name], rest
-    if tuple(words[:2]) in AS_OPTION:
-        return AS_OPTION[name, rest[0]], rest[1:]
     member = f"{name}.{rest[0]}" if rest else ""
     if member in COMMANDS or (rest and member in _names()):
         return f"{name}.{rest[0]}", rest[1:]

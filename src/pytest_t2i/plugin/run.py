@@ -44,7 +44,6 @@ from pytest_t2i.runs.baseline import save_baseline
 from pytest_t2i.runs.build_record import conditions, interrupted_record, library_versions, record_of
 from pytest_t2i.runs.earlier_looks import remember_looks
 from pytest_t2i.runs.early_stopping import undecidable
-from pytest_t2i.runs.live import conclude
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.running_test import judging
@@ -434,10 +433,7 @@ class Run:
             )
 
     def pytest_unconfigure(self) -> None:
-        """Note that the run is over, and close the store."""
-        if not self.workers.is_worker:
-            with suppress(T2IError):  # those who watch learn it from the end of the process
-                conclude(self.session)
+        """Close the store."""
         self.session.store.close()
         self.aside.close()
 

@@ -12,7 +12,6 @@ from pytest_t2i.generation.progress import Progress
 from pytest_t2i.generation.ready_made import check_supply
 from pytest_t2i.generation.seeds import seeding_of
 from pytest_t2i.runs.early_stopping import Rounds
-from pytest_t2i.runs.live import Announcing
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.session import Session
 from pytest_t2i.verdicts.limits_file import LimitFiles
@@ -23,9 +22,8 @@ def make_and_detect(results: Results, limits: LimitFiles, progress: Progress) ->
     session = results.session
     session.check_labels()
     runner = Runner(
-        session.components, session.store, progress, session.settings.batch, tries_seeds=True,
-        announce=Announcing(session),
-    )  # fmt: skip
+        session.components, session.store, progress, session.settings.batch, tries_seeds=True
+    )
     with closing(runner):
         session.work = runner.work
         if changed := session.components.version_note if session.has_model else "":
