@@ -13,6 +13,7 @@ from PIL import Image
 from pytest_t2i import labels
 from pytest_t2i.cli.main import main
 from pytest_t2i.labels import Label
+from pytest_t2i.runs.manifest import add_outputs
 
 
 def label_by_eye(folder):
@@ -26,7 +27,7 @@ def label_by_eye(folder):
 
 @pytest.fixture
 def audited(project, fair, capsys, monkeypatch):
-    """A run with labels and a card, in a project of its own."""
+    """A run with labels and a PDF, in a project of its own."""
     monkeypatch.setenv("COLUMNS", "240")  # lines are whole
     project.take(fair)
     root = project.path
@@ -36,8 +37,8 @@ def audited(project, fair, capsys, monkeypatch):
     label_by_eye(root / "labels")
     project.run("-k", "test_model", "--t2i-labels", str(root / "labels"))
     report = root / "reports/t2i"
-    card = ["export", "fairness-card", str(report / "run.json"), "--output", str(report)]
-    assert main(card) == 0
+    (report / "fairness.pdf").write_bytes(b"%PDF")
+    add_outputs(report / "run.json", "pdf", [report / "fairness.pdf"])
     capsys.readouterr()
     return root
 
@@ -148,7 +149,7 @@ def test_what_changed_is_named_and_a_copy_elsewhere_is_verified(audited, tmp_pat
     assert str(audited) not in json.dumps(manifest)
     assert {name for name, part in manifest["parts"].items() if part["hashes"]} == {
         "suite", "limits", "labels", "images", "thumbnails", "store index", "report",
-        "card",
+        "pdf",
     }  # fmt: skip
 
     copy = tmp_path_factory.mktemp("moved") / "else where"
@@ -169,7 +170,7 @@ def test_what_changed_is_named_and_a_copy_elsewhere_is_verified(audited, tmp_pat
         ("report", "run.json"),
         ("report", "index.html"),
         ("report", "summary.md"),
-        ("card", "reports/t2i/fairness-card.html"),
+        ("pdf", "reports/t2i/fairness.pdf"),
     ):
         file = (copy / "reports/t2i" if part == "report" else copy) / name
         before = file.read_bytes()

@@ -27,7 +27,6 @@ from pytest_t2i.data import Outcome, Undetected, Variant
 from pytest_t2i.errors import T2IError
 from pytest_t2i.plugin.checks import one_line
 from pytest_t2i.reporting import failure_text
-from pytest_t2i.reporting.exports.mlflow import metrics_of
 from pytest_t2i.reporting.terminal import summarise
 from pytest_t2i.runs.read_run import read_run
 from pytest_t2i.runs.record import Counts, RunRecord
@@ -48,8 +47,6 @@ CHANGED = (1, 1, 1, 1, 2, 3)
 COMMANDS: dict[str, tuple[str, ...]] = {
     "report": ("report", "{run}", "{out}"),
     "card": ("export", "card", "{run}", "--output", "{out}/README.md"),
-    "fairness card": ("export", "fairness-card", "{run}", "--output", "{out}"),
-    "SARIF": ("export", "sarif", "{run}", "--output", "{out}/a.sarif"),
     "CSV": ("export", "csv", "{run}", "--output", "{out}/tables"),
     "Label Studio": ("label", "studio", "{run}", "--output", "{out}/studio"),
     "compare": ("compare", "{run}", "{whole}", "--report", "{out}/compare"),
@@ -195,7 +192,6 @@ def _run(source: Path, sound: Path, out: Path) -> None:
     """Everything that reads a run.json, given one."""
     record = _taken(read_run, source)
     summarise(record, Settings(), _Writer(), width=80)
-    metrics_of(record)
     for check in record.checks:
         _told(check)
     for command in COMMANDS.values():

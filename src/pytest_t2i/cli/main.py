@@ -59,7 +59,7 @@ COMMANDS = {
         "compute how far annotators agree, and list where they differ",
     ),
     "store": ("store", "show, verify, repair, prune, merge, export or import a store"),
-    "export": ("export", "export a run as a card, PDF, SARIF, Parquet, CSV or to MLflow"),
+    "export": ("export", "export a run as a model card, PDF, Parquet or CSV"),
     "detector.check": (
         "check_detector",
         "evaluate a detector on labelled images, find its weak groups, write its certificate",
