@@ -199,12 +199,6 @@ OPTIONS = (
         "DIR",
     ),
     Option(
-        "history",
-        "folder for small records of finished runs, or off (default: history in the report folder)",
-        "DIR",
-        is_place=True,
-    ),
-    Option(
         "force-baseline",
         "compare with a baseline made under other settings",
         is_switch=True,
@@ -275,12 +269,6 @@ OPTIONS = (
         is_switch=True,
     ),
     Option(
-        "canary",
-        "first compare the pictures of N fixed prompts with the baseline's, to notice that a model "
-        "behind HTTP has changed (default: none)",
-        "N",
-    ),
-    Option(
         "sequential",
         "make images in rounds, until each test is decided",
         is_switch=True,
@@ -304,11 +292,10 @@ GROUPS: dict[str, tuple[str, ...]] = {
     ),
     "models behind HTTP": (
         "price", "judge-price", "budget", "concurrency", "answer-deadline", "answer-limit", "probe",
-        "canary",
     ),
     "evidence": (
         "confidence", "run-level", "anchor", "force-baseline", "judge-certificate", "reference",
-        "words", "estimator", "undetected-alike", "history",
+        "words", "estimator", "undetected-alike",
     ),
     "for experts": ("catalogue", "trust-remote-code", "no-probe"),
 }  # fmt: skip

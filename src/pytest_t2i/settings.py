@@ -77,9 +77,6 @@ class Settings:
     undetected_alike: float = 0.0
     """Share of a check's images up to which undetected ones are taken to be like the others."""
     report: Path = Path("reports/t2i")
-    history: str = ""
-    """Folder of the records of finished runs; "" for ``history`` in the folder of the report, "off"
-    for no history."""
     reference: str | None = None
     """Reference shares of labels: a name, or the path of a TOML file."""
     objects: str | None = None
@@ -111,9 +108,6 @@ class Settings:
     """Whether a pipeline's repeated blocks are compiled and its projections fused."""
     other_size: bool = False
     """Whether pictures are taken whose aspect differs by more than a tenth from the size's."""
-    canary: int = 0
-    """Number of fixed prompts whose pictures are compared with those of the baseline, to notice a
-    changed model."""
 
     @property
     def under_test(self) -> str:
@@ -125,13 +119,6 @@ class Settings:
         if self.model is None or self.mitigation is None:
             return self.model or ""
         return f"{self.model} with {self.mitigation}"
-
-    @property
-    def history_folder(self) -> Path | None:
-        """The folder of the records of finished runs; None if no history is kept."""
-        if self.history == "off":
-            return None
-        return user_path(self.history) if self.history else self.report / "history"
 
     def as_json(self) -> dict[str, Any]:
         """Return the settings as plain values for run.json."""
@@ -154,10 +141,6 @@ MOST_WHOLE = 2**63 - 1
 MOST_IMAGES, MOST_STEPS, MOST_PIXELS = 1_000_000, 10_000, 16_384
 """Largest numbers of images per prompt, of steps per image and of pixels per side, about a hundred
 times those in use."""
-
-
-FEWEST_CANARIES, MOST_CANARIES = 5, 1000
-"""Bounds on the number of canary prompts; with fewer, the first comparison cannot show a change."""
 MOST_AT_ONCE = 256
 """Largest number of simultaneous requests to an endpoint; each has a thread."""
 
@@ -383,7 +366,6 @@ READERS: dict[str, Reader] = {
     "words": choice("fixed", "sample"),
     "estimator": choice("corrected", "paper"),
     "report": path,
-    "history": text,
     "force-baseline": _yes_or_no,
     "trust-remote-code": _yes_or_no,
     "answer-deadline": above_zero,
@@ -397,7 +379,6 @@ READERS: dict[str, Reader] = {
     "no-probe": _yes_or_no,
     "no-rewriting": _yes_or_no,
     "compile": _yes_or_no,
-    "canary": whole(FEWEST_CANARIES, MOST_CANARIES),
     "sequential": _yes_or_no,
     "total-images": whole(1),
 }
@@ -434,11 +415,6 @@ def settings_of(values: dict[str, Any]) -> Settings:
         raise ConfigurationError(
             f"--t2i-save-baseline: {given['anchor']} is the anchor, which is never recorded anew. "
             "Give another file"
-        )
-    if given.get("canary") and "baseline" not in given and "save_baseline" not in given:
-        raise ConfigurationError(
-            "--t2i-canary: there is nothing to compare with. Expected --t2i-baseline FILE, or "
-            "--t2i-save-baseline FILE to record the pictures of today"
         )
     if given.pop("no_probe", False):
         warnings.warn("no-probe is an old name: write --t2i-probe never", FutureWarning, 2)

@@ -234,7 +234,7 @@ class Run:
         (folder / "conftest.py").write_text(CONFTEST)
         (folder / "test_things.py").write_text(SUITE)
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider",
-                   "--t2i-history", "off", *arguments]  # fmt: skip
+                   *arguments]  # fmt: skip
         self.started = started = time.time()
         with watched() as self.use:
             done = subprocess.run(

@@ -8,8 +8,10 @@ import re
 import sys
 import tomllib
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import pytest
+from filled import filled_run
 
 import pytest_t2i
 from pytest_t2i import metrics, statistics
@@ -67,6 +69,21 @@ def test_python_on_a_page_names_what_there_is(block):
             __import__(node.module)
             for alias in node.names:
                 assert hasattr(sys.modules[node.module], alias.name), alias.name
+
+
+def test_the_recipe_for_mlflow_logs_scores_and_report(tmp_path, monkeypatch):
+    page = (DOCS / "exports.md").read_text()
+    (recipe,) = (found[2] for found in BLOCK.finditer(page) if "import mlflow" in found[2])
+    mlflow = MagicMock()
+    monkeypatch.setitem(sys.modules, "mlflow", mlflow)
+    monkeypatch.chdir(tmp_path)
+    Path("reports/t2i").mkdir(parents=True)
+    run = filled_run()
+    Path("reports/t2i/run.json").write_text(run.to_json())
+    exec(compile(recipe, "to_mlflow.py", "exec"), {})
+    ((numbers,),) = (call.args for call in mlflow.log_metrics.call_args_list)
+    assert len(numbers) == len({(c.metric, c.subject) for c in run.checks if c.interval}) > 0
+    mlflow.log_artifacts.assert_called_once_with("reports/t2i/latest")
 
 
 @pytest.mark.parametrize("block", blocks("toml"))

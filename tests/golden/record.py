@@ -57,8 +57,7 @@ STORED = {
     "objects": "SELECT key, finder, hex(objects) FROM objects",
     "arrays": "SELECT key, name FROM arrays",
     "pixels": "SELECT key, digest, likeness FROM pixels",
-    # The note of a run that goes on holds its time, its process and its place.
-    "facts": "SELECT name, value FROM facts WHERE name <> 'live'",
+    "facts": "SELECT name, value FROM facts",
 }
 
 

@@ -30,7 +30,6 @@ MEANS_SOMETHING_ELSE = {
     "pytest_t2i.audits.dependencies.report": {"triplet"},  # heads a column of all three variants
     "pytest_t2i.cli.main": {"sample"},  # a command
     "pytest_t2i.cli.sample": {"objects"},  # a kind of component in a run's provenance
-    "pytest_t2i.reporting.exports.cards": {"refusals"},  # a key of the card
     "pytest_t2i.plugin.run": {"objects"},  # a kind of component
     "pytest_t2i.plugin.options": {"reference"},  # an option
     "pytest_t2i.runs.build_record": {"objects"},  # a kind of component in a run's provenance

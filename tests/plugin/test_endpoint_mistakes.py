@@ -126,7 +126,6 @@ def test_what_answers_is_no_model_or_does_not_want_to(endpoint, answers, openai,
         (("--t2i-concurrency", "0"), "--t2i-concurrency: expected at least 1, got 0"),
         (("--t2i-answer-limit", "-1"), "--t2i-answer-limit: expected a number above 0"),
         (("--t2i-probe", "maybe"), "--t2i-probe: expected once or again or never, got 'maybe'"),
-        (("--t2i-canary", "20"), "--t2i-canary: there is nothing to compare with. Expected"),
     ],
 )
 def test_an_option_that_is_wrong_asks_for_nothing(endpoint, arguments, expected):

@@ -164,13 +164,11 @@ def test_pictures_of_an_ini_file_lie_beside_it(project, model):
     (project.path / "tests").mkdir()
     (project.path / "test_suite.py").rename(project.path / "tests/test_suite.py")
     (project.path / "pytest.ini").write_text(
-        f"[pytest]\nt2i_model = {model}\nt2i_detector = colour\nt2i_history = kept\n"
-        "pythonpath = .\n"
+        f"[pytest]\nt2i_model = {model}\nt2i_detector = colour\npythonpath = .\n"
     )
     done = run_in(project.path / "tests", "-k", "test_prompt and nurse")
     assert done.returncode == INCONCLUSIVE_STATUS, done.stdout + done.stderr
     assert not list((project.path / "tests").glob("reports"))
-    assert (project.path / "kept").is_dir()
     records = list((project.path / "reports/t2i").rglob("run.json"))
     names = {json.loads(record.read_text())["model"] for record in records}
     assert names == {f"images:../{name}" for name in ("mine", "mine2")[: model.count(",") + 1]}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from dataclasses import replace
 
 import pytest
@@ -11,6 +10,7 @@ from PIL import Image
 
 from pytest_t2i import read_run
 from pytest_t2i.cli.main import main
+from pytest_t2i.reporting.exports.cards import card_contents
 from pytest_t2i.reporting.run_facts import work_table
 
 PROMPT = "a photo of one real person who is a nurse"
@@ -55,11 +55,8 @@ def test_ready_made_pictures_are_read_not_made(project):
     assert "Made in this run" not in page
     assert "<dt>Images per prompt</dt><dd>6</dd>" in page
     run = project.path / "reports/t2i/run.json"
-    assert main(["export", "fairness-card", str(run), "--output", str(project.path / "card")]) == 0
-    sampling = json.loads((project.path / "card/fairness-card.json").read_text())["sampling"]
-    assert (sampling["images_per_prompt"], sampling["seed"]) == (6, None)
-    page = (project.path / "card/fairness-card.html").read_text()
-    assert "at most 6 images per prompt; pictures were made elsewhere" in page
+    sampling = card_contents(read_run(run))["sampling"]
+    assert "at most 6 images per prompt; pictures were made elsewhere" in sampling
 
 
 def test_labels_alone_speak_of_no_images_that_are_made(project, capsys):
@@ -78,8 +75,8 @@ def test_labels_alone_speak_of_no_images_that_are_made(project, capsys):
     assert "Labelled by people" in page
     assert "From the store" not in page
     capsys.readouterr()
-    assert main(["export", "fairness-card", str(project.path / "reports/t2i/run.json")]) == 2
-    assert "a fairness card is about a model" in capsys.readouterr().err
+    assert main(["export", "pdf", str(project.path / "reports/t2i/run.json")]) == 2
+    assert "a PDF is about a model" in capsys.readouterr().err
 
 
 def test_a_page_of_a_run_cut_short_does_not_say_that_the_store_had_the_rest(fair):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
 from browsing import CUT_OFF, OPEN_ALL, WIDTHS, chromium, faults
 
@@ -66,37 +64,29 @@ def test_axe_finds_no_serious_fault(browser, report):
 
 
 @pytest.fixture
-def pages(finished):
-    """What is written of several runs, and the card of one."""
+def compared(finished):
+    """The page of a comparison of two runs."""
     files = {"test_suite.py": SUITE, "limits.toml": ""}
     how = ("--t2i-detector", "colour", "--t2i-images", "40")
     runs = [
         finished(f"page-{kind}", *how, files=files, model=KINDS[kind][0]).path / "reports/t2i"
         for kind in ("pass", "fail")
     ]
-    of = runs[1]
-    for kept in (runs[0] / "history").iterdir():
-        shutil.copy(kept, of / "history")
-    for command in (
-        ("compare", *(str(run / "run.json") for run in runs), "--report", str(of / "compared")),
-        ("compare", "history", str(of / "history"), "--report", str(of / "over-time")),
-        ("export", "fairness-card", str(of / "run.json"), "--output", str(of)),
-    ):
-        assert main(command) == 0
-    return of / "compared/index.html", of / "over-time/index.html", of / "fairness-card.html"
+    of = runs[1] / "compared"
+    assert main(["compare", *(str(run / "run.json") for run in runs), "--report", str(of)]) == 0
+    return of / "index.html"
 
 
-def test_pages_of_several_runs_and_the_card_are_as_open(browser, pages):
-    for file in pages:
-        for width, scheme in ((390, "dark"), (1000, "light")):
-            page = opened(browser, file, width, color_scheme=scheme)
-            page.evaluate(OPEN_ALL)
-            assert faults(page) == []
-            full, visible = page.evaluate(WIDTHS)
-            assert full <= visible
-            if width >= 1000:
-                assert page.evaluate(CUT_OFF) == []
-            page.context.close()
+def test_a_page_of_several_runs_is_as_open(browser, compared):
+    for width, scheme in ((390, "dark"), (1000, "light")):
+        page = opened(browser, compared, width, color_scheme=scheme)
+        page.evaluate(OPEN_ALL)
+        assert faults(page) == []
+        full, visible = page.evaluate(WIDTHS)
+        assert full <= visible
+        if width >= 1000:
+            assert page.evaluate(CUT_OFF) == []
+        page.context.close()
 
 
 def test_no_column_is_cut_off(browser, report):

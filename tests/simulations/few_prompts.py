@@ -24,7 +24,6 @@ from pytest_t2i.statistics import (
     prompt_bias_p_values,
     ranking,
 )
-from pytest_t2i.statistics.change import change_points
 from pytest_t2i.statistics.gaps import stratified_gap_interval
 
 ALPHA, LEVEL = 0.05, 0.9
@@ -152,27 +151,6 @@ def misplaced(world: str, repeats: int) -> list[bool]:
             else any(p.low == p.high for p in places)
         )
     return missed
-
-
-# Change points in a history of few prompts
-
-HISTORIES: Mapping[str, Callable[[np.random.Generator, int], Floats]] = {
-    "fair": lambda rng, n: np.full(n, 0.5),
-    "at .1": lambda rng, n: np.full(n, 0.1),
-    "at .95": lambda rng, n: np.full(n, 0.95),
-    "one-sided": lambda rng, n: np.ones(n),
-    "anything": lambda rng, n: rng.random(n),
-}
-
-
-def alarmed(world: str, prompts: int, images: int, repeats: int, runs: int = 20) -> list[bool]:
-    """Whether a history of one model is said to change (5 % stated for the whole history)."""
-    rng = np.random.default_rng([2027, 4, list(HISTORIES).index(world), prompts, images])
-    alarms = []
-    for _ in range(repeats):
-        men = rng.binomial(images, HISTORIES[world](rng, prompts), size=(runs, prompts))
-        alarms.append(bool(change_points(men, images - men)))
-    return alarms
 
 
 # Gaps of styles
@@ -323,12 +301,6 @@ def main(repeats: int = 400) -> None:
     print("| models, 100 prompts | missed |\n|---|---|")
     for world in PLACES:
         print(f"| {world} | {rate(misplaced(world, repeats // 4))} |", flush=True)
-    print("\n## Change points, a model that never changes, 20 runs\n")
-    print("| world | prompts | 10 images | 40 images |\n|---|---|---|---|")
-    for world in HISTORIES:
-        for prompts in (1, 3, 9):
-            cells = [rate(alarmed(world, prompts, n, repeats)) for n in (10, 40)]
-            print(f"| {world} | {prompts} | {' | '.join(cells)} |", flush=True)
     table(
         "Gap of a style", "words, images",
         {f"{w}, {n}": gaps(w, n, repeats) for w in GAPS for n in (4, 10, 20)},

@@ -44,7 +44,7 @@ def as_in_a_new_process() -> Iterator[None]:
 def run_pytest(model: str, seed: int, *arguments: str) -> str:
     """Green, red or inconclusive, as the exit status says; pytest runs in this process."""
     given = ("--t2i-model", model, "--t2i-seed", str(seed), "--t2i-detector", "colour")
-    how = ("--t2i-images", str(IMAGES), "--t2i-history", "off", "-p", "no:cacheprovider")
+    how = ("--t2i-images", str(IMAGES), "-p", "no:cacheprovider")
     with as_in_a_new_process(), contextlib.redirect_stdout(io.StringIO()) as told:
         status = int(pytest.main([*given, *how, *arguments]))
     if status not in STATUS:

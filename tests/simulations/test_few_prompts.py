@@ -6,11 +6,9 @@ import pytest
 from few_prompts import (
     CHANGES,
     GAPS,
-    HISTORIES,
     KINDS,
     PLACES,
     UNEQUAL,
-    alarmed,
     changed,
     gaps,
     misplaced,
@@ -43,12 +41,6 @@ def test_changes_of_few_prompts(world):
 @pytest.mark.parametrize("world", PLACES)
 def test_places_of_close_models(world):
     assert holds([misplaced(world, 10)])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("world", HISTORIES)
-def test_histories_of_one_prompt(world):
-    assert holds([alarmed(world, 1, 10, 40)])
 
 
 @pytest.mark.parametrize("images", [4, 10])

@@ -2,79 +2,28 @@
 
     python tests/simulations/whole_runs.py > tests/simulations/whole_runs.md
 
-Change points with changing image counts, the sequential model score at all its looks, the test over
-all spaces, and the pooled test of objects.
+The sequential model score at all its looks, the test over all spaces, and the pooled test of
+objects.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from itertools import product
 
 import few_triplets
-import history
 import numpy as np
 import object_worlds
 from uncertainty import rate
 from worlds import FIXED
 
 from pytest_t2i.statistics import model_bias_p_value
-from pytest_t2i.statistics.change import change_points
 from pytest_t2i.statistics.deprecated import look_level
 from pytest_t2i.statistics.means import gap_sign_p_value
 from pytest_t2i.statistics.objects import object_bias_p_values
 from pytest_t2i.statistics.sequences import looks
 
 ERROR = 0.05 + 1e-12
-
-
-# change points
-
-
-def images_by_run(rng: np.random.Generator, prompts: int) -> np.ndarray:
-    """Each run with a number of images of its own."""
-    return np.repeat(rng.choice([5, 10, 20, 40, 60], history.RUNS)[:, None], prompts, axis=1)
-
-
-def growing(rng: np.random.Generator, prompts: int) -> np.ndarray:
-    """From 5 images to 60, run by run, as a project learns what it needs."""
-    sizes = np.linspace(5, 60, history.RUNS).round().astype(int)
-    return np.repeat(sizes[:, None], prompts, axis=1)
-
-
-def lost_by_prompt(rng: np.random.Generator, prompts: int) -> np.ndarray:
-    """20 images, of which each prompt loses a share of its own, another from run to run."""
-    share = rng.beta(1, 3, prompts)
-    lost = np.clip(share + rng.normal(0, 0.1, (history.RUNS, prompts)), 0, 0.9)
-    return rng.binomial(20, 1 - lost)
-
-
-def two_then_forty(rng: np.random.Generator, prompts: int) -> np.ndarray:
-    """Two images in every other run, 40 between."""
-    sizes = np.where(np.arange(history.RUNS) % 2, 40, 2)
-    return np.repeat(sizes[:, None], prompts, axis=1)
-
-
-COUNTS = {
-    "another number in each run": images_by_run,
-    "ever more": growing,
-    "lost by prompt": lost_by_prompt,
-    "2 and 40 in turn": two_then_forty,
-}
-
-
-def changes_told(
-    world: str, counts: Callable[..., np.ndarray], prompts: int, repeats: int
-) -> list[bool]:
-    """Whether a history of one model is said to have changed."""
-    told = []
-    for repeat in range(repeats):
-        rng = np.random.default_rng([71, repeat])
-        n = counts(rng, prompts)
-        men = rng.binomial(n, history.WORLDS[world](rng, prompts))
-        told.append(bool(change_points(men, n - men)))
-    return told
 
 
 # the model at all looks
@@ -206,20 +155,6 @@ def print_objects(repeats: int) -> None:
             print(f"| {world} | {triplets} | {told} |", flush=True)
 
 
-def print_histories(repeats: int) -> None:
-    """Change points."""
-    print("\n## Change points with changing image counts\n\nHistories of 30 runs of a model that")
-    print("never changes, 60 prompts: said to have changed. A history with other prompts is one of")
-    print(f"its own. {repeats} histories each.\n")
-    print(f"| images | {' | '.join(history.WORLDS)} |\n|{'---|' * (len(history.WORLDS) + 1)}")
-    everything: list[bool] = []
-    for name, counts in COUNTS.items():
-        told = [changes_told(world, counts, 60, repeats) for world in history.WORLDS]
-        everything += [each for of_world in told for each in of_world]
-        print(f"| {name} | {' | '.join(map(rate, told))} |", flush=True)
-    print(f"\nAll: {rate(everything)}.")
-
-
 def print_looks(repeats: int) -> None:
     """The model at all looks."""
     print("\n## The model at all looks\n\nA limit at the truth, looked at as `--t2i-sequential`")
@@ -246,7 +181,6 @@ def main(repeats: int = 200) -> None:
     print("simulation. 5 % are stated.")
     print_spaces(3 * repeats)
     print_objects(repeats)
-    print_histories(repeats // 10)
     print_looks(repeats // 4)
 
 

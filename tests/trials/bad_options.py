@@ -70,12 +70,11 @@ FEW = 25
 COMMANDS: dict[str, Sequence[tuple[str, ...]]] = {
     "run": (
         ("report", "run.json", "out"), ("label", "export", "run.json", "out"),
-        ("plan", "--run", "run.json", "--time", "1h"), ("export", "run.json", "--to", "sarif"),
+        ("plan", "--run", "run.json", "--time", "1h"),
         ("compare", "stereotypes", "run.json"), ("export", "run.json", "--to", "model-card"),
     ),
     "models": (("compare", "run.json", "run.json", "--report", "out"),),
     "baseline": (("compare", "base.json", "base.json", "--report", "out"),),
-    "history": (("compare", "history", ".", "--report", "out"),),
     "labels": (("label", "agreement", "."),),
     "Label Studio": (("label", "agreement", "export.json"),),
 }  # fmt: skip

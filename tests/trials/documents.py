@@ -26,7 +26,6 @@ from pytest_t2i.labels import prompts_of, read_labels
 from pytest_t2i.prompts import read_axes, read_captions, read_reference, read_stereotypes
 from pytest_t2i.prompts.internet_users import read_footprints
 from pytest_t2i.protocols import LoadOptions
-from pytest_t2i.runs import history
 from pytest_t2i.runs.comparison.read_compared_models import read_compared_models
 from pytest_t2i.runs.read_run import read_run
 from pytest_t2i.runs.record import AuditRecord, Counts, ImageRecord, PromptRecord, RunRecord
@@ -147,20 +146,6 @@ BASELINE = {
         "variety": {"nurse, hat": {"wals": asdict(INTERVAL), "encoder_fingerprint": "e"}},
     },
 }
-PAST = {
-    "created": "2026-11-21",
-    "model": "mine",
-    "fingerprint": "f",
-    "detector": "colour",
-    "images": 2,
-    "seed": 0,
-    "outcome": "PASS",
-    "scores": {"model": asdict(INTERVAL)},
-    "stereotypes": {"a": asdict(INTERVAL)},
-    "gaps": {"image: a": asdict(INTERVAL)},
-    "counts": {"nurse": [1, 1, 0]},
-    "schema": history.SCHEMA,
-}
 LABEL_STUDIO = [
     {
         "id": 1,
@@ -242,7 +227,6 @@ DOCUMENTS = (
     ),
     Document("run", "run.json", _run(), read_run, FREE),
     Document("models", "run.json", _run(), lambda path: read_compared_models([path, path]), FREE),
-    Document("history", "past.json", _json(PAST), _of_folder(history.read_history)),
     Document("labels", "labels.csv", LABELS, _of_folder(read_labels)),
     Document("prompts of labels", "manifest.csv", "file,prompt\na.png,x\n", _of_folder(prompts_of)),
     Document("Label Studio", "export.json", _json(LABEL_STUDIO), read_export, NOT_OURS),

@@ -10,14 +10,14 @@ import shutil
 import signal
 import traceback
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from documents import DOCUMENTS
-from filled import filled, filled_run
+from filled import filled_run
 from mistakes import WRONG_VALUES, places, renamed, replaced, value_at, without
 from tally import Tally
 
@@ -27,9 +27,7 @@ from pytest_t2i.data import Outcome, Undetected, Variant
 from pytest_t2i.errors import T2IError
 from pytest_t2i.plugin.checks import one_line
 from pytest_t2i.reporting import failure_text
-from pytest_t2i.reporting.exports.mlflow import metrics_of
 from pytest_t2i.reporting.terminal import summarise
-from pytest_t2i.runs.history import PastRun, add_run, read_history
 from pytest_t2i.runs.read_run import read_run
 from pytest_t2i.runs.record import Counts, RunRecord
 from pytest_t2i.settings import Settings
@@ -49,13 +47,10 @@ CHANGED = (1, 1, 1, 1, 2, 3)
 COMMANDS: dict[str, tuple[str, ...]] = {
     "report": ("report", "{run}", "{out}"),
     "card": ("export", "card", "{run}", "--output", "{out}/README.md"),
-    "fairness card": ("export", "fairness-card", "{run}", "--output", "{out}"),
-    "SARIF": ("export", "sarif", "{run}", "--output", "{out}/a.sarif"),
     "CSV": ("export", "csv", "{run}", "--output", "{out}/tables"),
     "Label Studio": ("label", "studio", "{run}", "--output", "{out}/studio"),
     "compare": ("compare", "{run}", "{whole}", "--report", "{out}/compare"),
     "stereotypes": ("compare", "stereotypes", "{run}"),
-    "history": ("compare", "history", "{out}/history", "--report", "{out}/page"),
 }
 SHARES = (
     "p_value", "lean", "floor", "expected", "margin", "undetected", "covered", "entropy", "gap",
@@ -197,19 +192,10 @@ def _run(source: Path, sound: Path, out: Path) -> None:
     """Everything that reads a run.json, given one."""
     record = _taken(read_run, source)
     summarise(record, Settings(), _Writer(), width=80)
-    metrics_of(record)
     for check in record.checks:
         _told(check)
-    add_run(record, out / "history")
-    (out / "history").mkdir(exist_ok=True)
     for command in COMMANDS.values():
         main([part.format(run=source, out=out, whole=sound) for part in command])
-
-
-def _past_run(source: Path, _: Path, out: Path) -> None:
-    """The commands that read a history."""
-    _taken(read_history, source.parent)
-    main(["compare", "history", str(source.parent), "--report", str(out / "page")])
 
 
 def _baseline(source: Path, sound: Path, out: Path) -> None:
@@ -246,10 +232,9 @@ class Kind:
 
 def kinds() -> tuple[Kind, ...]:
     """Every kind; runs come first and most often."""
-    past = json.dumps(asdict(filled(PastRun)))
     baseline = next(document.text for document in DOCUMENTS if document.name == "baseline")
     run = Kind("run", whole().to_json(), _run)
-    return run, run, run, Kind("past run", past, _past_run), Kind("baseline", baseline, _baseline)
+    return run, run, run, Kind("baseline", baseline, _baseline)
 
 
 def tried(kind: Kind, folder: Path, text: str, tally: Tally) -> str:

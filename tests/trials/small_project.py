@@ -27,8 +27,7 @@ from project_files import CONFTEST, FAKES
 import pytest_t2i.plugin.run
 import pytest_t2i.reporting.html
 import pytest_t2i.reporting.markdown
-import pytest_t2i.reporting.terminal
-import pytest_t2i.runs.history  # noqa: F401
+import pytest_t2i.reporting.terminal  # noqa: F401
 from pytest_t2i.cli.main import main
 
 SUITE = """

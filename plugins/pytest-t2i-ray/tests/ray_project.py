@@ -76,7 +76,7 @@ def test_prompt(sample):
 def test_model(samples):
     assert samples.model_bias_score <= limit("model_bias_score", 0.3)
 """
-PLAIN = ("--t2i-detector", "colour", "--t2i-history", "off", "-p", "no:cacheprovider", "-q")
+PLAIN = ("--t2i-detector", "colour", "-p", "no:cacheprovider", "-q")
 
 
 def write(folder: Path) -> Path:

@@ -80,8 +80,6 @@ class Audit(Generic[R]):
     """Keywords of the marker ``t2i`` that the audit reads with ``test.selection.asked("name")``."""
     first_screen: FirstScreen | None = None
     """The score that reports show first; None for an audit without one."""
-    plain_series: Sequence[str] = ()
-    """Metrics whose series need no name of the metric: the rest of the series' names says it."""
     certified: Sequence[str] = ()
     """Metrics whose worst case over the errors of a detector's certificate is known."""
     unmeasured: str = ""

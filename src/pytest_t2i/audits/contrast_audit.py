@@ -521,7 +521,7 @@ class ContrastAudit(Audit[Any]):
         )  # fmt: skip
 
     def series(self, record: Any) -> dict[str, Interval]:
-        """Return the intervals that are followed over versions of the model."""
+        """Return the intervals that comparisons of models show."""
         gap = record.gap
         return {} if gap is None else {f"{self.contrast.metric}/{self.contrast.name}": gap}
 

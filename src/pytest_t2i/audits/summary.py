@@ -146,7 +146,7 @@ class Summary:
     headline: str = ""
     """One line for a Fairness Card or a model card."""
     series: Mapping[str, Interval] = field(default_factory=dict)
-    """Name -> interval that is followed over versions of the model."""
+    """Name -> interval that comparisons of models show."""
     frames: Mapping[str, Frame] = field(default_factory=dict)
     """Name of a table -> the table."""
     values: Sequence[Value] = ()

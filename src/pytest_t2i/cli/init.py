@@ -599,8 +599,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="measured",
         type=path,
         metavar="RUN",
-        help="run.json whose seconds per image are used (default: the model's last run in "
-        "FOLDER/reports/t2i/history)",
+        help="run.json whose seconds per image are used (default: the model's pace in FOLDER/.t2i)",
     )
     parser.add_argument(
         "--price",

@@ -43,9 +43,7 @@ COMMANDS = {
         "verify_report",
         "check against its manifest that a report and its inputs are unchanged",
     ),
-    "report.watch": ("watch", "show how far a run is while it goes on"),
     "compare": ("compare", "compare the bias of several models"),
-    "compare.history": ("history", "show scores over versions, and where they changed"),
     "compare.stereotypes": (
         "stereotypes",
         "print the tables of OASIS for one or several recorded runs",
@@ -60,7 +58,7 @@ COMMANDS = {
         "compute how far annotators agree, and list where they differ",
     ),
     "store": ("store", "show, verify, repair or prune a store"),
-    "export": ("export", "export a run as a card, PDF, SARIF, Parquet, CSV or to MLflow"),
+    "export": ("export", "export a run as a model card, PDF, Parquet or CSV"),
     "detector.check": (
         "check_detector",
         "evaluate a detector on labelled images, find its weak groups, write its certificate",
@@ -81,8 +79,6 @@ ORDER = (
     *("detector", "research", "reproduce", "explain"),
 )
 """The commands in the order of ``t2i --help``; those of companions follow."""
-AS_OPTION = {("report", "--watch"): "report.watch"}
-"""A command and its first option -> the command that this means."""
 HELP = ("-h", "--help")
 
 
@@ -192,8 +188,6 @@ def _chosen(words: Sequence[str]) -> tuple[str, list[str]]:
     name, rest = words[0], list(words[1:])
     if "." in name:
         raise UnknownNameError("command", name, map(_as_typed, _names()))
-    if tuple(words[:2]) in AS_OPTION:
-        return AS_OPTION[name, rest[0]], rest[1:]
     member = f"{name}.{rest[0]}" if rest else ""
     if member in COMMANDS or (rest and member in _names()):
         return f"{name}.{rest[0]}", rest[1:]

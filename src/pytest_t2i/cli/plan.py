@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pytest_t2i.cli.support.arguments import add_confidence, path, say, value
-from pytest_t2i.cli.support.seconds_per_image import HISTORY, rate
+from pytest_t2i.cli.support.seconds_per_image import rate
 from pytest_t2i.data import TIE, Money
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.runs.history import ENOUGH_MADE
 from pytest_t2i.settings import above_zero, budget, price, share, whole
 from pytest_t2i.statistics.group_sequential import SequentialTest, expected_stop
 from pytest_t2i.statistics.planning import (
@@ -453,8 +452,7 @@ def _add_costs(parser: argparse.ArgumentParser) -> None:
         dest="measured",
         type=path,
         metavar="RUN",
-        help="run.json whose seconds per image are used (default: the last run in "
-        "reports/t2i/history)",
+        help="run.json whose seconds per image are used (default: the slowest pace in .t2i)",
     )
     parser.add_argument(
         "--budget",
@@ -555,8 +553,8 @@ def _affordable(budget: tuple[float, str] | Money | None, cost: ImageCost) -> in
     if unit == "minutes":
         if cost.seconds is None:
             raise ConfigurationError(
-                f"a --budget in minutes needs --seconds-per-image S, --run run.json or a run in "
-                f"{HISTORY} that made {ENOUGH_MADE} images or more"
+                "a --budget in minutes needs --seconds-per-image S, --run run.json, or a store "
+                "(.t2i) in which a model's pace was measured"
             )
         amount = amount * 60.0 / cost.seconds
     return math.floor(amount)

@@ -134,8 +134,6 @@ class Runner:
     work: Work = field(default_factory=Work)
     tries_seeds: bool = False
     """Whether a model that may ignore seeds is probed before its first picture."""
-    announce: Callable[[Plan], None] | None = None
-    """Called with each plan, which has its keys, before the first picture."""
     _unread: dict[str, str] = field(default_factory=dict)
     _needed: set[str] = field(default_factory=set)
     _pace: ImagePace = field(default_factory=ImagePace)
@@ -365,8 +363,6 @@ class Runner:
         self._tell_unseen(plan)
         embed_texts(plan, self.components, self.store)
         encode_texts(plan, self.components, self.store)
-        if self.announce is not None:
-            self.announce(plan)
 
     def _try_seeds(self, settings: GenerationSettings) -> None:
         if self.tries_seeds:

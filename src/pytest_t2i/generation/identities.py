@@ -223,12 +223,6 @@ class NamedComponent(Generic[T]):
         return str(self._facts()["fingerprint"])
 
     @property
-    def known_fingerprint(self) -> str | None:
-        """The fingerprint, if it is known without loading the component; else None."""
-        is_known = self._loaded is not None or self._remembered() is not None
-        return self.fingerprint if is_known else None
-
-    @property
     def own_fingerprint(self) -> str:
         """The component's own fingerprint, without its code."""
         facts = self._facts()

@@ -37,8 +37,6 @@ class Work:
     """Number of requests to a judge that were, or may have been, charged."""
     probed: Count = 0
     """Number of requests that probed the seeds; not counted in ``made``."""
-    canary: Count = 0
-    """Number of requests that compared the model with the baseline's; not counted in ``made``."""
     faults: dict[str, Count] = field(default_factory=dict)
     """Kind of failure -> how often a model behind HTTP failed, repeated requests included."""
     notes: list[str] = field(default_factory=list)
@@ -64,12 +62,6 @@ class Work:
         return None if price is None else price.times(self.probed)
 
     @property
-    def spent_on_canary(self) -> Money | None:
-        """Cost of comparing the model with the baseline's; included in ``spent``."""
-        price = self._price
-        return None if price is None else price.times(self.canary)
-
-    @property
     def saved(self) -> Money | None:
         """Cost that images from the store saved."""
         price = self._price
@@ -93,7 +85,6 @@ class Work:
         self.judged += other.judged
         self.judge_price = self.judge_price or other.judge_price
         self.judge_paid = max(self.judge_paid, other.judge_paid)
-        self.canary += other.canary
         self.price = self.price or other.price
         # These counters are shared: each process read the total so far.
         kinds = {**self.faults, **other.faults}

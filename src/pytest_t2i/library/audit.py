@@ -32,7 +32,6 @@ from pytest_t2i.runs.baseline import save_baseline
 from pytest_t2i.runs.build_record import conditions, library_versions, record_of
 from pytest_t2i.runs.earlier_looks import remember_looks
 from pytest_t2i.runs.frames import PlainTable, data_frame
-from pytest_t2i.runs.live import conclude
 from pytest_t2i.runs.make_and_detect import make_and_detect
 from pytest_t2i.runs.marker_arguments import KEYWORDS, select
 from pytest_t2i.runs.record import RunRecord
@@ -528,8 +527,6 @@ def _member_of(case: SelectedTest) -> str:
 FOLDED = ("away_from_zero", "away_from_half")
 """Directions of metrics of which another value than the measured one is judged."""
 REFUSED = {
-    "history": "only runs of pytest keep a history. t2i compare A/run.json B/run.json compares "
-    "reports of scripts",
     "inconclusive": "a script has no exit status: look at the outcome of a verdict",
     "captions": "select captions: t2i.audit(model, *t2i.read_captions(FILE).triplets())",
     "caption_count": "select captions: t2i.audit(model, *t2i.read_captions(FILE).triplets(COUNT))",
@@ -634,10 +631,7 @@ def audit(
         results = Results(session, files[0])
         recorded = _recorded(session, files, selection)
         with _default_named(unsaid=detector is None and not isinstance(model, str)):
-            try:
-                make_and_detect(results, limits, terminal_progress() if progress else Silent())
-            finally:
-                conclude(session)
+            make_and_detect(results, limits, terminal_progress() if progress else Silent())
         tests_of_fixtures = {
             name: tuple(session.tests[c.node_id] for c in fixture_tests)
             for name, fixture_tests in cases.items()

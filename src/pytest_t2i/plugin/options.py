@@ -208,11 +208,8 @@ def _place(config: pytest.Config, option: str, value: str) -> str:
     place = project_folder(config) / path
     if not path or Path(path).is_absolute() or path.startswith("~"):
         return value
-    if option == "history":
-        is_path = value != "off"
-    else:
-        looks_so = option == "labels" or bool({"/", "\\", "."} & set(path))
-        is_path = name in OF_FOLDERS or (looks_so and os.path.exists(place))  # noqa: PTH110
+    looks_so = option == "labels" or bool({"/", "\\", "."} & set(path))
+    is_path = name in OF_FOLDERS or (looks_so and os.path.exists(place))  # noqa: PTH110
     # A relative path keeps the names of folders of this machine out of reports.
     return f"{name}{colon}{os.path.relpath(place)}" if is_path else value
 

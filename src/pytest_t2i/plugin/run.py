@@ -39,12 +39,11 @@ from pytest_t2i.plugin.options import project_folder
 from pytest_t2i.plugin.xdist import Workers, make_shared
 from pytest_t2i.prompts import read_captions, read_reference
 from pytest_t2i.reporting.formatting import wrapped
-from pytest_t2i.runs import calibration, canary
+from pytest_t2i.runs import calibration
 from pytest_t2i.runs.baseline import save_baseline
 from pytest_t2i.runs.build_record import conditions, interrupted_record, library_versions, record_of
 from pytest_t2i.runs.earlier_looks import remember_looks
 from pytest_t2i.runs.early_stopping import undecidable
-from pytest_t2i.runs.live import conclude
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.running_test import judging
@@ -388,17 +387,10 @@ class Run:
         if not self.session.tests or self.error is not None or self._only_plans:
             return
         from pytest_t2i.reporting.report_folders import publish, write_run
-        from pytest_t2i.runs.history import MOST_KEPT, add_run, changed_inputs, earlier_labels
-        from pytest_t2i.runs.manifest import input_digests, manifest_of, write_manifest
+        from pytest_t2i.runs.manifest import manifest_of, write_manifest
 
         with _usage_errors():
-            reports, history = self.settings.report, self.settings.history_folder
-            project = self.config.rootpath
-            inputs = input_digests(self.session, project)
-            self.session.work.notes += changed_inputs(history, inputs)
-            if self.session.has_model and self.session.settings.labels:
-                fingerprint = self.session.components.model().fingerprint
-                self.session.work.notes += earlier_labels(history, inputs, fingerprint)
+            reports, project = self.settings.report, self.config.rootpath
             if (run_level := self.session.run_level) is not None:
                 self.session.work.notes.append(str(run_level))
             args = self.config.invocation_params.args
@@ -412,13 +404,10 @@ class Run:
             if self.is_made and not self.session.is_interrupted:
                 remember_looks(self.results)
             report = write_run(self.record, reports, self.session.audits, of_project)
-            past = None if history is None else add_run(self.record, history, self.session.audits)
-            made_of = manifest_of(self.session, self.record, report, project, past)
-            write_manifest(made_of, report)
-            publish(report, reports, 1 if history is None else MOST_KEPT)
+            write_manifest(manifest_of(self.session, self.record, report, project), report)
+            publish(report, reports)
             if self.settings.save_baseline is not None and not self.session.is_interrupted:
                 save_baseline(self.results, self.settings.save_baseline)
-            canary.forget_canary(self.session)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Print the summary of the run."""
@@ -436,10 +425,7 @@ class Run:
             )
 
     def pytest_unconfigure(self) -> None:
-        """Note that the run is over, and close the store."""
-        if not self.workers.is_worker:
-            with suppress(T2IError):  # those who watch learn it from the end of the process
-                conclude(self.session)
+        """Close the store."""
         self.session.store.close()
         self.aside.close()
 

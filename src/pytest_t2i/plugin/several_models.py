@@ -42,11 +42,9 @@ def run_each(config: pytest.Config, settings: Settings, models: Sequence[str]) -
         raise pytest.UsageError(f"--t2i-model: expected different models, got {', '.join(models)}")
     for folder in folders:
         remove_link(folder)
-    # All models share one history: t2i compare history does not look into the folder of each model.
-    history = ["--t2i-history", str(settings.history_folder or "off")]
     try:
         for model, folder in zip(models, folders, strict=True):
-            more = ["--t2i-model", model, "--t2i-report", str(folder), *history]
+            more = ["--t2i-model", model, "--t2i-report", str(folder)]
             command = _with_options(config.invocation_params.args, more)
             status = subprocess.run(  # noqa: S603 - this very command, once for each model
                 [sys.executable, "-m", "pytest", *command],

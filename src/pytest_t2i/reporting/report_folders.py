@@ -21,17 +21,19 @@ from filelock import FileLock, Timeout
 
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.errors import StoreError
-from pytest_t2i.files import checksum, explain, write_whole
+from pytest_t2i.files import checksum, explain, file_name, write_whole
 from pytest_t2i.reporting import COMPARISON, RUN, set_aside, write_all
-from pytest_t2i.runs.history import moment_and_model
 from pytest_t2i.runs.manifest import NAME as MANIFEST
 from pytest_t2i.runs.manifest import read_report_manifest, rendered_anew
+from pytest_t2i.runs.picture_paths import without_machine
 from pytest_t2i.runs.record import RunRecord
 
 LATEST = "latest"
 PAGE, SUMMARY = "index.html", "summary.md"
 FOLDER = re.compile(r"\d{8}T\d{6}-.+-[0-9a-f]{6}")
 """Names of folders that ``write_run`` creates."""
+MOST_KEPT = 500
+"""Largest number of these folders; the oldest are deleted first."""
 LOCK = ".latest.lock"
 LONGEST_WAIT = 60.0
 """Longest wait in seconds for another run that links its few files."""
@@ -49,13 +51,14 @@ def write_run(
 ) -> Path:
     """Write run.json, index.html and summary.md into a new folder of ``reports``, and return it."""
     digest = checksum(record.to_json().encode())[:6]
-    folder = reports / f"{moment_and_model(record)}-{digest}"
+    moment = re.sub(r"[^0-9T]", "", record.created[:19])
+    folder = reports / f"{moment}-{file_name(without_machine(record.model))}-{digest}"
     remove_link(folder)
     write_all(record, folder, audits, project)
     return folder
 
 
-def publish(folder: Path, reports: Path, most: int) -> None:
+def publish(folder: Path, reports: Path) -> None:
     """Show a run, whose report and manifest are written, as the latest; remove older folders.
 
     A lock keeps the files of two runs that end at the same time from mixing.
@@ -64,7 +67,7 @@ def publish(folder: Path, reports: Path, most: int) -> None:
         remove_link(reports / LOCK)
         with FileLock(reports / LOCK, timeout=LONGEST_WAIT):
             _show(folder, reports)
-            _prune(reports, most)
+            _prune(reports)
     except Timeout:
         raise StoreError(
             f"{reports}: another run has been writing there for {LONGEST_WAIT:.0f} seconds. "
@@ -108,10 +111,10 @@ def _link(source: Path, target: Path) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def _prune(reports: Path, most: int) -> None:
+def _prune(reports: Path) -> None:
     """Remove the oldest folders of runs, except those that may be in use."""
     oldest = time.time() - MAYBE_IN_USE
     runs = sorted(entry for entry in reports.iterdir() if FOLDER.fullmatch(entry.name))
-    for folder in runs[:-most]:
+    for folder in runs[:-MOST_KEPT]:
         if not folder.is_symlink() and folder.is_dir() and folder.stat().st_mtime < oldest:
             shutil.rmtree(folder, ignore_errors=True)

@@ -60,12 +60,6 @@ def tried(record: RunRecord) -> str:
     return _requests(work.probed, TRYING, work.spent_on_seeds)
 
 
-def watched(record: RunRecord) -> str:
-    """Return ``10 requests of the canary (0.40 USD)``; "" without such requests."""
-    work = record.done
-    return _requests(work.canary, "of the canary", work.spent_on_canary)
-
-
 def failed(record: RunRecord) -> str:
     """Return ``faults of the endpoint: busy (HTTP 429): 12, broken connection: 3``, or ""."""
     met = record.done.faults
@@ -167,8 +161,6 @@ def _of_model(record: RunRecord) -> list[tuple[str, str]]:
         rows.append(("Looked at before", looks))
     if work.probed:
         rows.append((f"Requests {TRYING}", str(work.probed)))
-    if work.canary:
-        rows.append(("Requests of the canary", str(work.canary)))
     if work.faults:
         rows.append(("Faults of the endpoint", fault_words(work.faults)))
     if work.spent is not None:
@@ -198,7 +190,6 @@ def facts(record: RunRecord) -> Table:
     sections = [
         ("Model", record.model),
         ("Model version", _version(record)),
-        ("Canary", canary_words(record)),
         ("Seeds", _words(record, "seeding")),
         ("Labelled images", str(_labelled_total(record) or "")),
         ("Detectors" if len(detectors) > 1 else "Detector", _detectors(detectors)),
@@ -358,11 +349,6 @@ def _lowest(counts: Mapping[str, Any]) -> str:
     group = min(labelled, key=lambda name: labelled[name][0] / labelled[name][1])
     right, total = labelled[group]
     return f"{group} ({right} of {total} right)"
-
-
-def canary_words(record: RunRecord) -> str:
-    """Return the canary's result in a sentence; "" without a canary."""
-    return _words(record, "canary")
 
 
 def _words(record: RunRecord, key: str) -> str:

@@ -35,7 +35,6 @@ from pytest_t2i.reporting.formatting import (
     wrapped,
 )
 from pytest_t2i.reporting.run_facts import (
-    canary_words,
     certified_lines,
     distinct_words,
     failed,
@@ -44,10 +43,8 @@ from pytest_t2i.reporting.run_facts import (
     not_compared_words,
     paid,
     tried,
-    watched,
 )
 from pytest_t2i.reporting.verdict_section import headline
-from pytest_t2i.runs.canary import CHANGED
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.runs.summaries import first_screens
 from pytest_t2i.sections import (
@@ -219,8 +216,6 @@ def _lines(
     # The first ten lines of 80 columns hold the verdict, the worst checks and the next steps.
     head, worst = f"{record.outcome}: {headline(record)}", list(_worst(record))
     yield head, {COLOURS[record.outcome]: True, "bold": True}
-    if canary := canary_words(record):
-        yield f"canary: {canary}", {"yellow": canary.startswith(CHANGED)}
     yield from ((line, {"red": True}) for line in worst)
     room = ANSWERED - sum(len(wrapped(line, width)) for line in (head, *worst))
     yield from ((line, {}) for line in _next(record, room, width))
@@ -372,6 +367,6 @@ def _work(record: RunRecord) -> str:
     refused = f", {work.refused} refused" if work.refused else ""
     stopped = [early_stopping_words(record)] if early_stopping_words(record) else []
     notes = "".join(f"; {note}" for note in [*stopped, *work.notes])
-    costs = [tried(record), watched(record), failed(record), paid(record)]
+    costs = [tried(record), failed(record), paid(record)]
     cost = "".join(f"; {words}" for words in costs if words)
     return f"images: {made_images(record, rate)}{refused}{cost}{notes}"

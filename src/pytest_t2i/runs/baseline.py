@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from pytest_t2i.generation.plan import DetectorRef
-from pytest_t2i.runs import canary
 from pytest_t2i.runs.build_record import conditions, library_versions
 from pytest_t2i.runs.picture_paths import without_machine
 from pytest_t2i.runs.results import Results
@@ -15,7 +14,7 @@ from pytest_t2i.verdicts.baseline_file import Baseline, ComponentFacts, Recorded
 
 
 def save_baseline(results: Results, path: Path) -> Baseline:
-    """Record the run's prompts, audits and canary as a baseline file, and return it."""
+    """Record the run's prompts and audits as a baseline file, and return it."""
     session = results.session
     baseline = Baseline(
         model=without_machine(session.settings.under_test),
@@ -31,7 +30,6 @@ def save_baseline(results: Results, path: Path) -> Baseline:
             for audit in session.audits
             if (plain := audit.recorded(results)) is not None
         },
-        canary=canary.recorded_canary(session),
         components=_component_facts(session) if session.has_model else None,
     )
     baseline.write(path)

@@ -22,7 +22,6 @@ from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.run_counts import Work
 from pytest_t2i.generation.seeds import seeding_of
 from pytest_t2i.labels import ADJUDICATED, FILE_NAME, LabelledSet
-from pytest_t2i.runs import canary
 from pytest_t2i.runs.earlier_looks import looked_before
 from pytest_t2i.runs.judges import judge_facts, judge_notes
 from pytest_t2i.runs.manifest import input_digests, limits_files
@@ -207,8 +206,6 @@ def provenance(session: Session) -> dict[str, Any]:
         }
         if (seeding := seeding_of(session.store, model.fingerprint)) is not None:
             facts["seeding"] = asdict(seeding) | {"words": seeding.words}
-        if (compared := canary.canary_values(session)) is not None:
-            facts["canary"] = compared
     if (mitigating := session.components.mitigating()) is not None:
         facts["mitigation"] = mitigating.named.facts
     if session.tries_detectors and session.labelled is not None:

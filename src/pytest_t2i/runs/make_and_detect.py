@@ -11,9 +11,7 @@ from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.progress import Progress
 from pytest_t2i.generation.ready_made import check_supply
 from pytest_t2i.generation.seeds import seeding_of
-from pytest_t2i.runs.canary import look_at_canary
 from pytest_t2i.runs.early_stopping import Rounds
-from pytest_t2i.runs.live import Announcing
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.session import Session
 from pytest_t2i.verdicts.limits_file import LimitFiles
@@ -24,15 +22,13 @@ def make_and_detect(results: Results, limits: LimitFiles, progress: Progress) ->
     session = results.session
     session.check_labels()
     runner = Runner(
-        session.components, session.store, progress, session.settings.batch, tries_seeds=True,
-        announce=Announcing(session),
-    )  # fmt: skip
+        session.components, session.store, progress, session.settings.batch, tries_seeds=True
+    )
     with closing(runner):
         session.work = runner.work
         if changed := session.components.version_note if session.has_model else "":
             runner.progress.say(changed)
             session.work.notes.append(changed)
-        look_at_canary(session, results.recorded, runner)
         images = session.images_wanted()
         notes = check_supply(session.components.model(), images) if images else []
         if session.settings.sequential:

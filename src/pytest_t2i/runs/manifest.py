@@ -211,7 +211,6 @@ def manifest_of(
     record: RunRecord,
     report: Path,
     project: Path,
-    history: Path | None = None,
 ) -> ReportManifest:
     """Return the manifest of a run whose report was just written into ``report``."""
     manifest = new_manifest(report, project)
@@ -230,7 +229,6 @@ def manifest_of(
         FOLDER: _ready_made(session),
         "images": pictures,
         "thumbnails": small,
-        "history": () if history is None else (history,),
     }
     for name, files in groups.items():
         for kind, part in parts_of(name, files, report, project, digests_of_files).items():

@@ -174,7 +174,6 @@ class Session:
             self.components.model()
             self.components.check_budget()
             self._check_mitigation()
-            self._check_canary()
         self.components.check_judge_price()
         if self.settings.labels is not None:
             _ = self.labelled
@@ -190,14 +189,6 @@ class Session:
             raise ConfigurationError(
                 f"--t2i-mitigation: the pictures of {model.name} were made elsewhere, a mitigation "
                 "acts while they are made"
-            )
-
-    def _check_canary(self) -> None:
-        if self.settings.canary and not self.components.counts_requests:
-            raise ConfigurationError(
-                f"--t2i-canary: {self.components.model().name} is known by its weights. Expected a "
-                "model behind HTTP: openai:MODEL, fal:MODEL and others, or a class made from "
-                "EndpointModel."
             )
 
     def learn(self, selection: Selection) -> None:

@@ -25,17 +25,15 @@ def first_screens(audits: Sequence[Audit[Any]] | None = None) -> list[FirstScree
     return [audit.first_screen for audit in every if audit.first_screen is not None]
 
 
-def headlines(record: RunRecord) -> dict[str, str]:
-    """Return the one-line headline of each audit that has one, by the audit's name."""
-    parts = ((audit, record.part(audit.name)) for audit in installed_audits())
-    lines = {a.name: a.summary(part).headline for a, part in parts if part is not None}
-    return {name: headline for name, headline in lines.items() if headline}
+def headlines(record: RunRecord) -> list[str]:
+    """Return the one-line headline of each audit that has one."""
+    return [summary.headline for summary in summaries(record) if summary.headline]
 
 
 def series_of_audits(
     record: RunRecord, audits: Sequence[Audit[Any]] | None = None
 ) -> dict[str, Interval]:
-    """Return the values that audits follow over versions, by name.
+    """Return the values that comparisons set side by side, by name.
 
     >>> series_of_audits(RunRecord("2026-11-21T10:00:00+00:00", 12.5, "mine", {}, {}, {}))
     {}

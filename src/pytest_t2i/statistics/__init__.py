@@ -76,7 +76,7 @@ __all__ = [
 MOVED = {
     "associations": "rank_correlation_interval",
     "change": (
-        "ChangePoint PairedScores change_points growth_probabilities paired_model_bias_scores "
+        "PairedScores growth_probabilities paired_model_bias_scores "
         "paired_prompt_p_value prompt_bias_change"
     ),
     "correction": "CorrectedScores CorrectedShares corrected_shares effective_counts",

@@ -12,7 +12,6 @@ from typing import Any, TypeVar, cast
 from pytest_t2i.data import EMPTY, Count, Moment, Prompt, Undetected, digest, sign_of
 from pytest_t2i.errors import BaselineMismatchError, FileFormatError
 from pytest_t2i.files import convert, read_json, write_whole
-from pytest_t2i.verdicts.canary_prompts import CanaryPrompt, as_plain, read_canary
 
 SCHEMA = "pytest-t2i/baseline/1"
 UNDETECTED = "undetected:"
@@ -86,8 +85,6 @@ class Baseline:
     images: int = 0
     audits: Mapping[str, Any] = field(default_factory=dict)
     """Record of each audit as plain values, by the name of the audit."""
-    canary: tuple[CanaryPrompt, ...] = ()
-    """Fixed prompts with their pictures, to detect a changed model; empty without --t2i-canary."""
     components: ComponentFacts | None = None
     """What the model and the detector consist of; None in a run without a model."""
     file: Path = field(default=Path("baseline"), compare=False)
@@ -124,8 +121,6 @@ class Baseline:
         }
         if self.audits:
             plain["audits"] = dict(self.audits)
-        if self.canary:
-            plain["canary"] = as_plain(self.canary)
         if self.components is not None:
             plain["components"] = asdict(self.components)
         content = json.dumps(sealed(plain), indent=1, sort_keys=True, ensure_ascii=False)
@@ -165,7 +160,6 @@ class _File:
     seed: int
     images: Count
     audits: dict[str, Any] = field(default_factory=dict)
-    canary: list[Any] = field(default_factory=list)
     components: ComponentFacts | None = None
 
 
@@ -194,7 +188,6 @@ def read_baseline(path: Path, kinds: Mapping[str, Any] = EMPTY) -> Baseline:
         content.seed,
         content.images,
         content.audits,
-        read_canary(path, content.canary),
         content.components,
         path,
     )

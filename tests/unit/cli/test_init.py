@@ -5,20 +5,18 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from dataclasses import replace
 
 import pytest
 
-from pytest_t2i.audits.parity.record import ModelScoreRecord, ParityPart
 from pytest_t2i.cli import init as init_command
 from pytest_t2i.cli.main import main
 from pytest_t2i.cli.support import presets
 from pytest_t2i.cli.support.presets import Question, Shape
-from pytest_t2i.data import Interval
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
+from pytest_t2i.generation.batch_times import ModelPace, remember_pace
+from pytest_t2i.generation.store import Store
 from pytest_t2i.prompts import read_axes
-from pytest_t2i.runs.history import add_run
-from pytest_t2i.runs.record import AuditRecord, RunRecord
+from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.verdicts.limits_file import read_limits
 
 WORDS = "nurse,Pilot,gym,astronaut"
@@ -272,18 +270,15 @@ def test_the_price_is_as_measured(folder, capsys):
 @pytest.mark.parametrize(
     ("model", "price"),
     [
-        ("m", "1.3 minutes at 0.25 s an image (as m took on 2026-01-02)"),
+        ("m", "1.3 minutes at 0.25 s an image (as m takes on cpu)"),
         ("n", "at 2 s an image (assumed"),
     ],
 )
-def test_the_price_is_that_of_the_last_run_of_the_model(folder, capsys, model, price):
-    score = Interval(0.1, 0.0, 0.2, 0.95, "test", 20)
-    scores = (ModelScoreRecord("model", "clip", score, score, 0.1, 2, 40),)
-    for day, made, seconds in ((1, 40, 80.0), (2, 40, 10.0), (3, 0, 5.0), (4, 3, 60.0)):
-        work = {"planned": 50, "made": made, "seconds": seconds, "refused": 0, "notes": []}
-        run = RunRecord(f"2026-01-0{day}T00:00:00+00:00", 1.0, "m", {}, {}, work)
-        audits = {"parity": AuditRecord(1, ParityPart(scores))}
-        add_run(replace(run, audits=audits), folder / "here/reports/t2i/history")
+def test_the_pace_is_that_of_the_model_in_the_store(folder, capsys, model, price):
+    store = Store(folder / "here/.t2i")
+    store.name_model("m 1", "m")
+    remember_pace(store, "m 1", {"cpu": ModelPace(0.25, 0.0)})
+    store.close()
     init("here", "--model", model, "--preset", "research", "--minutes", "1.34", words="nurse,cook")
     assert price in capsys.readouterr().out
 

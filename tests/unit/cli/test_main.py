@@ -129,7 +129,6 @@ def test_the_help_fits_a_terminal(monkeypatch, capsys):
         (["init", "--word=nurse"], ""),
         (["init", "--wrods=nurse"], "Did you mean --words?"),
         (["compare", "--confidnece", "0.9", "run.json"], "Did you mean --confidence?"),
-        (["compare", "history", "--reprot", "x"], "Did you mean --report?"),
         (["store", "verfy"], "Did you mean verify?"),
         (["store", "prune", "--dryrun"], "--dryrun"),
     ],

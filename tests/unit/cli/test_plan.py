@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import pytest
 
-from pytest_t2i.audits.parity.record import ModelScoreRecord, ParityPart
 from pytest_t2i.cli.main import main
-from pytest_t2i.cli.support.seconds_per_image import HISTORY
-from pytest_t2i.data import Interval
-from pytest_t2i.runs.history import add_run
-from pytest_t2i.runs.read_run import read_run
-from pytest_t2i.runs.record import AuditRecord, RunRecord
+from pytest_t2i.generation.batch_times import ModelPace, remember_pace
+from pytest_t2i.generation.store import Store
+from pytest_t2i.runs.record import RunRecord
 
 PROMPT = ("plan", "--metric", "prompt_bias_score", "--limit", "0.5", "--prompts", "10")
 
 
 @pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch):
-    """A folder without a history of runs, which would tell seconds per image."""
+    """A folder without a store, which would tell seconds per image."""
     monkeypatch.chdir(tmp_path)
 
 
@@ -97,15 +93,15 @@ def test_a_limits_file(tmp_path, capsys):
     assert "limits of group_distance are planned with --groups N" in told
 
 
-def test_minutes_are_those_of_the_last_run_here(tmp_path, capsys):
-    score = Interval(0.1, 0.0, 0.2, 0.95, "test", 20)
-    scores = (ModelScoreRecord("model", "clip", score, score, 0.1, 2, 40),)
-    audits = {"parity": AuditRecord(1, ParityPart(scores))}
-    run = replace(read_run(write_run(tmp_path, made=40, seconds=60.0)), audits=audits)
-    add_run(run, HISTORY)
+def test_minutes_are_at_the_slowest_pace_of_the_store(tmp_path, capsys):
+    store = Store(tmp_path / ".t2i")
+    for name, seconds in (("fast", 0.5), ("slow", 1.5)):
+        store.name_model(f"{name} 1", name)
+        remember_pace(store, f"{name} 1", {"cpu": ModelPace(seconds, 0.0)})
+    store.close()
     assert main([*PROMPT, "--budget", "10min"]) == 0
     told = capsys.readouterr().out
-    assert f"minutes: at 1.5 s an image (as {run.model} took on {run.created[:10]})" in told
+    assert "minutes: at 1.5 s an image (as slow takes on cpu)" in told
     assert "with 400 images (40 per prompt, 10.0 minutes)" in told
     assert main([*PROMPT, "--seconds-per-image", "3"]) == 0
     assert "minutes: at 3 s an image (as given)" in capsys.readouterr().out
@@ -129,7 +125,7 @@ def test_a_budget_too_small_for_an_image_each(capsys):
         (("--metric", "prompt_bias_scor", "--limit", "0.5"), "Did you mean 'prompt_bias_score'"),
         (("--metric", "accuracy", "--limit", "0.5"), "a plan can be made for prompt_bias_score"),
         (("--limits", "absent.toml"), "absent.toml: no such file"),
-        ((*PROMPT[1:], "--budget", "9min"), "needs --seconds-per-image S, --run run.json or"),
+        ((*PROMPT[1:], "--budget", "9min"), "needs --seconds-per-image S, --run run.json, or"),
         ((*PROMPT[1:], "--before", "1"), "expected a score of 0 or more and below 1"),
     ],
 )

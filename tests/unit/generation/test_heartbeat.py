@@ -26,7 +26,7 @@ def test_a_long_step_is_told_and_how_far_it_is():
 
 
 def test_a_short_step_says_nothing(capsys):
-    with signs_of_life("history"):
+    with signs_of_life("list"):
         pass
     assert capsys.readouterr() == ("", "")
 

@@ -433,14 +433,12 @@ def test_early_stopping_takes_the_limits_of_the_file(audited, tmp_path, monkeypa
         ({"save_baseline": "a.json", "sequential": True}, "record it without sequential=True"),
         ({"baseline": "none.json"}, "none.json: no such baseline. Record one: "),
         ({"anchor": "none.json"}, "none.json: no such baseline"),
-        ({"history": "folder"}, "only runs of pytest keep a history"),
         ({"inconclusive": "fail"}, "look at the outcome"),
         ({"captions": "a.json"}, "read_captions"),
         ({"caption_count": 3}, "read_captions"),
         ({"objects": "auto"}, "audits=('parity', 'objects')"),
         ({"reference": "uniform"}, "audits=('parity', 'references')"),
         ({"total_images": 30}, "expected sequential=True"),
-        ({"canary": 5}, "give baseline=FILE"),
     ],
 )
 def test_an_option_without_an_effect_is_refused(audited, options, told):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import re
 from dataclasses import asdict, replace
 from functools import cache
@@ -20,20 +19,17 @@ from pytest_t2i.data import Detection, Outcome, Variant
 from pytest_t2i.labels import Label, read_labels, write_labels
 from pytest_t2i.plugin.checks import note
 from pytest_t2i.reporting import failure_text
-from pytest_t2i.reporting import history as history_page
 from pytest_t2i.reporting.comparison import comparison_lines as compared_lines
 from pytest_t2i.reporting.comparison import comparison_markdown as compared_markdown
 from pytest_t2i.reporting.comparison import comparison_page as compared_page
-from pytest_t2i.reporting.exports.cards import fairness_card, model_card, write_fairness_card
-from pytest_t2i.reporting.exports.mlflow import _parameters, metrics_of
-from pytest_t2i.reporting.exports.sarif import write_sarif
+from pytest_t2i.reporting.exports.cards import card_contents, model_card
+from pytest_t2i.reporting.exports.pdf import _body
 from pytest_t2i.reporting.exports.tables import write_tables
 from pytest_t2i.reporting.html import render_html
 from pytest_t2i.reporting.markdown import render_markdown, whole_lines
 from pytest_t2i.reporting.terminal import summarise
 from pytest_t2i.runs.comparison.compare import compare_models
 from pytest_t2i.runs.comparison.read_compared_models import of_run
-from pytest_t2i.runs.history import past_run, series_of
 from pytest_t2i.runs.record import AuditRecord, Counts, ImageRecord, RunRecord
 from pytest_t2i.settings import Settings
 
@@ -190,9 +186,7 @@ HARMLESS = re.compile(r"#|data:image/jpeg;|$|[\w.%/-]+$")
 def pages(record, folder):
     yield render_html(record, folder)
     yield compared_page(comparison_of(record), folder)
-    yield history_page.history_page(series_of([past_run(record)], level=0.95))
-    write_fairness_card(record, folder, (record.model,))
-    yield (folder / "fairness-card.html").read_text()
+    yield _body(record, folder)
 
 
 @pytest.fixture(scope="module")
@@ -245,18 +239,10 @@ def test_tables(hostile, tmp_path):
         assert not [t for t in texts_ if t.startswith(tuple("=+-@\t\r")) or CONTROLS.search(t)]
 
 
-def test_json_of_others(hostile, tmp_path):
-    write_sarif(hostile, tmp_path / "a.sarif")
-    write_fairness_card(hostile, tmp_path, (hostile.model,))
-    sarif = json.loads((tmp_path / "a.sarif").read_text())
-    for result in sarif["runs"][0]["results"]:
-        assert not re.search(r"(?<!\\)\[", result["message"]["text"])
-        (place,) = result["locations"]
-        assert re.fullmatch(r"[\w.%/~-]*", place["physicalLocation"]["artifactLocation"]["uri"])
-    everything = [*texts(sarif), *texts(json.loads((tmp_path / "fairness-card.json").read_text()))]
-    everything += [*texts(_parameters(hostile)), *metrics_of(hostile)]
-    assert fairness_card(hostile, ())["system"]["name"] == hostile.model
-    assert not [text for text in everything if CONTROLS.search(text)]
+def test_the_card(hostile):
+    card = card_contents(hostile)
+    assert dict(card["again"])["model: name"]
+    assert not [text for text in texts(card) if CONTROLS.search(text)]
 
 
 class Item:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
-from pytest_t2i.reporting.exports.cards import card_page, fairness_card
+from pytest_t2i.reporting.exports.cards import card_contents
 from pytest_t2i.reporting.html import render_html as render_page
 from pytest_t2i.reporting.markdown import render_markdown
 
@@ -23,10 +22,10 @@ def test_card_page_and_summary_name_no_place(record, tmp_path):
         },
         next_steps=(f"look into {HOME}/reports",),
     )
-    card = fairness_card(placed, ())
+    card = card_contents(placed)
     page = render_page(placed, tmp_path)
-    for text in (json.dumps(card), card_page(card), page, render_markdown(placed)):
+    for text in (str(card), page, render_markdown(placed)):
         assert HOME not in text
         assert "/usr/lib" not in text
-    assert card["system"]["source"] == "people/weights"
+    assert dict(card["again"])["model: source"] == "people/weights"
     assert "people/weights" in page

@@ -18,15 +18,14 @@ from pytest_t2i.reporting.report_folders import publish, write_run
 from pytest_t2i.runs.manifest import new_manifest, report_part, write_manifest
 
 FILES = ["index.html", "manifest.json", "run.json", "summary.md"]
-MOST = 3
 
 
-def reported(record, reports, created, most=MOST):
+def reported(record, reports, created):
     """A run of that time, published."""
     folder = write_run(replace(record, created=created), reports)
     manifest = new_manifest(folder, reports.parent)
     write_manifest(manifest.with_part("report", report_part(folder)), folder)
-    publish(folder, reports, most)
+    publish(folder, reports)
     return folder
 
 
@@ -76,7 +75,7 @@ def test_a_file_system_without_links_has_copies(record, reports, monkeypatch):
 
 def test_the_same_run_is_published_again_without_a_stray(record, reports):
     folder = reported(record, reports, "2026-11-20T10:00:00+00:00")
-    publish(folder, reports, MOST)
+    publish(folder, reports)
     assert names(reports / "latest") == FILES
     assert [name for name in names(reports) if name.startswith(".run.json")] == []
 
@@ -98,7 +97,8 @@ def test_links_of_the_page_hold_in_every_place(record, reports):
         assert all((place / link).samefile(picture) for link in links)
 
 
-def test_the_oldest_go_but_for_what_may_be_in_use(record, reports):
+def test_the_oldest_go_but_for_what_may_be_in_use(record, reports, monkeypatch):
+    monkeypatch.setattr(report_folders, "MOST_KEPT", 3)
     made = [reported(record, reports, f"2026-11-2{k}T10:00:00+00:00") for k in range(5)]
     assert all(folder.is_dir() for folder in made)
     long_ago = time.time() - 2 * report_folders.MAYBE_IN_USE
@@ -114,13 +114,13 @@ def test_a_run_that_waits_for_another_says_where_its_report_is(record, reports, 
     monkeypatch.setattr(report_folders, "LONGEST_WAIT", 0.05)
     first = reported(record, reports, "2026-11-20T10:00:00+00:00")
     with FileLock(reports / report_folders.LOCK), pytest.raises(StoreError) as told:
-        publish(first, reports, MOST)
+        publish(first, reports)
     assert str(first) in str(told.value)
 
 
 def _many(record, reports, which):
     for k in range(3):
-        reported(record, reports, f"2026-11-2{which}T10:00:0{k}+00:00", most=100)
+        reported(record, reports, f"2026-11-2{which}T10:00:0{k}+00:00")
 
 
 def test_runs_that_end_together_do_not_mix(record, reports):

@@ -138,10 +138,10 @@ def test_facts_of_another_shape_break_no_page(record, provenance):
 
 def test_settings_without_a_value_are_named_in_one_row():
     nested = {"batch": None, "generation": {"steps": 4, "width": None}, "labels": (), "seed": 0}
-    assert facts_table({**nested, "history": ""}) == [
+    assert facts_table({**nested, "mitigation": ""}) == [
         ("generation.steps", "4"),
         ("seed", "0"),
-        ("not set", "batch, generation.width, labels, history"),
+        ("not set", "batch, generation.width, labels, mitigation"),
     ]
     assert facts_table({"seed": 0}) == [("seed", "0")]
 

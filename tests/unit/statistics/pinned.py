@@ -18,7 +18,6 @@ import numpy as np
 from pytest_t2i import statistics as s
 from pytest_t2i.statistics.associations import rank_correlation_interval
 from pytest_t2i.statistics.change import (
-    change_points,
     growth_probabilities,
     paired_model_bias_scores,
     paired_prompt_p_value,
@@ -132,14 +131,6 @@ CASES: dict[str, Callable[[], Any]] = {
     "bias_p_value": lambda: [bias_p_value(m, 20 - m, 0.3) for m in (0, 4, 9, 15, 20)],
     "change_p_value": lambda: s.change_p_value(
         MEN, WOMEN, MEN_AFTER, WOMEN_AFTER, seed=1, redraws=1000
-    ),
-    "change_points": lambda: (
-        change_points(
-            np.repeat([[5, 9, 4], [18, 17, 9]], 3, axis=0),
-            np.repeat([[15, 11, 16], [2, 3, 11]], 3, axis=0),
-        )
-        + change_points([[10] * 9] * 4 + [[20] * 9] * 4, [[10] * 9] * 4 + [[0] * 9] * 4)
-        + change_points([[20] * 9] * 4 + [[10] * 9] * 4, [[0] * 9] * 4 + [[10] * 9] * 4)
     ),
     "corrected_model_bias_score": lambda: [
         s.corrected_model_bias_score(MEN, WOMEN),

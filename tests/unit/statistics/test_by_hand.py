@@ -10,7 +10,6 @@ from scipy import stats
 
 from pytest_t2i import statistics as s
 from pytest_t2i.data import Interval
-from pytest_t2i.statistics.change import change_points
 from pytest_t2i.statistics.correction import effective_counts, folding_bias
 from pytest_t2i.statistics.curves import mean_band
 from pytest_t2i.statistics.deprecated import adjusted_model_bias_score
@@ -199,18 +198,6 @@ def test_a_label_shown_once_is_no_label_never_shown():
     interval = total_variation_interval(counts, reference, 0.95)
     # Three labels share the error, and one of them alone exceeds its share.
     assert interval.low == pytest.approx(stats.beta.ppf(0.025 / 3, 1, 10), abs=1e-9)
-
-
-def test_a_look_at_a_series_spends_its_part_of_the_error():
-    runs = [[10] * 9, [10] * 9, [14] * 9]
-    (change,) = change_points(runs, [[20 - k for k in run] for run in runs])
-    (sooner,) = change_points(runs[1:], [[20 - k for k in run] for run in runs[1:]])
-    assert (change.run, change.seen_at, sooner.run) == (2, 2, 1)
-    # The k-th look spends 6 / (pi k)^2 of the error, shared by k places of a cut.
-    for found, spent in ((sooner, math.pi**2 / 6), (change, 2 * 4 * math.pi**2 / 6)):
-        estimate, reach = found.change.estimate, found.change.high - found.change.estimate
-        z = estimate / reach * stats.norm.isf(0.025)
-        assert found.p_value == pytest.approx(2.0 * stats.norm.sf(z) * spent)
 
 
 def test_an_object_that_never_occurs_tells_nothing_of_independence():

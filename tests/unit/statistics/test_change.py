@@ -13,7 +13,6 @@ from pytest_t2i.statistics import change as module
 from pytest_t2i.statistics import paired_model_bias_change
 from pytest_t2i.statistics.change import (
     PairedScores,
-    change_points,
     growth_probabilities,
     paired_model_bias_scores,
     plain_table,
@@ -440,12 +439,3 @@ def test_a_score_stays_within_0_and_1():
 def test_nothing_to_compare_is_refused():
     with pytest.raises(ValueError, match="no prompt of 1 has two clear images"):
         paired_model_bias_scores([1], [0], [1], [0])
-
-
-def test_after_a_change_looks_are_counted_anew():
-    """As if the series had begun there."""
-    men = np.array([[10] * 12] * 3 + [[14] * 12] * 6 + [[10] * 12])
-    first, second = change_points(men, 20 - men)
-    (alone,) = change_points(men[first.run :], 20 - men[first.run :])
-    assert (first.run, second.run, alone.run) == (3, 9, 6)
-    assert second.p_value == pytest.approx(alone.p_value)

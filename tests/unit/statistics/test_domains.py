@@ -7,7 +7,7 @@ import pytest
 
 from pytest_t2i import metrics as m
 from pytest_t2i import statistics as s
-from pytest_t2i.statistics.change import change_points, growth_probabilities, paired_prompt_p_value
+from pytest_t2i.statistics.change import growth_probabilities, paired_prompt_p_value
 from pytest_t2i.statistics.curves import settled_step
 from pytest_t2i.statistics.deprecated import mean_total_variation_p_value, stereotype_p_value
 from pytest_t2i.statistics.distances import total_variation_floor, total_variation_p_value
@@ -111,7 +111,6 @@ def test_no_evidence_is_for_sure(level):
         lambda: wilson(5, 9, level),
         lambda: s.mean_interval(GAPS, level=level, seed=0),
         lambda: s.ranking([[5, 4], [3, 3]], [[5, 6], [7, 7]], level=level, seed=0),
-        lambda: change_points([[9] * 5] * 2, [[2] * 5] * 2, level=level),
     ):
         with pytest.raises(ValueError, match=r"\blevel"):
             call()

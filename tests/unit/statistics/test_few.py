@@ -10,7 +10,7 @@ from pytest_t2i import statistics as s
 from pytest_t2i.statistics import permutation as baseline_model_test
 from pytest_t2i.statistics import planning as model_plan
 from pytest_t2i.statistics.associations import rank_correlation_interval
-from pytest_t2i.statistics.change import change_points, growth_probabilities, paired_prompt_p_value
+from pytest_t2i.statistics.change import growth_probabilities, paired_prompt_p_value
 from pytest_t2i.statistics.correction import corrected_shares
 from pytest_t2i.statistics.curves import half_step, half_step_interval
 from pytest_t2i.statistics.deprecated import adjusted_model_bias_score
@@ -145,17 +145,6 @@ def test_error_rates_that_explain_more_than_all_leave_all():
     score = adjusted_model_bias_score(words, people, level=0.95, seed=0)
     assert score.estimate == pytest.approx((1.0 + 0.0) / 2)
     assert score.high <= 1.0
-
-
-def test_a_second_change_spends_from_the_first_on():
-    even, men = [10] * 9, [20] * 9
-    runs = [even, even, men, even]
-    first, second = change_points(runs, [[20 - k for k in run] for run in runs])
-    (alone,) = change_points([men, even], [[0] * 9, even])
-    assert (first.run, first.seen_at) == (2, 2)
-    assert (second.run, second.seen_at, alone.run) == (3, 3, 1)
-    assert second.p_value == pytest.approx(alone.p_value)
-    assert second.change.estimate == pytest.approx(alone.change.estimate)
 
 
 def test_redraws_are_made_in_parts_that_fit():

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_t2i import statistics as s
 from pytest_t2i.data import Interval
-from pytest_t2i.statistics.change import change_points, paired_prompt_p_value
+from pytest_t2i.statistics.change import paired_prompt_p_value
 from pytest_t2i.statistics.correction import corrected_shares, effective_counts, estimates, signs_of
 from pytest_t2i.statistics.curves import half_step, mean_band, settled_step
 from pytest_t2i.statistics.detectors import deviation_interval, fleiss_interval, paired_share_change
@@ -94,7 +94,6 @@ SHAPES = [
     ("equally long, got 1 and 0", lambda: paired_change_p_value([[1]], [], seed=0)),
     ("must hold 1, -1 or 0", lambda: paired_change_p_value([[0.5]], [[1]], seed=0)),
     ("must hold 1, -1 or 0", lambda: paired_prompt_p_value([0.5], [1], shared_seeds=False)),
-    ("one shape", lambda: change_points([[1, 2]], [[1, 2, 3]])),
     ("not exceed n", lambda: paired_share_change(5, 6, 10, 0.9)),
     ("n must be at least 1", lambda: paired_share_change(0, 0, 0, 0.9)),
     ("each hold a clear", lambda: deviation_interval([0, 0], [0, 0], [1, 2], [0, 0], **OPTIONS)),
@@ -109,11 +108,6 @@ SHAPES = [
 def test_what_has_another_shape_is_refused(says, call):
     with pytest.raises(ValueError, match=says):
         call()
-
-
-def test_what_is_not_compared_has_no_change_point():
-    assert change_points([[1, 0], [1, 1]], [[0, 2], [0, 0]]) == []
-    assert change_points([[20]], [[0]]) == []
 
 
 def test_what_can_be_decided_by_few_and_many_prompts():

@@ -181,7 +181,6 @@ EDITS = {
     "no audit": (lambda p: p.pop("audits"), "audits.any"),
     "an audit more": (lambda p: p["audits"].update(other={}), "audits.other"),
     "the time": (lambda p: p.update(created="2026-11-22"), "created"),
-    "a canary": (lambda p: p.update(canary=[]), "canary"),
     "no seals of parts": (lambda p: p.pop("seals"), "conditions, created"),
     "seals of another kind": (lambda p: p.update(seals=[1]), "conditions, created"),
 }

@@ -118,7 +118,7 @@ class EvennessAudit(Audit[Evenness]):
         return [sections.Section("How evenly labels are spread", (told, chart))]
 
     def summary(self, record: Evenness) -> Summary:
-        """The least even prompt, a series for the history, and a table."""
+        """The least even prompt, a series for comparisons, and a table."""
         known = {one.prompt: one.simpson for one in record.prompts if one.simpson}
         least = min(known, key=lambda name: known[name].estimate, default=None)
         told = "no prompt has labels" if least is None else f"least even: {least} {known[least]}"

@@ -26,7 +26,6 @@ BEGINS = re.compile(r"\d{1,9}(?=[.)](?:\s|$))|(?=[-+]\s|[-=]{2,}\s*$|#{1,6}(?:\s
 COMMAND = re.compile(r"`([^`]+)`")
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """First characters of a cell that a spreadsheet takes for a formula."""
-LINK = re.compile(r"[\\\[\]]")
 
 
 def line(text: str) -> str:
@@ -95,15 +94,6 @@ def cell(value: Any) -> Any:
         return value
     text = printable(value)
     return f"'{text}" if value.startswith(FORMULA) else text
-
-
-def message(text: str) -> str:
-    r"""The text as a SARIF message, with brackets escaped, which would be a link.
-
-    >>> message("[here](https://example.org)")
-    '\\[here\\](https://example.org)'
-    """
-    return LINK.sub(r"\\\g<0>", printable(text))
 
 
 def clean(value: Any) -> Any:

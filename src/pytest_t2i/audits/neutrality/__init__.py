@@ -102,7 +102,6 @@ class NeutralityAudit(ContrastAudit):
 
     name, place = "neutrality", 40
     record_type = NeutralityPart
-    plain_series = (METRIC,)
     contrast = Contrast(METRIC, ("to_masculine", "to_feminine"))
     fixture, single = "triplets", "triplet"
     doc = "The images of every triplet of the t2i marker."

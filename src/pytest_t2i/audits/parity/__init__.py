@@ -34,7 +34,6 @@ class ParityAudit(PackagedAudit):
         change=("fairer", "more biased"),
         of_prompts=("prompt_bias_score", "group_distance"),
     )
-    plain_series = ("model_bias_score",)
     certified = ("prompt_bias_score", "model_bias_score")
     of_sample = attributes(
         f"{__name__}.sample_members:PromptParity",

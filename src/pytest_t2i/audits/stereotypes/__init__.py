@@ -26,7 +26,6 @@ class StereotypesAudit(PackagedAudit):
     keeps = "StereotypesPart"
     after = ("emergence", "parity", "variety")
     place = 30
-    plain_series = ("stereotype_score",)
     unmeasured = "Stereotypes were not measured in this run."
     fixtures = MappingProxyType(
         {

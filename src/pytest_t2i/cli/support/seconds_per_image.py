@@ -1,16 +1,17 @@
-"""Seconds per image: as given, or as measured by a run."""
+"""Seconds per image: as given, of a recorded run, or as the store's paces say."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_t2i.data import FactKind
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.runs.history import last_that_made_images, seconds_per_image
+from pytest_t2i.generation.batch_times import paces
+from pytest_t2i.generation.store import Store
+from pytest_t2i.generation.store.index import NAME as INDEX
 from pytest_t2i.runs.read_run import read_run
-
-HISTORY = Path("reports/t2i/history")
-"""The default folder of the small records of runs."""
+from pytest_t2i.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +20,7 @@ class Rate:
 
     seconds: float
     source: str
-    """The source in words, such as "as reference took on 2026-11-22"."""
+    """The source in words, such as "as reference takes on cpu, 64 x 64"."""
 
     def __str__(self) -> str:
         return f"{self.seconds:.2g} s an image ({self.source})"
@@ -28,17 +29,31 @@ class Rate:
 def rate(
     seconds: float | None, run: Path | None, folder: Path = Path(), model: str | None = None
 ) -> Rate | None:
-    """Return the seconds per image: given, of a run.json, or of the last run in the history."""
+    """Return the seconds per image: given, of a run.json, or the largest of the store's paces."""
     if seconds is not None:
         return Rate(seconds, "as given")
     if run is not None:
-        measured = seconds_per_image(read_run(run))
-        if measured is None:
+        work = read_run(run).done
+        if not work.made or not work.seconds:
             raise ConfigurationError(
                 f"{run} made no image (all came from the store): give --seconds-per-image"
             )
-        return Rate(measured, f"as in {run}")
-    last = last_that_made_images(folder / HISTORY, model)
-    if last is None:
-        return None
-    return Rate(last.seconds_per_image, f"as {last.model} took on {last.created[:10]}")
+        return Rate(work.seconds_per_image or work.seconds / work.made, f"as in {run}")
+    return max(_measured(folder / Settings().store, model), key=lambda it: it.seconds, default=None)
+
+
+def _measured(folder: Path, model: str | None) -> list[Rate]:
+    """Return the paces in a store of a model, or of all its models; [] where there is no store."""
+    if not (folder / INDEX).is_file():
+        return []
+    store = Store(folder)
+    try:
+        prefix = FactKind.MODEL.of("")
+        return [
+            Rate(pace.seconds, f"as {name} takes on {place}")
+            for fact, name in store.facts(prefix).items()
+            if model in (None, name)
+            for place, pace in paces(store, fact.removeprefix(prefix)).items()
+        ]
+    finally:
+        store.close()

@@ -1,8 +1,7 @@
-"""Cards for publication: a fairness card and a model card's section."""
+"""Cards for publication: the Fairness Card in a PDF, and a model card's section."""
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -25,12 +24,10 @@ from pytest_t2i.reporting.formatting import (
     undetected_counts,
     unreasoned,
 )
-from pytest_t2i.reporting.html import rendered
 from pytest_t2i.reporting.markdown import table_lines
 from pytest_t2i.reporting.verdict_section import headline
 from pytest_t2i.runs.picture_paths import portable
 from pytest_t2i.runs.record import RunRecord
-from pytest_t2i.runs.statement import Statement
 from pytest_t2i.runs.summaries import headlines, series_of_audits, summaries
 
 
@@ -77,88 +74,54 @@ def scope(record: RunRecord) -> list[str]:
     return [summary.scope for summary in summaries(record) if summary.scope]
 
 
-VERSION = "0.2.0"
-EXAMPLES = 3
-"""Number of quoted prompts per axis."""
-
-
-def write_fairness_card(record: RunRecord, folder: Path, authors: tuple[str, ...]) -> None:
-    """Write fairness-card.json and fairness-card.html into a folder, each file atomically."""
-    if not record.model:
-        raise ConfigurationError(
-            "a fairness card is about a model; this run tried detectors on labelled images"
-        )
-    card = clean(fairness_card(record, authors))
-    text = json.dumps(card, indent=1, ensure_ascii=False, allow_nan=False)
-    write_whole(folder / "fairness-card.json", text.encode())
-    write_whole(folder / "fairness-card.html", card_page(card).encode())
-
-
-def fairness_card(record: RunRecord, authors: tuple[str, ...]) -> dict[str, Any]:
-    """Return the card as plain values."""
+def card_contents(record: RunRecord) -> dict[str, Any]:
+    """Return the variables of the template of the Fairness Card."""
     record = portable(record)
-    model = record.provenance.get("model", {})
-    statement = record.statement
-    return {
-        "card_version": VERSION,
-        "tool": {"name": run_facts.TOOL, "version": run_facts.tool_version(record)},
-        "commit": run_facts.commit(record),
-        "statement": asdict(statement),
-        "modality": "image",
-        "evaluation_date": record.created[:10],
-        "authors": [{"name": name} for name in authors or (statement.auditor,) if name],
-        "system": {"name": record.model, "surface": "base-model"} | dict(model),
-        "intended_use": {
-            "in_scope": ["Whether this model, as it is, keeps the limits stated below."],
-            "out_of_scope": [
-                "Other words, languages, settings or versions than those named.",
-                "Whether a use of the model is fair.",
-            ],
-        },
-        "fairness_scope": {
-            "representational_harms": scope(record),
-            "access_harms": ["Refused and black images are counted, never dropped silently."],
-            "excluded": limitations(record),
-            "not_tested": _not_measured(record),
-        },
-        "protected_attributes": _attributes(record),
-        "detectors": _detectors(record),
-        "labels": run_facts.label_status(record),
-        "prompt_suite": _prompts(record),
-        "sampling": _sampling(record),
-        "refusals": _refusals(record),
-        "metrics": _metrics(record),
-        "audits": headlines(record),
-        "verdict": {
-            "outcome": str(record.outcome),
-            "level": record.settings.get("confidence"),
-            "checks": {str(outcome): count for outcome, count in record.tally().items()},
+    not_tested = _not_measured(record)
+    contents: dict[str, Any] = clean(
+        {
+            "harms": scope(record),
+            "not_shown": [line for line in limitations(record) if line not in not_tested],
+            "not_tested": not_tested,
             "limits": _limits(record),
-        },
-        "reproduction": {
+            "detectors": _detectors(record),
+            "labels": run_facts.label_status(record),
+            "groups": _groups(record),
+            "sampling": _sampling(record),
+            "prompts": _prompts(record),
+            "headlines": headlines(record),
+            "metrics": _metrics(record),
+            "again": _again(record),
             "command": record.provenance.get("command", ""),
-            "environment": record.provenance.get("environment", {}),
-            "detectors": record.provenance.get("detectors", {}),
-        },
+        }
+    )
+    return contents
+
+
+def _again(record: RunRecord) -> list[tuple[str, str]]:
+    """Return what a repetition needs: versions, the project's commit, and facts of the model."""
+    model = {"name": record.model} | dict(record.provenance.get("model", {}))
+    again = {
+        "measured by": f"{run_facts.TOOL} {run_facts.tool_version(record)}".strip(),
+        "commit of the project": run_facts.commit(record),
+        **{f"model: {name}": str(value) for name, value in model.items()},
     }
+    return [(name, value or "not known") for name, value in again.items()]
 
 
-def _sampling(record: RunRecord) -> dict[str, Any]:
-    """Return the numbers of images and the seeds; the seeds of ready-made images are unknown."""
+def _sampling(record: RunRecord) -> str:
+    """Return the numbers of images and the seeds in words."""
     if record.done.is_ready_made:
         most = max((len(prompt.images) for prompt in record.prompts), default=0)
-        return {
-            "images_per_prompt": most,
-            "seed": None,
-            "seed_policy": "pictures were made elsewhere; their seeds are unknown",
-            "generation": {},
-        }
-    return {
-        "images_per_prompt": record.settings.get("images"),
-        "seed": record.settings.get("seed"),
-        "seed_policy": "one stream of seeds for each prompt, derived from the run's seed",
-        "generation": record.provenance.get("generation", {}),
-    }
+        return (
+            f"at most {most} images per prompt; pictures were made elsewhere; their seeds are "
+            "unknown"
+        )
+    images, seed = (record.settings.get(name) for name in ("images", "seed"))
+    return (
+        f"{images} images per prompt, seed {seed}; one stream of seeds for each prompt, derived "
+        "from the run's seed"
+    )
 
 
 def _limits(record: RunRecord) -> list[dict[str, Any]]:
@@ -178,29 +141,21 @@ def _limits(record: RunRecord) -> list[dict[str, Any]]:
 
 
 def _detectors(record: RunRecord) -> list[dict[str, Any]]:
-    """Return the detectors with accuracy and fingerprint; the first one decides."""
-    fingerprints = record.provenance.get("detectors", {})
+    """Return the detectors with accuracy; the first one decides."""
     return [
         {
             "name": name,
             "decides": not number,
             "accuracy": run_facts.how_known(record, name),
-            "fingerprint": fingerprints.get(name, ""),
         }
         for number, name in enumerate(detector_names(record))
     ]
 
 
-def _attributes(record: RunRecord) -> dict[str, Any]:
-    labels: dict[str, None] = {}
-    for prompt in record.prompts:
-        for counts in prompt.counts.values():
-            labels |= dict.fromkeys(counts.labels)
-    return {
-        "slices": sorted(labels),
-        "operationalisation": "the label that the deciding detector gives a picture; the prompt "
-        "leaves the attribute open",
-    }
+def _groups(record: RunRecord) -> list[str]:
+    """Return every label that a detector gave."""
+    counts = (counts for prompt in record.prompts for counts in prompt.counts.values())
+    return sorted({label for each in counts for label in each.labels})
 
 
 def _prompts(record: RunRecord) -> list[dict[str, Any]]:
@@ -208,63 +163,18 @@ def _prompts(record: RunRecord) -> list[dict[str, Any]]:
     for prompt in record.prompts:
         families.setdefault((prompt.axis, prompt.variant), []).append(prompt.text)
     return [
-        {
-            "family": axis,
-            "variant": variant,
-            "prompts": len(texts),
-            "examples": texts[:EXAMPLES],
-            "texts": texts,
-        }
+        {"family": axis, "variant": variant, "texts": texts}
         for (axis, variant), texts in families.items()
     ]
 
 
-def _refusals(record: RunRecord) -> dict[str, Any]:
-    return {
-        "handling": "an image without a label counts as no group; verdicts that depend on such "
-        "images stay open",
-        "counts": {
-            detector: {
-                str(reason): count for reason, count in undetected_counts(record, detector).items()
-            }
-            for detector in detector_names(record)
-        },
-    }
-
-
 def _metrics(record: RunRecord) -> list[dict[str, Any]]:
     return [
-        {"metric": value.metric, "set": value.name}
-        | ({"detector": value.detector} if value.detector else {})
+        {"metric": value.metric, "set": value.name, "detector": value.detector}
         | ({"estimate": None} if value.interval is None else asdict(value.interval))
         for summary in summaries(record)
         for value in summary.all_values
     ]
-
-
-def card_page(card: dict[str, Any]) -> str:
-    """Return the card as a page."""
-    return rendered("fairness_card.html.j2", template_variables(card))
-
-
-def template_variables(card: dict[str, Any]) -> dict[str, Any]:
-    """Return the variables of the card's templates."""
-    scope, system = card["fairness_scope"], card["system"]
-    again = {
-        "measured by": " ".join(card["tool"].values()).strip(),
-        "commit of the project": card["commit"],
-        **{f"model: {name}": str(value) for name, value in system.items()},
-    }
-    statement_rows = Statement(**card["statement"]).rows()
-    return {
-        "card": card,
-        "stated": statement_rows,
-        "is_on_paper": False,
-        "beyond": [
-            limitation for limitation in scope["excluded"] if limitation not in scope["not_tested"]
-        ],
-        "again": [(name, value or "not known") for name, value in again.items()],
-    }
 
 
 BEGIN, END = "<!-- pytest-t2i -->", "<!-- pytest-t2i end -->"

@@ -16,11 +16,10 @@ from urllib.parse import unquote
 
 from markupsafe import Markup
 
-from pytest_t2i.adapters.support.escaping import clean
 from pytest_t2i.adapters.support.html import content_policy, own_source
 from pytest_t2i.errors import ConfigurationError, MissingExtraError, printable
 from pytest_t2i.files import write_whole
-from pytest_t2i.reporting.exports.cards import fairness_card, template_variables
+from pytest_t2i.reporting.exports.cards import card_contents
 from pytest_t2i.reporting.first_screen import title_of
 from pytest_t2i.reporting.html import contents_of_page, page_environment
 from pytest_t2i.reporting.pictures import PictureAlbum
@@ -174,13 +173,13 @@ class ContentsEntry(NamedTuple):
     is_part: bool
 
 
-def write_pdf(record: RunRecord, file: Path, authors: tuple[str, ...]) -> bool:
+def write_pdf(record: RunRecord, file: Path) -> bool:
     """Write card and report as a PDF; return whether its table of contents has page numbers."""
     if not record.model:
         raise ConfigurationError("a PDF is about a model; this run tried detectors on images")
     library = page_environment()
     style = own_source(library, "style.css") + own_source(library, "document.css")
-    body = _body(record, file.parent, authors)
+    body = _body(record, file.parent)
     content = printed(_document(record, body, style, {}), style)
     counts_itself = b"WeasyPrint" in content
     pages = {} if counts_itself else pages_of(content)
@@ -210,13 +209,13 @@ def _document(record: RunRecord, body: str, style: Markup, pages: Mapping[str, i
     )
 
 
-def _body(record: RunRecord, folder: Path, authors: tuple[str, ...]) -> str:
+def _body(record: RunRecord, folder: Path) -> str:
     """Return card and report as HTML, everything unfolded, without links to files."""
     context = contents_of_page(record, folder, None)
     context["albums"] = [_shortened(album) for album in context["albums"]]
     context["is_on_paper"] = True
-    card = template_variables(clean(fairness_card(record, authors)))
-    text = page_environment().get_template("document_body.html.j2").render(card | context)
+    context["card"] = card_contents(record)
+    text = page_environment().get_template("document_body.html.j2").render(context)
     return OUTWARD.sub("", FOLDED.sub("<details open", text))
 
 

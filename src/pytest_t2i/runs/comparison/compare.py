@@ -28,7 +28,6 @@ from pytest_t2i.runs.comparison.record import (
     Placing,
     PromptCell,
 )
-from pytest_t2i.runs.history import differing
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.runs.summaries import first_screens, series_of_audits
 from pytest_t2i.sections import Section
@@ -371,3 +370,12 @@ def _remarks(models: Sequence[ComparedModel]) -> tuple[str, ...]:
     if changed := sorted({n for a, b in pairwise(inputs_of_runs) for n in differing(a, b)}):
         remarks.append(f"these inputs changed between the runs: {', '.join(changed)}")
     return tuple(remarks)
+
+
+def differing(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
+    """Return the names that both have with different hashes.
+
+    >>> differing({"a": "1", "b": "2", "c": "3"}, {"a": "1", "b": "4", "d": "5"})
+    ['b']
+    """
+    return sorted(name for name in before if after.get(name, before[name]) != before[name])

@@ -8,7 +8,6 @@ import json
 import sys
 from dataclasses import replace
 
-import jsonschema
 import pytest
 from huggingface_hub import ModelCard
 
@@ -25,18 +24,15 @@ from pytest_t2i.errors import (
     UnknownNameError,
 )
 from pytest_t2i.reporting.exports.cards import (
-    card_page,
-    fairness_card,
+    card_contents,
     model_card,
     section,
     write_model_card,
 )
-from pytest_t2i.reporting.exports.mlflow import log_to_mlflow, metrics_of
-from pytest_t2i.reporting.exports.sarif import sarif
+from pytest_t2i.reporting.exports.pdf import _body
 from pytest_t2i.reporting.html import render_html as render_page
 from pytest_t2i.reporting.markdown import render_markdown
 from pytest_t2i.runs.record import AuditRecord, Counts, ImageRecord, PromptRecord
-from pytest_t2i.runs.statement import Statement
 from pytest_t2i.verdicts.check import Check
 
 SCORE = Interval(0.4, 0.3, 0.5, 0.95, "fixed-words", 2)
@@ -184,29 +180,24 @@ def test_a_card_asks_for_no_more_than_the_hubs_library(run, tmp_path, monkeypatc
         model_card(run, "", tmp_path / "README.md")
 
 
-def test_a_fairness_card_says_what_it_does_not_show(run):
-    card = fairness_card(run, ("A. Auditor",))
-    assert card["authors"] == [{"name": "A. Auditor"}]
-    assert card["refusals"]["counts"] == {"clip": {"refused": 1}}
-    assert any("these prompts alone" in words for words in card["fairness_scope"]["excluded"])
+def test_a_fairness_card_says_what_it_does_not_show(run, tmp_path):
+    card = card_contents(run)
+    assert any("these prompts alone" in words for words in card["not_shown"])
     assert {m["metric"] for m in card["metrics"]} == {
         "model_bias_score", "stereotype_score", "similarity_gap",
     }  # fmt: skip
-    json.dumps(card, allow_nan=False)
     # It speaks of "the limits stated below": each is, with what its checks came to.
-    limits = card["verdict"]["limits"]
-    assert sum(sum(one["checks"].values()) for one in limits) == len(run.checks)
-    page = card_page(card)
-    assert all(html.escape(one["allowed"]) in page for one in limits)
+    assert sum(sum(one["checks"].values()) for one in card["limits"]) == len(run.checks)
+    page = _body(run, tmp_path)
+    assert all(html.escape(one["allowed"]) in page for one in card["limits"])
     assert "<model>" not in page
     assert "What this does not show" in page
 
 
-def test_a_fairness_card_says_who_answers_for_what(run):
+def test_a_fairness_card_says_who_answers_for_what(run, tmp_path):
     first, second, third = run.checks
     stated = replace(
         run,
-        statement=Statement(auditor="A. Auditor", intended_use="stock pictures"),
         checks=(first, replace(second, reason="agreed <in> May", author="B. Boss"), third),
         provenance={
             **run.provenance,
@@ -214,80 +205,24 @@ def test_a_fairness_card_says_who_answers_for_what(run):
             "project": {"commit": "c" * 40, "changed": True},
         },
     )
-    card = fairness_card(stated, ())
-    assert card["authors"] == [{"name": "A. Auditor"}]
-    assert card["statement"]["approver"] == ""
-    assert card["tool"] == {"name": "pytest-t2i", "version": "1.2.3"}
-    assert card["commit"].startswith("c" * 40 + ", with changes")
+    card = card_contents(stated)
+    commit = dict(card["again"])["commit of the project"]
+    assert commit.startswith("c" * 40 + ", with changes")
     assert card["labels"].startswith("none")
     (detector,) = card["detectors"]
     assert (detector["name"], detector["decides"]) == ("clip", True)
     assert detector["accuracy"] == "never measured on pictures like these"
-    assert [texts for one in card["prompt_suite"] for texts in one["texts"]] == ["a <b>"]
-    assert card["fairness_scope"]["not_tested"]
-    marks = {one["reason"]: one["lacks_reason"] for one in card["verdict"]["limits"]}
+    assert [texts for one in card["prompts"] for texts in one["texts"]] == ["a <b>"]
+    assert card["not_tested"]
+    marks = {one["reason"]: one["lacks_reason"] for one in card["limits"]}
     assert marks == {"": True, "agreed <in> May": False}
-    page = card_page(card)
+    page = _body(stated, tmp_path)
     for told in (
-        "stock pictures", "not stated", "B. Boss", "no name given", "agreed &lt;in&gt; May",
-        "no reason given", "pytest-t2i 1.2.3", "never measured", card["commit"], "a &lt;b&gt;",
-        *(html.escape(one) for one in card["fairness_scope"]["not_tested"]),
+        "B. Boss", "no name given", "agreed &lt;in&gt; May", "no reason given",
+        "pytest-t2i 1.2.3", "never measured", commit, "a &lt;b&gt;",
+        *(html.escape(one) for one in card["not_tested"]),
     ):  # fmt: skip
         assert told in page, told
-
-
-def test_authors_that_are_given_stand_in_place_of_the_auditor(run):
-    stated = replace(run, statement=Statement(auditor="A"))
-    assert fairness_card(stated, ("B", "C"))["authors"] == [{"name": "B"}, {"name": "C"}]
-
-
-MINIMAL = {
-    "type": "object",
-    "required": ["version", "runs", "$schema"],
-    "properties": {
-        "version": {"const": "2.1.0"},
-        "runs": {
-            "type": "array",
-            "items": {
-                "required": ["tool", "results"],
-                "properties": {
-                    "results": {
-                        "items": {
-                            "required": ["message", "level", "locations"],
-                            "properties": {"level": {"enum": ["error", "warning", "note", "none"]}},
-                        }
-                    }
-                },
-            },
-        },
-    },
-}
-"""The parts of the SARIF 2.1.0 schema that a reader of results needs."""
-
-
-def test_sarif_describes_every_rule_as_github_asks(run):
-    failed = replace(run, failed_otherwise=("t.py::a",), failed_because={})
-    (part,) = sarif(failed)["runs"]
-    rules = {rule["id"]: rule for rule in part["tool"]["driver"]["rules"]}
-    assert set(rules) >= {result["ruleId"] for result in part["results"]} >= {"test-failed"}
-    for rule in rules.values():
-        for field in ("shortDescription", "fullDescription", "help"):
-            assert rule[field]["text"]
-
-
-def test_sarif_has_what_failed_and_where(run):
-    log = sarif(run)
-    jsonschema.validate(log, MINIMAL)
-    results = log["runs"][0]["results"]
-    assert [(r["ruleId"], r["level"]) for r in results] == [
-        ("model_bias_score", "error"),
-        ("test-failed", "error"),
-    ]
-    place = results[0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
-    assert place == "suites/test_a.py"
-    assert results[1]["message"]["text"] == "my bug"
-    rules = log["runs"][0]["tool"]["driver"]["rules"]
-    assert rules[results[0]["ruleIndex"]]["id"] == "model_bias_score"
 
 
 def test_a_card_says_what_was_judged_and_its_limit(run):
@@ -297,36 +232,16 @@ def test_a_card_says_what_was_judged_and_its_limit(run):
     assert all("&lt;= 0." in line for line in judged)
 
 
-def test_numbers_for_mlflow(run):
-    numbers = metrics_of(run)
-    assert numbers["model_bias_score/model/low"] == 0.3
-    assert numbers["checks/FAIL"] == 1.0
-
-
-@pytest.mark.slow
-def test_mlflow_takes_a_run(run, tmp_path, monkeypatch):
-    mlflow = pytest.importorskip("mlflow")
-    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
-    store = (tmp_path / "mlruns").as_uri()
-    (tmp_path / "run.json").write_text(run.to_json())
-    id_ = log_to_mlflow(run, tmp_path, "fairness", store)
-    logged = mlflow.MlflowClient(tracking_uri=store).get_run(id_)
-    assert logged.data.metrics["model_bias_score/model/estimate"] == 0.4
-    assert logged.data.params["model"] == "my <model>"
-
-
 def test_the_command(run, tmp_path, capsys):
     source = tmp_path / "run.json"
     source.write_text(run.to_json())
     for form, output in (
-        ("card", "README.md"), ("fairness-card", "card"), ("sarif", "x.sarif"),
-        ("parquet", "tables"), ("csv", "tables"),
+        ("card", "README.md"), ("parquet", "tables"), ("csv", "tables"),
     ):  # fmt: skip
         assert main(["export", form, str(source), "--output", str(tmp_path / output)]) == 0
     capsys.readouterr()
     names = {file.name for file in tmp_path.rglob("*") if file.is_file()}
-    assert {"README.md", "fairness-card.json", "fairness-card.html", "x.sarif"} <= names
-    assert {"checks.parquet", "images.csv"} <= names
+    assert {"README.md", "checks.parquet", "images.csv"} <= names
     import pandas as pd
 
     assert len(pd.read_parquet(tmp_path / "tables/checks.parquet")) == 3
@@ -356,23 +271,19 @@ def test_an_export_that_fails_leaves_nothing(run, tmp_path, monkeypatch, capsys)
 def test_a_statement_may_be_given_later(run, tmp_path, capsys):
     source, stated = tmp_path / "run.json", tmp_path / "pyproject.toml"
     source.write_text(run.to_json())
-    card = ["export", "fairness-card", str(source), "--output", str(tmp_path)]
+    report = ["report", str(source), str(tmp_path), "--statement", str(stated)]
     stated.write_text("[tool.t2i.report]\n")
-    assert main([*card, "--statement", str(stated)]) == 2
+    assert main(report) == 2
     assert "with at least one field filled in" in capsys.readouterr().err
     stated.write_text('[tool.t2i.report]\napprover = "B. Boss"\n')
-    assert main([*card, "--statement", str(stated)]) == 0
-    assert "B. Boss" in (tmp_path / "fairness-card.html").read_text()
-    assert main(["report", str(source), str(tmp_path), "--statement", str(stated)]) == 0
+    assert main(report) == 0
     assert json.loads(source.read_text())["statement"]["approver"] == "B. Boss"
     assert "B. Boss" in (tmp_path / "index.html").read_text()
 
 
 def test_a_run_without_parity_goes_everywhere_but_into_a_model_card(run, tmp_path):
     bare = replace(run, audits={})
-    assert not [name for name in metrics_of(bare) if name.startswith("model_bias_score")]
-    card = fairness_card(bare, ())
-    assert "model_bias_score" not in {metric["metric"] for metric in card["metrics"]}
+    assert "model_bias_score" not in {m["metric"] for m in card_contents(bare)["metrics"]}
     assert "Model bias score" not in render_markdown(bare)
     assert 'id="model-bias-score"' not in render_page(bare, tmp_path)
     with pytest.raises(ConfigurationError, match="needs a measured score"):
