@@ -48,11 +48,10 @@ def labelled_images(sample: DetectedPrompt, known: Mapping[str, float]) -> int:
 def shortage(samples: Iterable[DetectedPrompt], labelled: LabelledSet | None) -> str:
     """Return why people's labels give no verdict on the model, in words; "" where they may.
 
-    It is "" too where no label is of these images, and where images were drawn with known
-    probabilities, which correct the mean over prompts.
+    It is "" too where no label is of these images.
     """
     samples = list(samples)
-    if labelled is None or labelled.draw.probabilities or not recognised(samples, labelled):
+    if labelled is None or not recognised(samples, labelled):
         return ""
     settled = labelled.settled
     label_numbers = dict.fromkeys((settled.checksums[image.file] for image in settled), 0.0)
@@ -69,7 +68,7 @@ def shortage(samples: Iterable[DetectedPrompt], labelled: LabelledSet | None) ->
 
 def needs_more(sample: DetectedPrompt, labelled: LabelledSet | None) -> str:
     """Return that a prompt's labels are too few to correct its counts; "" without any label."""
-    if labelled is None or labelled.draw.probabilities:
+    if labelled is None:
         return ""
     have = recognised([sample], labelled)
     if not 0 < have < LEAST_LABELS:

@@ -474,10 +474,6 @@ class ByLabels:
     fillings: Any
     """The corrections with unsettled labels filled in, one per way of filling."""
 
-    def of_model(self, score: Any) -> Any:
-        """Return the mean by labels drawn for the model; None where prompts are corrected."""
-        del score
-
     def tallies(self, samples: DetectedPrompts) -> list[Tally]:
         """Return counts of as many images as would give the same certainty unlabelled."""
         return [Tally.even(self.counts(s.prompt) or (s.male, s.female)) for s in samples]
@@ -578,10 +574,8 @@ def _of_model(
     correction: ByLabels | None,
     change: Callable[..., Change] | None,
 ) -> Measurement:
-    drawn_for_it = None if correction is None else correction.of_model(score)
     mean = Mean.of(score, samples, correction)
-    judged = drawn_for_it or mean
-    evidence_at: Callable[[float, float], Evidence] = judged.evidence
+    evidence_at: Callable[[float, float], Evidence] = mean.evidence
     despite = None
     if correction is None:
         evidence_at, despite = samples.despite_repeats(
@@ -595,7 +589,7 @@ def _of_model(
         metric=score.metric_of_model,
         subject="model",
         is_of_model=True,
-        interval=judged.interval(samples.level) if mean.judged else None,
+        interval=mean.interval(samples.level) if mean.judged else None,
         # More images do not narrow an interval about other words or a detector's errors.
         images=samples.images if samples.words == "fixed" and correction is None else None,
         evidence=evidence_at,

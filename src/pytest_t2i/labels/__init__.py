@@ -19,15 +19,12 @@ from pytest_t2i.labels.labels_csv import (
     write_labels,
 )
 from pytest_t2i.labels.sets import (
-    Draw,
     LabelledImage,
     LabelledSet,
-    draw_of,
     load_labelled_set,
     open_picture,
     picture_file,
     state_of,
-    write_draw,
 )
 from pytest_t2i.labels.vocabulary import RULES, Choice, Vocabulary, named, vocabulary_of
 
@@ -40,7 +37,6 @@ __all__ = [
     "RULES",
     "UNSETTLED",
     "Choice",
-    "Draw",
     "Label",
     "LabelledImage",
     "LabelledSet",
@@ -49,7 +45,6 @@ __all__ = [
     "choose_vocabulary",
     "compact",
     "disagreements",
-    "draw_of",
     "forget",
     "image_files",
     "load_labelled_set",
@@ -63,7 +58,6 @@ __all__ = [
     "record",
     "state_of",
     "vocabulary_of",
-    "write_draw",
     "write_labels",
 ]
 

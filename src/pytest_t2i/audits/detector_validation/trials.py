@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pytest_t2i.audits.detector_validation.measure import Trial
 from pytest_t2i.audits.peoples_labels import fillings
 from pytest_t2i.data import Detection
-from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.labels import LabelledSet
 
 
@@ -57,12 +56,6 @@ def try_detectors(
     ``asked_twice`` gives, by the name of a judge, its equal answers and the images that it was
     asked about twice.
     """
-    if labelled.draw.probabilities:
-        raise ConfigurationError(
-            f"{labelled.folder}: its images were drawn where a detector is unsure "
-            "(t2i label export --for-correction), so they do not show how often it is right. "
-            "Evaluate detectors on a random part: t2i label export --per-prompt N"
-        )
     return Trials(
         tuple(
             replace(

@@ -1,13 +1,12 @@
-"""Counts corrected by people's labels: of genders, of groups, and by drawn images."""
+"""Counts corrected by people's labels: of genders, and of groups."""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Self, TypeVar
+from typing import ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -22,8 +21,6 @@ from pytest_t2i.audits.detected import (
     DetectedPrompts,
 )
 from pytest_t2i.audits.distance import EVEN
-from pytest_t2i.audits.evidence import by_ends
-from pytest_t2i.audits.log_odds import log_odds
 from pytest_t2i.audits.peoples_labels import (
     accuracy_of,
     distinct_labels,
@@ -36,15 +33,8 @@ from pytest_t2i.audits.peoples_labels import (
 from pytest_t2i.audits.samples import Sample, Samples
 from pytest_t2i.audits.score import ByLabels, Tally
 from pytest_t2i.audits.shared_blocks import widest_of
-from pytest_t2i.data import Evidence, Interval, Prompt, sign_of
-from pytest_t2i.labels import Draw, LabelledSet
-from pytest_t2i.metrics import model_bias_score
-from pytest_t2i.statistics.active_correction import (
-    LEAST_DRAWN,
-    METHOD,
-    WeightedScore,
-    weighted_score,
-)
+from pytest_t2i.data import Interval, Prompt
+from pytest_t2i.labels import LabelledSet
 from pytest_t2i.statistics.correction import (
     LEAST_LABELS,
     CorrectedGroupCounts,
@@ -53,121 +43,6 @@ from pytest_t2i.statistics.correction import (
     corrected_counts,
     corrected_shares,
 )
-
-
-@dataclass(frozen=True)
-class WeightedCorrection(ByLabels):
-    """The model bias score as labels drawn for this purpose correct it."""
-
-    samples: DetectedPrompts
-    known: Mapping[str, float]
-    """Checksum of a drawn image -> people's label: +1 male, -1 female, 0 not clear."""
-    draw: Draw
-    answered: float
-    """Share of the drawn images that people labelled; those left over are a random part."""
-    labelled: LabelledSet
-    """The labelled images."""
-    left_out: int = 0
-    fillings: tuple[WeightedCorrection, ...] = ()
-    """Corrections that include the unsettled images, each with one choice among people's labels."""
-
-    @cached_property
-    def score(self) -> WeightedScore:
-        """The weighted score over all prompts."""
-        parts = [self._images(place) for place in range(len(self.samples.members))]
-        return weighted_score(*zip(*parts, strict=True))
-
-    def _images(self, place: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return log odds, people's signs and drawing probabilities of a prompt's images.
-
-        An image that was not made counts as not clear, with certainty.
-        """
-        sample = self.samples.members[place]
-        odds = np.array([log_odds(detection) for detection in sample.detections])
-        mask = np.array([name is not None for name in sample.checksums])
-        signs = np.where(mask, labels_of(sample, self.known), 0.0)
-        chances = [self.draw.probabilities.get(name or "", 1.0) for name in sample.checksums]
-        return odds, signs, np.where(mask, np.array(chances) * self.answered, 1.0)
-
-    @property
-    def by_detector(self) -> float:
-        """The paper's score by the predicted labels alone."""
-        return model_bias_score(self.samples.male, self.samples.female)
-
-    def interval(self, level: float) -> Interval:
-        """Return the model's score, beyond these images, with an interval.
-
-        Each end of the interval for people's labels on these images gets an interval for the
-        sampling of images; the outer ends are taken.
-        """
-        image_interval = self.score.interval(level)
-        low, middle, high = (
-            self._at(end, level)
-            for end in (image_interval.low, image_interval.estimate, image_interval.high)
-        )
-        return replace(
-            middle,
-            low=min(low.low, middle.estimate),
-            high=max(high.high, middle.estimate),
-            method=f"{middle.method} + {METHOD}",
-        )
-
-    def _at(self, score: float, level: float) -> Interval:
-        male, female = self.score.counts_at(score)
-        return statistics.model_bias_interval(
-            male,
-            female,
-            level=level,
-            seed=self.samples.seed,
-            estimator=self.samples.estimator,
-            words=self.samples.words,
-        )
-
-    def evidence(self, bound: float, level: float) -> Evidence:
-        """Return evidence from the interval's ends, at the level of the look if there is one."""
-        look_level = self.samples.level if self.samples.sequential else None
-        return by_ends(self.interval, lambda test_level: look_level or test_level)(bound, level)
-
-    def of_model(self, score: Any) -> WeightedCorrection:
-        """Return this correction with the score's estimator: it judges the model itself."""
-        if score.estimator == self.samples.estimator:
-            return self
-        return replace(self, samples=replace(self.samples, estimator=score.estimator))
-
-    def counts(self, prompt: Prompt) -> None:
-        """Return None: no prompt is corrected by itself."""
-
-    def describe(self) -> str:
-        """Return the correction in words."""
-        return f"{super().describe()} of images drawn for it"
-
-    @property
-    def labels(self) -> int:
-        """Number of people's labels of these images."""
-        return distinct_labels(self.samples, self.known)
-
-
-def _weighted_correction(
-    samples: DetectedPrompts, settled: LabelledSet, labelled: LabelledSet
-) -> WeightedCorrection | None:
-    """Return the correction by images drawn with known probabilities.
-
-    Returns None where too few of the drawn images are labelled, or where an image of the run could
-    not be drawn because it was made later or its prompt was not in the sample.
-    """
-    draw = labelled.draw
-    signs = {
-        name: float(sign_of(image.label))
-        for image in settled
-        if (name := settled.checksums[image.file]) in draw.drawn
-    }
-    names = [name for sample in samples for name in sample.checksums if name is not None]
-    labels = sum(name in signs for name in names)
-    if labels < LEAST_DRAWN or not all(name in draw.probabilities for name in names):
-        return None
-    answered = min(1.0, len(signs) / len(draw.drawn))
-    correction = WeightedCorrection(samples, signs, draw, answered, labelled)
-    return correction if math.isfinite(correction.score.least) and samples.clear_images else None
 
 
 @dataclass(frozen=True)
@@ -296,16 +171,10 @@ class GroupCorrection(_OfPrompts):
         return "no label of these groups" if plain is None else f"{plain:.3f}"
 
 
-def given_correction(
-    samples: DetectedPrompts, labelled: LabelledSet | None
-) -> Correction | WeightedCorrection | None:
+def given_correction(samples: DetectedPrompts, labelled: LabelledSet | None) -> Correction | None:
     """Return the model's correction by --t2i-labels; None without enough labels of these images."""
     if labelled is None or not labelled.vocabulary.is_gender or not samples.members:
         return None
-    if labelled.draw.probabilities:
-        return with_fillings(
-            labelled, lambda settled: _weighted_correction(samples, settled, labelled)
-        )
     return None if shortage(samples, labelled) else correct(samples, labelled)
 
 
@@ -380,7 +249,7 @@ def corrected_sample(context: AuditContext, sample: Sample) -> Sample:
 def _prompts_correction(context: AuditContext) -> Correction | None:
     """Return the correction by labels of all prompts; None without them or with early stopping."""
     labelled = context.given_labels
-    if labelled is None or labelled.draw.probabilities or context.settings.sequential:
+    if labelled is None or context.settings.sequential:
         return None
     if not labelled.vocabulary.is_gender:
         return None

@@ -15,11 +15,7 @@ from pytest_t2i.audits.detected import FEMALE, MALE
 from pytest_t2i.audits.distance import EVEN
 from pytest_t2i.audits.log_odds import probability_of_male
 from pytest_t2i.audits.parity import groups
-from pytest_t2i.audits.parity.correction import (
-    WeightedCorrection,
-    given_correction,
-    given_group_correction,
-)
+from pytest_t2i.audits.parity.correction import given_correction, given_group_correction
 from pytest_t2i.audits.parity.groups import INDICES, MOST_CELLS
 from pytest_t2i.audits.parity.record import (
     CellRecord,
@@ -355,8 +351,6 @@ def _correction(context: AuditContext) -> CorrectionRecord | None:
     corrected = given_correction(_all_samples(context, detector), labelled)
     if corrected is None or labelled is None:
         return None
-    if isinstance(corrected, WeightedCorrection):
-        return _weighted_correction(corrected, detector)
     scores = corrected.scores
     samples = _all_samples(context, detector)
     model = of_model(Bias(samples.estimator), samples, corrected).interval
@@ -382,20 +376,4 @@ def _correction(context: AuditContext) -> CorrectionRecord | None:
         prompts=prompts,
         annotators=len(labelled.annotators),
         accuracy=corrected.accuracy,
-    )
-
-
-def _weighted_correction(corrected: WeightedCorrection, detector: str) -> CorrectionRecord:
-    """Return the record of a weighted correction; such images do not show plain accuracy."""
-    return CorrectionRecord(
-        labelled=str(corrected.labelled.folder),
-        detector=detector,
-        labels=corrected.labels,
-        left_out=0,
-        by_detector=corrected.by_detector,
-        corrected=corrected.interval(corrected.samples.level),
-        adjusted=None,
-        # Four times the labels halve a standard error.
-        labels_to_halve=3 * corrected.score.labels,
-        annotators=len(corrected.labelled.annotators),
     )

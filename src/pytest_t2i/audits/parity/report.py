@@ -46,14 +46,6 @@ def _corrections(part: ParityPart, checks: Sequence[Check]) -> Iterator[Section]
 
 def _scores_by_people(correction: CorrectionRecord) -> tuple[str, tuple[Table, ...]]:
     """Return how the scores were corrected, and tables of them."""
-    if not correction.prompts:  # labels of images that were drawn where the detector is unsure
-        return (
-            f"People labelled {several(correction.labels, 'image')}, drawn with known "
-            f"probabilities where {correction.detector} is unsure. Its errors on "
-            "them, weighted by 1 / probability, "
-            "correct the model bias score; prompts keep the predicted labels; "
-            "the same score stands in the verdict."
-        ), ()
     how = HOW.format(labels=correction.labels, where="", detector=correction.detector)
     note = (
         f"{how}; the bars of prompts, the most biased prompts, verdicts and this table "
