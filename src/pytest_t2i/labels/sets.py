@@ -71,27 +71,6 @@ class LabelledSet:
         """The annotators, each once, without those who adjudicated."""
         return tuple(sorted({label.annotator for label in self.labels} - {ADJUDICATED}))
 
-    def said_of(self, image: LabelledImage) -> tuple[str, ...]:
-        """Return the labels that people gave an image, each once, in the vocabulary's order."""
-        names = {label.label for label in self.labels if label.file == image.file}
-        return tuple(name for name in self.vocabulary.names if name in names)
-
-    def filled(self, chosen: Mapping[str, str]) -> LabelledSet:
-        """Return the set with these labels, by file, for unsettled images."""
-        return replace(
-            self,
-            images=tuple(
-                image
-                if image.label != UNSETTLED
-                else replace(
-                    image,
-                    label=chosen[image.file],
-                    clear=chosen[image.file] in self.vocabulary.clear,
-                )
-                for image in self.images
-            ),
-        )
-
     def path(self, image: LabelledImage) -> Path:
         """Return the path of the image."""
         return self.folder / image.file

@@ -16,7 +16,6 @@ from pytest_t2i.statistics.change import (
     spread_table,
     table_bias,
 )
-from pytest_t2i.statistics.correction import _distribution, corrected_counts
 from pytest_t2i.statistics.deprecated import worst_case_counts
 from pytest_t2i.statistics.distances import (
     bounding_mean,
@@ -99,11 +98,6 @@ def test_the_smallest_growth_lies_a_hundredth_above(low):
     assert smallest_found(lambda value: float(value > 1.0), 0.8, low) is None, "a score ends at 1"
 
 
-def test_a_prompt_without_any_share_left_is_even():
-    found = _distribution(np.array([[0.0, -0.1], [0.3, 0.1]]))
-    assert found.tolist() == [[0.5, 0.5], pytest.approx([0.75, 0.25])]
-
-
 def test_distances_of_many_labels_stay_below_one():
     counts = np.array([[20, 0, 0, 0], [0, 20, 0, 0], [0, 0, 19, 1]])
     found = mean_total_variation_interval(
@@ -183,13 +177,6 @@ def test_a_prompt_without_an_image_now_is_left_out_of_the_test():
     before = s.change_p_value(*([*side, extra] for side, extra in zip(
         counts, (0, 0, 9, 1), strict=True)), seed=3)  # fmt: skip
     assert without == beside == before
-
-
-def test_clear_shares_are_at_least_one_image():
-    words = [np.array([-1.0] * 9 + [0.0]), np.array([0.0, 1.0] * 5)]
-    labels = [np.array([-1.0] * 4 + [np.nan] * 5 + [0.0]), np.array([0.0, 1.0] * 5)]
-    found = corrected_counts(words, labels, 2)
-    assert found.counts[0].sum() == 1
 
 
 def test_a_change_to_even_reaches_no_further_than_one():

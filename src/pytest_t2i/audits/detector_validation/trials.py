@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pytest_t2i.audits.detector_validation.measure import Trial
-from pytest_t2i.audits.peoples_labels import fillings
+from pytest_t2i.audits.peoples_labels import unsettled_words
 from pytest_t2i.data import Detection
 from pytest_t2i.labels import LabelledSet
 
@@ -79,13 +79,7 @@ def _try(
     sums = [labelled.checksums[image.file] for image in labelled]
     detections = detections_of(fingerprint, sums)
     by_file = {image.file: detection for image, detection in zip(labelled, detections, strict=True)}
-
-    def trial(part: LabelledSet) -> Trial:
-        answers = tuple(by_file[image.file] for image in part)
-        return Trial(name, fingerprint, part, answers, level, seed)
-
-    settled = trial(labelled.settled)
-    if not labelled.unsettled:
-        return settled
-    filled = tuple(map(trial, fillings(labelled, lambda image: by_file[image.file].label)))
-    return replace(settled, everything=labelled, fillings=filled)
+    settled = labelled.settled
+    answers = tuple(by_file[image.file] for image in settled)
+    unsettled = unsettled_words(labelled, "no verdict on a detector")
+    return Trial(name, fingerprint, settled, answers, level, seed, unsettled)

@@ -27,7 +27,7 @@ class ParityAudit(PackagedAudit):
     keeps = "ParityPart"
     place = 10
     formerly = (
-        "model_scores", "groups", "cells", "sensitivity", "correction", "group_correction",
+        "model_scores", "groups", "cells", "sensitivity", "correction",
         "crossed",
     )  # fmt: skip
     first_screen = FirstScreen(
