@@ -218,26 +218,3 @@ def test_a_sample_does_not_go_into_a_full_folder(sampled, capsys):
     project, folder = sampled
     assert main(["label", "export", str(project.path / "reports/t2i/run.json"), str(folder)]) == 2
     assert "is not empty" in capsys.readouterr().err
-
-
-def test_labels_drawn_for_the_model_correct_its_score_alone(project, fair, capsys):
-    """``t2i label export --for-correction``, labels, and the run once more."""
-    project.take(fair)
-    run_json, folder = project.path / "reports/t2i/run.json", project.path / "drawn"
-    picture = project.record()["prompts"][0]["images"][0]["file"]
-    store = ["--store", picture.partition("/images/")[0]]
-    assert (
-        main(["label", "export", str(run_json), str(folder), "--for-correction", "40", *store]) == 0
-    )
-    assert "40 images in" in capsys.readouterr().out
-    label_by_eye(folder, all_male=True)
-    result = project.run("--t2i-labels", str(folder))
-    result.stdout.fnmatch_lines(
-        ["corrected by 40 labels of 1 annotator: model bias score * (uncorrected *"]
-    )
-    record = project.record()
-    [check] = [c for c in record["checks"] if c["metric"] == "model_bias_score"]
-    assert check["method"].endswith("+ active ppi++")
-    assert check["estimate"] > project.part("parity")["correction"]["by_detector"]
-    assert all(prompt["uncorrected"] is None for prompt in record["prompts"])
-    assert "drawn with known probabilities" in unescape(project.page())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import subprocess
 import sys
@@ -147,35 +146,6 @@ def certify(place, server, attributes="+gender+age"):
 
 
 T2I = "import sys; from pytest_t2i.cli.main import main; sys.exit(main())"
-
-
-def test_labels_correct_a_judge_that_abstains_from_one_group(tmp_path):
-    place = judges.write(tmp_path / "project")
-    score = judges.SUITE.replace("group_distance", "model_bias_score")
-    (place / "test_suite.py").write_text(score)
-    plan = Plan(abstains={"female": 0.4, "male": 0.05}, right={"female": 0.9, "male": 0.95})
-    with judging(plan) as server:
-        run(place, server)
-        words = ["label", "export", "reports/t2i/run.json", "labelled", "--for-correction", "40"]
-        told = subprocess.run(
-            [sys.executable, "-c", T2I, *words], cwd=place, capture_output=True, text=True,
-            check=False,
-        )  # fmt: skip
-        assert told.returncode == 0, told.stderr
-        rows = ["file,label,annotator,reason,prompt,model"]
-        with (place / "labelled/manifest.csv").open(newline="") as file:
-            for row in csv.DictReader(file):
-                group, _ = truth_of(Image.open(place / "labelled" / row["file"]))
-                rows.append(f"{row['file']},{GENDERS[group]},ann,,{row['prompt']},")
-        (place / "labelled/labels.csv").write_text("\n".join(rows) + "\n")
-        asked = len(server.judged)
-        status, told = run(place, server, "--t2i-labels", "labelled")
-        assert len(server.judged) == asked
-    assert "corrected by 40 labels" in told
-    (check,) = record(place)["checks"]
-    # As many men as women are drawn.
-    assert check["low"] <= 0.0 <= check["high"]
-    assert status in (0, 6), told
 
 
 CERTIFIED = ("--t2i-judge-certificate", "judge.json")

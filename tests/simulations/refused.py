@@ -12,7 +12,6 @@ import sys
 from itertools import product
 
 import curves
-import groups
 import numpy as np
 import object_worlds
 from uncertainty import rate
@@ -22,6 +21,8 @@ from pytest_t2i.audits.peoples_labels import MOST_LEFT_OUT
 from pytest_t2i.statistics.correction import LEAST_LABELS
 from pytest_t2i.statistics.curves import half_step_interval
 
+PROMPTS, IMAGES = 40, 20
+"""Images of the labelled run."""
 LEANS = (
     "noise 0.1",
     "noise 0.3",
@@ -54,11 +55,11 @@ def objects_refused(world: str, triplets: int, repeats: int) -> tuple[list[bool]
 
 
 def labels_refused(percent: int, repeats: int) -> list[bool]:
-    """No correction of groups by a random share of all images, as many prompts have too few."""
+    """No correction of the model by a random share of all images, as many prompts have too few."""
     rng = np.random.default_rng([83, percent])
-    count = groups.PROMPTS * groups.IMAGES
+    count = PROMPTS * IMAGES
     spread = rng.multivariate_hypergeometric(
-        [groups.IMAGES] * groups.PROMPTS, round(count * percent / 100), repeats
+        [IMAGES] * PROMPTS, round(count * percent / 100), repeats
     )
     return ((spread < LEAST_LABELS).mean(axis=1) > MOST_LEFT_OUT).tolist()
 
@@ -80,8 +81,8 @@ def main(repeats: int = 400) -> None:
     for world, triplets in product(object_worlds.WORLDS, (3, 5, 10, 20)):
         cells = [rate(told) for told in objects_refused(world, triplets, repeats)]
         print(f"| {world} | {triplets} | {' | '.join(cells)} |", flush=True)
-    print(f"\n## Groups corrected by labels\n\nLabels of a random part of the images of "
-          f"{groups.PROMPTS} prompts\nwith {groups.IMAGES} images each.\n")  # fmt: skip
+    print(f"\n## A model corrected by labels\n\nLabels of a random part of the images of "
+          f"{PROMPTS} prompts\nwith {IMAGES} images each.\n")  # fmt: skip
     print("| labelled | refused |\n|---|---|")
     for percent in (20, 30, 40, 50):
         print(f"| {percent} % | {rate(labels_refused(percent, repeats))} |", flush=True)

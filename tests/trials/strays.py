@@ -142,9 +142,7 @@ def _run(name: str) -> str:
 
 def _sampled(path: Path) -> Any:
     out = path.parent.parent / "out"
-    return sample.run(
-        path, out, per_prompt=9, for_correction=None, objects=None, seed=0, store=None
-    )
+    return sample.run(path, out, per_prompt=9, objects=None, seed=0, store=None)
 
 
 def _exported(path: Path) -> Any:

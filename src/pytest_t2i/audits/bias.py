@@ -76,9 +76,8 @@ class Bias(Score[DetectedPrompt]):
         # A correction by people's labels covers the undetected images.
         return 0 if member.corrected is not None else member.unknown
 
-    def fillings(self, member: DetectedPrompt) -> Tallies | None:
-        corrected = member.corrected
-        return None if corrected is None else [Tally(counts, EVEN) for counts in corrected.fillings]
+    def is_corrected(self, member: DetectedPrompt) -> bool:
+        return member.corrected is not None
 
     def described(self, member: DetectedPrompt) -> dict[str, Any]:
         corrected = member.corrected
@@ -87,8 +86,8 @@ class Bias(Score[DetectedPrompt]):
             plain = prompt_bias_score(member.male, member.female)
             beside = "no clear image" if plain is None else f"{plain:+.3f}"
             remarks.insert(0, f"{corrected.how}; uncorrected: {beside}")
-        if member.few_labels:
-            remarks.insert(0, member.few_labels)
+        if member.why_not_corrected:
+            remarks.insert(0, member.why_not_corrected)
         return {
             "paper": self.value(self.tally(member)) if corrected is None else None,
             "images": member.clear if corrected is None else None,

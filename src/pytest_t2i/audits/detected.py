@@ -82,14 +82,12 @@ class CorrectedCounts(NamedTuple):
 
     They add up to the number of correctly labelled images that would give the same certainty.
 
-    >>> CorrectedCounts((4, 2), (), "corrected by 60 labels").settled
+    >>> CorrectedCounts((4, 2), "corrected by 60 labels").genders
     (4, 2)
     """
 
-    settled: tuple[int, int]
-    """(male, female) by the labels that people agree on."""
-    fillings: tuple[tuple[int, int], ...]
-    """(male, female) with the unsettled labels filled in, one entry per way of filling."""
+    genders: tuple[int, int]
+    """(male, female) images."""
     how: str
     """Description of the correction."""
     labels: Mapping[str, int] = MappingProxyType({})
@@ -163,7 +161,7 @@ class DetectedPrompt(DistinctPictures):
     """Share of undetected images up to which they are taken to be like the others."""
     corrected: CorrectedCounts | None = field(default=None, compare=False)
     """The counts as people's labels correct them; None without labels."""
-    few_labels: str = ""
+    why_not_corrected: str = ""
     """Why people's labels do not correct the counts; "" where they do, or without labels."""
     planned: tuple[int, ...] = ()
     """All seeds, of equal pictures too; () where ``seeds`` are all."""
@@ -218,7 +216,7 @@ class DetectedPrompt(DistinctPictures):
         """(male, female) images behind the score: the detector's counts, or the corrected ones."""
         if self.has_no_verdict:
             return 0, 0
-        return (self.male, self.female) if self.corrected is None else self.corrected.settled
+        return (self.male, self.female) if self.corrected is None else self.corrected.genders
 
     @property
     def clear(self) -> int:

@@ -70,10 +70,8 @@ class Samples(DetectedPrompts):
     estimator: Estimator = "corrected"
     """Estimator of mean scores: "corrected" for few images, or "paper"."""
     corrected: Any = None
-    """The correction of genders by people's labels; None without labels."""
-    corrected_groups: Any = field(default=None, kw_only=True)
-    """The correction of groups by people's labels; None without labels."""
-    few_labels: str = field(default="", kw_only=True)
+    """The correction by people's labels; None without labels."""
+    why_no_verdict: str = field(default="", kw_only=True)
     """Why people's labels give no verdict on the model; "" where they may, or without labels."""
     detectors: tuple[str, ...] = field(default=(), kw_only=True)
     """Names of the run's detectors; verdicts rest on the first one."""
@@ -112,7 +110,7 @@ class Samples(DetectedPrompts):
         return {concept: self._part(members) for concept, members in parts.items()}
 
     def _part(self, members: tuple[Sample, ...]) -> Self:
-        return replace(self, members=members, corrected=None, corrected_groups=None, few_labels="")
+        return replace(self, members=members, corrected=None, why_no_verdict="")
 
 
 def _members(owner: Any, door: str) -> dict[str, Member]:

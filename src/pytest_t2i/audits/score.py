@@ -8,9 +8,9 @@ unsettled images may hide, the looks of early stopping, and the mean over prompt
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial, reduce
+from functools import lru_cache, partial
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -25,9 +25,8 @@ from pytest_t2i.audits.evidence import (
     by_ends,
     despite_equal_pictures,
     in_worst_case,
-    weaker,
 )
-from pytest_t2i.audits.peoples_labels import by_annotators, covering_unsettled
+from pytest_t2i.audits.peoples_labels import by_annotators
 from pytest_t2i.data import Bounds, Evidence, Interval, MetricInfo
 from pytest_t2i.labels import LabelledSet
 from pytest_t2i.sections.words import several
@@ -150,9 +149,9 @@ class Score(Generic[Member]):
         """Return the other fields of a member's ``Measurement``: images, absent, remarks ..."""
         raise NotImplementedError
 
-    def fillings(self, member: Member) -> Tallies | None:
-        """Return the tallies with unsettled labels filled in; None where no labels correct it."""
-        return None
+    def is_corrected(self, member: Member) -> bool:
+        """Whether people's labels correct the member's counts."""
+        return False
 
     def value(self, tally: Tally) -> float | None:
         """Return the score of these images; None without any."""
@@ -294,19 +293,14 @@ def of_member(
 
 
 def interval_of(score: Score[Member], member: Member) -> Interval | None:
-    """Return the score of a member with its interval, widened over unsettled labels."""
+    """Return the score of a member with its interval."""
     tally = score.tally(member)
     if member.stopping is not None and score.sequence is not None:
         return _stopped_interval(score, member, tally) if tally.n else None
     interval = score.interval(tally, member.level)
-    if interval is None:
-        return None
-    fillings = score.fillings(member)
-    if fillings is None:
+    if interval is None or not score.is_corrected(member):
         return interval
-    ways = [interval, *(score.interval(filled, member.level) or interval for filled in fillings)]
-    low, high = min(way.low for way in ways), max(way.high for way in ways)
-    return replace(interval, low=low, high=high, method=interval.method + BY_LABELS)
+    return replace(interval, method=interval.method + BY_LABELS)
 
 
 def family(score: Score[Member], members: Sequence[Member]) -> Family:
@@ -340,25 +334,9 @@ def _family_evidence(
             return at_own_looks
         p_values = score.sequence_p_values
     unknown = [score.unknown(member) for member in members]
-    ways = [
-        family_in_worst_case(
-            partial(p_values, bound=bound, level=level), tallies, unknown, score.worst
-        )
-        for tallies in _ways(score, members)
-    ]
-    return [reduce(weaker, of_member) for of_member in zip(*ways, strict=True)]
-
-
-def _ways(score: Score[Member], members: Sequence[Member]) -> Iterator[list[Tally]]:
-    """Yield the tallies, and those with unsettled labels filled in, for each way of filling."""
-    settled = _tallies(score, members)
-    yield settled
-    fillings = [score.fillings(member) or () for member in members]
-    for way in range(max(map(len, fillings), default=0)):
-        yield [
-            filled[way] if way < len(filled) else tally
-            for filled, tally in zip(fillings, settled, strict=True)
-        ]
+    return family_in_worst_case(
+        partial(p_values, bound=bound, level=level), _tallies(score, members), unknown, score.worst
+    )
 
 
 def family_in_worst_case(
@@ -464,19 +442,13 @@ class ByLabels:
     """A correction of the detector's counts by people's labels (audits/parity/correction.py)."""
 
     counts: Any
-    """prompt -> its corrected counts, or None where the detector's are kept; of groups a table."""
+    """prompt -> its corrected counts, or None where the detector's are kept."""
     labels: Any
     """Number of people's labels of these images."""
     left_out: int
     """Number of prompts with too few labels."""
     labelled: LabelledSet | None
     """The labelled images."""
-    fillings: Any
-    """The corrections with unsettled labels filled in, one per way of filling."""
-
-    def of_model(self, score: Any) -> Any:
-        """Return the mean by labels drawn for the model; None where prompts are corrected."""
-        del score
 
     def tallies(self, samples: DetectedPrompts) -> list[Tally]:
         """Return counts of as many images as would give the same certainty unlabelled."""
@@ -552,36 +524,21 @@ def of_model(
     score: Score[DetectedPrompt],
     samples: DetectedPrompts,
     correction: ByLabels | None = None,
-    few_labels: str = "",
+    why_no_verdict: str = "",
     change: Callable[..., Change] | None = None,
 ) -> Measurement:
     """Measure the mean over prompts.
 
     Where people labelled some of the images, their labels correct the detector's and stand in for
-    the undetected images, so that no worst case is left; ``few_labels`` says why they cannot.
+    the undetected images, so that no worst case is left; ``why_no_verdict`` says why they cannot.
     ``change`` is the comparison with recorded images, (score, samples, baseline, margin, level) ->
     Change.
     """
-    if few_labels:
+    if why_no_verdict:
         metric = score.metric_of_model
-        return Measurement(metric, "model", None, absent=few_labels, is_of_model=True)
-    measurement = _of_model(score, samples, correction, change)
-    if correction is None or correction.labelled is None:
-        return measurement
-    alternatives = [_of_model(score, samples, filling, change) for filling in correction.fillings]
-    return covering_unsettled(measurement, alternatives, correction.labelled)
-
-
-def _of_model(
-    score: Score[DetectedPrompt],
-    samples: DetectedPrompts,
-    correction: ByLabels | None,
-    change: Callable[..., Change] | None,
-) -> Measurement:
-    drawn_for_it = None if correction is None else correction.of_model(score)
+        return Measurement(metric, "model", None, absent=why_no_verdict, is_of_model=True)
     mean = Mean.of(score, samples, correction)
-    judged = drawn_for_it or mean
-    evidence_at: Callable[[float, float], Evidence] = judged.evidence
+    evidence_at: Callable[[float, float], Evidence] = mean.evidence
     despite = None
     if correction is None:
         evidence_at, despite = samples.despite_repeats(
@@ -595,7 +552,7 @@ def _of_model(
         metric=score.metric_of_model,
         subject="model",
         is_of_model=True,
-        interval=judged.interval(samples.level) if mean.judged else None,
+        interval=mean.interval(samples.level) if mean.judged else None,
         # More images do not narrow an interval about other words or a detector's errors.
         images=samples.images if samples.words == "fixed" and correction is None else None,
         evidence=evidence_at,

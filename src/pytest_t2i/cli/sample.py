@@ -1,14 +1,10 @@
-"""``t2i label export``: copy a random part of a run's images for people to label.
-
-With ``--for-correction``, images have different probabilities (sample_for_correction.py).
-"""
+"""``t2i label export``: copy a random part of a run's images for people to label."""
 
 from __future__ import annotations
 
 import argparse
 import csv
 import io
-import math
 import random
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,19 +12,15 @@ from pathlib import Path
 from shlex import quote
 from typing import NamedTuple
 
-import numpy as np
-
 from pytest_t2i.adapters.models.manifest import REVISED
 from pytest_t2i.adapters.support.picture_files import picture_in
-from pytest_t2i.audits.log_odds import log_odds
 from pytest_t2i.cli.report import located
 from pytest_t2i.cli.support.arguments import path, say, value
-from pytest_t2i.data import Detection, FoundObject, Mask
+from pytest_t2i.data import FoundObject, Mask
 from pytest_t2i.errors import ConfigurationError, StoreError
-from pytest_t2i.files import checksum, explain, printed_cell, write_whole
+from pytest_t2i.files import explain, printed_cell, write_whole
 from pytest_t2i.generation.store import Store
 from pytest_t2i.generation.store.self_describing_png import nameless
-from pytest_t2i.labels import write_draw
 from pytest_t2i.prompts.grammar import with_article
 from pytest_t2i.reporting.formatting import several
 from pytest_t2i.reporting.pictures import outlined
@@ -36,12 +28,6 @@ from pytest_t2i.runs.picture_paths import exists, store_of_run
 from pytest_t2i.runs.read_run import read_run
 from pytest_t2i.runs.record import ImageRecord, PromptRecord, RunRecord
 from pytest_t2i.settings import whole
-from pytest_t2i.statistics.active_correction import (
-    LEAST_DRAWN,
-    choice_probabilities,
-    doubts,
-    draw_sample,
-)
 
 MANIFEST = "manifest.csv"
 
@@ -143,13 +129,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="images per prompt (default: 10)",
     )
     which.add_argument(
-        "--for-correction",
-        type=value(whole(1)),
-        metavar="N",
-        help="instead: N images in all, drawn more often where the detector is unsure, so that few "
-        "labels correct the model bias score",
-    )
-    which.add_argument(
         "--objects",
         type=value(whole(1)),
         metavar="N",
@@ -176,7 +155,6 @@ def run(
     folder: Path,
     *,
     per_prompt: int,
-    for_correction: int | None,
     objects: int | None,
     seed: int,
     store: Path | None,
@@ -186,10 +164,7 @@ def run(
         raise ConfigurationError(f"{folder} is not empty: name a new folder, so that no images mix")
     record = located(read_run(source), source, [store] if store else [])
     labels = ""
-    if for_correction is not None:
-        image_count = _sample_for_correction(record, source, folder, for_correction, seed)
-        summary = several(image_count, "image")
-    elif objects is None:
+    if objects is None:
         summary = several(_sample_images(record, source, folder, per_prompt, seed), "image")
     else:
         count = _sample_objects(record, store or store_of_run(source), folder, objects, seed)
@@ -199,66 +174,6 @@ def run(
     next_step = f"next: t2i label page {quote(str(folder))} --annotator NAME"
     say(f"{next_step}{labels}{model}")
     return 0
-
-
-class Image(NamedTuple):
-    """An image that can be drawn."""
-
-    chosen: Chosen
-    doubt: float
-
-
-def _sample_for_correction(
-    record: RunRecord, source: Path, folder: Path, count: int, seed: int
-) -> int:
-    """Copy images drawn by how unsure the detector is, and write their probabilities."""
-    if count < LEAST_DRAWN:
-        raise ConfigurationError(
-            f"--for-correction {count}: expected at least {LEAST_DRAWN}. Fewer labels "
-            "cannot show how often the detector errs"
-        )
-    images = images_of(record)
-    if not images:
-        raise ConfigurationError(f"{source} names no image that is still there")
-    count = min(count, len(images))
-    chances = choice_probabilities([image.doubt for image in images], count)
-    places = draw_sample(chances, seed)
-    order = np.random.default_rng([seed, 1]).permutation(places)
-    copy([images[place].chosen for place in order], folder)
-    selection = set(places.tolist())
-    write_draw(
-        folder,
-        (
-            (checksum(nameless(image.chosen.file)), float(chance), place in selection)
-            for place, (image, chance) in enumerate(zip(images, chances, strict=True))
-        ),
-    )
-    return count
-
-
-def images_of(record: RunRecord) -> list[Image]:
-    """Return the images of all neutral prompts that are there, each with its remaining doubt."""
-    prompts = [
-        (prompt, there)
-        for prompt in record.prompts
-        if prompt.variant == "neutral" and (there := _images_there(prompt))
-    ]
-    odds_of_prompts = [np.array([_log_odds(image) for image in there]) for _, there in prompts]
-    if odds_of_prompts and not any(np.isfinite(odds).any() for odds in odds_of_prompts):
-        raise ConfigurationError(
-            "--for-correction: the run's detector labels no image male or female, but only the "
-            "model bias score can be corrected. Use --per-prompt for other labels"
-        )
-    return [
-        Image(of_image(prompt, image), float(doubt))
-        for (prompt, there), image_doubts in zip(prompts, doubts(odds_of_prompts), strict=True)
-        for image, doubt in zip(there, image_doubts, strict=True)
-    ]
-
-
-def _log_odds(image: ImageRecord) -> float:
-    detections: Sequence[Detection] = tuple(image.detections.values())
-    return log_odds(detections[0]) if detections else math.nan
 
 
 class FoundInPicture(NamedTuple):

@@ -17,15 +17,12 @@ from pytest_t2i.labels.labels_csv import (
     write_labels,
 )
 from pytest_t2i.labels.sets import (
-    Draw,
     LabelledImage,
     LabelledSet,
-    draw_of,
     load_labelled_set,
     open_picture,
     picture_file,
     state_of,
-    write_draw,
 )
 from pytest_t2i.labels.vocabulary import RULES, Choice, Vocabulary, named, vocabulary_of
 
@@ -38,7 +35,6 @@ __all__ = [
     "RULES",
     "UNSETTLED",
     "Choice",
-    "Draw",
     "Label",
     "LabelledImage",
     "LabelledSet",
@@ -47,7 +43,6 @@ __all__ = [
     "choose_vocabulary",
     "compact",
     "disagreements",
-    "draw_of",
     "forget",
     "image_files",
     "load_labelled_set",
@@ -61,6 +56,5 @@ __all__ = [
     "record",
     "state_of",
     "vocabulary_of",
-    "write_draw",
     "write_labels",
 ]

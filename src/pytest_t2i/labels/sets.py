@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +11,7 @@ from typing import TYPE_CHECKING
 from pytest_t2i.adapters.support.picture_files import picture_in, without_origin
 from pytest_t2i.data import digest
 from pytest_t2i.errors import ConfigurationError, FileFormatError, some
-from pytest_t2i.files import checksum, inside, outside, read_csv, stamp, write_whole
+from pytest_t2i.files import checksum, inside, outside, stamp
 from pytest_t2i.labels.consensus import agreed, by_file
 from pytest_t2i.labels.label import ADJUDICATED, UNSETTLED, Label
 from pytest_t2i.labels.labels_csv import EXPECTED, FILE_NAME, read_labels
@@ -23,67 +20,6 @@ from pytest_t2i.labels.wide_table import read_wide
 
 if TYPE_CHECKING:
     from PIL.Image import Image
-
-CHANCES_FILE = "probabilities.csv"
-COLUMNS = ("sha256", "probability", "drawn")
-
-
-@dataclass(frozen=True, slots=True)
-class Draw:
-    """The draw of a folder's images: all candidates, by the hash of their content.
-
-    >>> Draw({"a": 0.5, "b": 1.0}, frozenset("b")).probabilities["a"]
-    0.5
-    """
-
-    probabilities: Mapping[str, float] = field(default_factory=dict)
-    """Hash -> probability in (0, 1]; {} if equal, as by ``t2i label export --per-prompt``."""
-    drawn: frozenset[str] = frozenset()
-    """Hashes of the drawn images."""
-
-
-def write_draw(folder: Path, images: Iterable[tuple[str, float, bool]]) -> None:
-    """Write FOLDER/probabilities.csv from (hash, probability, whether drawn) of every candidate."""
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows((name, repr(p), "yes" if is_drawn else "no") for name, p, is_drawn in images)
-    write_whole(folder / CHANCES_FILE, text.getvalue().encode())
-
-
-def draw_of(folder: Path) -> Draw:
-    """Read FOLDER/probabilities.csv; the draw is empty if there is no such file.
-
-    Images of the same content count as one image, which was drawn if any of them was.
-
-    Raises:
-        FileFormatError: a column is absent, or a probability is not in (0, 1] (file, line, value).
-    """
-    path = folder / CHANCES_FILE
-    if not os.path.lexists(path):  # a dangling link raises an error below
-        return Draw()
-    chances: dict[str, float] = {}
-    sample = set()
-    for row in read_csv(
-        path, COLUMNS, remedy=f"t2i label export --for-correction writes {CHANCES_FILE}."
-    ):
-        name, chance = row.values["sha256"], _probability(path, row.where, row.values)
-        chances[name] = min(1.0, chances.get(name, 0.0) + chance)
-        if row.values["drawn"] == "yes":
-            sample.add(name)
-    return Draw(chances, frozenset(sample))
-
-
-def _probability(path: Path, where: str, values: Mapping[str, str]) -> float:
-    text = values["probability"]
-    try:
-        chance = float(text)
-    except ValueError:
-        chance = 0.0
-    if not 0.0 < chance <= 1.0:
-        problem = f"expected a probability above 0 and up to 1, got {text!r}."
-        raise FileFormatError(path, problem, where=where)
-    return chance
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,27 +71,6 @@ class LabelledSet:
         """The annotators, each once, without those who adjudicated."""
         return tuple(sorted({label.annotator for label in self.labels} - {ADJUDICATED}))
 
-    def said_of(self, image: LabelledImage) -> tuple[str, ...]:
-        """Return the labels that people gave an image, each once, in the vocabulary's order."""
-        names = {label.label for label in self.labels if label.file == image.file}
-        return tuple(name for name in self.vocabulary.names if name in names)
-
-    def filled(self, chosen: Mapping[str, str]) -> LabelledSet:
-        """Return the set with these labels, by file, for unsettled images."""
-        return replace(
-            self,
-            images=tuple(
-                image
-                if image.label != UNSETTLED
-                else replace(
-                    image,
-                    label=chosen[image.file],
-                    clear=chosen[image.file] in self.vocabulary.clear,
-                )
-                for image in self.images
-            ),
-        )
-
     def path(self, image: LabelledImage) -> Path:
         """Return the path of the image."""
         return self.folder / image.file
@@ -167,14 +82,6 @@ class LabelledSet:
             image.file: checksum(without_origin(self.path(image).read_bytes()))
             for image in self.images
         }
-
-    @cached_property
-    def draw(self) -> Draw:
-        """The draw of the set's images, empty if their probabilities were equal.
-
-        Raises FileFormatError if probabilities.csv is malformed.
-        """
-        return draw_of(self.folder)
 
     @cached_property
     def fingerprint(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 
-from pytest_t2i.audits.peoples_labels import recognised
+from pytest_t2i.audits.peoples_labels import recognised, unsettled_words
 from pytest_t2i.generation.detect import look_at_labelled
 from pytest_t2i.generation.generate import Runner
 from pytest_t2i.generation.plan import DetectorRef
@@ -44,7 +44,7 @@ def make_and_detect(results: Results, limits: LimitFiles, progress: Progress) ->
                 runner.count_judged()
         mitigating = session.components.mitigating()
         notes += [] if mitigating is None else mitigating.notes
-        session.work.notes += [*notes, *_seed_notes(session), *_labels_of_other_images(results)]
+        session.work.notes += [*notes, *_seed_notes(session), *_notes_on_labels(results)]
 
 
 def _seed_notes(session: Session) -> list[str]:
@@ -55,16 +55,24 @@ def _seed_notes(session: Session) -> list[str]:
     return [seeding.words] if seeding and seeding.kind != "seeded" else []
 
 
-def _labels_of_other_images(results: Results) -> list[str]:
-    """Return a note if labels are given and none is of an image of this run."""
-    session = results.session
-    if session.settings.labels is None or session.labelled is None:
+def _notes_on_labels(results: Results) -> list[str]:
+    """Return what people's labels of the run leave open or do not correct."""
+    session, labelled = results.session, results.session.labelled
+    if session.settings.labels is None or labelled is None:
         return []
+    notes = (
+        [words] if (words := unsettled_words(labelled, "people's labels decide nothing")) else []
+    )
     samples = [
         results.one_sample(prompt, test)
         for test in session.tests.values()
         for prompt in test.selection.prompts
     ]
-    if not samples or recognised(samples, session.labelled):
-        return []
-    return ["none of the labelled images is of this run: the run's scores are not corrected"]
+    if samples and not recognised(samples, labelled):
+        notes.append(
+            "none of the labelled images is of this run: the run's scores are not corrected"
+        )
+    elif samples and not labelled.vocabulary.is_gender:
+        groups = ", ".join(labelled.vocabulary.clear)
+        notes.append(f"labels of {groups} correct no score: labels of male and female do")
+    return notes

@@ -79,7 +79,7 @@ MOVED = {
         "PairedScores growth_probabilities paired_model_bias_scores "
         "paired_prompt_p_value prompt_bias_change"
     ),
-    "correction": "CorrectedScores CorrectedShares corrected_shares effective_counts",
+    "correction": "CorrectedScores effective_counts",
     "curves": "Band half_step half_step_interval mean_band settled_step",
     "deprecated": (
         "adjusted_model_bias_score bias_p_value look_level mean_total_variation_p_value "

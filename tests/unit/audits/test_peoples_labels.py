@@ -10,7 +10,7 @@ from PIL import Image
 
 from pytest_t2i import Detection, Outcome
 from pytest_t2i.audits.detector_validation.trials import try_detectors
-from pytest_t2i.audits.peoples_labels import accuracy_of, fillings, told_accuracy
+from pytest_t2i.audits.peoples_labels import accuracy_of, told_accuracy
 from pytest_t2i.data import Limit
 from pytest_t2i.labels import UNSETTLED, load_labelled_set
 from pytest_t2i.verdicts.limit import verdict_of
@@ -68,34 +68,25 @@ def test_they_are_neither_low_quality_nor_clear(tmp_path):
     assert [image.label for image in labels] == ["male", UNSETTLED, "low_quality"]
     assert [image.file for image in labels.unsettled] == ["1.png"]
     assert [image.label for image in labels.settled] == ["male", "low_quality"]
-    assert labels.said_of(labels.unsettled[0]) == BOTH
 
 
-def test_fillings_give_every_label_that_somebody_gave(tmp_path):
-    labels = labelled(tmp_path, ["male", BOTH, ("female", "low_quality")])
-    assert [[i.label for i in one][1:] for one in fillings(labels)] == [
-        ["female", "female"], ["male", "low_quality"], ["male", "female"]
-    ]  # fmt: skip
-    *_, right, wrong = fillings(labels, lambda image: "male")
-    assert [image.label for image in right] == ["male", "male", "female"]
-    assert [image.label for image in wrong] == ["male", "female", "female"]
-    assert [*fillings(labels.settled)] == []
+METRICS = ("accuracy", "filter_f1", "filter_recall", "percent_deviation", "undetected_gap")
 
 
-@pytest.mark.parametrize(("unsettled", "outcome"), [(0, Outcome.PASS), (12, Outcome.INCONCLUSIVE)])
-def test_an_accuracy_that_hangs_on_them_is_inconclusive(tmp_path, unsettled, outcome):
-    words = ["male"] * 30 + ["female"] * 30 + [BOTH] * unsettled
-    said = ["male"] * 30 + ["female"] * 30 + ["male", "female"] * (unsettled // 2)
-    accuracy = trial_of(labelled(tmp_path, words), said).accuracy()
-    assert accuracy.estimate == 1.0
-    assert judged(accuracy, 0.9) is outcome
-    # All of them wrong: 60 of 72 right; what no label can undo is decided.
-    assert judged(accuracy, 0.6) is Outcome.PASS
-    told = [remark for remark in accuracy.remarks if "unsettled" in remark]
-    assert bool(told) is bool(unsettled)
-    if unsettled:
-        assert told[0].endswith(f"t2i label page {tmp_path} --review")
-        assert accuracy.interval.low < 0.75
+def test_while_a_label_is_unsettled_no_detector_has_a_verdict_and_the_picture_is_named(tmp_path):
+    words = ["male"] * 30 + ["female"] * 30 + [BOTH]
+    trial = trial_of(labelled(tmp_path, words), ["male"] * 30 + ["female"] * 31)
+    for name in METRICS:
+        measurement = trial.accuracy() if name == "accuracy" else getattr(trial, name)
+        assert judged(measurement, 0.5) is Outcome.INCONCLUSIVE, name
+        assert measurement.remarks[0] == (
+            "1 label is unsettled (60.png): no verdict on a detector, until t2i label page "
+            f"{tmp_path} --review"
+        )
+    assert trial.accuracy().estimate == 1.0
+    bare = trial_of(labelled(tmp_path, words[:60]), ["male"] * 30 + ["female"] * 30)
+    assert judged(bare.accuracy(), 0.9) is Outcome.PASS
+    assert "unsettled" not in str(bare.accuracy().remarks)
 
 
 def test_settling_them_decides(tmp_path):
@@ -107,13 +98,3 @@ def test_settling_them_decides(tmp_path):
     accuracy = trial_of(load_labelled_set(tmp_path), said).accuracy()
     assert judged(accuracy, 0.9) is Outcome.PASS
     assert accuracy.interval.n == 72
-
-
-def test_other_figures_cover_them_too(tmp_path):
-    words = ["male"] * 10 + ["female"] * 10 + [("male", "low_quality")] * 8 + ["low_quality"] * 4
-    trial = trial_of(labelled(tmp_path, words), ["male"] * 10 + ["female"] * 10 + ["male"] * 12)
-    bare = trial_of(labelled(tmp_path, words[:20] + words[28:]), ["male"] * 10 + ["female"] * 14)
-    for name in ("filter_f1", "filter_recall", "filter_rate"):
-        assert getattr(trial, name).interval.low <= getattr(bare, name).interval.low + 1e-9, name
-    # Eight more pictures that may be low quality and were kept.
-    assert trial.filter_precision.interval.low < 0.6

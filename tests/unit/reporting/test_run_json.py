@@ -46,7 +46,6 @@ PARTS = {
     "groups": parity.GroupsRecord,
     "cells": parity.CellsRecord,
     "crossed": parity.CrossedRecord,
-    "group_correction": parity.GroupCorrectionRecord,
     "audits.parity.record": parity.ParityPart,
     "trials": trials.TrialRecord,
     "correction": parity.CorrectionRecord,

@@ -71,7 +71,6 @@ def written(tmp_path):
             "=1+1",
             "got variety[0].direction='=1+1'",
         ),
-        ("audits__parity__record__group_correction__by_detector", {}, "every group of corrected"),
         (
             "audits__detector_validation__record__trials__0__accuracy__high",
             7,

@@ -23,7 +23,7 @@ from pytest_t2i.statistics.change import (
     paired_prompt_p_value,
     prompt_bias_change,
 )
-from pytest_t2i.statistics.correction import corrected_shares, effective_counts
+from pytest_t2i.statistics.correction import effective_counts
 from pytest_t2i.statistics.curves import half_step, half_step_interval, mean_band, settled_step
 from pytest_t2i.statistics.deprecated import (
     adjusted_model_bias_score,
@@ -138,9 +138,6 @@ CASES: dict[str, Callable[[], Any]] = {
         s.corrected_model_bias_score([3, 2, 5, 1, 0, 4], [2, 3, 4, 0, 1, 5]),
     ],
     "corrected_scores": lambda: s.corrected_scores(WORDS, PEOPLE, LEVEL),
-    "corrected_shares": lambda: corrected_shares(
-        [(w + 1) % 3 - 1 for w in WORDS], [(p + 1) % 3 - 1 for p in PEOPLE], 2, LEVEL
-    ),
     "deviation_interval": lambda: deviation_interval(
         MEN, WOMEN, MEN_AFTER, WOMEN_AFTER, level=LEVEL, seed=1, resamples=300
     ),

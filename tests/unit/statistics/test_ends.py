@@ -9,7 +9,6 @@ from scipy import stats
 from pytest_t2i import statistics as s
 from pytest_t2i.data import Interval
 from pytest_t2i.statistics.change import growth_probabilities, paired_prompt_p_value
-from pytest_t2i.statistics.correction import corrected_shares
 from pytest_t2i.statistics.curves import mean_band
 from pytest_t2i.statistics.distances import Parts, ceiling, total_variation_floor
 from pytest_t2i.statistics.families import leans
@@ -48,20 +47,6 @@ def test_corrected_scores_are_cut_at_one():
     ).prompts[-1]
     assert (score.estimate, mirrored.estimate) == (1.0, -1.0)
     assert (score.high, mirrored.low) == (1.0, -1.0)
-
-
-def test_corrected_shares_end_at_zero_and_one():
-    words, people = [[0] * 40 + [1]] * 2, [[0, 0, 0, 0, 1, *[NAN] * 36]] * 2
-    first, second = corrected_shares(words, people, 2, 0.95).shares
-    assert (first.high, second.low) == (1.0, 0.0)
-    assert first.low > 0.0
-    assert second.high < 1.0
-
-
-@pytest.mark.parametrize("outside", [-2, 2])
-def test_a_group_next_to_the_known_ones_is_none(outside):
-    with pytest.raises(ValueError, match=r"words\[0\] must hold -1 to 1"):
-        corrected_shares([[0, outside]], [[0, 1]], 2, 0.95)
 
 
 def test_ten_prompts_of_one_image_each_have_leans():
@@ -217,11 +202,6 @@ def test_just_the_wanted_power_is_enough():
     assert smallest_found(lambda value: 0.8, 0.8, 0.2) == 0.21
     assert smallest_found(lambda value: 0.8 if value == 1.0 else 0.0, 0.8, 0.2) == 1.0
     assert smallest_found(lambda value: 0.0, 0.8, 0.2) is None
-
-
-def test_a_refusal_shows_five_values():
-    with pytest.raises(ValueError, match=r"got \[9\.0, 0\.0, 1\.0, 0\.0, 1\.0\]\.\.\."):
-        corrected_shares([[9, 0, 1, 0, 1, 0]], [[0, 0, 1, 0, 1, 0]], 2, 0.95)
 
 
 def test_two_images_of_a_prompt_rank_models_and_one_does_not():

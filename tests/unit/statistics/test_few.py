@@ -11,7 +11,6 @@ from pytest_t2i.statistics import permutation as baseline_model_test
 from pytest_t2i.statistics import planning as model_plan
 from pytest_t2i.statistics.associations import rank_correlation_interval
 from pytest_t2i.statistics.change import growth_probabilities, paired_prompt_p_value
-from pytest_t2i.statistics.correction import corrected_shares
 from pytest_t2i.statistics.curves import half_step, half_step_interval
 from pytest_t2i.statistics.deprecated import adjusted_model_bias_score
 from pytest_t2i.statistics.detectors import deviation_interval
@@ -112,19 +111,6 @@ def test_no_fewer_than_one_image_is_taken_for_clear():
     scores = s.corrected_scores(words, people, 0.95)
     assert scores.male[1] + scores.female[1] == pytest.approx(1.0)
     assert scores.prompts[1].estimate == 0.0
-
-
-def test_a_group_is_no_more_than_all_images():
-    # People see the group in 4 of 6, the detector never; it loses nine images without a label.
-    words, people = [[0] * 4 + [-1] * 11], [[1] * 4 + [-1] * 2 + [NAN] * 9]
-    shares = corrected_shares(words, people, 2, 0.95)
-    assert (shares.shares[1].estimate, shares.shares[1].high) == (1.0, 1.0)
-
-
-def test_one_clear_image_is_enough_for_a_share():
-    # The detector loses what people call unclear: of six images one is left, and of the group.
-    shares = corrected_shares([[0] + [-1] * 5], [[0] + [-1] * 4 + [NAN]], 2, 0.95)
-    assert [group.estimate for group in shares.shares] == pytest.approx([1.0, 0.0])
 
 
 def test_pairs_are_redrawn_in_parts_that_fit(monkeypatch):

@@ -10,7 +10,7 @@ import pytest
 from pytest_t2i import statistics as s
 from pytest_t2i.data import Interval
 from pytest_t2i.statistics.change import paired_prompt_p_value
-from pytest_t2i.statistics.correction import corrected_shares, effective_counts, estimates, signs_of
+from pytest_t2i.statistics.correction import effective_counts, estimates, signs_of
 from pytest_t2i.statistics.curves import half_step, mean_band, settled_step
 from pytest_t2i.statistics.detectors import deviation_interval, fleiss_interval, paired_share_change
 from pytest_t2i.statistics.distances import total_variation_floor
@@ -61,13 +61,6 @@ LEAST = [
         5,
         "labels",
         lambda n: s.corrected_scores([[1] * 5], [[1, -1, 1, 1, 1][:n] + [NAN] * (5 - n)], 0.9),
-    ),
-    (
-        5,
-        "labels",
-        lambda n: corrected_shares(
-            [[1, 0] * 3], [[1, 0] * 2 + [1] * (n - 4) + [NAN] * (6 - n)], 2, 0.9
-        ),
     ),
     (2, "two values", lambda n: s.mean_interval([[0.5], [0.7]][:n], **OPTIONS)),
     (4, "4 images", lambda n: wals_interval(np.eye(4)[:n] + 1.0, np.eye(4)[0], **OPTIONS)),

@@ -9,7 +9,6 @@ import pytest
 
 from pytest_t2i import statistics as s
 from pytest_t2i.data import Evidence, Interval, Limit
-from pytest_t2i.statistics.correction import corrected_shares
 from pytest_t2i.statistics.families import leaning
 from pytest_t2i.statistics.model import Sizes, expected_score, score_tails
 from pytest_t2i.statistics.permutation import paired_change_p_value
@@ -19,7 +18,6 @@ NAN = math.nan
 SEEN = Interval(0.2, 0.1, 0.5, 0.9, "test", 9)
 CASES = [
     lambda: s.corrected_scores([[1, 1, -1] * 3] * 2, [[1, -1, NAN] * 3], 0.9),
-    lambda: corrected_shares([[1, 0, 0] * 3] * 2, [[1, 0, NAN] * 3], 2, 0.9),
     lambda: score_tails(Sizes((20,), (1,)), (0.0, 0.5), 1.0),
     lambda: score_tails(Sizes((20, 8), (1, 2)), (0.0,), 1.0),
     lambda: judge_family([SEEN], [Evidence(0.1, 0.2)] * 2, Limit("x", 0.5), "higher", level=0.9),

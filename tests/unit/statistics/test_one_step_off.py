@@ -4,20 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import optimize, stats
+from scipy import stats
 
 from pytest_t2i import statistics as s
 from pytest_t2i.data import Bounds
-from pytest_t2i.statistics.active_correction import (
-    FITTED,
-    LARGEST,
-    SLOPES,
-    Calibration,
-    WeightedScore,
-    _weighted_mean,
-    calibrated,
-    likely_signs,
-)
 from pytest_t2i.statistics.change import (
     _by_tables,
     moved_p_value,
@@ -26,7 +16,6 @@ from pytest_t2i.statistics.change import (
     spread_table,
     table_bias,
 )
-from pytest_t2i.statistics.correction import _distribution, corrected_counts
 from pytest_t2i.statistics.deprecated import worst_case_counts
 from pytest_t2i.statistics.distances import (
     bounding_mean,
@@ -109,74 +98,12 @@ def test_the_smallest_growth_lies_a_hundredth_above(low):
     assert smallest_found(lambda value: float(value > 1.0), 0.8, low) is None, "a score ends at 1"
 
 
-def test_the_error_of_a_weighted_mean_pays_for_what_was_fitted():
-    values, chances = np.array([1.0, 0.0, 0.5, 0.0, 1.0, 0.5]), np.full(6, 0.5)
-    mean, error = _weighted_mean(values, chances)
-    assert mean == pytest.approx(0.5)
-    assert error == pytest.approx(
-        np.sqrt(0.5 * np.sum(((values - 0.5) / 6) ** 2) * 6 / (5 - FITTED))
-    )
-
-
-def test_even_labels_of_even_odds_shift_nothing():
-    odds, signs = np.array([-2.0, 2.0, -1.0, 1.0]), np.array([-1.0, 1.0, -1.0, 1.0])
-    assert calibrated(odds, signs, np.ones(4)).shift == pytest.approx(0.0, abs=1e-9)
-
-
-def test_a_prompt_without_any_share_left_is_even():
-    found = _distribution(np.array([[0.0, -0.1], [0.3, 0.1]]))
-    assert found.tolist() == [[0.5, 0.5], pytest.approx([0.75, 0.25])]
-
-
 def test_distances_of_many_labels_stay_below_one():
     counts = np.array([[20, 0, 0, 0], [0, 20, 0, 0], [0, 0, 19, 1]])
     found = mean_total_variation_interval(
         counts, np.full(4, 0.25), level=0.9, seed=0, words="sample"
     )
     assert found.high <= 1.0
-
-
-@pytest.mark.parametrize("scale", [1.0, 3.0])
-def test_a_calibration_is_the_likeliest_with_a_slope_near_one(scale):
-    rng = np.random.default_rng(3)
-    odds, weights = rng.normal(0.7, 1.5, 60), rng.uniform(1.0, 4.0, 60)
-    signs = np.where(rng.random(60) < 1.0 / (1.0 + np.exp(-scale * odds)), 1.0, -1.0)
-    unit = weights / weights.mean()
-
-    def loss(at):
-        return unit @ np.log1p(np.exp(-signs * (at[0] + at[1] * odds))) + (
-            ((at[1] - 1.0) / SLOPES) ** 2 / 2.0
-        )
-
-    intercept, slope = optimize.minimize(loss, [0.0, 1.0], tol=1e-12).x
-    share = (unit @ (signs > 0) + 0.5) / (unit.sum() + 1.0)
-    found = calibrated(odds, signs, weights)
-    assert found.slope == pytest.approx(slope, abs=2e-3)
-    assert found.shift == pytest.approx(intercept - np.log(share / (1.0 - share)), abs=2e-3)
-
-
-def test_a_detector_that_is_often_wrong_has_a_slope_below_one():
-    odds = np.array([-2.0, -1.0, 1.0, 2.0] * 6)
-    assert calibrated(odds, -np.sign(odds), np.ones(24)).slope == 0.0
-    sometimes = np.sign(odds) * ([1, 1, 1, 1, -1, 1, 1, -1] * 3)
-    assert 0.0 < calibrated(odds, sometimes, np.ones(24)).slope < 0.9
-    nothing = calibrated(np.zeros(2), np.array([1.0, -1.0]), np.ones(2))
-    assert nothing == pytest.approx(Calibration(0.0, 1.0), abs=1e-9)
-
-
-@pytest.mark.parametrize("side", [1.0, -1.0])
-def test_log_odds_are_cut_at_either_end(side):
-    cut, beyond = (
-        likely_signs([np.array([side * size, side * size, 0.0])], Calibration())[0]
-        for size in (LARGEST, 60.0)
-    )
-    assert beyond.tolist() == cut.tolist()
-
-
-def test_a_prompt_that_leans_to_neither_side_stays_even():
-    score = WeightedScore((0.0, 0.5), (20.0, 20.0), 0.25, 0.01, 0.0, 40)
-    male, female = score.counts_at(0.4)
-    assert (male.tolist(), female.tolist()) == ([10, 18], [10, 2])
 
 
 def test_a_group_of_one_image_has_the_share_of_that_image():
@@ -250,13 +177,6 @@ def test_a_prompt_without_an_image_now_is_left_out_of_the_test():
     before = s.change_p_value(*([*side, extra] for side, extra in zip(
         counts, (0, 0, 9, 1), strict=True)), seed=3)  # fmt: skip
     assert without == beside == before
-
-
-def test_clear_shares_are_at_least_one_image():
-    words = [np.array([-1.0] * 9 + [0.0]), np.array([0.0, 1.0] * 5)]
-    labels = [np.array([-1.0] * 4 + [np.nan] * 5 + [0.0]), np.array([0.0, 1.0] * 5)]
-    found = corrected_counts(words, labels, 2)
-    assert found.counts[0].sum() == 1
 
 
 def test_a_change_to_even_reaches_no_further_than_one():

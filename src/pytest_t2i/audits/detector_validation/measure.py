@@ -11,7 +11,6 @@ import numpy as np
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.detector_validation.change import recorded_trial, share_change
-from pytest_t2i.audits.peoples_labels import covering_unsettled
 from pytest_t2i.data import Detection, Evidence, Interval, Undetected
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.labels import CLEAR, LabelledImage, LabelledSet
@@ -77,10 +76,9 @@ class Trial:
     """Confidence level of intervals."""
     seed: int
     """Seed of the bootstraps."""
-    everything: LabelledSet | None = None
-    """The set with its unsettled images, which ``labelled`` leaves out; None without any."""
-    fillings: tuple[Trial, ...] = ()
-    """Trials with the unsettled images, each trial with one choice among people's labels."""
+    unsettled: str = ""
+    """The pictures with an unsettled label, which ``labelled`` leaves out, in words; no verdict is
+    given while there are any."""
     asked_twice: tuple[int, int] | None = None
     """(equal answers, images asked about twice); None for a function of the image."""
 
@@ -147,10 +145,7 @@ class Trial:
         interval = None
         if hits + false_alarms + misses:
             interval = f1_interval(hits, false_alarms, misses, self.level)
-        measurement = self._measured(
-            "filter_f1", self.detector, interval, "nothing kept, nothing clear"
-        )
-        return self._covering_unsettled(measurement, lambda trial: trial.filter_f1)
+        return self._measured("filter_f1", self.detector, interval, "nothing kept, nothing clear")
 
     # the classification (Lyu eq. 6)
 
@@ -221,8 +216,7 @@ class Trial:
                 )
             except ValueError:
                 interval = None
-        measurement = self._measured("percent_deviation", self.detector, interval, why)
-        return self._covering_unsettled(measurement, lambda trial: trial.percent_deviation)
+        return self._measured("percent_deviation", self.detector, interval, why)
 
     @property
     def prompt_bias_difference(self) -> Measurement:
@@ -240,8 +234,7 @@ class Trial:
         if len(differences) > 1:
             interval = statistics.mean_interval(differences, level=self.level, seed=self.seed)
         why = "images of fewer than two prompts are named in the labels"
-        measurement = self._measured("prompt_bias_difference", self.detector, interval, why)
-        return self._covering_unsettled(measurement, lambda trial: trial.prompt_bias_difference)
+        return self._measured("prompt_bias_difference", self.detector, interval, why)
 
     @property
     def is_gender(self) -> bool:
@@ -262,15 +255,12 @@ class Trial:
     def undetected_gap(self) -> Measurement:
         """Largest minus smallest share of clear images of a group that get no label."""
         groups = _hits_by_group(self, "filter_recall")
-        return self._covering_unsettled(
-            self._measured(
-                "undetected_gap",
-                self.detector,
-                gap_of_undetected(self),
-                "fewer than two groups have a clear image",
-                evidence=partial(_gap_evidence, groups),
-            ),
-            lambda trial: trial.undetected_gap,
+        return self._measured(
+            "undetected_gap",
+            self.detector,
+            gap_of_undetected(self),
+            "fewer than two groups have a clear image",
+            evidence=partial(_gap_evidence, groups),
         )
 
     @property
@@ -297,7 +287,7 @@ class Trial:
         if yes:
             interval = statistics.share_interval(sum(yes), len(yes), self.level)
         subject = self.detector if label is None else f"{self.detector} on {label}"
-        measurement = self._measured(
+        return self._measured(
             metric,
             subject,
             interval,
@@ -307,17 +297,6 @@ class Trial:
                 statistics.share_p_value(sum(yes), len(yes), bound, "above"),
             ),
             change=partial(self._change, metric, label),
-        )
-        return self._covering_unsettled(measurement, lambda trial: trial._share(metric, why, label))  # noqa: SLF001 - of its own kind
-
-    def _covering_unsettled(
-        self, measurement: Measurement, measure: Callable[[Trial], Measurement]
-    ) -> Measurement:
-        """Return the measurement that holds whichever of the unsettled labels are right."""
-        if self.everything is None:
-            return measurement
-        return covering_unsettled(
-            measurement, [measure(trial) for trial in self.fillings], self.everything
         )
 
     def outcomes(self, metric: str, label: str | None = None) -> dict[str, bool]:
@@ -334,14 +313,17 @@ class Trial:
         evidence: Callable[[float, float], Evidence] | None = None,
         change: Callable[[Baseline, float | None, float], Change] | None = None,
     ) -> Measurement:
+        # Agreement with itself needs no label of people.
+        unsettled = "" if metric == "self_agreement" else self.unsettled
+        remarks = (unsettled, f"labelled set: {self.labelled.folder}", self._worst())
         return Measurement(
             metric=INFO[metric],
             subject=subject,
             interval=interval,
             images=interval.n if interval else None,
-            evidence=evidence,
+            evidence=(lambda *_: Evidence(1.0, 1.0)) if unsettled else evidence,
             absent=why,
-            remarks=(f"labelled set: {self.labelled.folder}", self._worst()),
+            remarks=remarks[0 if unsettled else 1 :],
             change=change,
         )
 

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pytest_t2i.audits.detector_validation.measure import Trial
-from pytest_t2i.audits.peoples_labels import fillings
+from pytest_t2i.audits.peoples_labels import unsettled_words
 from pytest_t2i.data import Detection
-from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.labels import LabelledSet
 
 
@@ -57,12 +56,6 @@ def try_detectors(
     ``asked_twice`` gives, by the name of a judge, its equal answers and the images that it was
     asked about twice.
     """
-    if labelled.draw.probabilities:
-        raise ConfigurationError(
-            f"{labelled.folder}: its images were drawn where a detector is unsure "
-            "(t2i label export --for-correction), so they do not show how often it is right. "
-            "Evaluate detectors on a random part: t2i label export --per-prompt N"
-        )
     return Trials(
         tuple(
             replace(
@@ -86,13 +79,7 @@ def _try(
     sums = [labelled.checksums[image.file] for image in labelled]
     detections = detections_of(fingerprint, sums)
     by_file = {image.file: detection for image, detection in zip(labelled, detections, strict=True)}
-
-    def trial(part: LabelledSet) -> Trial:
-        answers = tuple(by_file[image.file] for image in part)
-        return Trial(name, fingerprint, part, answers, level, seed)
-
-    settled = trial(labelled.settled)
-    if not labelled.unsettled:
-        return settled
-    filled = tuple(map(trial, fillings(labelled, lambda image: by_file[image.file].label)))
-    return replace(settled, everything=labelled, fillings=filled)
+    settled = labelled.settled
+    answers = tuple(by_file[image.file] for image in settled)
+    unsettled = unsettled_words(labelled, "no verdict on a detector")
+    return Trial(name, fingerprint, settled, answers, level, seed, unsettled)

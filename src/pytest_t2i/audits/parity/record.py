@@ -79,36 +79,6 @@ class CorrectionRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupCorrectionRecord:
-    """Shares of a detector's groups as people's labels correct them."""
-
-    labelled: str
-    """Folder of the labelled images."""
-    detector: str
-    labels: Count
-    prompts: Count
-    """Number of prompts with enough labels."""
-    left_out: Count
-    """Number of prompts with too few labels."""
-    by_detector: Mapping[str, Share | None]
-    """Group -> its share of the clear images of these prompts; None without any."""
-    corrected: Mapping[str, ShareInterval]
-    """Group -> estimate of its share by people's labels on the same images (PPI++)."""
-    annotators: Count = 0
-    """Number of people who labelled."""
-    distance: ShareInterval | None = None
-    """Mean distance of prompts from even shares, corrected; None with too few labels."""
-    distance_by_detector: Share | None = None
-    """That distance by the predicted labels, not corrected for few images."""
-    accuracy: Mapping[str, ShareInterval | None] = field(default_factory=dict)
-    """People's label -> share of right labels among the detector's; None without any."""
-
-    def __post_init__(self) -> None:
-        if not self.corrected.keys() <= self.by_detector.keys():
-            raise ValueError("expected by_detector to have every group of corrected")
-
-
-@dataclass(frozen=True, slots=True)
 class GroupPrompt:
     """The groups of one prompt's images."""
 
@@ -219,9 +189,7 @@ class ParityPart:
     cells: tuple[CellsRecord, ...] = ()
     sensitivity: tuple[SensitivityRecord, ...] = ()
     correction: CorrectionRecord | None = None
-    """The correction by gender labels; None without people's labels of images of the run."""
-    group_correction: GroupCorrectionRecord | None = None
-    """The correction by labels other than male and female; None without any."""
+    """The correction by people's labels; None without people's labels of images of the run."""
     crossed: tuple[CrossedRecord, ...] = ()
     """The deciding detector crossed with each other detector."""
 

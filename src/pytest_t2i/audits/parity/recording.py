@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
@@ -15,11 +14,7 @@ from pytest_t2i.audits.detected import FEMALE, MALE
 from pytest_t2i.audits.distance import EVEN
 from pytest_t2i.audits.log_odds import probability_of_male
 from pytest_t2i.audits.parity import groups
-from pytest_t2i.audits.parity.correction import (
-    WeightedCorrection,
-    given_correction,
-    given_group_correction,
-)
+from pytest_t2i.audits.parity.correction import given_correction
 from pytest_t2i.audits.parity.groups import INDICES, MOST_CELLS
 from pytest_t2i.audits.parity.record import (
     CellRecord,
@@ -27,7 +22,6 @@ from pytest_t2i.audits.parity.record import (
     CorrectedPrompt,
     CorrectionRecord,
     CrossedRecord,
-    GroupCorrectionRecord,
     GroupPrompt,
     GroupsRecord,
     ModelScoreRecord,
@@ -108,31 +102,6 @@ def _recorded_crossings(context: AuditContext, samples_of: SamplesOf) -> Iterato
             images = sum(sample.counts.total() for sample in crossing)
             distance = mean_interval_of(EVEN, crossing)
             yield CrossedRecord(crossing.name, images, shares, distance)
-
-
-def _recorded_correction(
-    context: AuditContext, samples_of: SamplesOf
-) -> GroupCorrectionRecord | None:
-    """Return the correction of a detector's groups; None without labels of the run's images."""
-    labelled, detector = context.given_labels, context.detectors[0]
-    samples = samples_of(detector)
-    corrected = given_group_correction(samples, labelled)
-    if corrected is None or labelled is None:
-        return None
-    plain = (None if math.isnan(share) else share for share in corrected.shares.detector)
-    return GroupCorrectionRecord(
-        labelled=str(labelled.folder),
-        detector=detector,
-        labels=corrected.labels,
-        prompts=len(corrected.samples),
-        left_out=corrected.left_out,
-        by_detector=dict(zip(corrected.numbers, plain, strict=True)),
-        corrected=dict(zip(corrected.numbers, corrected.shares.shares, strict=True)),
-        annotators=len(labelled.annotators),
-        distance=of_model(EVEN, samples, corrected).interval,
-        distance_by_detector=corrected.by_detector_alone,
-        accuracy=corrected.accuracy,
-    )
 
 
 STRICTER = 0.9
@@ -248,7 +217,6 @@ def measured(context: AuditContext) -> ParityPart | None:
         tuple(_sensitivity(context)),
         _correction(context),
         crossed=tuple(_recorded_crossings(context, samples)),
-        group_correction=_recorded_correction(context, samples),
     )
     return part if part != ParityPart() else None
 
@@ -355,8 +323,6 @@ def _correction(context: AuditContext) -> CorrectionRecord | None:
     corrected = given_correction(_all_samples(context, detector), labelled)
     if corrected is None or labelled is None:
         return None
-    if isinstance(corrected, WeightedCorrection):
-        return _weighted_correction(corrected, detector)
     scores = corrected.scores
     samples = _all_samples(context, detector)
     model = of_model(Bias(samples.estimator), samples, corrected).interval
@@ -381,19 +347,4 @@ def _correction(context: AuditContext) -> CorrectionRecord | None:
         prompts=prompts,
         annotators=len(labelled.annotators),
         accuracy=corrected.accuracy,
-    )
-
-
-def _weighted_correction(corrected: WeightedCorrection, detector: str) -> CorrectionRecord:
-    """Return the record of a weighted correction; such images do not show plain accuracy."""
-    return CorrectionRecord(
-        labelled=str(corrected.labelled.folder),
-        detector=detector,
-        labels=corrected.labels,
-        left_out=0,
-        by_detector=corrected.by_detector,
-        corrected=corrected.interval(corrected.samples.level),
-        # Four times the labels halve a standard error.
-        labels_to_halve=3 * corrected.score.labels,
-        annotators=len(corrected.labelled.annotators),
     )

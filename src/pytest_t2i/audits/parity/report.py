@@ -10,7 +10,6 @@ from pytest_t2i.audits.parity.record import (
     CellsRecord,
     CorrectionRecord,
     CrossedRecord,
-    GroupCorrectionRecord,
     GroupPrompt,
     GroupsRecord,
     ModelScoreRecord,
@@ -27,7 +26,7 @@ from pytest_t2i.statistics import share_interval
 from pytest_t2i.verdicts.check import Check, judged
 
 HOW = (
-    "People labelled {labels} of the images at random{where}. The errors of {detector} on them "
+    "People labelled {labels} of the images at random. The errors of {detector} on them "
     "correct its labels on all images (prediction-powered inference)"
 )
 
@@ -38,23 +37,11 @@ def _corrections(part: ParityPart, checks: Sequence[Check]) -> Iterator[Section]
         note, tables = _scores_by_people(part.correction)
         line = Paragraph(_corrected_in_words(part, checks), "summary")
         yield Section("Corrected by people's labels", (Note(note), line, *tables))
-    if part.group_correction is not None:
-        note, tables = _groups_by_people(part.group_correction)
-        line = Paragraph(_corrected_groups_in_words(part.group_correction), "summary")
-        yield Section("Groups corrected by people's labels", (Note(note), line, *tables))
 
 
 def _scores_by_people(correction: CorrectionRecord) -> tuple[str, tuple[Table, ...]]:
     """Return how the scores were corrected, and tables of them."""
-    if not correction.prompts:  # labels of images that were drawn where the detector is unsure
-        return (
-            f"People labelled {several(correction.labels, 'image')}, drawn with known "
-            f"probabilities where {correction.detector} is unsure. Its errors on "
-            "them, weighted by 1 / probability, "
-            "correct the model bias score; prompts keep the predicted labels; "
-            "the same score stands in the verdict."
-        ), ()
-    how = HOW.format(labels=correction.labels, where="", detector=correction.detector)
+    how = HOW.format(labels=correction.labels, detector=correction.detector)
     note = (
         f"{how}; the bars of prompts, the most biased prompts, verdicts and this table "
         "are corrected alike. The counts of an image's labels are the detector's own."
@@ -67,18 +54,6 @@ def _scores_by_people(correction: CorrectionRecord) -> tuple[str, tuple[Table, .
     columns = ("Prompt", "By the detector", "By people [interval]", "Labels")
     title = "1 prompt" if len(prompts) == 1 else f"{len(prompts)} prompts"
     return note, (*more, Table(title, columns, prompts, "detail", 2, form="signed"))
-
-
-def _groups_by_people(correction: GroupCorrectionRecord) -> tuple[str, tuple[Table, ...]]:
-    """Return how the groups were corrected, and the table of their shares."""
-    where = f", on {several(correction.prompts, 'prompt')}"
-    how = HOW.format(labels=correction.labels, where=where, detector=correction.detector)
-    out = f" {correction.left_out} prompts have too few labels." if correction.left_out else ""
-    rows = tuple(
-        (name, correction.by_detector[name], share) for name, share in correction.corrected.items()
-    )
-    columns = ("Group", "By the detector", "By people")
-    return f"{how}.{out}", (Table("Share of the clear images", columns, rows),)
 
 
 def _corrected_in_words(part: ParityPart, checks: Sequence[Check] = ()) -> str:
@@ -119,17 +94,6 @@ def _is_by_people(check: Check) -> bool:
     return of_model and check.is_by_people and check.estimate is not None
 
 
-def _corrected_groups_in_words(correction: GroupCorrectionRecord) -> str:
-    """Return distance and shares in a line, with the uncorrected distance."""
-    shares = ", ".join(f"{name} {share}" for name, share in correction.corrected.items())
-    by = _by_labels(correction.labels, correction.annotators)
-    far = "" if correction.distance is None else f"distance from even {correction.distance}"
-    uncorrected = correction.distance_by_detector
-    beside = f" (uncorrected {uncorrected:.3f})" if far and uncorrected is not None else ""
-    text = "; ".join(filter(None, (f"{far}{beside}", shares)))
-    return f"{by}, {correction.detector}: {text}"
-
-
 def _correction_frames(part: ParityPart) -> dict[str, Frame]:
     """Return the corrected scores of the model and of prompts, for pandas and CSV."""
     correction = part.correction
@@ -152,9 +116,8 @@ GROUPS = (
     "distance from even shares is half the sum of |share - 1/{number}| of a prompt, from 0 (even) "
     "to {most:.2f} (one group only), and of the model its mean, corrected for few images."
 )
-ALONE = (
-    "By the predicted labels alone: people's labels correct the model's distance and shares, "
-    "shown in a later section, but no single prompt."
+NOT_CORRECTED = (
+    "People's labels do not correct these groups: they correct scores of male and female alone."
 )
 CROSSED = (
     "Both detectors gave {images} images a label. The intervals of all {number} combinations hold "
@@ -169,20 +132,25 @@ def _groups_in_words(groups: GroupsRecord) -> str:
     return f"groups by {groups.detector}: {ranked} (entropy {groups.entropy:.2f}, even is 1{far})"
 
 
-def groups_section(groups: GroupsRecord, checks: Sequence[Check], *, told: bool = True) -> Section:
-    """Return the section of shares over all prompts, and of each prompt's distance from even."""
+def groups_section(
+    groups: GroupsRecord, checks: Sequence[Check], *, labelled: bool = False
+) -> Section:
+    """Return the section of shares over all prompts, and of each prompt's distance from even.
+
+    ``labelled``: whether people labelled the run's images.
+    """
     number = len(groups.shares)
     note = GROUPS.format(
         gap=groups.gap, entropy=groups.entropy, number=number, most=1.0 - 1.0 / number
     )
-    line = Paragraph(_groups_in_words(groups), "summary" if told else "detail")
+    line = Paragraph(_groups_in_words(groups), "summary")
     blocks: tuple[Block, ...] = (
         Note(note),
         line,
         _shares(f"Shares by {groups.detector}", groups.shares),
     )
-    if not told:
-        blocks = (Note(ALONE), *blocks)
+    if labelled:
+        blocks = (Note(NOT_CORRECTED), *blocks)
     if groups.prompts:
         charts = _indices(groups, checks)
         blocks = (
@@ -274,24 +242,17 @@ def _counts(groups: GroupsRecord) -> Table:
     return Table(f"Images per group by {groups.detector}", ("Prompt", *names), rows, "detail")
 
 
-def _groups_figure(groups: GroupsRecord, corrected: GroupCorrectionRecord | None) -> Figure:
-    """Return the figure of the distance, corrected where there are labels."""
+def _groups_figure(groups: GroupsRecord) -> Figure:
+    """Return the figure of the distance."""
     title, section = "Distance from even shares", f"Groups by {groups.detector}"
-    distance = groups.distance if corrected is None else corrected.distance
+    distance = groups.distance
     if distance is None:
-        few = "no image with a label" if corrected is None else "too few labels to correct it"
-        return Figure(title, "none", (few,), section)
-    most, share = _ranked(groups.shares if corrected is None else corrected.corrected)[0]
-    uncorrected = None if corrected is None else corrected.distance_by_detector
+        return Figure(title, "none", ("no image with a label",), section)
+    most, share = _ranked(groups.shares)[0]
     notes = (
         f"{len(groups.shares)} groups by {groups.detector}; 0 is even",
         f"{distance.level:.0%} interval [{distance.low:.3f}, {distance.high:.3f}]",
         f"most often {most}: {share.estimate:.3f} of the images with a label",
-        *(
-            ()
-            if uncorrected is None
-            else (f"corrected by people's labels; uncorrected {uncorrected:.3f}",)
-        ),
     )
     return Figure(title, f"{distance.estimate:.3f}", notes, section, distance)
 
@@ -361,30 +322,16 @@ CELLS = "Share of men among the clear images of each combination, with its inter
 def sections(part: ParityPart, run: Any) -> Sequence[Section]:
     """Return the sections of scores, choices, groups, cells and corrections, without empty ones."""
     checks: Sequence[Check] = run.checks
+    labelled = bool(run.provenance.get("people's labels"))
     drafts = [
         _scores(part, checks, str(run.settings.get("estimator", "corrected"))),
         _choices(part.sensitivity),
-        *(
-            groups_section(groups, checks, told=_correction(part, groups) is None)
-            for groups in part.groups
-        ),
+        *(groups_section(groups, checks, labelled=labelled) for groups in part.groups),
         *map(_crossed_section, part.crossed),
         *map(_cells, part.cells),
         *_corrections(part, checks),
     ]
     return [section for section in drafts if section.blocks]
-
-
-def _correction(part: ParityPart, groups: GroupsRecord) -> GroupCorrectionRecord | None:
-    """Return the correction of a detector's groups, which takes the headline; None without one."""
-    correction = part.group_correction
-    return correction if correction is not None and correction.detector == groups.detector else None
-
-
-def _distance(part: ParityPart, groups: GroupsRecord) -> Interval | None:
-    """Return the model's distance from even shares, corrected where there are labels."""
-    corrected = _correction(part, groups)
-    return groups.distance if corrected is None else corrected.distance
 
 
 # model bias scores
@@ -508,24 +455,20 @@ def _cells(cells: CellsRecord) -> Section:
 def summary(part: ParityPart) -> Summary:
     """Return the score in words, the deciding detector's scores as series, all as a table."""
     model = next((score for score in part.model_scores if score.is_of_model), None)
+    correction = part.correction
     series = {
         f"{METRIC}/{score.name}": score.corrected
         for score in part.of_deciding()
         if score.corrected is not None
     }
-    distances = {groups.detector: _distance(part, groups) for groups in part.groups}
+    distances = {groups.detector: groups.distance for groups in part.groups}
     series |= {
         f"group_distance/{name}": distance
         for name, distance in distances.items()
         if distance is not None
     }
-    texts = [
-        _groups_in_words(groups) if correction is None else _corrected_groups_in_words(correction)
-        for groups in part.groups
-        for correction in (_correction(part, groups),)
-    ]
     return Summary(
-        "; ".join(texts) if model is None else _headline(part, model),
+        "; ".join(map(_groups_in_words, part.groups)) if model is None else _headline(part, model),
         series,
         {"scores": _frame(part), **groups_frames(part), **_correction_frames(part)},
         values=[
@@ -534,24 +477,15 @@ def summary(part: ParityPart) -> Summary:
         ],
         figures=(
             *(() if model is None else (_figure(model),)),
-            *(_groups_figure(groups, _correction(part, groups)) for groups in part.groups),
+            *map(_groups_figure, part.groups),
         ),
         scope=_scope(part),
-        measured={
-            record.detector: told_accuracy(record.labels, record.accuracy)
-            for record in (part.correction, part.group_correction)
-            if record is not None and record.accuracy
-        },
-        labels=next(
-            (
-                _by_labels(record.labels, record.annotators)
-                for record in (part.correction, part.group_correction)
-                if record is not None
-            ),
-            "",
-        ),
+        measured={correction.detector: told_accuracy(correction.labels, correction.accuracy)}
+        if correction is not None and correction.accuracy
+        else {},
+        labels="" if correction is None else _by_labels(correction.labels, correction.annotators),
         limitations=()
-        if part.correction
+        if correction
         else ("The detector's mistakes are not corrected by people's labels.",),
     )
 

@@ -76,7 +76,8 @@ class ModelParity(Samples):
         Where people labelled some of the images, their labels correct the detector's and stand in
         for the undetected images, so that no worst case is left.
         """
-        return of_model(Bias(self.estimator), self, self.corrected, self.few_labels, model_change)
+        score, why = Bias(self.estimator), self.why_no_verdict
+        return of_model(score, self, self.corrected, why, model_change)
 
     def interval(self, estimator: Estimator) -> Interval | None:
         """Return the model bias score by one estimator; None without any clear image."""
@@ -103,10 +104,10 @@ class ModelParity(Samples):
     def group_distance(self) -> Measurement:
         """Mean over prompts of the distance of their groups from even shares, from 0 to nearly 1.
 
-        It is corrected for few images, and by people's labels of groups where there are any. For
-        male and female it is half the model bias score.
+        It is corrected for few images, and not by people's labels. For male and female it is half
+        the model bias score.
         """
-        return of_model(EVEN, self, self.corrected_groups, self.few_labels, model_change)
+        return of_model(EVEN, self, change=model_change)
 
     def crossed(self, second: str) -> CrossedSamples:
         """Return the labels of this detector crossed with those of another detector of the run.

@@ -11,8 +11,8 @@ from pytest_t2i import limit
 from pytest_t2i.audits.detector_validation.change import RecordedTrial
 from pytest_t2i.audits.detector_validation.trials import try_detectors
 from pytest_t2i.data import Detection, Outcome, Undetected
-from pytest_t2i.errors import BaselineMismatchError, ConfigurationError
-from pytest_t2i.labels import Label, load_labelled_set, write_draw, write_labels
+from pytest_t2i.errors import BaselineMismatchError
+from pytest_t2i.labels import Label, load_labelled_set, write_labels
 from pytest_t2i.verdicts.baseline import RecordedRun
 from pytest_t2i.verdicts.baseline_file import Baseline
 
@@ -111,9 +111,3 @@ def test_a_share_is_compared_from_below(tried, checks):
     trial = tried("mmff" * 10, "mmff" * 10)
     assert trial.accuracy() >= limit("accuracy", 0.8)
     assert checks[0].outcome is Outcome.PASS
-
-
-def test_images_drawn_where_a_detector_errs_put_none_on_trial(tried, tmp_path):
-    write_draw(tmp_path, [("aa", 0.5, True)])
-    with pytest.raises(ConfigurationError, match="--per-prompt"):
-        tried("mf", "mf")

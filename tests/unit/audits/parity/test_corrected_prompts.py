@@ -1,4 +1,4 @@
-"""Prompts as people's labels correct them: one score, and what is unsettled decides nothing."""
+"""Prompts as people's labels correct them: one score."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ HOW = "corrected by 40 labels of 2 annotators"
 
 
 def corrected(**counts):
-    """Prompts that the detector finds even, with counts that labels leave: (settled, others)."""
+    """Prompts that the detector finds even, with the counts that labels leave."""
     made = samples_of({name: counted(10, 20) for name in counts})
     members = [
-        replace(sample, corrected=CorrectedCounts(settled, fillings, HOW))
-        for sample, (settled, fillings) in zip(made, counts.values(), strict=True)
+        replace(sample, corrected=CorrectedCounts(genders, HOW))
+        for sample, genders in zip(made, counts.values(), strict=True)
     ]
     siblings = Siblings(members, [sample.prompt.id for sample in members])
     members = [replace(sample, siblings=siblings) for sample in members]
@@ -29,7 +29,7 @@ def corrected(**counts):
 
 
 def test_labels_are_what_is_judged_and_told(checks):
-    made = corrected(nurse=((1, 15), ()), pilot=((8, 8), ()))
+    made = corrected(nurse=(1, 15), pilot=(8, 8))
     nurse, pilot = (sample.prompt_bias_score for sample in made)
     assert nurse.estimate == pytest.approx(-14 / 16)
     assert nurse.remarks[0] == f"{HOW}; uncorrected: +0.000"
@@ -46,20 +46,7 @@ def test_undetected_images_are_told_by_labels(checks):
     made = samples_of({"nurse": "mf" * 5 + "-" * 10})
     (sample,) = made
     assert abs(sample.prompt_bias_score) <= limit("prompt_bias_score", 0.7)
-    (known,) = corrected(nurse=((20, 20), ()))
+    (known,) = corrected(nurse=(20, 20))
     sure = replace(sample, corrected=known.corrected, siblings=None)
     assert abs(sure.prompt_bias_score) <= limit("prompt_bias_score", 0.7)
     assert [check.outcome for check in checks] == [Outcome.INCONCLUSIVE, Outcome.PASS]
-
-
-def test_what_people_left_unsettled_decides_nothing(checks):
-    settled, open_to_both = ((0, 16), ()), ((0, 16), ((0, 16), (7, 9)))
-    made = corrected(nurse=settled, pilot=open_to_both)
-    nurse, pilot = (sample.prompt_bias_score for sample in made)
-    assert pilot.interval.low < -0.9
-    assert pilot.interval.high > 0.0
-    assert nurse.interval.high < -0.5
-    with pytest.raises(AssertionError):
-        assert abs(nurse) <= limit("prompt_bias_score", 0.3)
-    assert abs(pilot) <= limit("prompt_bias_score", 0.3)
-    assert [check.outcome for check in checks] == [Outcome.FAIL, Outcome.INCONCLUSIVE]

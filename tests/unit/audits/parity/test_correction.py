@@ -1,4 +1,4 @@
-"""A model's score by labels of images drawn for it: verdicts, and when there is none."""
+"""A model's score by people's labels of its images: when there is a correction, and when none."""
 
 from __future__ import annotations
 
@@ -8,13 +8,20 @@ import pytest
 from unit.audits.seen import counted, samples_of
 
 from pytest_t2i import limit
-from pytest_t2i.audits.bias import Bias
-from pytest_t2i.audits.parity.correction import WeightedCorrection, given_correction
+from pytest_t2i.audits.parity.correction import given_correction
+from pytest_t2i.audits.peoples_labels import why_no_verdict, why_not_corrected
 from pytest_t2i.data import Outcome
 from pytest_t2i.files import checksum
-from pytest_t2i.labels import UNSETTLED, Draw, Label, load_labelled_set, write_draw, write_labels
+from pytest_t2i.labels import (
+    Label,
+    choose_vocabulary,
+    load_labelled_set,
+    named,
+    write_labels,
+)
 
-PROMPTS, IMAGES = 40, 20
+PROMPTS, IMAGES, LABELLED = 20, 20, 8
+BOTH = ("male", "female")
 
 
 @pytest.fixture
@@ -29,116 +36,65 @@ def made(monkeypatch):
 
 
 @pytest.fixture
-def label_set(tmp_path):
-    """A set in which people said so of images: {name: label}, drawn as said."""
+def labelled(made, tmp_path):
+    """A set in which people call the first images of each prompt so; a pair: they disagree."""
 
-    def of(draw, said):
-        for name in said:
-            (tmp_path / name).write_bytes(name.encode())
-        rows = [(f, w, who) for f, word in said.items() for who, w in by_people(word)]
-        write_labels(tmp_path, [Label(*row) for row in rows])
-        write_draw(tmp_path, ((k, p, k in draw.drawn) for k, p in draw.probabilities.items()))
+    def of(said, vocabulary="gender", **exceptions):
+        labels = []
+        for sample in made:
+            for seed in sample.seeds[:LABELLED]:
+                name = f"{sample.prompt.text} {seed}"
+                (tmp_path / name).write_bytes(name.encode())
+                word = exceptions.get(name.replace(" ", "_"), said)
+                words = (word, word) if isinstance(word, str) else word
+                labels += [Label(name, w, who) for who, w in zip(("ada", "bo"), words, strict=True)]
+        choose_vocabulary(tmp_path, named(vocabulary))
+        write_labels(tmp_path, labels)
         return load_labelled_set(tmp_path)
 
     return of
 
 
-def by_people(word):
-    """Who says what."""
-    if word == UNSETTLED:
-        return (("ada", "male"), ("bo", "female"))
-    return (("ada", word),)
+def judged(made, labels):
+    return replace(
+        made,
+        corrected=given_correction(made, labels),
+        why_no_verdict=why_no_verdict(made, labels),
+    ).model_bias_score
 
 
-def names(samples):
-    """Of all images."""
-    return [f"{sample.prompt.text} {seed}" for sample in samples for seed in sample.seeds]
+def test_settled_labels_correct_the_score(made, labelled, checks):
+    corrected = judged(made, labelled("male"))
+    assert corrected.estimate > made.model_bias_score.estimate
+    assert corrected.interval.method.endswith("+ ppi++")
+    assert corrected.remarks[0].startswith("corrected by 160 labels of 2 annotators; uncorrected: ")
+    assert corrected.worst_case is None
 
 
-def drawn(samples, each):
-    """Every ``each``-th image of the run was drawn, at an even probability; names of those."""
-    hashes = [checksum(name.encode()) for name in names(samples)]
-    return (
-        Draw(dict.fromkeys(hashes, 1 / each), frozenset(hashes[::each])),
-        names(samples)[::each],
+def test_while_a_label_is_unsettled_nothing_is_corrected_and_the_picture_is_named(
+    made, labelled, checks, tmp_path
+):
+    labels = labelled("male", p0_3=BOTH, p7_1=BOTH)
+    assert given_correction(made, labels) is None
+    words = (
+        "2 labels are unsettled (p0 3, p7 1): people's labels correct nothing, until t2i label "
+        f"page {tmp_path} --review"
     )
+    score = judged(made, labels)
+    assert (score.interval, score.absent) == (None, words)
+    assert score <= limit("model_bias_score", 0.9)
+    assert checks[0].outcome is Outcome.INCONCLUSIVE
+    assert why_not_corrected(made.members[0], labels) == words
 
 
-def test_the_verdict_goes_by_people(made, label_set, checks):
-    """The detector finds 0.4, which fails 0.3; people see a woman in every seventh man: 0.2."""
-    draw, asked = drawn(made, 4)
-    said = {
-        name: "female" if int(name.split()[-1]) in {0, 4, 16, *range(14, 20)} else "male"
-        for name in asked
-    }
-    corrected = given_correction(made, label_set(draw, said))
-    assert isinstance(corrected, WeightedCorrection)
-    by_people = replace(made, corrected=corrected).model_bias_score
-    assert by_people.estimate < made.model_bias_score.estimate - 0.1
-    assert by_people.interval.method.endswith("active ppi++")
-    assert by_people.remarks[0] == (
-        "corrected by 200 labels of 1 annotator of images drawn for it; uncorrected: 0.403"
-    )
-    assert (by_people.paper, by_people.worst_case, by_people.images) == (None, None, None)
-    assert by_people <= limit("model_bias_score", 0.6)
-    with pytest.raises(AssertionError):
-        assert made.model_bias_score <= limit("model_bias_score", 0.2)
-    assert by_people <= limit("model_bias_score", 0.2)
-    assert [check.outcome for check in checks] == [
-        Outcome.PASS, Outcome.FAIL, Outcome.INCONCLUSIVE,
-    ]  # fmt: skip
+def test_labels_of_other_groups_correct_nothing(made, labelled):
+    labels = labelled("young", vocabulary="young,old")
+    assert given_correction(made, labels) is None
+    assert why_no_verdict(made, labels) == why_not_corrected(made.members[0], labels) == ""
 
 
-def test_prompts_keep_the_detectors_word(made, label_set):
-    draw, asked = drawn(made, 4)
-    corrected = given_correction(made, label_set(draw, dict.fromkeys(asked, "male")))
-    assert corrected.counts(made.members[0].prompt) is None
-
-
-def test_who_stops_early_labels_a_random_part(made, label_set):
-    draw, asked = drawn(made, 4)
-    some = sorted(asked)[::2]
-    corrected = given_correction(made, label_set(draw, dict.fromkeys(some, "male")))
-    assert corrected.answered == 0.5
-    whole = given_correction(made, label_set(draw, dict.fromkeys(asked, "male")))
-    assert corrected.score.error > 1.2 * whole.score.error
-
-
-def test_images_that_were_not_drawn_count_for_nothing(made, label_set):
-    draw, asked = drawn(made, 4)
-    said = dict.fromkeys(asked, "male")
-    more = {name: "female" for name in names(made) if name not in said}
-    own, added = (
-        given_correction(made, label_set(draw, of)).score for of in (said, {**said, **more})
-    )
-    assert own == added
-
-
-def test_nothing_is_corrected_by_too_few_labels_or_another_runs_images(made, label_set):
-    few, asked = drawn(made, 30)
-    assert len(few.drawn) < 30
-    assert given_correction(made, label_set(few, dict.fromkeys(asked, "male"))) is None
-    draw, asked = drawn(made, 4)
-    left_out = dict(list(draw.probabilities.items())[1:])
-    labelled = label_set(Draw(left_out, draw.drawn), dict.fromkeys(asked, "male"))
-    assert given_correction(made, labelled) is None
-
-
-def test_what_is_unsettled_widens_the_interval(made, label_set):
-    draw, asked = drawn(made, 4)
-    settled = dict.fromkeys(asked, "male")
-    unsettled = {name: UNSETTLED if k % 4 == 0 else "male" for k, name in enumerate(sorted(asked))}
-    widths = []
-    for said in (settled, unsettled):
-        corrected = given_correction(made, label_set(draw, said))
-        interval = replace(made, corrected=corrected).model_bias_score.interval
-        widths.append(interval.high - interval.low)
-    assert widths[1] > widths[0] + 0.1
-
-
-def test_the_papers_estimator_is_judged_by_its_own_interval(made, label_set):
-    draw, asked = drawn(made, 4)
-    labelled = label_set(draw, dict.fromkeys(asked, "male"))
-    corrected = given_correction(made, labelled)
-    assert corrected.of_model(Bias()) is corrected
-    assert corrected.of_model(Bias("paper")).samples.estimator == "paper"
+def test_labels_of_other_images_correct_nothing(made, labelled):
+    labels = labelled("male", p0_3=BOTH)
+    other = samples_of({"other": counted(14, IMAGES)})
+    assert given_correction(other, labels) is None
+    assert why_no_verdict(other, labels) == ""

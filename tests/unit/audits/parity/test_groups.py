@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 from unit.audits.seen import aged, recorded, samples_of
 
 from pytest_t2i import limit
 from pytest_t2i.audits.detected import Siblings
 from pytest_t2i.audits.early_stopping import Stopping
-from pytest_t2i.audits.parity.correction import GroupCorrection
 from pytest_t2i.audits.parity.groups import INDICES, parity_difference
 from pytest_t2i.audits.parity.record import GroupsRecord, ParityPart
 from pytest_t2i.audits.parity.recording import recorded_groups
@@ -238,51 +235,6 @@ def test_shares_of_any_label_are_compared_among_concepts():
     assert gap.remarks[0].startswith("largest share of old: judge 0.833")
     with pytest.raises(UnknownNameError, match=r"label of the detector.*'male'"):
         made.demographic_parity_difference("job")
-
-
-# corrected by labels
-
-
-def labelled_by(*annotators):
-    return SimpleNamespace(annotators=annotators, unsettled=(), folder=Path("labelled"))
-
-
-def correction(made, people, monkeypatch):
-    """A correction by people's numbers of the images."""
-    monkeypatch.setattr(
-        "pytest_t2i.audits.detected.DetectedPrompt.checksums",
-        property(lambda self: [f"{self.prompt.text} {seed}" for seed in self.seeds]),
-    )
-    known = {
-        f"{sample.prompt.text} {seed}": float(label)
-        for sample, labels in zip(made, people, strict=True)
-        for seed, label in enumerate(labels)
-        if not np.isnan(label)
-    }
-    numbers = {"young": 0.0, "adult": 1.0, "old": 2.0}
-    return GroupCorrection(made.members, 0, known, numbers, 0.95, labelled_by("ada", "bo"))
-
-
-def test_people_s_labels_correct_the_verdict(monkeypatch):
-    """The detector calls everybody young; people say that ages are even."""
-    said = {f"p{k}": "y" * 24 for k in range(10)}
-    people = [np.where(np.arange(24) < 12, np.arange(24) % 3, np.nan) for _ in range(10)]
-    made = aged(said)
-    assert made.group_distance.estimate > 0.6
-    fixed = replace(made, corrected_groups=correction(made, people, monkeypatch))
-    found = fixed.group_distance
-    assert found.interval.low == pytest.approx(0.0, abs=0.02)
-    assert found.estimate < 0.2
-    assert found.interval.method.endswith("+ ppi++")
-    assert found.worst_case is None
-    assert found.remarks == ("corrected by 120 labels of 2 annotators; uncorrected: 0.667",)
-
-
-def test_labels_of_too_few_prompts_decide_nothing():
-    made = aged({f"p{k}": EVEN for k in range(10)})
-    found = replace(made, few_labels="2 of 10 prompts have fewer than 5 labels").group_distance
-    assert found.interval is None
-    assert found.absent == "2 of 10 prompts have fewer than 5 labels"
 
 
 EVEN_COUNTS, SKEWED_COUNTS = "yao" * 16, "y" * 46 + "ao"

@@ -13,7 +13,6 @@ from pytest_t2i.audits.parity.record import (
     CellsRecord,
     CorrectedPrompt,
     CorrectionRecord,
-    GroupCorrectionRecord,
     GroupsRecord,
     ModelScoreRecord,
     ParityPart,
@@ -55,15 +54,15 @@ PART = ParityPart(
     )),),
     CorrectionRecord("mine", "clip", 48, 1, 0.75, between(0.6, 0.4, 0.8),
                      30, (CorrectedPrompt("job-nurse", 8, 0.5, between(-0.25, -0.5, 0.1)),)),
-    GroupCorrectionRecord("mine", "ages", 80, 5, 2, {"old": None, "young": 0.8},
-                          {"old": between(0.3, 0.2, 0.4), "young": between(0.7, 0.6, 0.8)}),
 )  # fmt: skip
 
 
-def run_of(part, *checks):
+def run_of(part, *checks, **provenance):
     audits = {"parity": AuditRecord(1, part)}
     settings = {"estimator": "paper"}
-    return RunRecord("2026-11-21T10:00:00+00:00", 1.0, "m", settings, {}, {}, checks, audits=audits)
+    return RunRecord(
+        "2026-11-21T10:00:00+00:00", 1.0, "m", settings, provenance, {}, checks, audits=audits
+    )
 
 
 def sections(part=PART, *checks):
@@ -104,16 +103,11 @@ def test_every_part_has_its_line_on_the_terminal():
     told = dict(summary_lines(list(sections(PART, LIMIT).values())))
     assert list(told) == [
         "fragile: another detector, filter or estimator turns the verdict (table in the report)",
+        "groups by ages: young 0.750, old 0.250 (entropy 0.80, even is 1)",
         "corrected by 48 labels: model bias score 0.600 [0.400, 0.800] (uncorrected 0.750); "
         "30 more labels would halve the labels' part of the interval",
-        "corrected by 80 labels, ages: old 0.300 [0.200, 0.400], young 0.700 [0.600, 0.800]",
     ]
     assert list(told.values()) == [{"yellow": True}, {}, {}]
-
-
-def test_groups_without_labels_have_their_line():
-    told = dict(summary_lines(list(sections(replace(PART, group_correction=None)).values())))
-    assert "groups by ages: young 0.750, old 0.250 (entropy 0.80, even is 1)" in told
 
 
 def test_after_correction_there_is_one_score_with_the_uncorrected_beside_it():
@@ -137,32 +131,12 @@ def test_after_correction_there_is_one_score_with_the_uncorrected_beside_it():
     assert not [line for line in lines if line.endswith("; clip)")]
 
 
-def test_after_correction_groups_have_one_distance_with_the_uncorrected_beside_it():
-    groups = replace(PART.groups[0], distance=between(0.31, 0.2, 0.4))
-    correction = replace(
-        PART.group_correction,
-        annotators=2,
-        distance=between(0.21, 0.1, 0.3),
-        distance_by_detector=0.29,
-    )
-    part = ParityPart(groups=(groups,), group_correction=correction)
-    summary = ParityAudit().summary(part)
-    by = "corrected by 80 labels of 2 annotators, ages: distance from even 0.210 [0.100, 0.300] "
-    assert summary.headline.startswith(f"{by}(uncorrected 0.290); old 0.300")
-    assert summary.series == {"group_distance/ages": correction.distance}
-    (figure,) = summary.figures
-    assert (figure.value, figure.notes[-1]) == (
-        "0.210",
-        "corrected by people's labels; uncorrected 0.290",
-    )
-    assert [one.interval for one in summary.values] == [correction.distance]
-    lines = " ".join(text for text, _ in summary_lines(list(sections(part).values())))
-    assert lines.count("distance from even") == 1
-    assert "0.310" not in lines
-    # Bars of prompts are the detector's, and say so.
-    assert "the predicted labels alone" in str(sections(part)["Groups by ages"])
-    few = replace(part, group_correction=replace(correction, distance=None))
-    assert ParityAudit().summary(few).figures[0].notes == ("too few labels to correct it",)
+def test_where_people_labelled_images_groups_say_that_nothing_corrects_them():
+    told = "People's labels do not correct these groups: they correct scores of male and female"
+    run = run_of(PART, **{"people's labels": {"images": 48}})
+    by_people = {one.title: one for one in ParityAudit().sections(PART, run)}
+    assert told in str(by_people["Groups by ages"])
+    assert told not in str(sections()["Groups by ages"])
 
 
 def test_what_was_not_measured_has_no_section():
@@ -180,7 +154,7 @@ def test_the_page_and_markdown_show_every_number(tmp_path):
     for text in (
         "Verdicts of this run use the paper one", "Nationality \u00d7 job", "fair model",
         "<summary>1 prompt</summary>", "\u22120.25 [\u22120.50, +0.10]",
-        "2 prompts have too few labels", 'aria-label="PASS"',
+        'aria-label="PASS"',
     ):  # fmt: skip
         assert text in page or text in words
 
