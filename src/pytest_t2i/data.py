@@ -467,8 +467,6 @@ def spi_name(attribute: Attribute) -> str:
     return f"spi:{digest(told)[:16]}"
 
 
-COMPILED = "compiled"
-"""Fact of a model's provenance: what of it is compiled."""
 ATTENTION = "attention"
 """Name of the trace with the attention map of each word of the prompt."""
 ATTENTION_MAPS = "attention:2"

@@ -133,19 +133,9 @@ OPTIONS = (
         is_place=True,
     ),
     Option(
-        "least-objects",
-        "times that an object must occur with the variants compared together (default: 10)",
-        "N",
-    ),
-    Option(
         "captions",
         "captions as prompts: COCO or TextCaps JSON, Flickr30k tokens, GCC TSV or plain lines",
         "FILE",
-    ),
-    Option(
-        "caption-count",
-        "most captions to use (default: all neutral ones)",
-        "N",
     ),
     Option(
         "baseline",
@@ -219,19 +209,8 @@ OPTIONS = (
         "N",
     ),
     Option(
-        "answer-limit",
-        "largest answer of a server (default: 16)",
-        "MIB",
-    ),
-    Option(
         "price",
         'price of one image, "0.04 USD" (default: the catalogue\'s)',
-        "MONEY",
-    ),
-    Option(
-        "judge-price",
-        "price of one picture judged by a detector vlm:NAME or face++, written as that of an "
-        "image; vlm:NAME judges a tenth of the pictures twice (default: not counted)",
         "MONEY",
     ),
     Option(
@@ -245,28 +224,6 @@ OPTIONS = (
         "when to probe whether the model honours seeds, batches and guidance: once, before its "
         "first picture, again or never (default: once)",
         "WHEN",
-    ),
-    Option(
-        "other-size",
-        "take pictures whose aspect differs by more than a tenth from that of --t2i-size, which "
-        "end the run otherwise",
-        is_switch=True,
-    ),
-    Option(
-        "no-probe",
-        "the old name of --t2i-probe never",
-        is_switch=True,
-    ),
-    Option(
-        "no-rewriting",
-        "switch off the rewriting of prompts inside the pipeline (ERNIE-Image, LongCat, SANA)",
-        is_switch=True,
-    ),
-    Option(
-        "compile",
-        "compile the denoiser's repeated blocks and fuse its projections: the run says after how "
-        "many images that pays",
-        is_switch=True,
     ),
     Option(
         "sequential",
@@ -287,17 +244,14 @@ GROUPS: dict[str, tuple[str, ...]] = {
     ),
     "images": (
         "steps", "guidance", "size", "dtype", "device", "batch", "executor", "detect-where",
-        "mitigation", "captions", "caption-count", "objects", "least-objects", "total-images",
-        "no-rewriting", "other-size", "compile",
+        "mitigation", "captions", "objects", "total-images",
     ),
-    "models behind HTTP": (
-        "price", "judge-price", "budget", "concurrency", "answer-deadline", "answer-limit", "probe",
-    ),
+    "models behind HTTP": ("price", "budget", "concurrency", "answer-deadline", "probe"),
     "evidence": (
         "confidence", "run-level", "anchor", "force-baseline", "judge-certificate", "reference",
         "words", "estimator", "undetected-alike",
     ),
-    "for experts": ("catalogue", "trust-remote-code", "no-probe"),
+    "for experts": ("catalogue", "trust-remote-code"),
 }  # fmt: skip
 """Title of a group -> the names of its options; ``pytest --help`` shows those of the first."""
 EVERYDAY = GROUPS["what everybody needs"]

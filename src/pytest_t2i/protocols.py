@@ -37,12 +37,12 @@ class AnswerLimits:
     """The bounds on the answers of a server over HTTP: time, size and requests at the same time.
 
     >>> AnswerLimits().bytes
-    16777216
+    67108864
     """
 
     seconds: float = 300.0
     """Longest time for one answer, all tries and waits together."""
-    megabytes: float = 16.0
+    megabytes: float = 64.0
     """Largest size of one answer in MiB."""
     at_once: int = 8
     """Largest number of pictures requested from an endpoint at the same time."""

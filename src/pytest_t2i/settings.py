@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import operator
 import re
-import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -81,12 +80,8 @@ class Settings:
     """Reference shares of labels: a name, or the path of a TOML file."""
     objects: str | None = None
     """Object detector; None takes the model's default."""
-    least_objects: int = 10
-    """Occurrences, over the variants compared, that an object must reach (Wu 5.3: 5, 10, 20)."""
     captions: Path | None = None
     """File of captions, of which the neutral ones are prompts."""
-    caption_count: int | None = None
-    """Largest number of captions, drawn by the seed; None takes all."""
     trust_remote_code: bool = False
     answers: AnswerLimits = field(default_factory=AnswerLimits)
     """Bounds on the answers of a server."""
@@ -96,18 +91,10 @@ class Settings:
     """With ``sequential``: number of images of the run after which no further round begins."""
     price: Money | None = None
     """Price of one image; None for the price in the catalogue, if any."""
-    judge_price: Money | None = None
-    """Price of one picture that a judge looks at; None where it is not known."""
     budget: Money | None = None
     """Largest amount that the run may spend; None for any amount."""
     probe: Literal["once", "again", "never"] = "once"
     """When the run probes whether a model honours seeds and settings."""
-    rewriting: bool = True
-    """Whether a pipeline that rewrites prompts, as its authors ship it, may do so."""
-    compile: bool = False
-    """Whether a pipeline's repeated blocks are compiled and its projections fused."""
-    other_size: bool = False
-    """Whether pictures are taken whose aspect differs by more than a tenth from the size's."""
 
     @property
     def under_test(self) -> str:
@@ -353,9 +340,7 @@ READERS: dict[str, Reader] = {
     "limits": path,
     "reference": text,
     "objects": text,
-    "least-objects": whole(1),
     "captions": path,
-    "caption-count": whole(1),
     "baseline": path,
     "anchor": path,
     "save-baseline": path,
@@ -370,15 +355,9 @@ READERS: dict[str, Reader] = {
     "trust-remote-code": _yes_or_no,
     "answer-deadline": above_zero,
     "concurrency": whole(1, MOST_AT_ONCE),
-    "answer-limit": above_zero,
     "price": price,
-    "judge-price": price,
     "budget": money,
     "probe": choice("once", "again", "never"),
-    "other-size": _yes_or_no,
-    "no-probe": _yes_or_no,
-    "no-rewriting": _yes_or_no,
-    "compile": _yes_or_no,
     "sequential": _yes_or_no,
     "total-images": whole(1),
 }
@@ -401,8 +380,7 @@ def settings_of(values: dict[str, Any]) -> Settings:
     usual = AnswerLimits()
     answers = AnswerLimits(
         given.pop("answer_deadline", usual.seconds),
-        given.pop("answer_limit", usual.megabytes),
-        given.pop("concurrency", usual.at_once),
+        at_once=given.pop("concurrency", usual.at_once),
     )
     if "total_images" in given and not given.get("sequential"):
         raise ConfigurationError("--t2i-total-images: expected --t2i-sequential beside it")
@@ -416,12 +394,5 @@ def settings_of(values: dict[str, Any]) -> Settings:
             f"--t2i-save-baseline: {given['anchor']} is the anchor, which is never recorded anew. "
             "Give another file"
         )
-    if given.pop("no_probe", False):
-        warnings.warn("no-probe is an old name: write --t2i-probe never", FutureWarning, 2)
-        if given.setdefault("probe", "never") != "never":
-            raise ConfigurationError(
-                f"--t2i-probe {given['probe']} and --t2i-no-probe: expected only one of them"
-            )
-    given["rewriting"] = not given.pop("no_rewriting", False)
     detectors = given.pop("detector", ())
     return Settings(generation=generation, answers=answers, detectors=detectors, **given)

@@ -21,17 +21,6 @@ pytestmark = pytest.mark.slow
 
 NAMES = sorted(tiny_pipelines.PIPELINES)
 REWRITING = ("ErnieImagePipeline", "LongCatImagePipeline")
-NOTHING_TO_COMPILE = frozenset({
-    "AmusedPipeline", "AuraFlowPipeline", "BriaPipeline", "CogView3PlusPipeline",
-    "CogView4Pipeline", "HiDreamImagePipeline", "HunyuanDiTPAGPipeline", "HunyuanDiTPipeline",
-    "IFPipeline", "Kandinsky3Pipeline", "KandinskyCombinedPipeline", "KandinskyV22CombinedPipeline",
-    "Lumina2Pipeline", "LuminaPipeline", "OmniGenPipeline", "PRXPipeline", "PRXPixelPipeline",
-    "PixArtAlphaPipeline", "PixArtSigmaPAGPipeline", "PixArtSigmaPipeline", "SanaPAGPipeline",
-    "SanaPipeline", "SanaSprintPipeline", "StableCascadeCombinedPipeline",
-    "StableDiffusion3PAGPipeline", "StableDiffusion3Pipeline", "UnCLIPPipeline",
-    "WuerstchenCombinedPipeline",
-})  # fmt: skip
-"""Classes whose denoiser has no repeated blocks in diffusers 0.42."""
 LONGER = "a photo of an old pilot"
 """A prompt that a batch pads another one to."""
 
@@ -247,17 +236,3 @@ def test_guidance_reaches_the_guider_of_quoted_texts():
         Request('a shop "Nurse"', 1, settings_of(name, guidance=scale)) for scale in (1.5, 12.0)
     ]
     assert difference(*made(loaded(name), *requests)) > 0
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_blocks_of_a_class_are_compiled_or_it_is_refused(name, monkeypatch):
-    needs("diffusers")
-    from pytest_t2i.adapters.models import pipelines
-
-    monkeypatch.setattr(pipelines, "BACKEND", "eager")
-    if name in NOTHING_TO_COMPILE:
-        with pytest.raises(ConfigurationError, match=f"--t2i-compile: .* got {name}, whose"):
-            load(name, compile=True)
-        return
-    model = load(name, compile=True)
-    assert model.provenance["compiled"].startswith("repeated blocks")

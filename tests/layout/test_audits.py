@@ -33,7 +33,6 @@ MEANS_SOMETHING_ELSE = {
     "pytest_t2i.plugin.run": {"objects"},  # a kind of component
     "pytest_t2i.plugin.options": {"reference"},  # an option
     "pytest_t2i.runs.build_record": {"objects"},  # a kind of component in a run's provenance
-    "pytest_t2i.runs.explanation.sides": {"rewriting"},  # a setting of pipelines that rewrite
 }
 """Module above the audits -> words that are no names of records or fixtures there."""
 KINDS = frozenset(get_args(About))

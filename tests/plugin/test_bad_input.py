@@ -54,7 +54,6 @@ USAGE = pytest.ExitCode.USAGE_ERROR
             ("--t2i-answer-deadline", "-1"),
             "--t2i-answer-deadline: expected a number above 0, got '-1'",
         ),
-        (("--t2i-answer-limit", "x"), "--t2i-answer-limit: expected a number, got 'x'"),
         (
             ("--t2i-price", "0.04"),
             "--t2i-price: expected an amount and a currency such as 0.04 USD, got '0.04'",

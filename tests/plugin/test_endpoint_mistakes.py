@@ -124,7 +124,6 @@ def test_what_answers_is_no_model_or_does_not_want_to(endpoint, answers, openai,
         (("--t2i-size", "big"), "--t2i-size: expected pixels such as 512 or 768x512, got 'big'"),
         (("--t2i-size", "0x9"), "--t2i-size: expected at least 1, got 0"),
         (("--t2i-concurrency", "0"), "--t2i-concurrency: expected at least 1, got 0"),
-        (("--t2i-answer-limit", "-1"), "--t2i-answer-limit: expected a number above 0"),
         (("--t2i-probe", "maybe"), "--t2i-probe: expected once or again or never, got 'maybe'"),
     ],
 )

@@ -43,7 +43,7 @@ def endpoint(project, monkeypatch):
     monkeypatch.setenv("HF_TOKEN", "sk-very-secret-0123")
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     monkeypatch.setattr(paid_requests, "FIRST_WAIT", 0.001)
-    limits = "--t2i-answer-deadline 4 --t2i-answer-limit 1"
+    limits = "--t2i-answer-deadline 4"
     monkeypatch.setenv("PYTEST_ADDOPTS", f"--t2i-probe never --t2i-concurrency 2 {limits}")
     return project
 

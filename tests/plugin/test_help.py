@@ -51,13 +51,3 @@ def test_options_that_the_help_leaves_out_are_taken_from_line_file_and_override(
         result = pytester.runpytest_subprocess("--t2i-model", "reference", *how)
         assert result.ret == 4
         assert "confidence: expected a" in result.stderr.str()
-
-
-@pytest.mark.slow
-def test_the_old_name_of_a_probe_works_and_says_the_new_one(project):
-    result = project.run_apart("--t2i-no-probe", "--t2i-images", "2", "-k", "nurse")
-    assert result.ret in {0, 6}
-    assert "no-probe is an old name: write --t2i-probe never" in result.stderr.str()
-    result = project.run_apart("--t2i-no-probe", "--t2i-probe", "again")
-    assert result.ret == 4
-    assert "--t2i-probe again and --t2i-no-probe: expected only one" in result.stderr.str()

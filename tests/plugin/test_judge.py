@@ -54,7 +54,7 @@ def test_three_attributes_in_one_pass_without_torch(tmp_path):
 
 def test_what_it_costs_is_told_and_bounded(tmp_path):
     place = judges.write(tmp_path / "project")
-    price = ("--t2i-judge-price", "0.01 USD")
+    price = judges.priced(place, "0.01 USD")
     with judging() as server:
         status, told = run(place, server, *price, "--t2i-budget", "0.50 USD")
         assert status == pytest.ExitCode.INTERRUPTED
@@ -90,7 +90,8 @@ def test_making_and_judging_share_a_budget_and_no_paid_picture_is_lost(tmp_path,
     (tmp_path / "test_suite.py").write_text(MADE)
     # Pictures of that server have no group in a pixel: all are of the first.
     monkeypatch.setattr("judge_server.truth_of", lambda _: (0, None))
-    prices = ("--t2i-price", "0.04 USD", "--t2i-judge-price", "0.01 USD", "--t2i-probe=never")
+    priced = judges.priced(tmp_path, "0.01 USD")
+    prices = ("--t2i-price", "0.04 USD", *priced, "--t2i-probe=never")
     with serving() as model, judging() as server:
         words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *prices]
         words += ["--t2i-model", f"openai:fake@{model.url}"]
@@ -108,7 +109,7 @@ def test_making_and_judging_share_a_budget_and_no_paid_picture_is_lost(tmp_path,
 
 def test_workers_share_the_judge_and_the_budget(tmp_path):
     place = judges.write(tmp_path / "project")
-    price = ("--t2i-judge-price", "0.01 USD", "-n", "2")
+    price = (*judges.priced(place, "0.01 USD"), "-n", "2")
     with judging() as server:
         run(place, server, *price, "--t2i-budget", "0.30 USD")
         assert len(server.requests) <= 30
@@ -185,11 +186,20 @@ def test_a_judge_that_is_not_the_certified_one_decides_nothing(tmp_path, change,
 
 
 @pytest.mark.parametrize(
+    ("price", "problem"),
+    [("0.01 EUR", "expected an amount in USD"), ("0 USD", "[judge_prices] vlm:judge")],
+)
+def test_a_price_that_cannot_be_counted_ends_the_run(tmp_path, price, problem):
+    place = judges.write(tmp_path / "project")
+    with judging() as server:
+        status, told = run(place, server, *judges.priced(place, price), "--t2i-budget", "1 USD")
+        assert (status, server.pictures) == (pytest.ExitCode.USAGE_ERROR, 0), told
+    assert problem in told
+
+
+@pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (("--t2i-judge-price", "0.01 EUR", "--t2i-budget", "1 USD"), "expected an amount in USD"),
-        (("--t2i-judge-price", "0 USD"), "above 0"),
-        (("--t2i-detector", "people:pictures", "--t2i-judge-price", "1 USD"), "behind HTTP"),
         (("--t2i-detector", "vlm:m@http://127.0.0.1:9/v1+gendr"), "Did you mean"),
         (("--t2i-detector", "vlm:"), "name of a judge"),
     ],

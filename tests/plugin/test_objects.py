@@ -41,7 +41,7 @@ ARGUMENTS = ("--t2i-model=fair", "--t2i-detector=colour", "--t2i-objects=things"
 def test_objects_are_found_judged_and_shown(project):
     project.write({"test_suite.py": SUITE})
     project.write({"mine.txt": "\n".join(f"a person and {k} birds" for k in range(20))})
-    result = project.run(*ARGUMENTS, "--t2i-captions=mine.txt", "--t2i-least-objects=5")
+    result = project.run(*ARGUMENTS, "--t2i-captions=mine.txt")
     result.stdout.fnmatch_lines(["*20 of 20 captions of mine.txt are neutral*"])
     result.stdout.fnmatch_lines(["*objects of 20 triplets (60 images) by things*"])
     objects = project.record()["audits"]["objects"]["record"]
@@ -61,14 +61,14 @@ def test_objects_are_found_judged_and_shown(project):
     assert project.record()["provenance"]["captions"]["neutral"] == 20
     # What a finder said is kept: nothing is made or looked for again.
     made = len(project.made())
-    project.run(*ARGUMENTS, "--t2i-captions=mine.txt", "--t2i-least-objects=5")
+    project.run(*ARGUMENTS, "--t2i-captions=mine.txt")
     assert len(project.made()) == made
 
 
 def test_people_say_whether_objects_are_what_the_finder_calls_them(project, tmp_path, capsys):
     project.write({"test_suite.py": SUITE})
     project.write({"mine.txt": "\n".join(f"a person and {k} birds" for k in range(3))})
-    project.run(*ARGUMENTS, "--t2i-captions=mine.txt", "--t2i-least-objects=1")
+    project.run(*ARGUMENTS, "--t2i-captions=mine.txt")
     run, folder = str(project.path / "reports/t2i/run.json"), tmp_path / "asked"
     assert main(["label", "export", run, str(folder), "--objects", "4"]) == 0
     assert "--labels yes-no" in capsys.readouterr().out

@@ -33,8 +33,8 @@ NOT_A_FILE = (
 )  # fmt: skip
 KINDS: dict[str, Sequence[str]] = {
     "images": (*NOT_WHOLE, "0", "10" * 6), "seed": NOT_WHOLE, "steps": (*NOT_WHOLE, "0", "10" * 6),
-    "batch": (*NOT_WHOLE, "0", "10" * 6), "least-objects": (*NOT_WHOLE, "0"),
-    "caption-count": (*NOT_WHOLE, "0"), "guidance": NOT_A_NUMBER,
+    "batch": (*NOT_WHOLE, "0", "10" * 6),
+    "guidance": NOT_A_NUMBER,
     "confidence": (*NOT_A_NUMBER, "0", "0.5", "1", "2", "95"),
     "size": ("", "x", "512x", "x512", "0", "0x5", "512x512x512", "-5", "5.5", "²", "9" * 30, "axb"),
     "dtype": NOT_A_WORD, "inconclusive": (*NOT_A_WORD, "pass,fail,pass", "pass,"),

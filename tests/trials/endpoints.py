@@ -159,7 +159,7 @@ class Trial:
         before, since = self.stored(), len(self.endpoint.lines())
         given = (
             "--t2i-model", f"openai:m@http://127.0.0.1:{self.endpoint.port}/v1",
-            "--t2i-detector", "colour", "--t2i-answer-deadline", "8", "--t2i-answer-limit", "1",
+            "--t2i-detector", "colour", "--t2i-answer-deadline", "8",
             "--t2i-probe=never", "--t2i-concurrency", str(AT_ONCE),
             "--t2i-images", str(self.images // PROMPTS),
         )  # fmt: skip

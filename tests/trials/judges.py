@@ -60,6 +60,12 @@ def write(folder: Path, start: int = 0) -> Path:
     return folder
 
 
+def priced(folder: Path, price: str) -> tuple[str, str]:
+    """The option with a catalogue that has the price of a judged picture."""
+    (folder / "prices.toml").write_text(f'[judge_prices]\n"vlm:judge" = "{price}"\n')
+    return "--t2i-catalogue", "prices.toml"
+
+
 def start(folder: Path, server: Server, *more: str) -> subprocess.Popen[str]:
     """A run of pytest that judges the pictures."""
     words = [
@@ -95,9 +101,8 @@ def kills(folder: Path, count: int, tally: Tally, seed: int = 1) -> Tally:
                 if tally.kinds["kills"] >= count or _kept_all(server):
                     break
                 since, budget = len(server.requests), random.randrange(5, PICTURES)
-                run = start(
-                    place, server, "--t2i-judge-price", "1 USD", "--t2i-budget", f"{budget} USD"
-                )
+                price = priced(place, "1 USD")
+                run = start(place, server, *price, "--t2i-budget", f"{budget} USD")
                 target = since + random.randrange(1, budget)
                 deadline = time.monotonic() + LONGEST
                 while run.poll() is None and len(server.requests) < target:

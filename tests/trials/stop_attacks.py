@@ -137,7 +137,7 @@ def requests(folder: Path, times: int, seed: int = 0) -> Tally:
 
 def _search(folder: Path, endpoint: Endpoint, tally: Tally, words: str) -> None:
     model = f"openai:m@http://127.0.0.1:{endpoint.port}/v1"
-    more = ("--answer-deadline", "8", "--answer-limit", "1", "--concurrency", "8")
+    more = ("--answer-deadline", "8", "--concurrency", "8")
     told: list[str] = []
     for _ in range(MOST_RUNS):
         known, since = set(endpoint.told("delivered")), len(endpoint.lines())

@@ -27,14 +27,19 @@ so on. The table of a diffusers pipeline may have these keys, too::
     scheduler_config = {timestep_spacing = "trailing"}  # settings that replace its own
     changes = "weights/tuned.safetensors"  # tensors, named part.weight, that replace its own
     max_sequence_length = 128            # tokens of the T5 of SD3 or FLUX
+    rewrites = false                     # a pipeline's own rewriting of prompts is switched off
     calibrated = "my_package:prompts"    # module:factory of an object with protocols.Calibrated
 
-The alias of a model behind HTTP may give the price of an image::
+The alias of a model behind HTTP may give the price of an image, and a table the prices of pictures
+that a judge looks at, by its name without address and attributes::
 
     [models.ours]
     adapter = "openai"
     path = "our-model@http://127.0.0.1:8000/v1"
     price = "0.04 USD"
+    [judge_prices]
+    "vlm:our-judge" = "0.001 USD"
+    "face++" = "0.0005 USD"
 
 A project's own catalogue is given with ``--t2i-catalogue FILE``, and overrides all others.
 
@@ -45,7 +50,7 @@ and the crop.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any
@@ -124,6 +129,8 @@ class Catalogue:
     models: dict[str, ModelEntry]
     weights: dict[str, dict[str, str]]
     """Family -> alias -> hub id or folder."""
+    judge_prices: dict[str, Money] = field(default_factory=dict)
+    """Name of a judge, ``vlm:NAME`` or ``face++`` -> price of one judged picture."""
 
     def resolve_weights(self, family: str, name: str) -> str:
         """The hub id or folder behind an alias; a name that is no alias stays as it is."""
@@ -153,13 +160,16 @@ def read_catalogues(registry: Registry, own: Path | None = None) -> Catalogue:
     paths = [Path(registry.get(name)()) for name in names]
     models: dict[str, ModelEntry] = {}
     weights: dict[str, dict[str, str]] = {}
+    judge_prices: dict[str, Money] = {}
     for path in [*paths, own] if own else paths:
         catalogue = convert(path, _tables(path, path.absolute(), stamp(path)), _File)
         for alias, plain in catalogue.models.items():
             models[alias] = _model_entry(path, alias, plain)
         for family, aliases in catalogue.weights.items():
             weights.setdefault(family, {}).update(_weights(path, family, aliases))
-    return Catalogue(models, weights)
+        for judge, plain in catalogue.judge_prices.items():
+            judge_prices[judge] = _price(path, f"[judge_prices] {judge}", plain)
+    return Catalogue(models, weights, judge_prices)
 
 
 @lru_cache(maxsize=64)
@@ -173,6 +183,7 @@ class _File(msgspec.Struct):
 
     models: dict[str, Any] = {}
     weights: dict[str, Any] = {}
+    judge_prices: dict[str, str] = {}
 
 
 class _Model(msgspec.Struct, forbid_unknown_fields=True):
@@ -201,6 +212,7 @@ class _Model(msgspec.Struct, forbid_unknown_fields=True):
     parts: dict[str, str] = {}
     changes: str | None = None
     max_sequence_length: Count | None = None
+    rewrites: bool | None = None
     price: str | None = None
 
 
@@ -228,6 +240,7 @@ def _model_entry(path: Path, alias: str, plain: Any) -> ModelEntry:
         "scheduler_config": model.scheduler_config or None,
         "parts": {name: _located(path, source) for name, source in model.parts.items()} or None,
         "changes": model.changes and _located(path, model.changes),
+        "rewrites": model.rewrites,
         "call": model.max_sequence_length and {"max_sequence_length": model.max_sequence_length},
     }
     options = LoadOptions(

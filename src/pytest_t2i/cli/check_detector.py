@@ -61,7 +61,7 @@ KEPT = "Finished detections are kept: the same command resumes from there."
 """The note after an interruption."""
 OPTIONS = (
     *("seed", "device", "dtype", "store", "catalogue", "confidence", "trust-remote-code"),
-    *("concurrency", "answer-deadline", "judge-price", "budget"),
+    *("concurrency", "answer-deadline", "budget"),
 )
 TELLS_PROGRESS = True
 
@@ -413,7 +413,7 @@ def _judge_lines(trial: Trial, judge: Judge, components: Components) -> Iterator
     requests = run.requests[judge.panel.name] / pictures if pictures else 1.0
     twice = 1.0 + (1.0 / ONE_IN if judge.panel.judges_twice else 0.0)
     total = round(1000 * requests * twice)
-    price = components.settings.judge_price
+    price = components.judge_price
     cost = "" if price is None else f", {price.times(total)} at {price}"
     if judge.panel.judges_twice:
         yield f"1,000 pictures take about {total:,} requests{cost}"

@@ -467,7 +467,7 @@ def _other_parts(recorded: Side, loaded: Side) -> list[str]:
 
 def _settings(record: RunRecord, choices: Choices) -> Settings:
     """The settings of the run, with what the user chose now."""
-    kept = ("seed", "images", "trust_remote_code", "other_size", "batch", "executor", "compile")
+    kept = ("seed", "images", "trust_remote_code", "batch", "executor")
     own = {name: record.settings[name] for name in kept if record.settings.get(name) is not None}
     files = ((name, record.settings.get(name)) for name in ("store", "catalogue"))
     own |= {name: Path(file) for name, file in files if file and Path(file).exists()}
@@ -484,7 +484,6 @@ def _settings(record: RunRecord, choices: Choices) -> Settings:
                 "model": choices.new or side.address,
                 "detectors": tuple(detectors),
                 "mitigation": side.mitigation or None,
-                "rewriting": side.rewriting is not False,
                 "dtype": facts.get("dtype") or record.settings.get("dtype") or "auto",
                 "generation": msgspec.convert(generation or {}, GenerationSettings),
                 "probe": "never",
@@ -503,7 +502,6 @@ def _settings_before(new: Model, before: Side) -> Settings:
         generation=generation if before.generation else new.settings.generation,
         detectors=(before.detector,) if before.detector else new.settings.detectors,
         mitigation=before.mitigation or None,
-        rewriting=new.settings.rewriting if before.rewriting is None else before.rewriting,
         dtype=facts.get("dtype") or new.settings.dtype,
     )
 

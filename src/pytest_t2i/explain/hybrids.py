@@ -41,7 +41,6 @@ from pytest_t2i.runs.explanation.sides import (
     MODEL,
     NONE,
     NUMBERS,
-    REWRITING,
     SCHEDULER,
     WORDS,
     Component,
@@ -52,7 +51,7 @@ from pytest_t2i.settings import Settings
 NEW, OLD = "new", "old"
 JUDGING = (DETECTOR,)
 """Components that judge pictures and change none."""
-SETTINGS = (*ARGUMENTS, REWRITING, MITIGATION, DETECTOR, WORDS, NUMBERS)
+SETTINGS = (*ARGUMENTS, MITIGATION, DETECTOR, WORDS, NUMBERS)
 """Components that need no file of the old model."""
 
 
@@ -136,7 +135,6 @@ class Workshop:
             settings,
             generation=GenerationSettings(**generation),
             mitigation=(old if MITIGATION in exchanged else settings).mitigation,
-            rewriting=(old if REWRITING in exchanged else settings).rewriting,
             dtype=(old if NUMBERS in exchanged else settings).dtype,
         )
 

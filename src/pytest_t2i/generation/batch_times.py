@@ -1,8 +1,7 @@
-"""Seconds per image of a model in this process, and what compiling it costs and saves.
+"""Seconds per image of a model in this process.
 
-The first batch of each thread includes what is done once: first uses of libraries and, with
-``--t2i-compile``, the compilation. The later batches give the pace, which the store keeps for each
-device and each setting, so that a run with compiled blocks can be compared with one without them.
+The first batch of each thread includes what is done once, such as first uses of libraries. The
+later batches give the pace, which the store keeps for each device and each setting.
 """
 
 from __future__ import annotations
@@ -17,50 +16,16 @@ import msgspec
 
 from pytest_t2i.data import FactKind, GenerationSettings
 from pytest_t2i.generation.store import Store
-from pytest_t2i.sections.words import several
 
 ENOUGH_BATCHES = 3
 """Fewest batches after the first that give a pace."""
-UNMEASURED = (
-    f"what it cost is not known, as this process made fewer than {ENOUGH_BATCHES} batches after "
-    "the first"
-)
-"""What a run says that measured no pace: too few images, or made in other processes."""
-
-
 class ModelPace(NamedTuple):
-    """How fast a model makes images.
-
-    >>> ModelPace(0.5, 40.0).words_of_compiling(ModelPace(1.0, 2.0))
-    'compiling took 38 s; a picture takes 0.5 s, 1 s without it: it pays after 76 pictures'
-    """
+    """How fast a model makes images."""
 
     seconds: Annotated[float, msgspec.Meta(gt=0)]
     """Seconds per image, of all threads together."""
     first: Annotated[float, msgspec.Meta(ge=0)]
-    """Seconds that the first batch, and preparing to compile, took longer than later batches."""
-
-    def after(self, seconds: float) -> ModelPace:
-        """The pace of a model that took so many seconds more before the first batch."""
-        return self._replace(first=self.first + seconds)
-
-    def words_of_compiling(self, plain: ModelPace | None) -> str:
-        """What compiling cost, and the pictures after which that is saved."""
-        if plain is None:
-            return (
-                f"the first batch took {self.first:.2g} s longer than later ones, and a picture "
-                f"takes {self.seconds:.2g} s. Run once without --t2i-compile, with at least "
-                f"{ENOUGH_BATCHES} batches more than the first, to know after how many pictures "
-                "it pays"
-            )
-        cost, gain = max(self.first - plain.first, 0.0), plain.seconds - self.seconds
-        pays = "it does not pay"
-        if gain > 0:
-            pays = f"it pays after {several(max(round(cost / gain), 1), 'picture')}"
-        return (
-            f"compiling took {cost:.2g} s; a picture takes {self.seconds:.2g} s, "
-            f"{plain.seconds:.2g} s without it: {pays}"
-        )
+    """Seconds that the first batch took longer than later batches."""
 
 
 @dataclass(slots=True)

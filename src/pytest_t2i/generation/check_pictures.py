@@ -48,8 +48,6 @@ class SizeCheck:
     """Compares the sizes of pictures with those that were requested."""
 
     model: str
-    takes_others: bool
-    """Whether pictures of another aspect are taken (``--t2i-other-size``)."""
     _others: dict[str, str] = field(default_factory=dict)
     """Key of a picture of another size -> its size and the requested one."""
     _compared: set[str] = field(default_factory=set)
@@ -58,7 +56,7 @@ class SizeCheck:
     def error(self, request: Request, generated: Generated) -> GenerationError | None:
         """The error of a picture of another aspect than the requested size; None without one."""
         size = getattr(generated.image, "size", None)
-        problem = "" if self.takes_others or size is None else aspect_problem(request, size)
+        problem = "" if size is None else aspect_problem(request, size)
         if not problem:
             return None
         return GenerationError(f"{self.model}: {problem}. What was made before is kept.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -14,7 +15,7 @@ from filelock import FileLock
 
 from pytest_t2i.adapters.catalogue import Catalogue, ModelEntry, read_catalogues
 from pytest_t2i.adapters.detectors.judging import Judge, JudgeRun
-from pytest_t2i.adapters.detectors.rubrics import JUDGE, PRICED, each_attribute
+from pytest_t2i.adapters.detectors.rubrics import JUDGE, each_attribute
 from pytest_t2i.adapters.mitigations import (
     Mitigated,
     MitigatedFactory,
@@ -30,7 +31,7 @@ from pytest_t2i.adapters.registry import (
 )
 from pytest_t2i.adapters.support.paid_requests import CountedPart
 from pytest_t2i.adapters.support.spending import FaultCounts, Spending
-from pytest_t2i.data import COMPILED, GenerationSettings, Money, Request, digest
+from pytest_t2i.data import GenerationSettings, Money, Request, digest
 from pytest_t2i.errors import ConfigurationError, GenerationError, UnknownNameError, blamed
 from pytest_t2i.files import user_path
 from pytest_t2i.generation.check_weights import check_weights
@@ -154,13 +155,20 @@ class Components:
         """Counter of the run's costs, shared by its processes; None without a price."""
         if (price := self.price) is None:
             return None
-        budget, judge_price = self.settings.budget, self.settings.judge_price
-        return Spending(self._spent_file, price, budget, "requests", judge_price)
+        budget = self.settings.budget
+        return Spending(self._spent_file, price, budget, "requests", self.judge_price)
+
+    @property
+    def judge_price(self) -> Money | None:
+        """Price of one picture that a judge looks at, from the catalogue; None without one."""
+        names = (re.split("[@+]", name)[0] for name in self.detector_names)
+        prices = self.catalogue.judge_prices
+        return next((prices[name] for name in names if name in prices), None)
 
     @property
     def judge_spending(self) -> Spending | None:
         """The same counter for judged pictures; None without their price."""
-        if (price := self.settings.judge_price) is None:
+        if (price := self.judge_price) is None:
             return None
         return Spending(self._spent_file, price, self.settings.budget, "judged", self.price)
 
@@ -206,15 +214,10 @@ class Components:
             return factory
         from pytest_t2i.adapters.models.counting_factory import CountingFactory
 
-        return CountingFactory(factory, self.faults, self.spending, self.settings.other_size)
+        return CountingFactory(factory, self.faults, self.spending)
 
     def _versioned(self, model: TextToImage) -> TextToImage:
         """Determine the version of a model behind HTTP; its fingerprint depends on it."""
-        if self.settings.compile and COMPILED not in getattr(model, "provenance", {}):
-            raise ConfigurationError(
-                "--t2i-compile: expected a pipeline of diffusers, whose denoiser is compiled, got "
-                f"{self.settings.model}: leave the option out"
-            )
         from pytest_t2i.adapters.models.endpoint_model import EndpointModel
 
         if isinstance(model, EndpointModel):
@@ -231,7 +234,7 @@ class Components:
                 f"--t2i-price: expected a model that makes pictures, got {name}, whose pictures "
                 "exist already: leave the option out"
             )
-        if budget is None or (price is None and self.settings.judge_price is not None):
+        if budget is None or (price is None and self.judge_price is not None):
             return
         if price is None:
             raise ConfigurationError(
@@ -251,20 +254,15 @@ class Components:
             )
 
     def check_judge_price(self) -> None:
-        """Raise ConfigurationError for a price of judged pictures that cannot be counted."""
-        judge_price = self.settings.judge_price
+        """Raise ConfigurationError for a price of judged pictures in another currency."""
+        judge_price = self.judge_price
         if judge_price is None:
             return
-        if not any(name.startswith(PRICED) for name in self.detector_names):
-            raise ConfigurationError(
-                "--t2i-judge-price: expected a detector behind HTTP, vlm:NAME or face++, got "
-                f"{', '.join(self.detector_names)}: leave the option out"
-            )
         for option, amount in (("price", self.price), ("budget", self.settings.budget)):
             if amount is not None and amount.currency != judge_price.currency:
                 raise ConfigurationError(
-                    f"--t2i-judge-price: expected an amount in {amount.currency} as in "
-                    f"--t2i-{option}, got {judge_price}"
+                    f"[judge_prices] of the catalogue: expected an amount in {amount.currency} as "
+                    f"in --t2i-{option}, got {judge_price}"
                 )
 
     def mitigating(self) -> Mitigating | None:
@@ -279,12 +277,6 @@ class Components:
         """A mitigation with the run's generation settings and, where needed, its encoder."""
         defaults = self.defaults().defaults if self.settings.model else GenerationSettings()
         options = {k: v for k, v in asdict(self.settings.generation).items() if v is not None}
-        if self.settings.compile and mitigation.mitigation.stage != "prompt":
-            raise ConfigurationError(
-                "--t2i-compile: expected no mitigation, or one of the stage 'prompt', got "
-                f"{mitigation.asked!r}, which changes a denoiser whose blocks are compiled. Leave "
-                "one of the two out"
-            )
         mitigation = replace(mitigation, settings=replace(defaults, **options))
         _ = mitigation.passes
         if mitigation.compares_by is None:
@@ -398,10 +390,7 @@ class Components:
 
     def defaults(self) -> LoadOptions:
         """The model's load options, with the catalogue's generation settings."""
-        options = self._with_settings(self.resolved.options)
-        extra = {} if self.settings.rewriting else {"rewrites": False}
-        extra |= {"compile": True} if self.settings.compile else {}
-        return replace(options, extra={**options.extra, **extra}) if extra else options
+        return self._with_settings(self.resolved.options)
 
     def detector(self, ref: DetectorRef) -> NamedComponent[Detector]:
         """A detector by name, or a detector of one attribute."""

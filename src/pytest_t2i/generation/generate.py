@@ -25,7 +25,7 @@ from pytest_t2i.generation.batch_size import (
     remember,
     remembered,
 )
-from pytest_t2i.generation.batch_times import UNMEASURED, paces, place_of, remember_pace
+from pytest_t2i.generation.batch_times import place_of, remember_pace
 from pytest_t2i.generation.bill import STOPPED, Bill, bill_of
 from pytest_t2i.generation.check_packages import check_packages
 from pytest_t2i.generation.check_pictures import SizeCheck, picture_for_detectors
@@ -170,7 +170,7 @@ class Runner:
     @cached_property
     def sizes(self) -> SizeCheck:
         """The sizes of the pictures, compared with those that were requested."""
-        return SizeCheck(self.components.model().name, self.components.settings.other_size)
+        return SizeCheck(self.components.model().name)
 
     @cached_property
     def size(self) -> BatchSize:
@@ -262,8 +262,8 @@ class Runner:
         """Close the executor, which stays open between plans, and the cost counter."""
         if self.work.made and self.size.words:
             self.work.notes.append(self.size.words)
-        if self.work.made and (words := self._pace_words()):
-            self.work.notes.append(words)
+        if self.work.made:
+            self._remember_pace()
         if words := self.sizes.words if "sizes" in self.__dict__ else "":
             self.work.notes.append(words)
         for part in map(self.__dict__.get, ("executor", "bill")):
@@ -274,24 +274,15 @@ class Runner:
             if (spending := self.components.judge_spending) is not None:
                 spending.clear()
 
-    def _pace_words(self) -> str:
-        """Store the pace of a local model; what compiling cost and saves, where it was compiled."""
+    def _remember_pace(self) -> None:
+        """Store the pace of a local model."""
         handle, settings = self.components.model(), self._settings
         model: Any = handle.loaded
-        if handle.lists_images or settings is None:
-            return ""
-        pace = self.size.times.pace if model is not None else None
-        if pace is not None:
-            pace = pace.after(getattr(model, "compile_seconds", 0.0))
-        place = place_of(device_of(model), settings)
-        if pace is not None:
+        if handle.lists_images or settings is None or model is None:
+            return
+        if (pace := self.size.times.pace) is not None:
+            place = place_of(device_of(model), settings)
             remember_pace(self.store, handle.fingerprint, {place: pace})
-        if not self.components.settings.compile:
-            return ""
-        if pace is None:
-            return f"--t2i-compile: {UNMEASURED}"
-        plain = paces(self.store, model.fingerprint_uncompiled).get(place)
-        return f"--t2i-compile: {pace.words_of_compiling(plain)}"
 
     def keys(self, plan: Plan) -> dict[Request, str]:
         """The store's key of every request, which the plan has from now on."""
@@ -349,7 +340,7 @@ class Runner:
             self.work.price, self.work.paid = str(self.bill.price), self.bill.paid
         left = len(self._missing(plan, list(plan))) if self.bill.is_over else 0
         if left:
-            judge_price = self.components.settings.judge_price
+            judge_price = self.components.judge_price
             self.work.notes.append(self.bill.stopped(left, self.work.planned, judge_price))
             raise BudgetSpentError(self.work.notes[-1])
 

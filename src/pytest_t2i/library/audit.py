@@ -528,8 +528,7 @@ FOLDED = ("away_from_zero", "away_from_half")
 """Directions of metrics of which another value than the measured one is judged."""
 REFUSED = {
     "inconclusive": "a script has no exit status: look at the outcome of a verdict",
-    "captions": "select captions: t2i.audit(model, *t2i.read_captions(FILE).triplets())",
-    "caption_count": "select captions: t2i.audit(model, *t2i.read_captions(FILE).triplets(COUNT))",
+    "captions": "select captions: t2i.audit(model, *t2i.read_captions(FILE).triplets(COUNT))",
 }
 """Options of a run that a script has no use for -> what to do instead."""
 AGAINST: tuple[Against, Against] = ("baseline", "anchor")

@@ -127,7 +127,7 @@ MEASURING = (
     *("limits", "baseline", "anchor", "save_baseline", "force_baseline", "report"),
     *("inconclusive", "confidence", "run_level", "words", "estimator", "undetected_alike"),
     *("sequential", "total_images", "judge_certificate", "reference", "captions"),
-    *("caption_count", "objects", "least_objects", "labels"),
+    *("objects", "labels"),
 )
 """Options that only have an effect where something is measured."""
 NOTHING_MEASURED = dict.fromkeys(

@@ -54,7 +54,7 @@ def _captions_of(config: pytest.Config) -> tuple[Triplet, ...]:
     settings = options.resolve(config)
     if settings.captions is None:
         return ()
-    return read_captions(settings.captions).triplets(settings.caption_count, settings.seed)
+    return read_captions(settings.captions).triplets()
 
 
 def selection_of(item: pytest.Function) -> Selection:

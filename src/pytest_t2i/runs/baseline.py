@@ -48,7 +48,6 @@ def _component_facts(session: Session) -> ComponentFacts:
         address=without_machine(session.settings.model or ""),
         model=without_machine({k: str(v) for k, v in model.items() if k not in IN_ENVIRONMENT}),
         detector=without_machine({key: str(value) for key, value in detector.items()}),
-        rewriting=session.settings.rewriting,
     )
 
 

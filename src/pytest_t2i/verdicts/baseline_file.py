@@ -64,8 +64,6 @@ class ComponentFacts:
     """Readable facts of the model: digests of its parts, scheduler, number format."""
     detector: Mapping[str, str] = field(default_factory=dict)
     """Readable facts of the deciding detector."""
-    rewriting: bool = True
-    """Whether a pipeline that rewrites prompts could do so."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,6 @@ FUNCTIONS = {
     "code": escaping.code,
     "with_code": escaping.with_code,
     "cell": escaping.cell,
-    "message": escaping.message,
     "clean": escaping.clean,
     "printable": printable,
     "an error": GenerationError,

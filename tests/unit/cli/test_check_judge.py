@@ -36,10 +36,15 @@ def told(capsys, server, *arguments, attributes="+gender"):
     return capsys.readouterr().out
 
 
-def test_what_the_judge_abstains_from_and_costs(folder, capsys):
+def priced(folder, price):
+    (folder / "prices.toml").write_text(f'[judge_prices]\n"vlm:judge" = "{price}"\n')
+    return str(folder / "prices.toml")
+
+
+def test_what_the_judge_abstains_from_and_costs(folder, tmp_path, capsys):
     plan = Plan(abstains={"female": 0.5}, refuses={"male": 0.2})
     with judging(plan) as server:
-        out = told(capsys, server, "--judge-price", "0.01 USD")
+        out = told(capsys, server, "--catalogue", priced(tmp_path, "0.01 USD"))
         assert server.pictures < IMAGES * 1.3
         assert "version system_fingerprint fp-1" in out
         assert "judge_refused" in out
@@ -49,10 +54,10 @@ def test_what_the_judge_abstains_from_and_costs(folder, capsys):
         assert "agreement with itself: 1.000" in out
 
 
-def test_the_budget_of_a_check_is_kept(folder, capsys):
+def test_the_budget_of_a_check_is_kept(folder, tmp_path, capsys):
     with judging() as server:
         name = f"vlm:judge@{server.address}"
-        price = ("--judge-price", "1 USD", "--budget", "20 USD")
+        price = ("--catalogue", priced(tmp_path, "1 USD"), "--budget", "20 USD")
         assert main(["detector", "check", name, "--labels", "set", *price]) != 0
         assert len(server.requests) == 20
         assert "what was judged is kept" in capsys.readouterr().err

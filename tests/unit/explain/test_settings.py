@@ -14,11 +14,6 @@ def record(**settings):
     )  # fmt: skip
 
 
-def test_a_compiled_run_is_explained_by_compiled_hybrids():
-    assert _settings(record(compile=True), Choices({})).compile
-    assert not _settings(record(), Choices({})).compile
-
-
 def test_what_the_user_chose_comes_first():
     settings = _settings(record(batch=8), Choices({"batch": 2}))
     assert (settings.batch, settings.seed, settings.images) == (2, 3, 4)

@@ -47,20 +47,6 @@ def test_batches_of_any_size_are_counted():
     assert size.times.pace == ModelPace(0.5, 7.0)
 
 
-@pytest.mark.parametrize(
-    ("plain", "words"),
-    [
-        (ModelPace(1.0, 2.0), "took 38 s; a picture takes 0.5 s, 1 s without it: it pays after 76"),
-        (ModelPace(0.5, 2.0), "it does not pay"),
-        (ModelPace(0.4, 2.0), "it does not pay"),
-        (ModelPace(1.0, 50.0), "compiling took 0 s"),
-        (None, "Run once without --t2i-compile"),
-    ],
-)  # fmt: skip
-def test_what_compiling_cost_is_said(plain, words):
-    assert words in ModelPace(0.5, 40.0).words_of_compiling(plain)
-
-
 def test_paces_of_other_settings_are_kept(tmp_path):
     store = Store(tmp_path)
     few, many = (place_of("cpu", GenerationSettings(steps=steps)) for steps in (4, 50))

@@ -435,7 +435,6 @@ def test_early_stopping_takes_the_limits_of_the_file(audited, tmp_path, monkeypa
         ({"anchor": "none.json"}, "none.json: no such baseline"),
         ({"inconclusive": "fail"}, "look at the outcome"),
         ({"captions": "a.json"}, "read_captions"),
-        ({"caption_count": 3}, "read_captions"),
         ({"objects": "auto"}, "audits=('parity', 'objects')"),
         ({"reference": "uniform"}, "audits=('parity', 'references')"),
         ({"total_images": 30}, "expected sequential=True"),

@@ -12,18 +12,16 @@ from pytest_t2i.protocols import LoadOptions, TextToImage
 
 @dataclass(frozen=True, slots=True)
 class CountingFactory:
-    """A factory that gives a model the run's counters, and whether it takes other sizes."""
+    """A factory that gives a model the run's counters."""
 
     factory: Factory
     faults: FaultCounts
     spending: Spending | None
     """None where no price is known."""
-    takes_other_sizes: bool = False
 
     def __call__(self, options: LoadOptions) -> TextToImage:
         """Load the model; a model that is no endpoint stays as it is."""
         model: TextToImage = self.factory(options)
         if isinstance(model, EndpointModel):
             model.faults, model.spending = self.faults, self.spending
-            model.takes_other_sizes = self.takes_other_sizes
         return model

@@ -24,7 +24,6 @@ from pytest_t2i.adapters.models.pipelines import (
     Calls,
     Parts,
     check_processor,
-    compile_blocks,
     half_of,
     load_pipeline,
     part_digests,
@@ -50,7 +49,6 @@ from pytest_t2i.adapters.support.loading import hub_commit, needs
 from pytest_t2i.data import (
     ALL_VELOCITIES,
     ATTENTION,
-    COMPILED,
     EMPTY,
     FINAL_LATENT,
     FORESEEN,
@@ -82,8 +80,7 @@ def load(options: LoadOptions) -> DiffusersModel:
         options: ``source`` is a hub id or a folder. ``extra`` may have ``variant`` (file variant
             such as "fp16"), ``scheduler`` (class name in diffusers), ``scheduler_config`` (settings
             that replace its own), ``rewrites`` (False: prompts are not rewritten inside the
-            pipeline), ``compile`` (True: the denoiser's repeated blocks are compiled and its
-            projections fused), ``call`` (further arguments of the pipeline's ``__call__``),
+            pipeline), ``call`` (further arguments of the pipeline's ``__call__``),
             ``parts`` (name of a part -> folder, hub id, or owner/name:FILE.safetensors with that
             part), ``changes`` (safetensors file whose tensors replace those of the same names) and
             ``cpu_offload``.
@@ -108,14 +105,8 @@ def load(options: LoadOptions) -> DiffusersModel:
         by_part = pool.submit(part_digests, folder, parts)
         pipeline = load_pipeline(folder, parts, options, dtype, device)
         settle(pipeline, device)
-        compiled = compile_blocks(pipeline, device) if options.extra.get("compile") else None
     facts = weights.result() | _facts(pipeline, options, device, dtype)
-    if compiled is None:
-        return DiffusersModel(pipeline, device, options, facts, by_part.result())
-    facts[COMPILED] = compiled.parts
-    model = DiffusersModel(pipeline, device, options, facts, by_part.result())
-    model.compile_seconds = compiled.seconds
-    return model
+    return DiffusersModel(pipeline, device, options, facts, by_part.result())
 
 
 def model_in_memory(pipeline: Any, options: LoadOptions, fingerprint: str) -> DiffusersModel:
@@ -237,8 +228,6 @@ class DiffusersModel:
         self.pipeline = pipeline
         """The diffusers pipeline, for engines and audits that need it."""
         self.device = device
-        self.compile_seconds = 0.0
-        """Seconds that preparing the compilation took; the first batch takes the rest."""
         self._options = options
         self._facts = facts
         self._parts = parts
@@ -293,7 +282,7 @@ class DiffusersModel:
         if self._family is None and self.device.type != "cpu":
             notes.append(f"{name} runs in {self._facts['dtype']}")
         if stage is not None and self._calls.is_rewriting:
-            notes.append(f"{stage.words} (--t2i-no-rewriting switches this off)")
+            notes.append(f"{stage.words} (off by: rewrites = false in a catalogue)")
         if not self._calls.takes_guidance and self.resolve(settings).guidance is None:
             notes.append(f"{name} takes no guidance")
         return tuple(notes)
@@ -321,11 +310,6 @@ class DiffusersModel:
     def fingerprint(self) -> str:
         """Hash of the weights, pipeline class, scheduler, dtype, device type and libraries."""
         return digest(self._facts)
-
-    @property
-    def fingerprint_uncompiled(self) -> str:
-        """The fingerprint of the same model without compiled blocks."""
-        return digest({name: fact for name, fact in self._facts.items() if name != COMPILED})
 
     @property
     def provenance(self) -> Mapping[str, str]:
@@ -408,7 +392,6 @@ class DiffusersModel:
         if FINAL_LATENT in names:
             self._calls.require("callback_on_step_end", "the final latent cannot be observed")
             call["callback_on_step_end"] = last
-        self._refuse_compiled(names)
         watch = self._watch(group, len(batch), names)
         looking = watch.looking() if watch else nullcontext()
         tokens: list[int] = []
@@ -434,17 +417,6 @@ class DiffusersModel:
             )
             refusal = "the safety checker blackened the picture" if flags[place] else None
             yield Generated(images[place].convert("RGB"), trace, refusal, texts[place])
-
-    def _refuse_compiled(self, names: set[str]) -> None:
-        """Refuse to observe attention in compiled blocks: its pictures would be rounded otherwise.
-
-        Velocities are read outside of the blocks.
-        """
-        if ATTENTION in names and COMPILED in self._facts:
-            raise ConfigurationError(
-                "--t2i-compile: attention cannot be observed in compiled blocks. Leave the option "
-                "out, or deselect these tests with -k."
-            )
 
     def _check_size(self, size: tuple[int, int], settings: GenerationSettings) -> None:
         """Refuse a size that the class changes without a word, as Kandinsky 5 and HiDream do."""

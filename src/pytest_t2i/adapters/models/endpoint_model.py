@@ -63,8 +63,6 @@ class EndpointModel(RemoteService[Generated]):
     """Counter of costs, which the run sets where a price is known."""
     faults: FaultCounts | None = None
     """Counter of failures by kind, which the run sets."""
-    takes_other_sizes: bool = False
-    """Whether pictures of another aspect than the requested one are taken, which the run sets."""
     versions: Mapping[str, str] = EMPTY
     """Version of the model that the service reported, which the run sets."""
     counted_versions: Mapping[str, str] = EMPTY
@@ -227,7 +225,7 @@ class EndpointModel(RemoteService[Generated]):
                     raise fetch_fault(error) from None
                 raise
             size = getattr(outcome.image, "size", None)
-            if size and not self.takes_other_sizes and (problem := aspect_problem(request, size)):
+            if size and (problem := aspect_problem(request, size)):
                 raise OtherAspectError(problem)  # it was paid, and so would be the next one
             return outcome
 

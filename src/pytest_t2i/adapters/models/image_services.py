@@ -176,7 +176,7 @@ def _money(amount: Any) -> Money | None:
 def aspect_ratio(request: Request, ratios: Sequence[str]) -> str | None:
     """The ratio of a list that is nearest to the requested size; None where none was requested.
 
-    A picture of another aspect than the requested one is an error later (``--t2i-other-size``).
+    A picture of another aspect than the requested one is an error later.
     """
     size = requested_size(request)
     if size is None:

@@ -11,14 +11,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple, get_args, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 from pytest_t2i.adapters.models.model_index import INDEX, SHOWN, read_index
 from pytest_t2i.adapters.models.prompt_embeddings import Family
@@ -502,94 +501,6 @@ def settle(pipeline: Any, device: torch.device) -> None:
         vae.decode = partial(_decode_pairs, vae.decode)
     elif hasattr(vae, "enable_slicing"):
         vae.enable_slicing()
-
-
-BACKEND = "inductor"
-"""The backend of torch.compile."""
-MOST_GRAPHS = 64
-"""Graphs that torch may compile of one block's code. With its default of 8, a UNet of four widths
-reaches the limit, and torch goes on without compilation, whose rounding is another."""
-
-
-class Compiled(NamedTuple):
-    """What of a denoiser is compiled, in words, and the seconds that preparing it took."""
-
-    parts: str
-    seconds: float
-
-
-def compile_blocks(pipeline: Any, device: torch.device) -> Compiled:
-    """Let a denoiser's repeated blocks be compiled in the first batch, and fuse its projections.
-
-    Both are diffusers' own functions. The graphs are made for any shape, as with one graph for each
-    shape a picture's rounding would depend on the shapes that came before.
-
-    Raises ConfigurationError where the class names no repeated blocks, or torch cannot compile.
-    """
-    started = time.monotonic()
-    denoiser: Any = getattr(pipeline, "unet", None) or getattr(pipeline, "transformer", None)
-    blocks = getattr(denoiser, "_repeated_blocks", None)
-    if not blocks or not any(type(part).__name__ in blocks for part in denoiser.modules()):
-        raise ConfigurationError(
-            f"--t2i-compile: expected a denoiser whose class names repeated blocks, got "
-            f"{type(pipeline).__name__}, whose "
-            f"{'parts have' if denoiser is None else type(denoiser).__name__ + ' has'} none in "
-            f"diffusers {diffusers.__version__}: leave the option out."
-        )
-    _check_compiler(device)
-    is_fused = _fuse(denoiser)
-    config = importlib.import_module("torch._dynamo.config")  # a second that nobody else needs
-    limit = "recompile_limit" if hasattr(config, "recompile_limit") else "cache_size_limit"
-    setattr(config, limit, max(MOST_GRAPHS, getattr(config, limit)))
-    denoiser.compile_repeated_blocks(backend=BACKEND, dynamic=True)
-    parts = "repeated blocks, fused projections" if is_fused else "repeated blocks"
-    return Compiled(parts, time.monotonic() - started)
-
-
-def _fuse(denoiser: Any) -> bool:
-    """Fuse the projections of attention where the class can, and say whether it could.
-
-    diffusers offers this for every class with attention. Some raise, as they have added or other
-    projections, and some have the fused weights and never read them: those are taken back.
-    """
-    try:
-        denoiser.fuse_qkv_projections()
-    except (ValueError, AttributeError):
-        is_read = False
-    else:
-        fused = [part for part in denoiser.modules() if getattr(part, "fused_projections", False)]
-        is_read = any(_reads_fused(part.processor) for part in fused)
-    if not is_read and hasattr(denoiser, "unfuse_qkv_projections"):
-        denoiser.unfuse_qkv_projections()
-    return is_read
-
-
-def _reads_fused(processor: Any) -> bool:
-    """Whether an attention processor, or its module, reads fused projections."""
-    if type(processor).__name__.startswith("Fused"):
-        return True
-    return "attn.fused_projections" in Path(inspect.getfile(type(processor))).read_text("utf-8")
-
-
-def _check_compiler(device: torch.device) -> None:
-    """Raise ConfigurationError where torch cannot compile a small function."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            torch.compile(_trial_function, backend=BACKEND)(torch.ones(8, device=device))
-    except Exception as error:  # noqa: BLE001 - each backend and compiler has its own kinds
-        # torch wraps the error of its backend, with advice on debugging.
-        cause = getattr(error, "inner_exception", error)
-        reason = str(cause).strip().partition("\n")[0]
-        compiler = "a C++ compiler such as g++" if device.type == "cpu" else "triton, gcc"
-        raise ConfigurationError(
-            f"--t2i-compile: torch cannot compile on this machine ({reason}). Install what it "
-            f"needs ({compiler}), or leave the option out."
-        ) from None
-
-
-def _trial_function(values: torch.Tensor) -> torch.Tensor:
-    return values * 2 + 1
 
 
 def _lay_out(part: torch.nn.Module) -> None:

@@ -641,8 +641,8 @@ def picture_from(given: Image | bytes, limits: AnswerLimits) -> Image:
 def too_large(limits: AnswerLimits) -> BrokenPictureError:
     """The error for an answer beyond the size limit; another attempt may succeed."""
     return BrokenPictureError(
-        f"expected an answer of at most {limits.megabytes:g} MiB, got a larger one: raise "
-        "--t2i-answer-limit",
+        f"expected an answer of at most {limits.megabytes:g} MiB, got a larger one: ask for "
+        "smaller pictures (--t2i-size)",
         kind="endless",
     )
 

@@ -35,8 +35,7 @@ def aspect_problem(request: Request, size: Size) -> str:
     return (
         f"expected a picture of {size_words(request_size)} pixels, as --t2i-size says, got "
         f"{size_words(size)} for {request.prompt!r}, seed {request.seed}: its aspect differs by "
-        "more than a tenth. Ask for a size that the model makes, or take such pictures with "
-        "--t2i-other-size"
+        "more than a tenth. Ask for a size that the model makes"
     )
 
 

@@ -28,6 +28,8 @@ UNPAIRED = (
     "images of a seed share no noise: the endpoint draws every picture anew, whatever its seed"
 )
 GENDERS = (FEMININE, MASCULINE)
+LEAST = 10
+"""Occurrences, over the variants compared, that an object must reach (Wu 5.3: 5, 10, 20)."""
 
 
 def needs(
@@ -191,7 +193,7 @@ def _counted(kind: type[C], context: AuditContext, pairs: Sequence[tuple[Triplet
         context.observations,
         settings.confidence,
         settings.seed,
-        settings.least_objects,
+        LEAST,
         expected,
         settings.words,
     )

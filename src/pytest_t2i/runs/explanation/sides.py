@@ -25,7 +25,7 @@ KINDS = {
 }
 """Beginning of a part's name -> what the part does."""
 MODEL, SCHEDULER, CHANGES, CALL, NUMBERS = "model", "scheduler", "changes", "call", "number format"
-REWRITING, MITIGATION, DETECTOR, WORDS = "rewriting", "mitigation", "detector", "words"
+MITIGATION, DETECTOR, WORDS = "mitigation", "detector", "words"
 LIBRARIES, DEVICE = "libraries", "device"
 ARGUMENTS = {
     "steps": ("steps",),
@@ -77,7 +77,6 @@ class Side:
     detector_fingerprint: str
     mitigation: str
     """"" without one."""
-    rewriting: bool | None
     environment: Mapping[str, Any]
 
     @property
@@ -106,7 +105,6 @@ def side_of_run(record: RunRecord) -> Side:
     detectors = provenance.get("detectors")
     names = [*detectors] if isinstance(detectors, Mapping) else []
     mitigation = settings.get("mitigation")
-    rewriting = settings.get("rewriting")
     return Side(
         str(settings.get("model") or record.model),
         str((facts or {}).get("fingerprint", "")),
@@ -115,7 +113,6 @@ def side_of_run(record: RunRecord) -> Side:
         names[0] if names else "",
         str(detectors[names[0]]) if isinstance(detectors, Mapping) and names else "",
         str(mitigation or ""),
-        rewriting if isinstance(rewriting, bool) else None,
         _mapping(provenance.get("environment")),
     )
 
@@ -131,7 +128,6 @@ def side_of_baseline(baseline: Baseline) -> Side:
         str(conditions.get("detector") or ""),
         str(conditions.get("detector_fingerprint") or ""),
         str(conditions.get("mitigation") or ""),
-        components.rewriting if components else None,
         baseline.environment,
     )
 
@@ -143,7 +139,6 @@ def component_table(
     return [
         *_of_model(before, now),
         *_of_arguments(before, now),
-        _switch(REWRITING, "prompt rewriter", before.rewriting, now.rewriting),
         Component(MITIGATION, "mitigation", before.mitigation or NONE, now.mitigation or NONE),
         Component(
             DETECTOR,
@@ -238,11 +233,6 @@ def _argument(generation: Mapping[str, Any], keys: tuple[str, ...]) -> str | Non
         return None
     values = [generation.get(key) for key in keys]
     return "x".join("default" if value is None else str(value) for value in values)
-
-
-def _switch(name: str, kind: str, before: bool | None, now: bool | None) -> Component:
-    words = {True: "as the pipeline ships it", False: "off", None: None}
-    return Component(name, kind, words[before], words[now])
 
 
 def _joined(*values: str | None) -> str | None:

@@ -17,7 +17,7 @@ from pytest_t2i_hunt.questions.candidates import (
     prompt_of,
 )
 
-LIMITS = ("answer-deadline", "answer-limit")
+LIMITS = ("answer-deadline",)
 """The options of commands that may ask a server."""
 SHOWN = 80
 """The largest number of characters of a prompt in a message."""

@@ -120,7 +120,7 @@ def _closing(result: HuntResult, model: str, detector: str) -> list[str]:
 KEPT = "Finished images are kept: the same command resumes from there."
 """The note after an interruption."""
 RUN_OPTIONS = (
-    *("model", "detector", "seed", "steps", "guidance", "size", "other-size", "dtype", "device"),
+    *("model", "detector", "seed", "steps", "guidance", "size", "dtype", "device"),
     "batch",
     *("catalogue", "store", "confidence", "undetected-alike", "trust-remote-code"),
     *arguments.COST_OPTIONS,

@@ -29,8 +29,8 @@ from pytest_t2i_hunt.origins.search import OriginsSearch
 
 KEPT = "Finished images are kept: the same command resumes from there."
 """The note after an interruption."""
-OPTIONS = ("model", "detector", "seed", "steps", "guidance", "size", "other-size", "device",
-           "dtype", "batch", "store", "catalogue", "confidence", "answer-deadline", "answer-limit",
+OPTIONS = ("model", "detector", "seed", "steps", "guidance", "size", "device",
+           "dtype", "batch", "store", "catalogue", "confidence", "answer-deadline",
            "concurrency", *arguments.COST_OPTIONS)  # fmt: skip
 """The options that the command shares with a run of pytest."""
 NUMBERS = {
